@@ -11,6 +11,7 @@ import {
   MAX_TUNNELS_PER_INSTANCE,
   type Replay,
   TUNNEL_KINDS_HEADER,
+  TUNNEL_USERS,
   TUNNELS_PATH,
   TunnelSocket,
   type TunnelTarget,
@@ -46,6 +47,8 @@ const GUARANTEED_TUNNELS = 64;
 const TUNNEL_ID_BYTES = 16;
 /** Counted from when the agent dials: an engine that receives a hundred commands concurrently is slow. */
 const OPENS_WITHIN_MS = 60_000;
+/** Kinds that every agent knows. */
+const OLDEST_KINDS: readonly TunnelTarget['kind'][] = ['exec', 'port', 'logs'];
 /** Bounds of an agent's control messages in one tunnel; it needs three. */
 const AGENT_CONTROLS = { max: 32, maxBytes: 8_192 };
 
@@ -349,10 +352,15 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
   }
 }
 
-/** Returns whether the agent knows this kind of tunnel; an older one ignores unknown kinds. */
-function knows({ headers }: IncomingMessage, { kind }: TunnelTarget): boolean {
-  const named = headers[TUNNEL_KINDS_HEADER];
-  return kind !== 'shell' || (typeof named === 'string' && named.split(',').includes(kind));
+/**
+ * Returns whether the agent knows this kind of tunnel. An older one ignores unknown kinds, and would run a command as
+ * the container's user instead of the requested one.
+ */
+function knows({ headers }: IncomingMessage, target: TunnelTarget): boolean {
+  const header = headers[TUNNEL_KINDS_HEADER];
+  const named = new Set<string>([...OLDEST_KINDS, ...(typeof header === 'string' ? header.split(',') : [])]);
+  const hasUser = (target.kind === 'exec' || target.kind === 'shell') && target.user !== undefined;
+  return named.has(target.kind) && (!hasUser || named.has(TUNNEL_USERS));
 }
 
 /** Returns why an instance gets no further tunnel, given the numbers open; null if it does. */

@@ -40,6 +40,8 @@ export interface AgentDeps {
   disks: Disks;
   volumes: HostVolumes;
   gpus: GpuAccess;
+  /** Whether containers may mount FUSE file systems. */
+  allowsFuse: boolean;
   /** Whether the GPUs are simulated. */
   pretended: boolean;
   registries: Registries;
@@ -186,6 +188,8 @@ export class Agent {
             launches: true,
             loads: true,
             volumes: this.deps.volumes.isOffered,
+            users: true,
+            fuse: this.deps.allowsFuse,
             ...(samples.length > 0 && { samples }),
           },
           this.#call.signal,

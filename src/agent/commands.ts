@@ -10,7 +10,7 @@ import { findHardware } from './hardware.js';
 import { describe, join } from './join.js';
 import { withRetries } from './retries.js';
 import { run } from './run.js';
-import { type AgentSettings, readSettings, UsageError } from './settings.js';
+import { type AgentOptions, type AgentSettings, readSettings, UsageError } from './settings.js';
 import { tryOut } from './try.js';
 import { HostVolumes } from './volumes/host-volumes.js';
 
@@ -28,6 +28,7 @@ Environment:
   GPU_AGENT_ENGINE              as --engine
   GPU_AGENT_REGISTRIES          registries that may have private addresses,
                                 separated by commas (default: none)
+  GPU_AGENT_ALLOW_FUSE          1: as --allow-fuse of run; 0: no (default: 0)
   GPU_AGENT_STOP_SECONDS        seconds between SIGTERM and SIGKILL of a
                                 container, 0 to 300 (default: 10)
   GPU_AGENT_PULL_SECONDS        maximum seconds to pull the image of a start,
@@ -51,11 +52,6 @@ const EXAMPLES = {
   run: 'GPU_AGENT_REGISTRIES=registry.internal:5000 gpu-agent run',
   try: 'gpu-agent try --gpus 2 --gpu-name "NVIDIA H100 80GB HBM3" --vram-gb 80',
 };
-
-interface Options {
-  dataDir?: string;
-  engine?: string;
-}
 
 interface TryOptions {
   url: string;
@@ -83,7 +79,7 @@ function addHardwareCommand(program: Command): void {
     program,
     'hardware',
     'Print the hardware that join would report, and its blocks of GPUs by size, as JSON',
-  ).action(async (options: Options) => {
+  ).action(async (options: AgentOptions) => {
     const { settings, engine } = await open(options);
     const disks = await probeDisks(settings.dataDir, engine.info);
     const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
@@ -98,7 +94,7 @@ function addJoinCommand(program: Command): void {
     .argument('<url>', 'Address of the gateway: https://, or http:// on this computer')
     .argument('<code>', 'Join code; works once, for one hour')
     .option('--name <name>', 'Name of this host at the gateway (default: its host name)')
-    .action(async (url: string, code: string, options: Options & { name?: string }) => {
+    .action(async (url: string, code: string, options: AgentOptions & { name?: string }) => {
       const { settings, engine } = await open(options);
       const { machine, hardware } = await join(settings, engine, {
         url,
@@ -112,9 +108,12 @@ function addJoinCommand(program: Command): void {
 }
 
 function addRunCommand(program: Command): void {
-  command(program, 'run', 'Run rented instances in the foreground; after SIGTERM, containers continue').action(
-    (options: Options) => run(readSettings(process.env, options)),
-  );
+  command(program, 'run', 'Run rented instances in the foreground; after SIGTERM, containers continue')
+    .option(
+      '--allow-fuse',
+      'Let containers mount FUSE file systems; this gives renters the means to take over the host',
+    )
+    .action((options: AgentOptions) => run(readSettings(process.env, options)));
 }
 
 function addTryCommand(program: Command): void {
@@ -128,7 +127,7 @@ function addTryCommand(program: Command): void {
     .option('--gpus <count>', 'Number of GPUs, 1 to 64', whole(1, 64), 1)
     .option('--gpu-name <name>', 'Model, as nvidia-smi prints it', 'NVIDIA GeForce RTX 4090')
     .option('--vram-gb <gb>', 'Memory of each GPU in GB, 1 to 1024', whole(1, 1_024), 24)
-    .action(async (options: Options & TryOptions) => {
+    .action(async (options: AgentOptions & TryOptions) => {
       const { settings, engine } = await open(options);
       const { url, gpus: count, gpuName: name, vramGb, image = null } = options;
       await tryOut(settings, engine, { url, image, pretended: { count, name, vramMb: vramGb * MB_PER_GB } });
@@ -150,7 +149,7 @@ function command(program: Command, name: string, description: string): Command {
     );
 }
 
-async function open(options: Options) {
+async function open(options: AgentOptions) {
   const settings: AgentSettings = readSettings(process.env, options);
   const { engineSocket, runtimeDir } = settings;
   const engine = await withRetries(

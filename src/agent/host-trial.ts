@@ -19,6 +19,8 @@ export type Tried = WantedGpus & Pick<DesiredInstance, 'cpus' | 'vcpus' | 'memor
 export interface HostTrialDeps {
   engine: Engine;
   gpus: GpuAccess;
+  /** Whether containers may mount FUSE file systems. */
+  allowsFuse: boolean;
   clock: AgentClock;
   log: Logger;
   machineId: string;
@@ -86,7 +88,7 @@ export class HostTrial {
   }
 
   async #run(program: Buffer, tried: Tried, cpus: readonly number[] | null): Promise<void> {
-    const { engine, machineId, gpus } = this.deps;
+    const { engine, machineId, gpus, allowsFuse } = this.deps;
     const instanceId = `probe-${machineId}`;
     const imageId = (await engine.imageId(`${IMAGE}:latest`)) ?? (await engine.importProgram(IMAGE, program));
     // Left behind by an agent that was killed.
@@ -96,6 +98,8 @@ export class HostTrial {
       ...limits,
       machineId,
       gpus: await gpus.grant(tried),
+      fuse: allowsFuse,
+      user: null,
       workspace: null,
       volumes: [],
       secrets: null,

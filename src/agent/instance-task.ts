@@ -15,6 +15,8 @@ import { type InstanceVolumes, VolumesFailed, VolumesWait } from './volumes/inst
 export interface TaskContext extends ImageContext {
   disks: Disks;
   gpus: GpuAccess;
+  /** Whether containers may mount FUSE file systems. */
+  allowsFuse: boolean;
   machineId: string;
   /** Maximum seconds between SIGTERM and SIGKILL of a container. */
   stopSeconds: number;
@@ -435,13 +437,15 @@ export class InstanceTask {
     // Also for an existing container: the host may have lost a GPU since it was made.
     const gpus = await this.context.gpus.grant(desired);
     if (imageId !== null) {
-      const { start, entrypoint = null, command, vcpus, memoryMb } = desired;
+      const { start, entrypoint = null, command, user = null, vcpus, memoryMb } = desired;
+      const { allowsFuse: fuse } = this.context;
       const quotaGb = disks.limit === 'quota' ? desired.diskGb : null;
       const env = { ...desired.env, ...this.#attempt.secrets?.variables };
       const secrets = this.#hasSecretFiles ? this.context.secretFiles.path(this.id) : null;
       const cpus = this.#attempt.isPinned ? (desired.cpus ?? null) : null;
       const volumes = this.#volumes.mounts(desired);
-      const options = { entrypoint, command, env, vcpus, cpus, memoryMb, gpus, workspace, volumes, secrets, quotaGb };
+      const process = { entrypoint, command, env, user };
+      const options = { ...process, vcpus, cpus, memoryMb, gpus, fuse, workspace, volumes, secrets, quotaGb };
       await engine.create({ instanceId: this.id, machineId, start, imageId, ...options });
     }
     if (this.#hasSecretFiles) await this.context.secretFiles.own(this.id, await engine.userId(this.id));

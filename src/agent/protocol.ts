@@ -38,6 +38,8 @@ const snapshotId = z.string().regex(/^[a-f0-9]{64}$/);
 /** Number of a volume's lease, counted from 1: the holder of an older one can't write. */
 const lease = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 const port = z.number().int().min(1).max(65_535);
+/** A name or id, and a group; the gateway has checked it. */
+const containerUser = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,64}$/);
 
 /** Hardware that the agent found on its host. */
 const hardware = z.object({
@@ -108,6 +110,8 @@ const desiredInstance = z.object({
   stopSeconds: z.number().int().min(0).max(MAX_STOP_SECONDS).optional(),
   /** Replaces the image's entrypoint. */
   entrypoint: z.array(z.string()).optional(),
+  /** User of the container in the form of Docker's `--user`; left out: the image's own. */
+  user: containerUser.optional(),
   /** When a command that ended is started again; left out: always. */
   restart: z.enum(['ON_FAILURE', 'NEVER']).optional(),
   /** Whether it needs secrets, which the agent requests before each start (`GET /agent/v1/secrets`). */
@@ -281,6 +285,10 @@ export const report = z.object({
   loads: z.boolean().optional(),
   /** Whether it runs restic and may mount; an agent that leaves this out gets no instance with volumes. */
   volumes: z.boolean().optional(),
+  /** Whether it understands `user`; an agent that leaves this out gets no instance with one. */
+  users: z.boolean().optional(),
+  /** Whether its operator lets containers mount FUSE file systems. */
+  fuse: z.boolean().optional(),
   /**
    * Samples of instances since the last report that arrived, one per instance every 10 s; only shown to their renters.
    */

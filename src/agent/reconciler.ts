@@ -37,6 +37,8 @@ export interface ReconcilerDeps {
   disks: Disks;
   volumes: HostVolumes;
   gpus: GpuAccess;
+  /** Whether containers may mount FUSE file systems. */
+  allowsFuse: boolean;
   registries: Registries;
   ownImages: ReadonlySet<string>;
   clock: AgentClock;

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Logger, pino } from 'pino';
@@ -7,6 +8,7 @@ import { Agent } from './agent.js';
 import { hostClock, pauseMs } from './clock.js';
 import { lockDataDir } from './data-dir-lock.js';
 import { openDisks } from './disks.js';
+import { FUSE_DEVICE } from './engine/docker.js';
 import type { Engine } from './engine/engine.js';
 import { NoEngine, openEngine } from './engine/open-engine.js';
 import { RuntimeCommands } from './engine/runtime.js';
@@ -41,7 +43,11 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   lockDataDir(settings.dataDir);
   setFlagsFromString(HEAP_GROWTH);
   const { machineId, gateway, token, pretended, diskLimit } = machine;
+  if (settings.isFuseAllowed && !existsSync(FUSE_DEVICE))
+    throw new UsageError(`--allow-fuse needs ${FUSE_DEVICE}, which this host lacks: modprobe fuse`);
   const { log, output } = openLog(settings);
+  if (settings.isFuseAllowed)
+    log.warn('--allow-fuse: a renter can become root on this host through a container that mounts file systems');
   const engine = await waitForEngine(settings, log);
   const gpus = await openGpuAccess(pretended, engine, log);
   const volumes = await HostVolumes.open(settings.dataDir, gateway);
@@ -51,6 +57,7 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
     disks: openDisks(settings.dataDir, diskLimit),
     volumes,
     gpus,
+    allowsFuse: settings.isFuseAllowed,
     pretended: pretended !== null,
     registries: new Registries(settings.registries),
     ownImages: new Set(ownImages),

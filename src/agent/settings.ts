@@ -12,11 +12,20 @@ export interface AgentSettings {
   runtimeDir: string | null;
   /** The operator's registries, which may have addresses that are not public. */
   registries: string[];
+  /** Whether containers may mount FUSE file systems. */
+  isFuseAllowed: boolean;
   stopSeconds: number;
   pullSeconds: number;
   pullKbPerSecond: number;
   cutOffSeconds: number;
   logLevel: string;
+}
+
+/** Options of the command line. They override the environment. */
+export interface AgentOptions {
+  dataDir?: string;
+  engine?: string;
+  allowFuse?: boolean;
 }
 
 /** A wrong setting or wrong usage; the message is for the operator. */
@@ -33,6 +42,7 @@ const environment = z.object({
     .transform((text) => text.split(/[\s,]+/).filter((registry) => registry !== ''))
     .pipe(z.array(z.string().regex(REGISTRY, 'must be registries such as registry.internal:5000, separated by commas')))
     .default([]),
+  GPU_AGENT_ALLOW_FUSE: z.enum(['0', '1'], 'must be 1 for yes or 0 for no').default('0'),
   GPU_AGENT_STOP_SECONDS: whole(0, 300).default(10),
   GPU_AGENT_PULL_SECONDS: whole(1, 86_400).default(1_200),
   GPU_AGENT_PULL_KB_PER_SECOND: whole(0, 1_000_000).default(100),
@@ -44,7 +54,7 @@ const environment = z.object({
   XDG_DATA_HOME: z.string().optional(),
 });
 
-export function readSettings(env: NodeJS.ProcessEnv, options: { dataDir?: string; engine?: string }): AgentSettings {
+export function readSettings(env: NodeJS.ProcessEnv, options: AgentOptions): AgentSettings {
   const variables = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
   const parsed = environment.safeParse(variables);
   if (!parsed.success) {
@@ -56,6 +66,7 @@ export function readSettings(env: NodeJS.ProcessEnv, options: { dataDir?: string
     engineSocket: options.engine ?? read.GPU_AGENT_ENGINE ?? null,
     runtimeDir: read.XDG_RUNTIME_DIR ?? null,
     registries: read.GPU_AGENT_REGISTRIES,
+    isFuseAllowed: options.allowFuse ?? read.GPU_AGENT_ALLOW_FUSE === '1',
     stopSeconds: read.GPU_AGENT_STOP_SECONDS,
     pullSeconds: read.GPU_AGENT_PULL_SECONDS,
     pullKbPerSecond: read.GPU_AGENT_PULL_KB_PER_SECOND,

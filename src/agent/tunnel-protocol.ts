@@ -48,7 +48,13 @@ export const MAX_SHELLS_PER_INSTANCE = 8;
 const size = z.number().int().min(1).max(10_000);
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), z.string().max(4_096));
 
-/** Command that runs in a shell: the user's own, else bash, else sh. */
+/**
+ * Name or id of the user to run as; left out: the container's. Only for agents that list `user` when they dial. The
+ * gateway has checked it.
+ */
+const loginUser = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/);
+
+/** Command that runs in a shell: that of /etc/passwd, else bash, else sh. */
 const execTarget = z.object({
   kind: z.literal('exec'),
   /** A command line for the shell, or null for the shell itself; `argv` is run unchanged, without a shell. */
@@ -57,6 +63,7 @@ const execTarget = z.object({
   env: variables,
   /** Null: no terminal, and standard error is a separate stream. */
   terminal: z.object({ columns: size, rows: size }).nullable(),
+  user: loginUser.optional(),
 });
 /**
  * A shell with a terminal, which the agent keeps when its connection is lost. Its client chooses its id, which is valid
@@ -69,6 +76,8 @@ const shellTarget = z.object({
   terminal: z.object({ columns: size, rows: size }),
   /** Bytes of its output that the client has shown already: the bytes after them are sent first, if they are kept. */
   seen: z.number().int().min(0),
+  /** User of a new shell. */
+  user: loginUser.optional(),
 });
 /** A TCP connection to a port inside the container: on its loopback, else on its own address. */
 const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
@@ -98,6 +107,8 @@ export type ShellTarget = z.infer<typeof shellTarget>;
  * the first three.
  */
 export const TUNNEL_KINDS = ['exec', 'port', 'logs', 'shell'] as const satisfies readonly TunnelTarget['kind'][];
+/** Listed after the kinds by an agent that can run commands as a user other than the container's. */
+export const TUNNEL_USERS = 'user';
 export const TUNNEL_KINDS_HEADER = 'gpu-tunnel-kinds';
 export type LogsTarget = z.infer<typeof logsTarget>;
 

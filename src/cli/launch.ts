@@ -21,6 +21,7 @@ export interface LaunchOptions {
   port?: Port[];
   tcp?: number[];
   registryLogin?: string;
+  user?: string;
   restart?: (typeof RESTARTS)[number];
   onExit?: (typeof EXIT_ACTIONS)[number];
 }
@@ -55,12 +56,16 @@ export function withPlainLaunch(command: Command): Command {
     .option(
       '--registry-login <name>',
       'Pull the image with one of your registry logins (`gpu secret create --registry`)',
+    )
+    .option(
+      '--user <user>',
+      "User of the container: root, or a name or number with an optional :group (default: the image's)",
     );
 }
 
 /** Returns the members of the request for the options and the command after `--`. */
 export function launchOf(options: LaunchOptions, command: readonly string[]): Partial<DeployRequest> {
-  const { name, entrypoint, port: ports, tcp: tcpPorts, registryLogin, restart, onExit } = options;
+  const { name, entrypoint, port: ports, tcp: tcpPorts, registryLogin, user, restart, onExit } = options;
   const env = { ...(options.envFile !== undefined && readVariables(options.envFile)), ...options.env };
   const secrets = [...(options.secret ?? []), ...(options.secretFile ?? [])];
   return {
@@ -72,6 +77,7 @@ export function launchOf(options: LaunchOptions, command: readonly string[]): Pa
     ...(ports !== undefined && { ports }),
     ...(tcpPorts !== undefined && { tcp_ports: tcpPorts }),
     ...(registryLogin !== undefined && { registry_login: registryLogin }),
+    ...(user !== undefined && { user }),
     ...(restart !== undefined && { restart }),
     ...(onExit !== undefined && { on_exit: onExit }),
   };

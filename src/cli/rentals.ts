@@ -167,7 +167,8 @@ export function addRentalCommands(program: Command): void {
       ONE,
     );
     if (options.wait || options.ssh) await session.request((client) => waitUntilRunning(client, id), true);
-    if (options.ssh) await sshInto(session.settings, id, [], options);
+    // Without `user`, which in `options` is that of the launch: the login is as the container's user.
+    if (options.ssh) await sshInto(session.settings, id, [], { identity: options.identity });
   });
   for (const [action, description] of [
     ['start', 'Start a stopped instance on its machine'],

@@ -43,6 +43,8 @@ const REMOTE_BY_NAME = /^([a-z0-9][a-z0-9-]{0,62}):(.*)$/s;
 /** Forms of values that become arguments of ssh and lines of its files. */
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
+/** The form that the service accepts; it never reads as an option of ssh. */
+const LOGIN_USER = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/;
 
 const COLUMNS: readonly Column<SshKey>[] = [
   text('ID', ({ id }) => id, { style: () => 'cyan' }),
@@ -53,8 +55,12 @@ const COLUMNS: readonly Column<SshKey>[] = [
 ];
 
 interface SshOptions {
-  identity?: string;
+  identity?: string | undefined;
+  /** User to log in as, instead of the container's. */
+  user?: string | undefined;
 }
+
+const USER_OPTION = ['--user <user>', "User to log in as, such as root (default: the container's user)"] as const;
 
 export function addSshCommands(program: Command): void {
   program
@@ -63,6 +69,7 @@ export function addSshCommands(program: Command): void {
     .description('Open a shell in an instance, or run a command there')
     .addHelpText('after', "\nThis runs the system's ssh and exits with its exit code.")
     .option('-i, --identity <file>', 'Private key (default: those that ssh tries)')
+    .option(...USER_OPTION)
     .option('-L, --forward <port:host:port>', 'Forward a local port to the instance, like ssh -L; repeatable', collect)
     .action((id: string, command: string[], options: SshOptions & { forward?: string[] }, itself: Command) =>
       sshInto(openSession(itself, { needsKey: true }).settings, id, command, options),
@@ -74,6 +81,7 @@ export function addSshCommands(program: Command): void {
     .description('Copy files to or from an instance')
     .addHelpText('after', "\nThis runs the system's scp and exits with its exit code.")
     .option('-r, --recursive', 'Copy folders with their content')
+    .option(...USER_OPTION)
     .option('-i, --identity <file>', 'Private key (default: those that ssh tries)')
     .action(copy);
   const keys = program.command('ssh-key').description('Manage the SSH keys that open your instances');
@@ -113,16 +121,16 @@ export async function sshInto(
   settings: Settings,
   id: string,
   command: readonly string[] = [],
-  { identity, forward = [] }: SshOptions & { forward?: string[] } = {},
+  { identity, user, forward = [] }: SshOptions & { forward?: string[] } = {},
 ): Promise<void> {
   const forwards = forward.flatMap((to) => ['-L', to]);
-  const { args, keys } = await sshArguments(settings, id, identity);
+  const { args, keys } = await sshArguments(settings, id, { identity, user });
   await runProgram('ssh', [...forwards, ...args, ...command], () => explainRefusal(id, keys));
 }
 
 /** Returns ssh arguments that connect to a running instance, and the keys that open it. A command may follow. */
-export async function sshArguments(settings: Settings, id: string, identity: string | undefined) {
-  const { address, keys } = await addressOf(settings, id);
+export async function sshArguments(settings: Settings, id: string, { identity, user: as }: SshOptions) {
+  const { address, keys } = await addressOf(settings, id, as);
   const { user, host, port } = address;
   // ssh reads no options after it: the command is for the container.
   const args = [...optionsOf(settings, address, identity), '-p', String(port), '--', `${user}@${host}`];
@@ -134,7 +142,7 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
   const { settings } = session;
   const remote = remoteOf([from, to]);
   const id = await idOf(session, remote.instance);
-  const { address, keys } = await addressOf(settings, id);
+  const { address, keys } = await addressOf(settings, id, options.user);
   // A local name may look like that of a host or an option.
   const addressed = (path: string) => {
     if (path === remote.text) return `${address.user}@${address.host}:${remote.path}`;
@@ -157,7 +165,14 @@ function remoteOf(paths: readonly [string, string]): { text: string; instance: s
   throw new Failure(EXIT.usage, 'exactly one of the two paths must be on an instance, such as i-31f72534:/workspace/');
 }
 
-async function addressOf(settings: Settings, id: string): Promise<{ address: Address; keys: SshKey[] }> {
+/** Returns the address for a login as `as`, by default as the container's user, and the keys that open it. */
+async function addressOf(
+  settings: Settings,
+  id: string,
+  as: string | undefined,
+): Promise<{ address: Address; keys: SshKey[] }> {
+  if (as !== undefined && !LOGIN_USER.test(as))
+    throw new Failure(EXIT.usage, `--user must be root, or a user name or number in the container; got ${visible(as)}`);
   type Answer = { instance: { status: string; ssh: Address | null } | null; sshKeys: SshKey[] };
   const { instance, sshKeys } = await queryGraphql<Answer>(settings, ADDRESS, { id });
   if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
@@ -168,7 +183,7 @@ async function addressOf(settings: Settings, id: string): Promise<{ address: Add
   if (!HOST.test(ssh.host) || !HOST_KEY.test(ssh.hostKey) || !/^i-[0-9a-f]{8}$/.test(ssh.user)) {
     throw new Failure(EXIT.noConnection, 'the service returned an invalid SSH address');
   }
-  return { address: ssh, keys: sshKeys };
+  return { address: as === undefined ? ssh : { ...ssh, user: `${as}@${ssh.user}` }, keys: sshKeys };
 }
 
 /** The service sent the host key over TLS, so no confirmation is needed. */

@@ -24,7 +24,7 @@ interface Listed {
   myTemplates?: { name: string; description: string; template: string }[];
 }
 
-const LAUNCH = `launch { name env entrypoint command tcpPorts registryLogin restart onExit
+const LAUNCH = `launch { name env entrypoint command tcpPorts registryLogin user restart onExit
   secrets { secret variable file } ports { port name } }`;
 const GALLERY = 'templates { slug title category vramGb description }';
 const SAVED = `name description template diskGb createdAt ${LAUNCH}`;

@@ -431,6 +431,8 @@ export interface components {
             tcp_ports?: number[] | null;
             /** @description Name of the registry login, a secret of the account, with which the image is pulled. */
             registry_login?: string | null;
+            /** @description User of the command, of commands by SSH and of terminals: root, or a name or number as for Docker's `--user`. By default the image's own. Names are read from the image's /etc/passwd and /etc/group. Capabilities and limits don't depend on the user. */
+            user?: string | null;
             /** @description Whether to start the command again when it ends. By default ALWAYS. */
             restart?: ("always" | "on_failure" | "never") | null;
             /** @description Action when the command has ended and isn't restarted. By default KEEP. */
@@ -628,6 +630,8 @@ export interface components {
             tcp_ports: number[];
             /** @description Name of the registry login. */
             registry_login: string | null;
+            /** @description User of the container; null for the image's own. */
+            user: string | null;
             /**
              * @description When to restart the command.
              * @enum {string}

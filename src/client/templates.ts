@@ -40,6 +40,7 @@ export interface Launch {
   ports: { port: number; name: string | null }[];
   tcpPorts: number[];
   registryLogin: string | null;
+  user: string | null;
   restart: 'ALWAYS' | 'ON_FAILURE' | 'NEVER';
   onExit: 'KEEP' | 'STOP' | 'DESTROY';
 }
@@ -70,6 +71,7 @@ export type LaunchRequest = Pick<
   | 'ports'
   | 'tcp_ports'
   | 'registry_login'
+  | 'user'
   | 'restart'
   | 'on_exit'
 >;
@@ -85,7 +87,7 @@ export interface InstanceLinks {
 const GALLERY = `{ templates { slug title category description image vramGb ports { port name }
   variables { name description default required secret isGenerated made: isGenerated } } }`;
 const LAUNCH = `launch { name env secrets { secret variable file } entrypoint command ports { port name } tcpPorts
-  registryLogin restart onExit }`;
+  registryLogin user restart onExit }`;
 const SAVED = `name description template diskGb ${LAUNCH} link createdAt`;
 const SAVE = `mutation ($input: SavedTemplateInput!) { saveTemplate(input: $input) { ${SAVED} } }`;
 const DELETE = 'mutation ($name: String!) { deleteTemplate(name: $name) { name } }';
@@ -102,7 +104,7 @@ export function requestOf({
 }
 
 function requestOfLaunch(launch: Launch): LaunchRequest {
-  const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, restart, onExit } = launch;
+  const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, user, restart, onExit } = launch;
   return {
     ...(name !== null && { name }),
     ...(Object.keys(env).length > 0 && { env }),
@@ -112,6 +114,7 @@ function requestOfLaunch(launch: Launch): LaunchRequest {
     ...(ports.length > 0 && { ports }),
     ...(tcpPorts.length > 0 && { tcp_ports: tcpPorts }),
     ...(registryLogin !== null && { registry_login: registryLogin }),
+    ...(user !== null && { user }),
     ...(restart !== 'ALWAYS' && { restart: restart === 'NEVER' ? 'never' : 'on_failure' }),
     ...(onExit !== 'KEEP' && { on_exit: onExit === 'STOP' ? 'stop' : 'destroy' }),
   };

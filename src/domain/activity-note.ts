@@ -2,7 +2,7 @@ import type { PreparedStatement, Transaction } from '../database/transaction.js'
 import { API_KEY_PREFIX } from './rules/api-key.js';
 import { formatInstant, type Instant } from './rules/time.js';
 
-/** The requester of a change: the key, the console session if any, and the client's address. */
+/** The requester of a change: the API key, the console session if there is one, and the client's address. */
 export interface Actor {
   accountId: string;
   keyId: string;
@@ -10,7 +10,7 @@ export interface Actor {
   address: string;
 }
 
-/** Matches valid targets: ids and names. Anything else is left out. */
+/** Matches the ids and names that may be recorded as targets. Anything else is ignored. */
 const TARGET = /^[\w.:-]{1,64}$/;
 const MAX_TARGETS = 10;
 
@@ -21,8 +21,9 @@ const INSERT = {
 };
 
 /**
- * The record of one requested change as it passes through the domain. The use case writes it in the transaction of its
- * effect. If it doesn't, the record is written separately afterwards.
+ * The activity entry for one requested change, passed along while the domain carries out the change. The use case
+ * writes the entry in the same transaction as the change itself. If it doesn't, the entry is written separately
+ * afterwards.
  */
 export class ActivityNote {
   readonly actor: Actor;
@@ -36,9 +37,9 @@ export class ActivityNote {
     for (const target of targets) this.add(target);
   }
 
-  /** Adds the id or name of something that the change refers to, never a value. */
+  /** Adds the id or name of something that the change refers to. Values are never recorded. */
   add(target: unknown): void {
-    // A client that mixes up fields sends a key as an id.
+    // A client that mixes up its fields may send a key as an id.
     if (typeof target !== 'string' || !TARGET.test(target) || target.includes(API_KEY_PREFIX)) return;
     if (this.#targets.length < MAX_TARGETS && !this.#targets.includes(target)) this.#targets.push(target);
   }
@@ -47,18 +48,18 @@ export class ActivityNote {
     return this.#targets;
   }
 
-  /** Whether it was committed with its effect. */
+  /** Whether the entry was committed together with the change. */
   get isWritten(): boolean {
     return this.#isWritten;
   }
 
-  /** Sends the row with the statements of the effect, without an extra round trip. */
+  /** Sends the row together with the statements that make the change, without an extra round trip. */
   writeWith(transaction: Pick<Transaction, 'later'>, at: Instant, targets: readonly string[] = []): void {
     for (const target of targets) this.add(target);
     transaction.later(this.#insertion(at));
   }
 
-  /** Marks the note as written; call it once that transaction is committed. */
+  /** Marks the entry as written. Call it once that transaction has been committed. */
   committed(): void {
     this.#isWritten = true;
   }

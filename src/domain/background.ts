@@ -1,16 +1,16 @@
 import type { Deps } from './deps.js';
 import type { Instant } from './rules/time.js';
 
-/** Maximum time between two checks, in case a write that made work due sent no notice. */
+/** Maximum time between two checks, in case a write made something due without sending a notice. */
 const MAX_UNCHECKED_MS = 10_000;
 
 /** Background work that repeats until it is stopped. */
 export interface Sweep {
-  /** Resolves when the work in progress has ended. */
+  /** Resolves once the work in progress has finished. */
   stop(): Promise<void>;
 }
 
-/** Runs `work` at the interval, but not while it is still running. */
+/** Runs `work` at each interval, skipping an interval if the previous run hasn't finished. */
 export function every(intervalMs: number, work: () => Promise<unknown>, onFault: (error: unknown) => void): Sweep {
   const { run, ended } = guarded(work, onFault);
   const timer = setInterval(run, intervalMs).unref();
@@ -23,13 +23,15 @@ export function every(intervalMs: number, work: () => Promise<unknown>, onFault:
 }
 
 /**
- * Runs `check` at the interval, but only while something may be due. `check` does the due work and returns when it must
- * run again, null if unknown; the time may be in the past. Until then the database is queried only after a notice of
- * any kind: each write that makes something due earlier sends one (migration `due_work`).
+ * Runs `check` at each interval, but only if something may be due. `check` does the work that is due and returns when
+ * it must run again, or null if that is unknown. The returned time may be in the past. Until that time, the database is
+ * queried only after a notice, of any kind: every write that makes something due earlier sends one (migration
+ * `due_work`).
  *
- * No work is done later than if `check` ran at each interval: a notice of another process, or a missed one, that
- * arrives after an interval without a check triggers one immediately. While notices do not arrive, `check` runs at each
- * interval. The due time is compared with the clock at each interval, so that changes of the clock are respected.
+ * This never does work later than running `check` at every interval would. If an interval passed without a check, the
+ * next notice from another process, or the loss of the notice connection, triggers one immediately. While notices can't
+ * be received, `check` runs at every interval. The due time is compared with the clock at every interval, so clock
+ * changes are respected.
  */
 export function whenDue(
   { db: { notices }, clock }: Pick<Deps, 'db' | 'clock'>,
@@ -38,15 +40,15 @@ export function whenDue(
   onFault: (error: unknown) => void,
 ): Sweep {
   let dueAt: Instant | null = null;
-  /** Whether something may have become due that the last check did not see. */
+  /** Whether something may have become due since the last check read the database. */
   let isStale = true;
   let checkedAtMs = 0;
-  /** Whether an interval has passed without a check since the last one. */
+  /** Whether an interval has passed without a check since the last check. */
   let hasSkipped = false;
   const work = guarded(async () => {
     checkedAtMs = performance.now();
     hasSkipped = false;
-    // Notices missed before they arrive again are not repeated.
+    // Notices that were missed while the connection was down are not sent again.
     isStale = !notices.isCurrent;
     try {
       dueAt = await check();
@@ -81,9 +83,9 @@ export function whenDue(
   };
 }
 
-/** Work of which at most one run is in progress. */
+/** Work that never runs concurrently with itself. */
 export interface Guarded {
-  /** Has no effect while the work is still running. */
+  /** Starts the work. Has no effect while it is still running. */
   run(): void;
   ended(): Promise<void>;
 }

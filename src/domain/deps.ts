@@ -28,88 +28,88 @@ import { Visits } from './web-ports/visits.js';
 import type { SendMail, SendWebhook } from './webhooks/receiver.js';
 
 /**
- * The operator's settings, in the units of the rules. The table in src/config.ts adds each of its rows that is marked
- * for the domain.
+ * The operator's settings, in the units that the rules use. They are filled in from the rows of the table in
+ * src/config.ts that are marked for the domain.
  */
 export interface Settings {
-  /** Address of the service, without a trailing slash. */
+  /** Public URL of the service, without a trailing slash. */
   publicUrl: string;
-  /** Address of SSH into instances, and the host's public key; null without SSH. */
+  /** Address for SSH access to instances, and the SSH server's public host key. Null if SSH is disabled. */
   ssh: { host: string; port: number; hostKey: string } | null;
 }
 
-/** Dependencies of every use case. The composition root creates them once, frozen. */
+/** Dependencies of every use case. The composition root creates this object once and freezes it. */
 export type Deps = Readonly<{
   db: Database;
-  /** The public data, cached in memory. */
+  /** Public data, cached in memory. */
   inventory: Inventory;
-  /** Lists of offers that several streams follow. */
+  /** Lists of offers that are shared between streams. */
   sharedOffers: SharedResults<readonly Offer[]>;
-  /** The price sheet that streams follow. */
+  /** The price sheet that is shared between streams. */
   sharedSheet: SharedResults<PriceSheet>;
-  /** Owners of API keys, cached. */
+  /** Cached owners of API keys. */
   apiKeyCache: ApiKeyCache;
-  /** Reads accounts and their live instances; concurrent loads share one statement. */
+  /** Reads accounts and their live instances. Concurrent loads share one statement. */
   accountLoader: AccountLoader;
-  /** Reads machines for previews, which decide without a lock. */
+  /** Reads machines for previews, which are computed without a lock. */
   machineLoader: MachineLoader;
-  /** Reads pages of usage intervals, batched over instances. */
+  /** Reads pages of usage intervals, in batches across instances. */
   usageIntervalLoader: UsageIntervalLoader;
-  /** Reads the volumes of instances, batched. */
+  /** Reads the volumes of instances, in batches. */
   attachmentLoader: AttachmentLoader;
-  /** Reads instances' current loads, batched. */
+  /** Reads the current load of instances, in batches. */
   loadLoader: LoadLoader;
-  /** Notifies streams of instances' loads. */
+  /** Notifies streams when the load of an instance changes. */
   loadWatch: LoadWatch;
-  /** Reads instances' past measurements, batched. */
+  /** Reads past measurements of instances, in batches. */
   metricLoader: MetricLoader;
-  /** Buffers host agents' measurements for the database. */
+  /** Buffers the measurements of host agents before they are written to the database. */
   samples: SampleBuffer;
-  /** The open change streams. */
+  /** All open change streams. */
   subscriptions: SubscriptionRegistry;
   /** State of the host agents connected to this process. */
   fleet: Fleet;
-  /** Access of visitors to the web ports of instances. */
+  /** Controls visitors' access to the web ports of instances. */
   visits: Visits;
-  /** Null in a process without host agents. */
+  /** Null in a process that host agents don't connect to. */
   openLogs: OpenLogs | null;
   /**
-   * Returns the keys that seal secrets: the first seals new ones, the others only open old ones. Rejects if there is
-   * none.
+   * Returns the keys that seal secrets. The first one seals new secrets, and the others only unseal existing ones.
+   * Rejects if there are no keys.
    */
   sealingKeys: () => Promise<readonly SealingKey[]>;
-  /** Null without top-ups. */
+  /** Null if top-ups are disabled. */
   payments: PaymentProcessor | null;
-  /** Store of the volumes' repositories. */
+  /** Storage for the volumes' repositories. */
   volumeStore: VolumeStore;
-  /** Slots for writes to it within a transaction. */
+  /** Limits concurrent writes to the volume store that hold a transaction open. */
   volumeWrites: Slots;
-  /** Slots for deriving keys of repositories, which is slow. */
+  /** Limits concurrent derivations of repository keys, which are slow. */
   volumeKeys: Slots;
-  /** Null if not installed: volumes are then neither pruned nor checked. */
+  /** Null if restic isn't installed. Volumes are then neither pruned nor checked. */
   restic: RunRestic | null;
-  /** Receives events of use cases. */
+  /** Receives events from use cases. */
   events: DomainEvents;
   /** Sends an event to a webhook. */
   sendWebhook: SendWebhook;
-  /** Null without mail. */
+  /** Null if mail is disabled. */
   sendMail: SendMail | null;
-  /** Records changes that are refused, or are made without a transaction. */
+  /** Records changes that were rejected or that were made without a transaction. */
   activityLog: ActivityLog;
-  /** The requested change; null if no account requested it. */
+  /** The activity entry of the requested change. Null if the change wasn't requested by an account. */
   activity: ActivityNote | null;
   clock: Clock;
   settings: Readonly<Settings>;
 }>;
 
-/** Maximum concurrent writes to volumes. Each uses one of the process's 20 database connections. */
+/** Maximum concurrent writes to volumes. Each one uses one of the process's 20 database connections. */
 const MAX_VOLUME_WRITES = 6;
 const MAX_WAITING_VOLUME_WRITES = 2_000;
 const MAX_WAITING_KEY_CHECKS = 20;
-/** Verifying one key can take several seconds. */
+/** Maximum concurrent key checks per account. Checking one key can take several seconds. */
 const MAX_KEY_CHECKS_OF_ACCOUNT = 3;
 
-/** Dependencies of a gateway that operator commands don't need. */
+/** Dependencies of the gateway that operator commands don't need. */
 export interface GatewayDeps
   extends Partial<
     Pick<
@@ -117,7 +117,7 @@ export interface GatewayDeps
       'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'volumeStore' | 'restic' | 'sendWebhook' | 'sendMail'
     >
   > {
-  /** Receives faults of background work. */
+  /** Called with errors from background work. */
   onFault?: (error: unknown) => void;
 }
 

@@ -1,17 +1,20 @@
 import type { StopReason } from './rules/lifecycle.js';
 
-/** Events of use cases, for counters. Nothing waits for a handler, and it must not throw. */
+/** Events emitted by use cases, used for counters. Handlers are not awaited and must not throw. */
 export interface DomainEvents {
-  /** A deploy ended: `rented`, `replayed` for the stored response of an earlier request, or why it was refused. */
+  /**
+   * A deploy ended. The outcome is `rented`, `replayed` if the stored response to an earlier request was returned, or
+   * the reason why the deploy was rejected.
+   */
   deploy(outcome: string): void;
-  /** A running instance stopped, and this is committed. */
+  /** A running instance has stopped, and the stop is committed. */
   stopped(reason: StopReason): void;
   /**
-   * Outcome of a write to a volume: `stored`, `refused` without permission, `full` if the volume is at its limit,
-   * `store_full`, `broken` if the sender aborted it, or `failed`.
+   * A write to a volume ended. The outcome is `stored`, `refused` if the sender lacks permission, `full` if the volume
+   * is at its limit, `store_full`, `broken` if the sender aborted the write, or `failed`.
    */
   volumeWritten(outcome: 'stored' | 'refused' | 'full' | 'store_full' | 'broken' | 'failed'): void;
-  /** The gateway maintained a volume's repository, or failed to. */
+  /** The gateway did maintenance on a volume's repository, or failed to. */
   volumeMaintained(outcome: 'pruned' | 'erased' | 'copied' | 'failed'): void;
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nearestName } from '../nearest-name.js';
+import { CONTAINER_USER_MUST, isContainerUser, MAX_CONTAINER_USER } from './rules/container-user.js';
 import { CUDA_VERSION } from './rules/cuda.js';
 import { DEADLINE_TEXT, isDeadlineText, MAX_DAYS_AHEAD } from './rules/deadline.js';
 import { DomainError, type ErrorCode } from './rules/errors.js';
@@ -23,14 +24,19 @@ import { MAX_ATTACHED, type VolumeAtPath, volumePathFault } from './rules/volume
 import { isWebPath } from './rules/web-site.js';
 import { isWebhookUrl } from './rules/webhook.js';
 
-/** Defines an input once. Validation, GraphQL inputs (description, default) and OpenAPI derive from it. */
+/**
+ * Defines an input in one place. Its validation, its GraphQL description and default, and its OpenAPI schema are
+ * derived from it.
+ */
 export interface Field<T> {
   schema: z.ZodType<T>;
-  /** Completes "NAME must be …": the bounds as text. */
+  /** The bounds as text, to complete "NAME must be …". */
   must: string;
   description: string;
   default?: T;
-  /** Error codes that the contract sets for a missing and for an invalid value. The default is invalid_request. */
+  /**
+   * Error codes that the contract prescribes for a missing and for an invalid value. The default is invalid_request.
+   */
   missing?: ErrorCode;
   refusal?: ErrorCode;
 }
@@ -44,14 +50,16 @@ const MAX_LIST = 100;
 const NETWORK = 'must be a network or an address such as 203.0.113.0/24 or 2001:db8::/32';
 /** Maximum networks per API key. */
 const MAX_NETWORKS = 50;
-/** Maximum bytes of all variables of a launch, and of all arguments of its entrypoint or command. */
+/**
+ * Maximum combined size in bytes of a launch's variables, and likewise of the arguments of its entrypoint or command.
+ */
 const MAX_LAUNCH_BYTES = 32_000;
 const MAX_VARIABLES = 100;
 const MAX_ARGUMENTS = 1_000;
 export const MAX_LAUNCH_SECRETS = 50;
 export const MAX_LAUNCH_PORTS = 20;
 const MAX_SECRET_BYTES = 32_000;
-/** Excludes `__proto__`, which a JavaScript object can't hold as an ordinary member. */
+/** Matches the names of variables. Excludes `__proto__`, which can't be an ordinary property of a JavaScript object. */
 const VARIABLE = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const SECRET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const SECRET_NAME_MUST =
@@ -231,6 +239,12 @@ export const fields = {
     must: SECRET_NAME_MUST,
     description: 'Name of the registry login, a secret of the account, with which the image is pulled.',
   },
+  containerUser: {
+    schema: z.string().max(MAX_CONTAINER_USER).refine(isContainerUser),
+    must: CONTAINER_USER_MUST,
+    description:
+      "User of the command, of commands by SSH and of terminals: root, or a name or number as for Docker's `--user`. By default the image's own. Names are read from the image's /etc/passwd and /etc/group. Capabilities and limits don't depend on the user.",
+  },
   metricsFrom: instant('Start of the period, inclusive. By default, an hour before the end.'),
   metricsTo: instant('End of the period, exclusive. By default, or if it is in the future, now.'),
   points: {
@@ -357,7 +371,7 @@ export const fields = {
 } satisfies Record<string, Field<unknown>>;
 
 /**
- * Returns the value if it is within the field's bounds. Otherwise throws a refusal that names the field and its bounds.
+ * Returns the value if it is within the field's bounds. Otherwise throws an error that names the field and its bounds.
  */
 export function check<T>(name: string, field: Field<T>, value: unknown): T {
   const parsed = field.schema.safeParse(value);
@@ -366,7 +380,7 @@ export function check<T>(name: string, field: Field<T>, value: unknown): T {
   throw new DomainError(field.refusal ?? 'invalid_request', message, { field: name });
 }
 
-/** Like `check`, but returns the default if the caller omitted the value (null or undefined). */
+/** Like `check`, but returns the default if the caller omitted the value or sent null. */
 export function checkOptional<T>(name: string, field: Field<T>, value: unknown): T | undefined {
   return value === null || value === undefined ? field.default : check(name, field, value);
 }
@@ -383,7 +397,7 @@ function deadline(description: string): Field<string> {
   };
 }
 
-/** Defines an instant in the past. */
+/** Defines a field for an instant in the past. */
 function instant(description: string): Field<string> {
   return {
     schema: z.string().refine((text) => parseInstant(text) !== null),
@@ -404,7 +418,7 @@ function limit(description: string): Field<number> {
   };
 }
 
-/** Converts a checked limit in USD to micro-USD; null for no limit. */
+/** Converts a validated limit in USD to micro-USD. Null means no limit. */
 export function limitOf(usd: number | undefined): bigint | null {
   return usd === undefined ? null : microOfUsd(usd)!;
 }
@@ -436,12 +450,12 @@ function argumentList(description: string): Field<string[]> {
   };
 }
 
-/** Schema of a string in a list. A refusal names it by its index. */
+/** Schema for a string in a list. Errors refer to the string by its index. */
 function entryText(form: RegExp, must: string): z.ZodString {
   return z.string(`must be ${must}`).regex(form, `must be ${must}`);
 }
 
-/** Schema of an object in a list. It rejects unknown members, because dropping one would change the meaning. */
+/** Schema for an object in a list. It rejects unknown properties, because ignoring one could change the meaning. */
 function entry<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
@@ -463,7 +477,7 @@ function volumePath(): z.ZodType<string> {
   });
 }
 
-/** Rejects a repeated value of `member` within a list. */
+/** Rejects a list in which two entries have the same `member`. */
 function once<Member extends string>(member: Member) {
   return (list: readonly Readonly<Record<Member, string>>[], context: z.RefinementCtx): void => {
     const first = new Map<string, number>();
@@ -480,7 +494,7 @@ function once<Member extends string>(member: Member) {
   };
 }
 
-/** Whether a process variable or argument, and JSON in PostgreSQL, can hold the text. */
+/** Whether the text can be a process variable or argument and be stored as JSON in PostgreSQL. */
 function isProcessText(text: string): boolean {
   return !/[\0\p{Surrogate}]/u.test(text);
 }

@@ -3,18 +3,18 @@ import { DomainError } from './rules/errors.js';
 import type { HostGpu, HostLayout } from './rules/host-gpus.js';
 import { ALL_SIZES, type Block, blocksOf, isLinked, shareOf, WHOLE_ONLY } from './rules/slices.js';
 
-/** Everything that decides which blocks of a host are sold. */
+/** A host's GPUs and all settings that determine which of its blocks are sold. */
 export interface HostBlocks extends HostLayout {
   id: string;
-  /** Subset of ALL_SIZES. */
+  /** A subset of ALL_SIZES. */
   sizes: readonly number[];
-  /** Protocol version of its agent. */
+  /** Protocol version of the host's agent. */
   protocol: number;
 }
 
-/** Returns a host's GPUs, under the lock that its rentals wait for; null for one without an agent. */
+/** Locks a host in the same way as rentals do, and returns its GPUs, or null if the host has no agent. */
 export async function lockHost(transaction: Pick<Transaction, 'query'>, id: string): Promise<HostBlocks | null> {
-  // Read after the lock: a statement that waited for it would see the agent's row as before.
+  // Read in a second statement: one that waited for the lock would still see the agent's row as it was before.
   await transaction.query(LOCK_MACHINE, [id]);
   const { rows } = await transaction.query<HostRow>(HOST_AND_AGENT, [id]);
   const row = rows[0];
@@ -23,7 +23,7 @@ export async function lockHost(transaction: Pick<Transaction, 'query'>, id: stri
   return { ...host, gpus: gpusOf(host.gpus, gpu, joined) };
 }
 
-/** Returns a host's GPUs; one that joined before slices existed has those it joined with. */
+/** Returns the GPUs of a host. A host that joined before slices existed has the GPUs that it joined with. */
 export function gpusOf(gpus: readonly HostGpu[], gpu: string, joined: HostRow['joined']): readonly HostGpu[] {
   return gpus.length > 0 ? gpus : joined.map(({ uuid }) => ({ uuid, model: gpu }));
 }
@@ -46,13 +46,13 @@ interface WholeHost {
 }
 
 /**
- * Writes the machines that a host is sold as: a row for each block of every size, so that rented ones stay machines
- * regardless of what the operator sells later. The host's own row must be written and locked.
+ * Writes the machines that a host is sold as. There is a row for each block of every size, so that a rented block
+ * remains a machine no matter what the operator sells later. The host's own row must already be written and locked.
  */
 export async function writeBlocks(transaction: Pick<Transaction, 'query'>, host: HostBlocks): Promise<void> {
   const { id, gpus, missing, sizes, protocol } = host;
   const models = gpus.map(({ model }) => model);
-  // Agents of protocol 1 give an instance the first GPUs of the host.
+  // Agents of protocol 1 always give an instance the first GPUs of the host.
   const soldSizes = protocol === 1 ? WHOLE_ONLY : sizes;
   const sold = new Set(blocksOf({ id, models, sizes: soldSizes, missing }).map(({ machineId }) => machineId));
   const { rows } = await transaction.query<WholeHost>(HOST_SQL, [id]);
@@ -99,10 +99,10 @@ const HOST_SQL = `
   select vcpus, ram_gb as "ramGb", disk_gb as "diskGb", net_down_mbps as down, net_up_mbps as up, ports, nvlink
   from machine where id = $1`;
 
-/** Machines that have the id of a block but aren't one. */
+/** Finds a machine that has the id of a block but belongs to another host. */
 const FOREIGN = 'select id from machine where id = any($2::text[]) and host_id <> $1 order by id limit 1';
 
-/** Everything but the blocks' shares is the same as the host's. */
+/** Writes the blocks. Everything except each block's share is copied from the host. */
 const WRITE_BLOCKS = `
   insert into machine (id, host_id, gpu, first_gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps,
     ports, pcie, nvlink, cuda_max, reliability, state, demo, created_at, sold)

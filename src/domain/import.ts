@@ -1,19 +1,19 @@
 import type { z } from 'zod';
 import { DomainError } from './rules/errors.js';
 
-/** One record of an operator's file: its line, and its fields as text (CSV) or as JSON values. */
+/** One record of an operator's file: its line number, and its fields as text (from CSV) or as JSON values. */
 export interface FileRecord {
   line: number;
   fields: Record<string, unknown>;
 }
 
-/** Result of an import, or what a dry run would do. */
+/** Result of an import, or of a dry run. */
 export interface ImportReport {
   created: number;
   updated: number;
 }
 
-/** Maximum listed faults of each kind. */
+/** Maximum faults listed per kind. */
 const MAX_LISTED_FAULTS = 20;
 const BATCH = 1_000;
 
@@ -23,16 +23,18 @@ interface FaultsOfKind {
 }
 
 /**
- * Refuses a file with faults: the message has a line for each of the first 20 of a kind, and one for the rest of each
- * kind.
+ * Thrown for a file with faults. For each kind of fault, the message lists the first 20 and summarizes the rest in one
+ * line.
  */
 export class FileRefused extends DomainError {}
 
-/** Collects the faults of a file. An import with a fault changes nothing. */
+/** Collects the faults of a file. A file with any fault is not imported. */
 export class FileFaults {
   readonly #kinds = new Map<string, FaultsOfKind>();
 
-  /** `kind` is the reason without line-specific parts; there are few kinds in any file. */
+  /**
+   * Adds a fault. `kind` is the reason without the parts that depend on the line, so that a file has only a few kinds.
+   */
   add(line: number, reason: string, kind = reason): void {
     const faults = this.#kinds.get(kind) ?? { count: 0, listed: [] };
     this.#kinds.set(kind, faults);
@@ -54,8 +56,8 @@ export class FileFaults {
 }
 
 /**
- * Parses records in batches, so that a file of any size takes the same memory. `alsoCheck` sees each record as it is in
- * the file, even an invalid one, so that all of its faults are reported together.
+ * Parses records in batches, so that memory use doesn't depend on the size of the file. `alsoCheck` receives each
+ * record as it is in the file, even if it is invalid, so that all faults are reported together.
  */
 export async function* readBatches<T>(
   records: AsyncIterable<FileRecord>,
@@ -79,13 +81,13 @@ export async function* readBatches<T>(
   if (batch.length > 0) yield batch;
 }
 
-/** Returns a message for a value of the wrong type, if the schema has none. */
+/** Returns a message for a value of the wrong type if the schema doesn't define one. */
 function typeFault(issue: { code?: string; input?: unknown; expected?: unknown }): string | undefined {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.input == null ? 'is missing' : `must be of type ${String(issue.expected)}`;
 }
 
-/** Thrown to roll back the transaction of a dry run, with what it would have done. */
+/** Thrown to roll back the transaction of a dry run. Carries the report of what would have been done. */
 export class DryRun extends Error {
   constructor(readonly report: ImportReport) {
     super('dry run');

@@ -1,63 +1,63 @@
 import type { Readable } from 'node:stream';
 import type { Instant } from './rules/time.js';
 
-/** Maximum entries of one response; a larger folder is cut. */
+/** Maximum entries in one response. The listing of a larger folder is truncated. */
 export const MAX_ENTRIES = 5_000;
 
-/** A path inside the container of an instance, and the opener. */
+/** A path inside an instance's container, and who opens it. */
 export interface FilePlace {
   opener: { accountId: string; keyId: string; session?: Buffer };
   instanceId: string;
-  /** Path as checked by the rules of file-path.ts. */
+  /** The path, already checked by the rules in file-path.ts. */
   path: Buffer;
 }
 
-/** Kind of an entry; `link` if its target is missing or is neither a folder nor a plain file. */
+/** Kind of an entry. It is `link` only if the link's target is missing or is neither a folder nor a regular file. */
 export type FileKind = 'file' | 'folder' | 'link' | 'other';
 
 export interface FileEntry {
-  /** Bytes of the name, which don't have to be text: anything except a slash and a zero byte. */
+  /** The name in bytes, which may not be valid text: it can contain anything except slashes and zero bytes. */
   name: Buffer;
-  /** For a link: the kind of its target. */
+  /** For a link, the kind of its target. */
   kind: FileKind;
   isLink: boolean;
-  /** Size in bytes; for a link that of the link itself. */
+  /** Size in bytes. For a link, this is the size of the link itself. */
   size: bigint;
   modifiedAt: Instant;
 }
 
 export interface Folder {
-  /** Unordered. */
+  /** The entries, in no particular order. */
   entries: FileEntry[];
   /** Whether all entries were read. */
   isWhole: boolean;
 }
 
 export interface FileContent {
-  /** Bytes that follow; they end with an error if the file turns out to be shorter. */
+  /** Number of bytes that follow. Reading fails if the file turns out to be shorter. */
   size: bigint;
   bytes: Readable;
 }
 
 export interface Upload {
   size: number;
-  /** Whether to replace an existing file. */
+  /** Whether an existing file is replaced. */
   replaces: boolean;
-  /** Exactly `size` bytes. */
+  /** The content, which must have exactly `size` bytes. */
   bytes: AsyncIterable<Buffer>;
 }
 
 /**
- * The files of running containers, with the rights of the container's own user. All methods refuse with not_found,
- * action_failed, rate_limited or unavailable, and end when the signal is aborted.
+ * Files of running containers, accessed with the rights of the container's own user. All methods end when the signal is
+ * aborted, and may throw not_found, action_failed, rate_limited or unavailable.
  */
 export interface InstanceFiles {
   list(folder: FilePlace, signal: AbortSignal): Promise<Folder>;
   read(file: FilePlace, signal: AbortSignal): Promise<FileContent>;
-  /** Writes a file atomically: its bytes are collected under another name. */
+  /** Writes a file atomically: the content is first written under another name. */
   write(file: FilePlace, upload: Upload, signal: AbortSignal): Promise<void>;
   makeFolder(folder: FilePlace, signal: AbortSignal): Promise<void>;
   removeFile(file: FilePlace, signal: AbortSignal): Promise<void>;
-  /** Removes a folder if it is empty. */
+  /** Removes a folder, which must be empty. */
   removeFolder(folder: FilePlace, signal: AbortSignal): Promise<void>;
 }

@@ -1,11 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { Instant } from './rules/time.js';
 
-/** The output of an instance that its machine's engine retains, as lines of src/domain/rules/log-line.ts. */
+/**
+ * The output of an instance that its machine's container engine has kept, as lines in the format of
+ * src/domain/rules/log-line.ts.
+ */
 export type LogSource = Readable;
 
 export interface WantedLogs {
-  /** The account and key of the request, and the console session if there is one. */
+  /** The account and API key of the request, and the console session if there is one. */
   opener: { accountId: string; keyId: string; session?: Buffer };
   instanceId: string;
   tail: number | null;
@@ -13,5 +16,5 @@ export interface WantedLogs {
   follow: boolean;
 }
 
-/** Opens an instance's log. Refuses with not_found, action_failed, rate_limited or unavailable. */
+/** Opens an instance's log. Rejects with not_found, action_failed, rate_limited or unavailable. */
 export type OpenLogs = (wanted: WantedLogs, signal: AbortSignal) => Promise<LogSource>;

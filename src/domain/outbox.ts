@@ -10,15 +10,15 @@ export const HAS_ACTIVE_WEBHOOK =
   'exists (select from webhook where webhook.account_id = account.id and paused_at is null)';
 
 /**
- * Returns the statement that puts events into the outbox. Run it in the transaction that makes them true:
+ * Returns the statement that adds events to the outbox. Run it in the transaction that makes them true:
  *
  *     transaction.later(emit([{ accountId, type: 'instance.stopped', subject: id, at, data: { instance: id } }]));
  *
- * Inside `write` of the ledger call `current.emit(event)`. Events caused only by time, which any gateway may detect,
- * have `once`: only the first write succeeds. An event that no webhook of the account subscribes to is not written at
- * all. Events of one subject are delivered in the order of their rows, so the caller must hold the lock of the
- * instance's account, or of its host. `at` is the second at which the event happened, regardless of when it was
- * detected.
+ * Inside the ledger's `write`, call `current.emit(event)` instead. Events that occur only because time passes can be
+ * detected by any gateway, so they have a `once` key and only the first write succeeds. Events that no webhook of the
+ * account subscribes to are not written at all. Events with the same subject are delivered in the order of their rows,
+ * so the caller must hold the lock of the instance's account or of its host. `at` is the second in which the event
+ * happened, even if it was detected later.
  */
 export function emit(events: readonly NewEvent[]): PreparedStatement {
   const rows = events.map(({ accountId, type, subject, at, data, once }, place) => ({

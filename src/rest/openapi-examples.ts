@@ -61,6 +61,7 @@ const LAUNCH = {
   ports: [LAUNCH_PORT],
   tcp_ports: [],
   registry_login: null,
+  user: null,
   restart: 'always',
   on_exit: 'keep',
 };

@@ -89,6 +89,7 @@ const LAUNCH: readonly Input[] = [
   { in: 'body', name: 'ports', variable: 'ports' },
   { in: 'body', name: 'tcp_ports', variable: 'tcpPorts' },
   { in: 'body', name: 'registry_login', variable: 'registryLogin' },
+  { in: 'body', name: 'user', variable: 'user' },
   {
     in: 'body',
     name: 'restart',
@@ -191,13 +192,13 @@ export const routes: readonly Route[] = [
       'The machine must be free. An on-demand or reserved instance can also take a machine that only an interruptible instance uses. The balance must cover one hour of everything the account would then be paying for.',
     document: `mutation deployInstance($machineId: ID!, $template: String, $diskGb: Int, $mode: PricingMode, $idempotencyKey: String,
       $name: String, $env: Variables, $secrets: [LaunchSecretInput!], $entrypoint: [String!], $command: [String!],
-      $ports: [LaunchPortInput!], $tcpPorts: [Int!], $registryLogin: String, $restart: RestartPolicy, $onExit: ExitAction,
+      $ports: [LaunchPortInput!], $tcpPorts: [Int!], $registryLogin: String, $user: String, $restart: RestartPolicy, $onExit: ExitAction,
       $stopAt: String, $destroyAt: String, $spendLimit: Float, $stopWhenIdle: Int,
       $volumes: [VolumeAtPathInput!]) {
       result: deploy(input: { machineId: $machineId, template: $template, diskGb: $diskGb, mode: $mode, idempotencyKey: $idempotencyKey,
         stopAt: $stopAt, destroyAt: $destroyAt, spendLimit: $spendLimit, stopWhenIdle: $stopWhenIdle, volumes: $volumes,
         launch: { name: $name, env: $env, secrets: $secrets, entrypoint: $entrypoint, command: $command, ports: $ports, tcpPorts: $tcpPorts,
-          registryLogin: $registryLogin, restart: $restart, onExit: $onExit } }) {
+          registryLogin: $registryLogin, user: $user, restart: $restart, onExit: $onExit } }) {
         ${INSTANCE} } }`,
     inputs: [
       { in: 'body', name: 'machine_id', variable: 'machineId' },
@@ -278,7 +279,7 @@ export const routes: readonly Route[] = [
     document: `query getInstanceLaunch($id: ID!) { result: instance(id: $id) { id name template disk_gb: diskGb type: mode
       stop_at: stopAt destroy_at: destroyAt spend_limit: spendLimit stop_when_idle: stopWhenIdle volumes { id path }
       launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
-        registry_login: registryLogin restart on_exit: onExit } } }`,
+        registry_login: registryLogin user restart on_exit: onExit } } }`,
     inputs: [INSTANCE_ID],
     status: 200,
     envelope: { kind: 'item', object: 'instance_launch' },

@@ -32,6 +32,7 @@ export interface RunLaunch {
   ports?: readonly { port: number; name?: string | null }[];
   tcpPorts?: readonly number[];
   registryLogin?: string;
+  user?: string;
   entrypoint?: readonly string[];
   command?: readonly string[];
   restart?: 'NEVER';

@@ -51,6 +51,7 @@ export const LaunchInput = builder.inputType('LaunchInput', {
     ports: t.field({ type: [LaunchPortInput], ...fromField(fields.launchPorts) }),
     tcpPorts: t.intList(fromField(fields.tcpPorts)),
     registryLogin: t.string(fromField(fields.registryLogin)),
+    user: t.string(fromField(fields.containerUser)),
     restart: t.field({ type: RestartPolicy, ...fromField(fields.restart) }),
     onExit: t.field({ type: ExitAction, ...fromField(fields.onExit) }),
   }),
@@ -112,6 +113,7 @@ export const LaunchType = builder.objectRef<Launch>('Launch').implement({
       resolve: ({ tcpPorts }) => tcpPorts ?? [],
     }),
     registryLogin: t.exposeString('registryLogin', { nullable: true, description: 'Name of the registry login.' }),
+    user: t.exposeString('user', { nullable: true, description: "User of the container; null for the image's own." }),
     restart: t.field({
       type: RestartPolicy,
       description: 'When to restart the command.',

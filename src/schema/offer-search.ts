@@ -54,6 +54,10 @@ export const OfferFilterInput = builder.inputType('OfferFilterInput', {
       description:
         'True: only machines whose host agent runs containers. False: only machines without an agent, on which a rental runs nothing.',
     }),
+    fuse: t.boolean({
+      description:
+        'True: only machines whose operator lets containers mount FUSE file systems. False: only machines whose operator does not.',
+    }),
   }),
 });
 

@@ -56,6 +56,9 @@ export const OfferType = builder.objectRef<Offer>('Offer').implement({
       description:
         'Whether a host agent runs containers on the machine. Without one, a rental is only a record and runs nothing.',
     }),
+    fuse: t.exposeBoolean('fuse', {
+      description: 'Whether the operator lets containers on the machine mount FUSE file systems.',
+    }),
     gpuModel: t.field({
       type: GpuModelType,
       nullable: true,

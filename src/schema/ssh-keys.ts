@@ -41,7 +41,15 @@ const SshAddressType = builder.objectRef<SshAddress>('SshAddress').implement({
       description: 'Command to type.',
       resolve: ({ user, host, port }) => `ssh -p ${port} ${user}@${host}`,
     }),
-    user: t.exposeString('user', { description: 'User name: the id of the instance.' }),
+    rootCommand: t.string({
+      description:
+        "Command to type for a shell as root, regardless of the container's user. Any other user of the container can replace root in it.",
+      resolve: ({ user, host, port }) => `ssh -p ${port} root@${user}@${host}`,
+    }),
+    user: t.exposeString('user', {
+      description:
+        'User name: the id of the instance. Put root@, or another user of the container and @, before it to log in as that user.',
+    }),
     host: t.exposeString('host', { description: 'Host name.' }),
     port: t.exposeInt('port', { description: 'Port.' }),
     hostKey: t.exposeString('hostKey', {

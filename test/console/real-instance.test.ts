@@ -76,6 +76,12 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(await tab.evaluate(() => window.opener)).toBeNull();
       // The server inside doesn't receive any cookie of the console.
       await tab.waitForFunction(() => document.title === 'cookie: none');
+      // A link on another site lands on a page of the instance's own host first, which its server sees as its own site.
+      const echo = `${new URL(tab.url()).origin}/echo`;
+      await tab.goto(pages.address);
+      await tab.evaluate((address) => location.assign(address), echo);
+      await tab.getByText('"sec-fetch-site":"same-origin"').waitFor();
+      expect(tab.url()).toBe(echo);
       expect(new URL(page.url()).pathname).toBe(screen());
     }));
 

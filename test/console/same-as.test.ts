@@ -138,7 +138,7 @@ describe('code to copy', needs('bash', 'curl', 'python3'), () => {
     graphql: async (text) => JSON.stringify((await renter.graphql(text)).body.errors ?? ''),
   };
   const FIELDS = `template diskGb mode stopAt destroyAt spendLimit stopWhenIdle volumes { path }
-    launch { name env secrets { secret variable file } entrypoint command ports { port name } tcpPorts registryLogin restart onExit }`;
+    launch { name env secrets { secret variable file } entrypoint command ports { port name } tcpPorts registryLogin user restart onExit }`;
   const newest = async () => {
     const { body } = await renter.graphql(`{ instances { id ${FIELDS} } }`);
     return body.data.instances as { id: string }[];
@@ -200,6 +200,7 @@ describe('code to copy', needs('bash', 'curl', 'python3'), () => {
           ports: [{ port: 8000, name: "the API's" }, { port: 8080 }],
           tcpPorts: [5432],
           registryLogin: 'hub',
+          user: '1000:staff',
           restart: 'ON_FAILURE',
           onExit: 'STOP',
         },

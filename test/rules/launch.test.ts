@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readImageName } from '../../src/agent/engine/image-name.js';
-import { checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/rules/launch.js';
+import { checkAgent, checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/rules/launch.js';
 
 test.each([
   [{ onExit: 'DESTROY' as const }, 'a command that is always restarted never stops or destroys its instance'],
@@ -20,7 +20,7 @@ test.each([
     'env must not set GPU_INSTANCE_ID, which the service sets',
   ],
   [{ ports: [{ port: 80 }, { port: 80, name: 'again' }] }, 'ports must not name port 80 twice'],
-])('%j is refused', (launch, message) => {
+])('a launch with %j is rejected', (launch, message) => {
   expect(() => checkLaunch(launch, 'ON_DEMAND')).toThrow(message);
 });
 
@@ -40,7 +40,7 @@ test('a launch without contradictions is accepted', () => {
   expect(() => checkLaunch({ ...launch, onExit: 'DESTROY' }, 'RESERVED')).toThrow("can't be destroyed");
 });
 
-test('the secrets of a launch are named once each, including the registry login', () => {
+test('the secrets of a launch are listed once each, including the registry login', () => {
   const secrets = [
     { secret: 's', file: 'f' },
     { secret: 's', variable: 'B' },
@@ -49,7 +49,19 @@ test('the secrets of a launch are named once each, including the registry login'
   expect(secretsOf({})).toEqual([]);
 });
 
-test('a login goes to the registry that the agent pulls from', () => {
+test.each([
+  [{ hasOldAgent: true, supportsUsers: false }, { restart: 'NEVER' as const, user: 'root' }, 'an entrypoint, secrets'],
+  [{ hasOldAgent: true, supportsUsers: false }, { user: 'root' }, 'too old for a user'],
+  [{ hasOldAgent: false, supportsUsers: false }, { restart: 'NEVER' as const, user: '0' }, 'too old for a user'],
+  [{ hasOldAgent: false, supportsUsers: false }, { restart: 'NEVER' as const }, null],
+  [{ hasOldAgent: true, supportsUsers: true }, { user: 'root' }, null],
+])('an agent with %j checks the launch %j: %s', (agent, launch, message) => {
+  const check = () => checkAgent({ id: 'm-1', ...agent }, launch, 'deploy_failed');
+  if (message === null) expect(check).not.toThrow();
+  else expect(check).toThrow(message);
+});
+
+test('a login is sent to the registry from which the agent pulls', () => {
   const images = [
     'busybox',
     'me/image:1',

@@ -124,6 +124,7 @@ export class TestAgent {
       engine: 'ok',
       launches: true,
       loads: true,
+      users: true,
       ...changes,
     };
   }

@@ -134,6 +134,7 @@ const launch = (): Partial<DeployRequest> => ({
   ports: [],
   tcp_ports: [],
   registry_login: 'r',
+  user: 'root',
   restart: 'never',
   on_exit: 'stop',
   stop_at: '8h',

@@ -11,6 +11,10 @@ export class WireAgent {
   launches = true;
   /** Whether the host supports volumes. False for a host without restic. */
   volumes = true;
+  /** Whether it supports users of launches; false for an older version. */
+  users = true;
+  /** Whether its operator lets containers mount FUSE file systems. */
+  fuse = false;
   readonly #token: string;
   readonly #session = randomBytes(8).toString('hex');
   #sequence = 0;
@@ -53,6 +57,8 @@ export class WireAgent {
       launches: this.launches,
       loads: this.launches,
       volumes: this.volumes,
+      users: this.users,
+      fuse: this.fuse,
       ...changes,
     };
     const init = { method: 'POST', headers: this.headers(), body: JSON.stringify(body) };

@@ -38,6 +38,7 @@ function gpuCommand(order: Order, baseUrl: string): string {
   for (const { port, name } of launch?.ports ?? []) add('--port', name == null ? port : `${port}:${name}`);
   for (const port of launch?.tcpPorts ?? []) add('--tcp', port);
   add('--registry-login', launch?.registryLogin);
+  add('--user', launch?.user);
   add('--restart', launch?.restart?.toLowerCase());
   add('--on-exit', launch?.onExit?.toLowerCase());
   for (const { id, path } of volumes ?? []) add('--volume', `${id}:${path}`);
@@ -71,7 +72,8 @@ function curlCommand(order: Order, baseUrl: string): string {
 /** Returns the body of `POST /v1/instances`. */
 function restBody({ machineId, template, diskGb, mode, launch, ...more }: Order): Record<string, unknown> {
   const { stopAt, destroyAt, spendLimit, stopWhenIdle, volumes } = more;
-  const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, restart, onExit } = launch ?? {};
+  const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, user, restart, onExit } =
+    launch ?? {};
   const body = {
     machine_id: machineId,
     template,
@@ -85,6 +87,7 @@ function restBody({ machineId, template, diskGb, mode, launch, ...more }: Order)
     ports: ports?.map(({ port, name: called }) => (called == null ? { port } : { port, name: called })),
     tcp_ports: tcpPorts,
     registry_login: registryLogin,
+    user,
     restart: restart?.toLowerCase(),
     on_exit: onExit?.toLowerCase(),
     stop_at: stopAt,

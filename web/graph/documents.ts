@@ -104,6 +104,7 @@ const OfferRow = graphql(`
     reliability
     demo
     hasAgent
+    fuse
     preemptible
     pricePerHour {
       onDemand
@@ -284,6 +285,7 @@ const LaunchFields = graphql(`
     }
     tcpPorts
     registryLogin
+    user
     restart
     onExit
   }
@@ -584,6 +586,7 @@ export const OneInstance = graphql(
       }
       ssh {
         command
+        rootCommand
       }
       ports {
         port

@@ -27,6 +27,7 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => ComponentCh
     },
   ],
   [texts.nvlink, ({ nvlink }) => (nvlink ? texts.yes : texts.no)],
+  [texts.fuse, ({ fuse }) => (fuse ? texts.yes : texts.no)],
   [texts.reliability, ({ reliability }) => `${fixed(reliability * 100, 2)} %`],
   [texts.region, ({ region }) => regionName(region)],
   [texts.cpu, ({ cpu, vcpus }) => texts.cpuOf(visible(cpu), vcpus)],

@@ -34,6 +34,7 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
               <p>{texts.shell(<a href="/keys">{texts.yourKeys}</a>)}</p>
               <code class="secret">{ssh.command}</code>
               <Copy text={ssh.command} label={texts.copyCommand} />
+              <p class="small quiet">{texts.asRoot(<span class="mono">{ssh.rootCommand}</span>)}</p>
             </div>
           )}
           {ports.map(({ port, open, url }) => (

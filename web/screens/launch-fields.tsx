@@ -55,6 +55,20 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
             onInput={({ currentTarget }) => change({ entrypoint: currentTarget.value })}
           />
         </label>
+        <label class="field">
+          <span>{texts.user}</span>
+          <input
+            name="user"
+            class="mono"
+            maxLength={65}
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            placeholder={texts.userHint}
+            value={form.user}
+            onInput={({ currentTarget }) => change({ user: currentTarget.value })}
+          />
+        </label>
         <Ports rows={form.ports} onChange={(ports) => change({ ports })} />
         <TcpPorts rows={form.tcpPorts} onChange={(tcpPorts) => change({ tcpPorts })} />
         <div class="two">

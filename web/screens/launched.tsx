@@ -42,6 +42,7 @@ export function Launched({ instance, launch, volumes }: Props) {
               ],
           launch === null || launch.tcpPorts.length === 0 ? null : [texts.shownTcpPorts, launch.tcpPorts.join(', ')],
           launch?.registryLogin == null ? null : [texts.pulledWith, launch.registryLogin],
+          launch?.user == null ? null : [texts.shownUser, <span class="mono">{launch.user}</span>],
           launch === null || launch.restart === 'ALWAYS'
             ? null
             : [

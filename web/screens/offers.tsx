@@ -214,7 +214,7 @@ function Row({ offer, index, isMixed }: { offer: Offer; index: number; isMixed: 
   );
 }
 
-function Marks({ offer: { nvlink, demo, hasAgent, preemptible }, isMixed }: { offer: Offer; isMixed: boolean }) {
+function Marks({ offer: { nvlink, demo, hasAgent, fuse, preemptible }, isMixed }: { offer: Offer; isMixed: boolean }) {
   const runs = hasAgent
     ? demo
       ? texts.runs.trial
@@ -235,6 +235,7 @@ function Marks({ offer: { nvlink, demo, hasAgent, preemptible }, isMixed }: { of
         </span>
       )}
       {nvlink && <span class="badge">{texts.nvlink}</span>}
+      {fuse && <span class="badge">{texts.fuse}</span>}
     </>
   );
 }

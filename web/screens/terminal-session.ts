@@ -45,6 +45,8 @@ export class TerminalSession {
     readonly instance: string,
     readonly shell: string,
     readonly number: number,
+    /** Whether the shell is root's; otherwise the container's own user. */
+    readonly isRoot: boolean,
   ) {
     this.element.className = 'terminal-view';
     const terminal = new Terminal({
@@ -66,6 +68,7 @@ export class TerminalSession {
     this.line = new TerminalLine({
       instance,
       shell,
+      user: isRoot ? 'root' : null,
       onOpened: (replay) => this.#opened(replay),
       onOutput: (bytes) => this.#write(bytes),
     });
@@ -182,18 +185,21 @@ export const terminalsOf = (instance: string): TerminalSession[] =>
 export function openTerminals(instance: string): void {
   const known = new Set(sessions.peek().map(({ shell }) => shell));
   const before = read(instance).filter(({ shell }) => !known.has(shell));
-  keep([...sessions.peek(), ...before.map(({ shell, number }) => new TerminalSession(instance, shell, number))]);
+  const opened = before.map(
+    ({ shell, number, isRoot }) => new TerminalSession(instance, shell, number, isRoot === true),
+  );
+  keep([...sessions.peek(), ...opened]);
   if (!sessions.peek().some((each) => each.instance === instance)) newTerminal(instance);
 }
 
-export function newTerminal(instance: string): TerminalSession {
+export function newTerminal(instance: string, isRoot = false): TerminalSession {
   const taken = new Set(terminalsOf(instance).map(({ number }) => number));
   let number = 1;
   while (taken.has(number)) number += 1;
   const shell = [...crypto.getRandomValues(new Uint8Array(SHELL_BYTES))]
     .map((byte) => byte.toString(16).padStart(2, '0'))
     .join('');
-  const created = new TerminalSession(instance, shell, number);
+  const created = new TerminalSession(instance, shell, number, isRoot);
   keep([...sessions.peek(), created]);
   return created;
 }
@@ -213,9 +219,15 @@ function keep(all: readonly TerminalSession[]): void {
 /** Kept for this tab until it is closed: names of shells, which open none. */
 const nameOf = (instance: string) => `terminals:${instance}`;
 
-function read(instance: string): { shell: string; number: number }[] {
+interface Remembered {
+  shell: string;
+  number: number;
+  isRoot?: boolean;
+}
+
+function read(instance: string): Remembered[] {
   try {
-    const found = JSON.parse(sessionStorage.getItem(nameOf(instance)) ?? '[]') as { shell: string; number: number }[];
+    const found = JSON.parse(sessionStorage.getItem(nameOf(instance)) ?? '[]') as Remembered[];
     return found.filter(({ shell, number }) => /^[0-9a-f]{32}$/.test(shell) && Number.isInteger(number));
   } catch {
     return [];
@@ -226,7 +238,10 @@ function write(instance: string): void {
   const own = sessions.peek().filter((each) => each.instance === instance);
   try {
     if (own.length === 0) sessionStorage.removeItem(nameOf(instance));
-    else sessionStorage.setItem(nameOf(instance), JSON.stringify(own.map(({ shell, number }) => ({ shell, number }))));
+    else {
+      const kept: Remembered[] = own.map(({ shell, number, isRoot }) => ({ shell, number, isRoot }));
+      sessionStorage.setItem(nameOf(instance), JSON.stringify(kept));
+    }
   } catch {
     // A browser without storage shows a new terminal after a reload.
   }

@@ -21,8 +21,8 @@ export function Terminals({ id }: { id: string }) {
   useEffect(() => openTerminals(id), [id]);
   const all = terminalsOf(id);
   const shown = all.find((each) => each === chosen.value) ?? all[0] ?? null;
-  const begin = () => {
-    chosen.value = newTerminal(id);
+  const begin = (isRoot: boolean) => {
+    chosen.value = newTerminal(id, isRoot);
   };
   return (
     <section class="panel terminals" aria-label={texts.title}>
@@ -37,9 +37,13 @@ export function Terminals({ id }: { id: string }) {
             }}
           />
         ))}
-        <button type="button" class="plain" onClick={begin} disabled={all.length >= MAX_TERMINALS}>
+        <button type="button" class="plain" onClick={() => begin(false)} disabled={all.length >= MAX_TERMINALS}>
           <Icon name="plus" />
           {texts.new}
+        </button>
+        <button type="button" class="plain" onClick={() => begin(true)} disabled={all.length >= MAX_TERMINALS}>
+          <Icon name="plus" />
+          {texts.newAsRoot}
         </button>
         <label class="small terminal-reader">
           <input
@@ -50,7 +54,7 @@ export function Terminals({ id }: { id: string }) {
           {texts.aloud}
         </label>
       </div>
-      {shown !== null && <Shown key={shown.shell} of={shown} onBegin={begin} />}
+      {shown !== null && <Shown key={shown.shell} of={shown} onBegin={() => begin(shown.isRoot)} />}
       <p class="small quiet terminal-hint">{texts.hint}</p>
     </section>
   );
@@ -63,11 +67,11 @@ interface NameProps {
 }
 
 function Name({ of, isShown, onChosen }: NameProps) {
-  const { number, title } = of;
+  const { number, title, isRoot } = of;
   return (
     <span class="terminal-name">
       <button type="button" class="plain" aria-pressed={isShown} onClick={onChosen}>
-        {texts.name(number)}
+        {isRoot ? texts.nameAsRoot(number) : texts.name(number)}
         {title.value !== '' && <span class="quiet"> {title}</span>}
       </button>
       <button type="button" class="plain" aria-label={texts.close(number)} onClick={() => endTerminal(of)}>

@@ -26,6 +26,7 @@ export interface LaunchForm {
   ports: readonly { port: string; name: string }[];
   tcpPorts: readonly { port: string }[];
   registryLogin: string;
+  user: string;
   restart: keyof typeof RESTARTS;
   onExit: keyof typeof EXITS;
   /** Not part of the launch: an instance has them for its lifetime. */
@@ -46,6 +47,7 @@ export const EMPTY: LaunchForm = {
   ports: [],
   tcpPorts: [],
   registryLogin: '',
+  user: '',
   restart: 'ALWAYS',
   onExit: 'KEEP',
   volumes: [],
@@ -73,6 +75,7 @@ export function launchOf(form: LaunchForm): { launch: LaunchInput | null; fault:
     ...(ports.length > 0 && { ports: ports.map(({ port, name }) => ({ port: Number(port), name: name || null })) }),
     ...(tcpPorts.length > 0 && { tcpPorts }),
     ...(form.registryLogin !== '' && { registryLogin: form.registryLogin }),
+    ...(form.user.trim() !== '' && { user: form.user.trim() }),
     ...(form.restart !== 'ALWAYS' && { restart: form.restart }),
     ...(form.onExit !== 'KEEP' && { onExit: form.onExit }),
   };
@@ -100,6 +103,7 @@ export function formOf(launch: Launch): LaunchForm {
     ports: launch.ports.map(({ port, name }) => ({ port: String(port), name: name ?? '' })),
     tcpPorts: launch.tcpPorts.map((port) => ({ port: String(port) })),
     registryLogin: launch.registryLogin ?? '',
+    user: launch.user ?? '',
     restart: launch.restart,
     onExit: launch.onExit,
   };
@@ -113,6 +117,7 @@ const MAX_VALUE = 1_000;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
 const IMAGE = /^[\x21-\x7e]{1,255}$/;
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const USER = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,64}$/;
 const PORT = /^(\d{1,5})(?::([\w .-]{1,40}))?$/;
 
 /** Returns the form from a link's parameters, and the omitted ones. */
@@ -133,6 +138,7 @@ export function formOfLink(parameters: URLSearchParams): { form: LaunchForm; lef
   const form: LaunchForm = {
     ...EMPTY,
     name: of('name').find((name) => taken('name', NAME.test(name))) ?? '',
+    user: of('user').find((user) => taken('user', USER.test(user))) ?? '',
     env: [...new Map(env.map((row) => [row.name, row])).values()],
     // The reader chooses which of their secrets it is.
     secrets: of('secret')

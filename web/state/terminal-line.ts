@@ -15,6 +15,8 @@ type Frame =
 interface Options {
   instance: string;
   shell: string;
+  /** Null: the container's own user. */
+  user: string | null;
   /** Output starts at position `from`, and is old up to `to`; `before` was received before. */
   onOpened(replay: { from: number; to: number; before: number }): void;
   onOutput(bytes: Uint8Array<ArrayBuffer>): void;
@@ -69,8 +71,9 @@ export class TerminalLine {
     this.#socket = socket;
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
-      const { instance, shell } = this.#options;
-      this.#send({ type: 'open', instance, shell, ...this.size, seen: this.#received });
+      const { instance, shell, user } = this.#options;
+      const as = user === null ? {} : { user };
+      this.#send({ type: 'open', instance, shell, ...this.size, seen: this.#received, ...as });
     };
     socket.onmessage = ({ data }) => {
       if (typeof data === 'string') return this.#receive(JSON.parse(data));

@@ -35,7 +35,7 @@ _GALLERY = """{ templates { slug title category description image vram_gb: vramG
   variables { name description default required secret is_generated: isGenerated } } }"""
 _SAVED = """name description template disk_gb: diskGb link created_at: createdAt
   launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
-    registry_login: registryLogin restart on_exit: onExit }"""
+    registry_login: registryLogin user restart on_exit: onExit }"""
 _SAVE = "mutation ($input: SavedTemplateInput!) { saveTemplate(input: $input) { %s } }" % _SAVED
 _DELETE = "mutation ($name: String!) { deleteTemplate(name: $name) { %s } }" % _SAVED
 _LINKS = """query ($id: ID!) { instanceLinks(id: $id) {
@@ -103,6 +103,7 @@ class Client:
         secrets: Optional[Sequence[Mapping[str, str]]] = None,
         ports: Optional[Sequence[Mapping[str, Any]]] = None,
         registry_login: Optional[str] = None,
+        user: Optional[str] = None,
         folders: Optional[Mapping[str, str]] = None,
         out: Sequence[str] = (),
         into: str = ".",
@@ -122,6 +123,7 @@ class Client:
         :param num_min: least GPUs of the machine.
         :param max_price_per_hour: most USD per hour for the whole machine.
         :param image: OCI image or slug of a template; the service's default is ``pytorch``.
+        :param user: user of the container: ``root``, or a name or number; by default the image's own.
         :param folders: what is in each folder here, to which folder below ``/workspace``: ``{".": "/workspace"}``.
         :param out: paths below ``/workspace`` that are brought back, whatever the exit code.
         :param into: the folder here that they are brought to.
@@ -141,6 +143,7 @@ class Client:
             "secrets": None if secrets is None else [dict(each) for each in secrets],
             "ports": None if ports is None else [dict(each) for each in ports],
             "registryLogin": registry_login,
+            "user": user,
         }
         wanted = {
             "gpus": None if gpus is None else list(gpus),
@@ -244,6 +247,7 @@ class Instances(_Resource):
         ports: Optional[Sequence[Mapping[str, Any]]] = None,
         tcp_ports: Optional[Sequence[int]] = None,
         registry_login: Optional[str] = None,
+        user: Optional[str] = None,
         restart: Optional[str] = None,
         on_exit: Optional[str] = None,
         stop_at: Optional[str] = None,
@@ -267,6 +271,7 @@ class Instances(_Resource):
         :param ports: ``{"port": number, "name": text}`` each; the name may be left out.
         :param tcp_ports: ports that anybody may reach by TCP.
         :param registry_login: name of the registry login that the image is pulled with.
+        :param user: ``root``, or a name or number as for Docker's ``--user``; by default the image's own.
         :param restart: ``always``, ``on_failure`` or ``never``; the service's default is ``always``.
         :param on_exit: ``keep``, ``stop`` or ``destroy``; the service's default is ``keep``.
         :param stop_at: when it stops by itself: from now, such as ``8h``, or an instant.
@@ -292,6 +297,7 @@ class Instances(_Resource):
             "ports": None if ports is None else [dict(each) for each in ports],
             "tcp_ports": None if tcp_ports is None else list(tcp_ports),
             "registry_login": registry_login,
+            "user": user,
             "restart": restart,
             "on_exit": on_exit,
             "stop_at": stop_at,
@@ -519,6 +525,7 @@ class Templates(_Resource):
         ports: Optional[Sequence[Mapping[str, Any]]] = None,
         tcp_ports: Optional[Sequence[int]] = None,
         registry_login: Optional[str] = None,
+        user: Optional[str] = None,
         restart: Optional[str] = None,
         on_exit: Optional[str] = None,
     ) -> SavedTemplate:
@@ -538,6 +545,7 @@ class Templates(_Resource):
             "ports": None if ports is None else [dict(each) for each in ports],
             "tcpPorts": None if tcp_ports is None else [*tcp_ports],
             "registryLogin": registry_login,
+            "user": user,
             "restart": None if restart is None else restart.upper(),
             "onExit": None if on_exit is None else on_exit.upper(),
         }

@@ -399,6 +399,8 @@ class Launch:
     ports: Tuple[Port, ...]
     tcp_ports: Tuple[int, ...]
     registry_login: Optional[str]
+    #: user of the container; None for the image's own
+    user: Optional[str]
     #: ALWAYS, ON_FAILURE or NEVER
     restart: str
     #: KEEP, STOP or DESTROY

@@ -160,6 +160,7 @@ class Templates(unittest.TestCase):
             "ports": ({"port": 8000, "name": "API"},),
             "tcp_ports": (22,),
             "registry_login": "hub",
+            "user": "root",
             "restart": "never",
             "on_exit": "stop",
         }

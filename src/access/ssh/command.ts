@@ -13,10 +13,21 @@ export const READS_WITHIN_MS = 1_000;
 export interface Connected {
   opener: Opener;
   instanceId: string;
+  /** User of the container that commands run as; null: the container's own. */
+  user: string | null;
   socket: Socket;
   tunnels: Tunnels;
   /** Called when the instance or the key is gone: this connection can open nothing more. */
   onCut(): void;
+}
+
+/** Opens a tunnel for a command, which runs as the user of the login. */
+export function openCommand(
+  { tunnels, opener, instanceId, user }: Connected,
+  target: ExecTarget,
+  signal?: AbortSignal,
+): Promise<Tunnel> {
+  return tunnels.open({ opener, instanceId, target: user === null ? target : { ...target, user } }, signal);
 }
 
 /**
@@ -29,12 +40,12 @@ export async function withTunnel(
   target: ExecTarget,
   use: (tunnel: Tunnel) => Promise<void>,
 ): Promise<void> {
-  const { tunnels, opener, instanceId, onCut } = connected;
+  const { instanceId, onCut } = connected;
   const gone = new AbortController();
   channel.once('close', () => gone.abort());
   channel.on('error', () => {});
   try {
-    const tunnel = await tunnels.open({ opener, instanceId, target }, gone.signal);
+    const tunnel = await openCommand(connected, target, gone.signal);
     let fault: Error | null = null;
     tunnel.once('error', (error) => {
       fault = error;

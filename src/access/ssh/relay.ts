@@ -2,9 +2,9 @@ import type { ExecTarget } from '../../agent/tunnel-protocol.js';
 import { nameIt } from '../files/name-it.js';
 import { firstLine } from '../first-line.js';
 import type { Tunnel } from '../tunnels.js';
-import type { Connected } from './command.js';
+import { type Connected, openCommand } from './command.js';
 
-/* Unix sockets inside a container, opened by a program that runs there as the container's user: a path that the
+/* Unix sockets inside a container, opened by a program that runs there as the login's user: a path that the
    agent resolved from outside could lead to sockets of the host. Debian and Ubuntu, including slim images, have
    perl; others may have it. */
 
@@ -69,11 +69,7 @@ export function listenUnix(connected: Connected): Promise<[Tunnel, path: string]
   return relay(connected, `${NEEDS_PERL}; exec perl -e "$0"`, LISTEN);
 }
 
-async function relay(
-  { tunnels, opener, instanceId }: Connected,
-  script: string,
-  program: string,
-): Promise<[Tunnel, reply: string]> {
+async function relay(connected: Connected, script: string, program: string): Promise<[Tunnel, reply: string]> {
   const target: ExecTarget = {
     kind: 'exec',
     command: null,
@@ -81,7 +77,7 @@ async function relay(
     env: {},
     terminal: null,
   };
-  const tunnel = await tunnels.open({ opener, instanceId, target });
+  const tunnel = await openCommand(connected, target);
   tunnel.on('error', () => {});
   tunnel.stderr.resume();
   try {

@@ -11,6 +11,7 @@ import { AgentForwarding } from './agent-forwarding.js';
 import { type Connected, READS_WITHIN_MS } from './command.js';
 import { joinPort } from './join.js';
 import { refuseChannel, socketOf } from './library.js';
+import { readLoginName } from './login-name.js';
 import { PendingConnections } from './pending-connections.js';
 import { connectUnix, RelayRefused } from './relay.js';
 import { serveSession } from './session.js';
@@ -70,7 +71,10 @@ export class SshPortUnusable extends Error {
   }
 }
 
-/** SSH into instances. The user name is the instance, and only the SSH keys of its account open it. */
+/**
+ * SSH into instances. The login name is the instance, optionally after a user of its container; only the SSH keys of its
+ * account open it.
+ */
 export class SshServer {
   readonly #options: SshServerOptions;
   readonly #ssh: ssh2.Server;
@@ -206,7 +210,8 @@ export class SshServer {
           if (access === null) return context.reject(['publickey']);
           // A client first queries which of its keys are accepted.
           if ((context as PublicKeyAuthContext).signature !== undefined) {
-            connected = { opener: access, instanceId: context.username, socket, tunnels, onCut: () => client.end() };
+            const login = readLoginName(context.username);
+            connected = { ...login, opener: access, socket, tunnels, onCut: () => client.end() };
           }
           context.accept();
         },
@@ -221,9 +226,14 @@ export class SshServer {
       if (connected === null || network === undefined) return client.end();
       this.#pending.loggedIn(network, socket);
       serve(client, connected, deps.settings.serviceDomain);
-      const { instanceId, opener } = connected;
+      const { instanceId, user, opener } = connected;
       this.#watchAccess({ opener, instanceId, outlivesStop: false, end: connected.onCut }, socket);
-      const of = { instance: instanceId, account: opener.accountId, key: opener.sshKeyId };
+      const of = {
+        instance: instanceId,
+        ...(user !== null && { user }),
+        account: opener.accountId,
+        key: opener.sshKeyId,
+      };
       log.info(of, 'SSH connection opened');
       const began = performance.now();
       const end = deps.fleet.connections.begin(instanceId);
@@ -251,7 +261,8 @@ export class SshServer {
     const { key, signature, blob, hashAlgo, username } = context;
     // RSA with SHA-1 no longer proves anything.
     if (!SSH_KEY_TYPES.includes(key.algo) || (key.algo === 'ssh-rsa' && hashAlgo === undefined)) return null;
-    const access = await findSshAccess(this.#served!.deps, username, key.data, address);
+    const { instanceId } = readLoginName(username);
+    const access = await findSshAccess(this.#served!.deps, instanceId, key.data, address);
     if (access === null || signature === undefined || blob === undefined) return access;
     const parsed = ssh2.utils.parseKey(key.data);
     if (parsed instanceof Error) return null;

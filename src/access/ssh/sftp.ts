@@ -6,7 +6,7 @@ import { turn } from '../../untrusted/turn.js';
 import { nameIt } from '../files/name-it.js';
 import { firstLine } from '../first-line.js';
 import type { Tunnel } from '../tunnels.js';
-import { type Connected, withTunnel } from './command.js';
+import { type Connected, openCommand, withTunnel } from './command.js';
 import { firstEvent } from './first-event.js';
 import { guard, joinCommand } from './join.js';
 import {
@@ -517,7 +517,6 @@ elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
 
   /** Runs a command with the path in `$f`, after the command `before`. */
   #tunnel(path: string, command: string, before = ':'): Promise<Tunnel> {
-    const { tunnels, opener, instanceId } = this.#connected;
     // Not the user's shell, because these lines are for sh.
     const target: ExecTarget = {
       kind: 'exec',
@@ -526,7 +525,7 @@ elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
       env: {},
       terminal: null,
     };
-    return tunnels.open({ opener, instanceId, target });
+    return openCommand(this.#connected, target);
   }
 }
 

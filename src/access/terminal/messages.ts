@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SHELL_ID } from '../../agent/tunnel-protocol.js';
+import { isLoginUser } from '../../domain/rules/container-user.js';
 import { INSTANCE_ID } from '../../domain/rules/lifecycle.js';
 import type { RefusalReason } from '../tunnels.js';
 
@@ -20,6 +21,8 @@ export const pageMessage = z.discriminatedUnion('type', [
     rows: side,
     /** Bytes of output that the page had shown before. */
     seen: bytes,
+    /** User of a new shell. By default the container's. */
+    user: z.string().refine(isLoginUser).optional(),
   }),
   z.object({ type: z.literal('resize'), columns: side, rows: side }),
   z.object({ type: z.literal('shown'), bytes }),

@@ -98,11 +98,11 @@ class Terminal implements ServedTerminal {
     tunnel.once('drain', () => this.#ws.resume());
   }
 
-  async #open({ instance, shell, columns, rows, seen }: PageMessage & { type: 'open' }): Promise<void> {
+  async #open({ instance, shell, columns, rows, seen, user }: PageMessage & { type: 'open' }): Promise<void> {
     const { accountId, keyId: apiKeyId, session, scopes } = this.#caller;
     try {
       checkScope(scopes, 'terminal in a browser');
-      const target = { kind: 'shell' as const, shell, env: VARIABLES, terminal: { columns, rows }, seen };
+      const target = { kind: 'shell' as const, shell, env: VARIABLES, terminal: { columns, rows }, seen, user };
       const opener = { accountId, apiKeyId, session, sshKeyId: null };
       const tunnel = await this.#tunnels.open({ opener, instanceId: instance, target }, this.#gone.signal);
       if (this.#gone.signal.aborted) return void tunnel.destroy();

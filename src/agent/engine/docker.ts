@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Docker from 'dockerode';
 import { LineSplitter } from '../../untrusted/line-splitter.js';
 import { Limiter } from '../limiter.js';
 import { MAX_PORTS } from '../protocol.js';
+import { engineUser } from './container-user.js';
 import { Demux, LogDemux } from './demux.js';
 import {
   type Container,
@@ -41,6 +43,9 @@ const LONG_CALL_MS = 180_000;
 /** A pull without progress for this long has failed. */
 const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
+/** Maximum characters read of the reason why a command did not begin. */
+const MAX_REASON = 10_000;
+const LOOKS_EVERY_MS = 20;
 /** Maximum concurrent calls of the kinds that are made once per instance. */
 const MAX_CONCURRENT_CALLS = 8;
 /** Maximum commands of an instance that are read. Engines also list commands that ended some minutes ago. */
@@ -65,6 +70,9 @@ export const CAPABILITIES = [
   'SETUID',
   'SYS_CHROOT',
 ];
+/** Allows mounting FUSE file systems, among much else: a container that has it can take over the host. */
+const MOUNTS = 'SYS_ADMIN';
+export const FUSE_DEVICE = '/dev/fuse';
 /** Maximum processes and threads of one instance: stops fork bombs, and leaves room for data loaders. */
 export const MAX_PIDS = 16_384;
 /** Maximum output of a container that the engine keeps on the host's disk. */
@@ -177,6 +185,7 @@ export class DockerEngine implements Engine {
         ...(spec.entrypoint === null ? {} : { Entrypoint: spec.entrypoint }),
         ...(spec.command === null ? {} : { Cmd: spec.command }),
         Env: Object.entries(environment(spec)).map(([name, value]) => `${name}=${value}`),
+        ...(spec.user === null ? {} : { User: engineUser(spec.user) }),
         Labels: labels(spec),
         HostConfig: {
           Memory: spec.memoryMb * BYTES_PER_MB,
@@ -190,8 +199,8 @@ export class DockerEngine implements Engine {
             { Name: 'nproc', Soft: processes, Hard: processes },
           ],
           CapDrop: ['ALL'],
-          CapAdd: CAPABILITIES,
-          SecurityOpt: ['no-new-privileges'],
+          CapAdd: capabilitiesOf(spec.fuse),
+          SecurityOpt: ['no-new-privileges', ...(spec.fuse && hasAppArmor() ? ['apparmor=unconfined'] : [])],
           RestartPolicy: { Name: 'no' },
           LogConfig: { Type: 'json-file', Config: { 'max-size': String(MAX_LOG_BYTES), 'max-file': '1' } },
           Mounts: mountsOf(spec).map(({ source, target, isReadOnly }) => {
@@ -270,18 +279,22 @@ export class DockerEngine implements Engine {
     // Not one of the calls that queue behind each other: a renter can delay this one.
     const find = async () => {
       const found = await unlessMissing(container.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
-      return found?.State.Pid ? { engineId: found.Id, pid: found.State.Pid } : null;
+      if (!found?.State.Pid) return null;
+      // Not read from a label, because images can set labels too.
+      const hasFuse = found.HostConfig.CapAdd?.some((name: string) => name.replace(/^CAP_/, '') === MOUNTS) ?? false;
+      return { engineId: found.Id, pid: found.State.Pid, capabilities: capabilitiesOf(hasFuse) };
     };
     return this.#runtimeCommands.exec(instanceId, find, spec);
   }
 
-  async #execByEngine(instanceId: string, { argv, env, terminal }: ExecSpec): Promise<Exec> {
+  async #execByEngine(instanceId: string, { argv, env, terminal, user }: ExecSpec): Promise<Exec> {
     const container = this.docker.getContainer(containerName(instanceId));
     const hasTty = terminal !== null;
     const exec = await answered(
       container.exec({
         Cmd: argv,
         Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+        ...(user === null ? {} : { User: engineUser(user) }),
         AttachStdin: true,
         AttachStdout: true,
         AttachStderr: true,
@@ -297,6 +310,7 @@ export class DockerEngine implements Engine {
     const start = { hijack: true, stdin: true, Tty: hasTty, ...size };
     const stream = (await answered(exec.start(start))) as Socket;
     keepReading(stream);
+    if (user !== null) await this.mustBegin(exec, stream);
     const resize = (columns: number, rows: number) => answered(exec.resize({ w: columns, h: rows }) as Promise<void>);
     return {
       stdin: stream,
@@ -308,6 +322,19 @@ export class DockerEngine implements Engine {
       },
       detach: () => stream.destroy(),
     };
+  }
+
+  /**
+   * Rejects for a command that never began, such as one of an unknown user: Docker reports its
+   * own reason as the command's output.
+   */
+  protected async mustBegin(exec: Docker.Exec, stream: Socket): Promise<void> {
+    for (let waited = 0; waited < CALL_MS; waited += LOOKS_EVERY_MS) {
+      const { Running, ExitCode, Pid } = await answered(exec.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
+      if (Pid > 0) return;
+      if (!Running && ExitCode !== null) throw new EngineFault('refused', await beginningOf(stream), true);
+      await sleep(LOOKS_EVERY_MS);
+    }
   }
 
   async commands(instanceId: string): Promise<RunningCommand[]> {
@@ -407,6 +434,16 @@ function tcpPorts(exposed: object | null | undefined): number[] {
     .slice(0, MAX_PORTS);
 }
 
+/** Returns the first bytes of a stream that has ended, or ends soon, as text. */
+async function beginningOf(stream: Socket): Promise<string> {
+  let text = '';
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    text += chunk.toString('latin1');
+    if (text.length > MAX_REASON) break;
+  }
+  return text;
+}
+
 /** With a terminal the engine sends raw bytes; without one it marks each frame with its stream. */
 async function outputOf(stream: Readable, target: Writable): Promise<void> {
   try {
@@ -463,19 +500,32 @@ export function ulimits(): [files: number, processes: number] {
   return [Math.min(hard('Max open files'), MAX_OPEN_FILES), Math.min(hard('Max processes'), MAX_PIDS)];
 }
 
-function deviceOptions({ gpus }: ContainerSpec): Docker.HostConfig {
-  if (gpus === null) return {};
-  if (gpus.kind === 'nodes') {
-    return {
-      Devices: gpus.nodes.map(({ host, inside }) => ({
-        PathOnHost: host,
-        PathInContainer: inside,
-        CgroupPermissions: 'rw',
-      })),
-    };
-  }
+function deviceOptions({ gpus, fuse }: ContainerSpec): Docker.HostConfig {
+  const nodes = [
+    ...(gpus?.kind === 'nodes' ? gpus.nodes : []),
+    ...(fuse ? [{ host: FUSE_DEVICE, inside: FUSE_DEVICE }] : []),
+  ];
+  const Devices = nodes.map(({ host, inside }) => {
+    return { PathOnHost: host, PathInContainer: inside, CgroupPermissions: 'rw' };
+  });
+  const devices = nodes.length === 0 ? {} : { Devices };
+  if (gpus === null || gpus.kind === 'nodes') return devices;
   const [driver, ids] = gpus.kind === 'cdi' ? ['cdi', gpus.names] : ['nvidia', gpus.uuids];
-  return { DeviceRequests: [{ Driver: driver, DeviceIDs: ids, Capabilities: [['gpu']] }] };
+  return { ...devices, DeviceRequests: [{ Driver: driver, DeviceIDs: ids, Capabilities: [['gpu']] }] };
+}
+
+/** Returns the capabilities of a container, which don't depend on its user. */
+export function capabilitiesOf(hasFuse: boolean): string[] {
+  return hasFuse ? [...CAPABILITIES, MOUNTS] : CAPABILITIES;
+}
+
+/** Whether the kernel uses AppArmor, whose profiles of the engines deny every mount. */
+export function hasAppArmor(): boolean {
+  try {
+    return readFileSync('/sys/module/apparmor/parameters/enabled', 'utf8').startsWith('Y');
+  } catch {
+    return false;
+  }
 }
 
 /** Turns every fault of a call into an EngineFault; the statuses in `done` count as success. */

@@ -51,11 +51,15 @@ export interface ContainerSpec {
   /** Null: the image's own command, unless `entrypoint` is set. */
   command: string[] | null;
   env: Record<string, string>;
+  /** User in the form of Docker's `--user`; null: the image's own. */
+  user: string | null;
   vcpus: number;
   /** Processors that it may use; null: all. */
   cpus: readonly number[] | null;
   memoryMb: number;
   gpus: GpuGrant | null;
+  /** Whether it has /dev/fuse and may mount file systems. */
+  fuse: boolean;
   /** Host directory that becomes /workspace; null when the container's own layer holds it. */
   workspace: string | null;
   /** Host directories that the container can write at these paths; one at /workspace replaces `workspace`. */
@@ -94,6 +98,8 @@ export interface ExecSpec {
   env: Record<string, string>;
   /** Null: no terminal, and standard error is a separate stream. */
   terminal: { columns: number; rows: number } | null;
+  /** Name or id of the user to run as; null: the container's. */
+  user: string | null;
 }
 
 /** A command that runs in a container next to its first process. */

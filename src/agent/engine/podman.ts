@@ -1,7 +1,10 @@
+import { engineUser } from './container-user.js';
 import {
-  CAPABILITIES,
+  capabilitiesOf,
   DockerEngine,
   environment,
+  FUSE_DEVICE,
+  hasAppArmor,
   labels,
   MAX_LOG_BYTES,
   MAX_PIDS,
@@ -27,6 +30,9 @@ export class PodmanEngine extends DockerEngine {
     await this.dial('POST', `${API}/${containerName(instanceId)}/init`, CREATE_MS, {}, 204, 304);
   }
 
+  /** Has no effect, because Podman itself refuses to start such a command. */
+  protected override async mustBegin(): Promise<void> {}
+
   /** With a tail, Podman joins parts of lines of both outputs backwards. */
   override logs(instanceId: string, spec: LogsSpec, signal: AbortSignal): Promise<Pick<Exec, 'output'>> {
     return super.logs(instanceId, { ...spec, tail: null }, signal);
@@ -45,8 +51,10 @@ export class PodmanEngine extends DockerEngine {
       labels: labels(spec),
       devices: devices(spec),
       cap_drop: ['ALL'],
-      cap_add: CAPABILITIES,
+      cap_add: capabilitiesOf(spec.fuse),
       no_new_privileges: true,
+      ...(spec.fuse && hasAppArmor() ? { apparmor_profile: 'unconfined' } : {}),
+      ...(spec.user === null ? {} : { user: engineUser(spec.user) }),
       resource_limits: {
         memory: { limit: memory, swap: memory },
         cpu: {
@@ -71,7 +79,11 @@ export class PodmanEngine extends DockerEngine {
   }
 }
 
-function devices({ gpus }: ContainerSpec): { path: string }[] {
+function devices({ gpus, fuse }: ContainerSpec): { path: string }[] {
+  return [...gpuDevices(gpus), ...(fuse ? [{ path: `${FUSE_DEVICE}:${FUSE_DEVICE}:rw` }] : [])];
+}
+
+function gpuDevices(gpus: ContainerSpec['gpus']): { path: string }[] {
   if (gpus === null) return [];
   if (gpus.kind === 'cdi') return gpus.names.map((path) => ({ path }));
   if (gpus.kind === 'nodes') return gpus.nodes.map(({ host, inside }) => ({ path: `${host}:${inside}` }));

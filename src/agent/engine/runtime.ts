@@ -21,6 +21,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { quoted } from '../../quoted.js';
 import { readOr, startOf } from '../process-start.js';
+import { isRoot } from './container-user.js';
 import type { Exec, ExecSpec } from './engine.js';
 
 /*
@@ -84,8 +85,14 @@ const MAX_REPORT = 'r\nb\n255\n'.length;
 /** Exit code of a command whose watcher reported none: only SIGKILL ends a watcher earlier. */
 const KILLED = 137;
 
-/** `pid` is the id of its first process. */
-type RunningContainer = { engineId: string; pid: number };
+/** A running container, as the engine describes it. */
+interface RunningContainer {
+  engineId: string;
+  /** Id of its first process. */
+  pid: number;
+  /** Capabilities that its configuration allows, without the prefix CAP_. */
+  capabilities: readonly string[];
+}
 
 interface Runtime {
   program: string;
@@ -158,8 +165,8 @@ const PROCESS = 'process';
 
 async function begin(
   { program, root }: Runtime,
-  { engineId }: RunningContainer,
-  { argv, env }: ExecSpec,
+  { engineId, capabilities }: RunningContainer,
+  { argv, env, user }: ExecSpec,
   dir: string,
 ): Promise<Command | null> {
   const pidFile = join(dir, 'pid');
@@ -167,7 +174,8 @@ async function begin(
   const envFlags = variables.flatMap(([name, value]) => ['--env', `${name}=${value}`]);
   const flags = ['--detach', '--pid-file', pidFile, '--preserve-fds', '1', ...envFlags];
   // The runtime's warnings would appear in the command's standard error.
-  const args = ['--root', root, '--log', '/dev/null', 'exec', ...flags, engineId, ...WATCHER];
+  const userFlags = user === null ? [] : rootOptions(capabilities);
+  const args = ['--root', root, '--log', '/dev/null', 'exec', ...flags, ...userFlags, engineId, ...WATCHER];
   const pipes = await openPipes();
   const command = new Command(pipes.ours, pipes.input);
   try {
@@ -226,8 +234,19 @@ const options = z.object({ binary_name: z.string().min(1), root: z.string().min(
  * Whether the runtime may begin it. The watcher needs a shell: where the command is itself a shell, it can't fail in
  * any way in which it would not fail through the engine.
  */
-export function isSuited({ argv, env, terminal }: ExecSpec): boolean {
-  return terminal === null && argv[0] === '/bin/sh' && Object.keys(env).every((name) => SHOWN_VARIABLE.test(name));
+export function isSuited({ argv, env, terminal, user }: ExecSpec): boolean {
+  const isSimple = terminal === null && argv[0] === '/bin/sh';
+  // Runtimes accept only ids: a name, or the groups of an id, would have to be read from files of the renter.
+  return isSimple && (user === null || isRoot(user)) && Object.keys(env).every((name) => SHOWN_VARIABLE.test(name));
+}
+
+/**
+ * Returns options that run a command as root in a container of another user, with exactly the capabilities that root
+ * has in a container of root.
+ */
+function rootOptions(capabilities: readonly string[]): string[] {
+  const caps = capabilities.flatMap((name) => ['--cap', `CAP_${name}`]);
+  return ['--user', '0:0', '--no-new-privs', ...caps];
 }
 
 /**

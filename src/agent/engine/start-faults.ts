@@ -8,7 +8,8 @@ const PROGRAM = /\bexec: "((?:[^"\\]|\\.)+)"|executable file [`'"]([^`'"]+)[`'"]
  */
 const REASONS: readonly [pattern: RegExp, message: string][] = [
   [/no command (or entrypoint )?(provided|specified)/i, 'the image has no command; set one when you deploy it'],
-  [/no matching entries in (passwd|group) file|unable to find (user|group)/i, "the image's user does not exist in it"],
+  [/no matching entries in passwd file|unable to find user/i, 'the user does not exist in the image'],
+  [/no matching entries in group file|unable to find group/i, 'the group does not exist in the image'],
   [/workdir|working directory|chdir to cwd/i, "the image's working directory can't be entered"],
   [/error mounting|to rootfs at/i, "a volume can't be mounted: its path is not a folder in the image"],
   [/argument list too long/i, 'the command and its variables are too long'],

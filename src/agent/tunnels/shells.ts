@@ -78,9 +78,14 @@ export class Shells {
     return entry;
   }
 
-  async #start(name: string, instanceId: string, { env, terminal }: ShellTarget): Promise<Shell> {
+  async #start(name: string, instanceId: string, { env, terminal, user }: ShellTarget): Promise<Shell> {
     await this.#ready;
-    const exec = await this.#engine.exec(instanceId, { argv: inShell(null, terminal), env, terminal });
+    const exec = await this.#engine.exec(instanceId, {
+      argv: inShell(null, terminal),
+      env,
+      terminal,
+      user: user ?? null,
+    });
     return new Shell(exec, this.#keptMs, () => this.#entries.delete(name));
   }
 

@@ -18,6 +18,7 @@ import {
   MAX_TUNNELS_PER_INSTANCE,
   TUNNEL_KINDS,
   TUNNEL_KINDS_HEADER,
+  TUNNEL_USERS,
   TUNNELS_PATH,
   TunnelSocket,
   type TunnelTarget,
@@ -99,7 +100,10 @@ export class AgentTunnels {
       return;
     }
     const ws = new WebSocket(`${base.replace(/\/+$/, '').replace(/^http/, 'ws')}${TUNNELS_PATH}${id}`, {
-      headers: { authorization: `Bearer ${gateway.token}`, [TUNNEL_KINDS_HEADER]: TUNNEL_KINDS.join() },
+      headers: {
+        authorization: `Bearer ${gateway.token}`,
+        [TUNNEL_KINDS_HEADER]: [...TUNNEL_KINDS, TUNNEL_USERS].join(),
+      },
       perMessageDeflate: false,
       maxPayload: MAX_FRAME_BYTES,
       handshakeTimeout: DIALS_WITHIN_MS,
@@ -141,9 +145,10 @@ export class AgentTunnels {
   }
 
   async #exec(tunnel: Tunnel, instanceId: string, target: ExecTarget): Promise<void> {
-    const { terminal, env, command, argv } = target;
+    const { terminal, env, command, argv, user = null } = target;
     await this.#hungUp;
-    const exec = await this.#deps.engine.exec(instanceId, { argv: argv ?? inShell(command, terminal), env, terminal });
+    const spec = { argv: argv ?? inShell(command, terminal), env, terminal, user };
+    const exec = await this.#deps.engine.exec(instanceId, spec);
     tunnel.on('control', (message: GatewayControl) => {
       if (message.type === 'resize' && terminal !== null) void resizeSoon(exec, message);
       else if (message.type === 'signal') void signalTo(exec, message.name);

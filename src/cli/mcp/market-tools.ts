@@ -22,6 +22,7 @@ const FILTER = {
     .boolean()
     .optional()
     .describe('True: only machines that run containers. A machine without a host agent runs nothing.'),
+  fuse: z.boolean().optional().describe('True: only machines whose containers may mount FUSE file systems.'),
   cudaMin: z.string().max(5).optional().describe('Minimum CUDA version of the driver, such as 12.4.'),
   pricePerGpuMax: bound('Maximum on-demand price in USD per GPU-hour.'),
 };
@@ -57,6 +58,11 @@ const LAUNCH = z
       .optional()
       .describe('Ports that anyone can reach by TCP, at an address of the service.'),
     registryLogin: z.string().optional().describe('Name of a registry login to pull the image with.'),
+    user: z
+      .string()
+      .max(65)
+      .optional()
+      .describe("User of the container: root, or a name or number as for Docker's --user; the image's by default."),
     restart: z
       .enum(['ALWAYS', 'ON_FAILURE', 'NEVER'])
       .optional()
@@ -74,7 +80,7 @@ const OFFERS = `query ($filter: OfferFilterInput, $sort: OfferSort, $first: Int)
     totalCount
     edges { node {
       machineId gpu numGpus region pricePerHour { onDemand interruptible reserved } gpuModel { name vramGb }
-      vcpus ramGb diskGb netMbps { down up } reliability nvlink cudaMax cpu demo hasAgent
+      vcpus ramGb diskGb netMbps { down up } reliability nvlink cudaMax cpu demo hasAgent fuse
     } }
   }
 }`;

@@ -19,6 +19,11 @@ export const runCommand: Tool = tool({
   input: {
     id: ID,
     command: z.string().min(1).max(MAX_COMMAND_CHARACTERS).describe('Command line for the shell in the container.'),
+    user: z
+      .string()
+      .max(32)
+      .optional()
+      .describe("User that runs it: root, or a name or number in the container; the container's user by default."),
     timeoutSeconds: z.number().int().min(1).max(MAX_SECONDS).default(DEFAULT_SECONDS).describe('Timeout in seconds.'),
   },
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -28,10 +33,15 @@ export const runCommand: Tool = tool({
 
 async function run(
   { settings, identity }: Service,
-  { id, command, timeoutSeconds }: { id: string; command: string; timeoutSeconds: number },
+  {
+    id,
+    command,
+    user,
+    timeoutSeconds,
+  }: { id: string; command: string; user?: string | undefined; timeoutSeconds: number },
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { args } = await sshArguments(settings, id, identity);
+  const { args } = await sshArguments(settings, id, { identity, user });
   const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
   const ended = await ssh([...ISOLATED, ...args, command], AbortSignal.any([signal, timeout]));
   const { code, stdout, stderr } = ended;

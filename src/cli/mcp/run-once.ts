@@ -44,6 +44,11 @@ const INPUT = {
     .array(z.strictObject({ secret: z.string(), variable: z.string().optional(), file: z.string().optional() }))
     .optional()
     .describe('Secrets of the account by name (list_secrets), each as a variable or as a file below /run/secrets.'),
+  user: z
+    .string()
+    .max(65)
+    .optional()
+    .describe("User that runs it: root, or a name or number as for Docker's --user; the image's by default."),
   maxPricePerHour: USD_PER_HOUR.describe(
     'Maximum that the user agreed to pay for machine and disk, in USD per hour. Nothing is rented above it.',
   ),
@@ -109,13 +114,13 @@ class TimedOut extends Error {}
 
 /** Rents within the cap of the call and the limit of the server, disk included. */
 async function rent(service: Service, input: Input, hooks: RunHooks): Promise<Run> {
-  const { command, image, gpus, regions, numMin, vramGbMin, diskGb, env, secrets, timeoutSeconds } = input;
+  const { command, image, gpus, regions, numMin, vramGbMin, diskGb, env, secrets, user, timeoutSeconds } = input;
   const filter = {
     hasAgent: true,
     ...(numMin !== undefined && { numMin }),
     ...(vramGbMin !== undefined && { vramGbMin }),
   };
-  const launch = { ...(env && { env }), ...(secrets && { secrets }) };
+  const launch = { ...(env && { env }), ...(secrets && { secrets }), ...(user !== undefined && { user }) };
   const quoted = { gpus, regions, filter, template: image, diskGb, launch };
   const { quote } = await queryGraphql<{ quote: Quoted }>(service.settings, QUOTE, { input: quoted });
   if (quote.refusal !== null) throw new Refused(quote.refusal.code, quote.refusal.message);

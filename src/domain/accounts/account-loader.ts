@@ -6,7 +6,7 @@ import type { Account, Instance } from '../rules/lifecycle.js';
 /** Maximum accounts read by one statement. */
 const MAX_BATCH = 50;
 
-/** A batch contains all loads requested in one turn of the event loop. */
+/** A batch contains all loads requested in the same turn of the event loop. */
 const BATCHING = {
   cache: false,
   maxBatchSize: MAX_BATCH,
@@ -24,9 +24,9 @@ const LIVE_INSTANCES = {
 };
 
 /**
- * Reads accounts and live instances, which every request with a key needs. All loads in one turn of the event loop,
- * from any request, share one statement, which is sent after the last of them. A caller never gets rows older than its
- * call, and nothing is cached.
+ * Reads accounts and live instances, which every authenticated request needs. All loads in the same turn of the event
+ * loop, from any request, share one statement, which is sent after the last of them. Nothing is cached, so a caller
+ * never gets rows older than its call.
  */
 export class AccountLoader {
   readonly #accounts: DataLoader<string, Readonly<Account> | null>;
@@ -46,7 +46,7 @@ export class AccountLoader {
     }, BATCHING);
   }
 
-  /** Returns the account as stored, unsettled; null if it doesn't exist. */
+  /** Returns the account as stored, without settling it, or null if it doesn't exist. */
   account(id: string): Promise<Readonly<Account> | null> {
     return this.#accounts.load(id);
   }

@@ -20,11 +20,11 @@ import { requestsPerMinute } from '../rules/rate-tier.js';
 import { limitReachedAt } from '../rules/spend-limit.js';
 import { type Instant, instantOf, latest } from '../rules/time.js';
 
-/** Random bytes in an account id. */
+/** Number of random bytes in an account id. */
 export const ACCOUNT_ID_BYTES = 8;
 const ENTRY_ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
-/** Maximum of one credit, 1 million USD. The sum of all credits stays far below 64 bits of units. */
+/** Maximum amount of one credit: 1 million USD. This keeps the sum of all credits, in units, far below 64 bits. */
 const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
 const END_SESSIONS = {
   name: 'end-sessions',
@@ -34,7 +34,7 @@ const MAX_LISTED_ACCOUNTS = 10_000;
 /** First half of an advisory lock's key. The second half is the hash of the reference. */
 const REFERENCE_LOCK = 4_207_010;
 
-/** State of an account at one second, with the consequences of its burn. */
+/** State of an account at one second, including when its credit will run out at the current burn. */
 export interface AccountState {
   id: string;
   name: string;
@@ -44,21 +44,21 @@ export interface AccountState {
   balance: Micro;
   monthSpend: Micro;
   lifetimeSpend: Micro;
-  /** Sum of all GPU and disk rates being paid now, in micro-USD per hour. */
+  /** Sum of all GPU and disk rates currently being charged, in micro-USD per hour. */
   burnPerHour: Micro;
-  /** The second in which credit runs out at the current burn, or ran out; null if it won't run out. */
+  /** The second in which credit runs out at the current burn, or already ran out. Null if it won't run out. */
   exhaustsAt: Instant | null;
-  /** End of the current or the next grace period. Instances are destroyed then unless credit is added before. */
+  /** End of the current or next grace period, when instances are destroyed unless credit is added first. */
   diskDeleteAt: Instant | null;
   /**
-   * Maximum spend in a UTC month, null for no limit, and the second in which it was or will be reached this month, null
-   * if it won't be.
+   * Maximum spend per UTC month (null for no limit), and the second in which it was or will be reached this month (null
+   * if it won't be).
    */
   monthlyLimit: Micro | null;
   limitReachedAt: Instant | null;
   liveInstances: number;
   requestsPerMinute: number;
-  /** The second to which all figures refer. */
+  /** The second that all figures refer to. */
   asOf: Instant;
 }
 
@@ -72,7 +72,7 @@ export async function describeAccount(deps: Deps, account: Account): Promise<Acc
   return stateOf(deps, account, row);
 }
 
-/** Returns all accounts, settled, in order of creation; at most 10,000. */
+/** Returns up to 10,000 accounts, settled, oldest first. */
 export async function listAccounts(deps: Deps): Promise<AccountState[]> {
   const order = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
   const rows = await deps.db.prisma.account.findMany({ orderBy: order, take: MAX_LISTED_ACCOUNTS });
@@ -103,7 +103,7 @@ function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
   };
 }
 
-/** Creates an account, with an initial credit if one is given. */
+/** Creates an account, with an initial credit if an amount is given. */
 export async function createAccount(
   deps: Deps,
   input: { name: string; creditMicro?: Micro; demo?: boolean },
@@ -121,17 +121,17 @@ export async function createAccount(
 export interface Movement {
   amountMicro: Micro;
   note?: string | null;
-  /** Identifies the movement among those of all accounts. A repeated reference doesn't move money again. */
+  /** Identifies the movement across all accounts. Repeating a reference doesn't move money again. */
   reference?: string | null;
 }
 
-/** Adds credit. A balance that rises above zero ends the grace period. Stopped instances stay stopped. */
+/** Adds credit. If the balance rises above zero, the grace period ends. Stopped instances stay stopped. */
 export async function creditAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
   checkCredit(movement.amountMicro);
   return move(deps, accountId, 'CREDIT', movement);
 }
 
-/** Books a correction of either sign. It counts as credit, not as spend. Existing ledger entries never change. */
+/** Adds a correction, positive or negative. It counts as credit, not as spend. Existing ledger entries never change. */
 export async function adjustAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
   const size = movement.amountMicro < 0n ? -movement.amountMicro : movement.amountMicro;
   if (size === 0n || size > MAX_CREDIT_MICRO) {
@@ -172,8 +172,8 @@ function book(
 }
 
 /**
- * Whether the reference has already moved exactly this sum. Refuses a reference used for another account, another kind
- * of movement or another amount. Concurrent writes with the same reference wait for each other.
+ * Whether the reference has already moved exactly this amount. Throws if the reference was used for another account,
+ * kind of movement or amount. Concurrent writes with the same reference wait for each other.
  */
 async function isBooked(
   { transaction }: Write,
@@ -197,7 +197,7 @@ async function isBooked(
   throw new DomainError('invalid_request', `reference was already used for ${fault}`, { field: 'reference' });
 }
 
-/** Refuses the account's keys, ends its console sessions and stops its running instances. */
+/** Suspends the account: its API keys are rejected, its console sessions end, and its running instances stop. */
 export function suspendAccount(deps: Deps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
     suspend(current.step(account), await current.liveInstancesOf(account));
@@ -205,7 +205,7 @@ export function suspendAccount(deps: Deps, accountId: string): Promise<AccountSt
   });
 }
 
-/** Accepts the account's keys again. Its stopped instances stay stopped. */
+/** Accepts the account's API keys again. Its stopped instances stay stopped. */
 export function resumeAccount(deps: Deps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
     resume(current.step(account));
@@ -214,12 +214,12 @@ export function resumeAccount(deps: Deps, accountId: string): Promise<AccountSta
 
 /** Recomputes the account's running totals from its ledger entries and usage intervals. */
 export async function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
-  // Statements create them again.
+  // The next statements create the checkpoints again.
   await deps.db.pool.query('delete from account_checkpoint where account_id = $1', [accountId]);
   return changeAccount(deps, accountId, (current, account) => current.recomputeTotals(account));
 }
 
-/** Runs `decide` on the locked account and returns the account's new state. Refuses with not_found. */
+/** Runs `decide` on the locked account and returns the account's new state. Throws not_found. */
 async function changeAccount(
   deps: Deps,
   accountId: string,

@@ -4,25 +4,25 @@ import type { SpendLine } from '../rules/accrual.js';
 import type { KeyRestrictions } from '../rules/key-restrictions.js';
 import type { Account } from '../rules/lifecycle.js';
 
-/** Account of an unrevoked key, with the data that its rate limit depends on. */
+/** The account of an unrevoked API key, with the data needed for its rate limit. */
 export interface KeyOwner extends SpendLine, KeyRestrictions {
   accountId: string;
   keyId: string;
 }
 
-/** Maximum cached API keys, and maximum cached accounts. A key with its account takes about 1 kB. */
+/** Maximum cached API keys, and maximum cached accounts. A key and its account together take about 1 kB. */
 const MAX_ENTRIES = 20_000;
 
 /**
- * Caches the owners of API keys, and of console sessions, by the hash of the key or of the session's token. Entries
- * are trusted only while change notices are received: a notice reports a revoked key or a suspended account. Unknown
- * keys are not cached.
+ * Caches the owners of API keys and console sessions, by the hash of the key or session token. Entries are used only
+ * while change notices are being received, because notices report revoked keys and suspended accounts. Unknown keys are
+ * not cached.
  */
 export class ApiKeyCache {
   readonly #notices: Notices;
   readonly #keys = new LRUCache<string, Omit<KeyOwner, keyof SpendLine>>({ max: MAX_ENTRIES });
   readonly #spendLines = new LRUCache<string, SpendLine>({ max: MAX_ENTRIES });
-  /** Counts invalidations: a row read before the latest one may be stale. */
+  /** Incremented at each invalidation: a row that was read before the latest one may be stale. */
   #invalidations = 0;
 
   constructor(notices: Notices) {
@@ -43,14 +43,14 @@ export class ApiKeyCache {
     });
   }
 
-  /** Returns the cached owner, or else the one that `read` finds in the database; null for an unknown key. */
+  /** Returns the owner from the cache, or else from `read`. Returns null if the key is unknown. */
   async get(hash: Buffer, read: () => Promise<KeyOwner | null>): Promise<KeyOwner | null> {
     const name = hash.toString('latin1');
     const key = this.#keys.get(name);
     const spendLine = key && this.#spendLines.get(key.accountId);
     if (spendLine !== undefined && this.#notices.isListening) return { ...key!, ...spendLine };
     const invalidations = this.#invalidations;
-    // A change between the read and the first notice received after a reconnect would never be reported.
+    // If notices were not yet being received during the read, a change right after it would never be reported.
     const wasListening = this.#notices.isListening;
     const owner = await read();
     if (owner === null || !wasListening || invalidations !== this.#invalidations || !this.#notices.isListening)
@@ -62,8 +62,8 @@ export class ApiKeyCache {
   }
 
   /**
-   * Updates the cached account. Call it with every account that this process wrote, in the order of its writes, before
-   * the request is answered.
+   * Updates the cached account. Call this for every account that the process wrote, in the order of the writes and
+   * before the response is sent.
    */
   updateAccount({ id, suspendedAt, spendUnits, burnRate, settledAt }: Account): void {
     this.#invalidations += 1;
@@ -71,7 +71,7 @@ export class ApiKeyCache {
     else if (this.#spendLines.has(id)) this.#spendLines.set(id, { spendUnits, burnRate, settledAt });
   }
 
-  /** Removes a key or session that has ended. */
+  /** Removes a key or session that is no longer valid. */
   forget(hash: Buffer): void {
     this.#invalidations += 1;
     this.#keys.delete(hash.toString('latin1'));

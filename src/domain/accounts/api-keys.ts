@@ -31,23 +31,23 @@ const KEY_ID = /^key-[0-9a-f]{16}$/;
 export type { ApiKey };
 
 /**
- * The account and key for which a request acts, with the key's restrictions. A console session ends no later than its
- * key.
+ * The account and API key that a request acts for, with the key's restrictions. A console session ends no later than
+ * its key.
  */
 export interface Caller extends KeyRestrictions {
   accountId: string;
   keyId: string;
-  /** Client address of the request, as determined by the gateway. */
+  /** The client's address, as determined by the gateway. */
   address: string;
-  /** Hash of the console session's token; absent if the key itself was sent. */
+  /** Hash of the console session's token. Absent if the request sent the API key itself. */
   session?: Buffer;
-  /** Requests per 60 s that the account's lifetime spend allows; 0 for no limit. */
+  /** Requests allowed per 60 s, based on the account's lifetime spend. 0 means no limit. */
   requestsPerMinute: number;
 }
 
 /**
- * The caller that a key or session identifies, or the reason why a known one is refused. Both are null for an unknown
- * text.
+ * The caller that a key or session token identifies, or the reason why a known one is rejected. Both are null if the
+ * key or token is unknown.
  */
 export interface Identified<C extends Caller = Caller> {
   caller: C | null;
@@ -56,7 +56,10 @@ export interface Identified<C extends Caller = Caller> {
 
 export const NO_CALLER: Identified<never> = { caller: null, fault: null };
 
-/** Returns the caller if the key is not revoked or expired, its account not suspended, and this address allowed. */
+/**
+ * Returns the caller if the key is neither revoked nor expired, may be used from this address, and its account isn't
+ * suspended.
+ */
 export async function authenticate(deps: Deps, key: string, address: string): Promise<Identified> {
   const hash = hashApiKey(key);
   if (hash === null) return NO_CALLER;
@@ -79,7 +82,7 @@ const UNAUTHORIZED: Readonly<Record<KeyFault, string>> = {
   network: 'the API key is not accepted from this network',
 };
 
-/** Returns the refusal of a request that needs a key but has no accepted one. */
+/** Returns the error for a request that needs a valid API key but doesn't have one. */
 export function unauthorized(fault: KeyFault | null): DomainError {
   return new DomainError('unauthorized', fault === null ? 'missing or unknown API key' : UNAUTHORIZED[fault]);
 }
@@ -96,7 +99,7 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   return rows[0] ?? null;
 }
 
-/** Whether the key and, if given, the session are still valid and the account is not suspended. */
+/** Whether the key and, if given, the session are still valid and the account isn't suspended. */
 export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'keyId' | 'session'>): Promise<boolean> {
   const { rowCount } = await deps.db.pool.query({
     name: 'is-accepted',
@@ -109,13 +112,13 @@ export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'k
   return rowCount === 1;
 }
 
-/** Returns keys, newest first, including revoked ones, with settled spend; at most 200. */
+/** Returns up to 200 keys, newest first, including revoked ones, with settled spend. */
 export async function listApiKeys(
   deps: Deps,
   accountId: string,
   query: Pick<Prisma.ApiKeyFindManyArgs, 'include' | 'select'> = {},
 ): Promise<ApiKey[]> {
-  // Read even if the account no longer exists: Pothos warns of a query that was never read.
+  // Read even if the account no longer exists, because Pothos warns about a query that is never read.
   const wanted = { ...query, where: { accountId } };
   await settledAccount(deps, accountId);
   return deps.db.prisma.apiKey.findMany({
@@ -125,26 +128,26 @@ export async function listApiKeys(
   });
 }
 
-/** Returns a key of the account; null if it has no such key. */
+/** Returns one of the account's keys, or null if the account has no such key. */
 export function findApiKey(deps: Deps, accountId: string, id: string): Promise<ApiKey | null> {
   return KEY_ID.test(id) ? deps.db.prisma.apiKey.findFirst({ where: { id, accountId } }) : Promise.resolve(null);
 }
 
 export interface NewApiKey {
-  /** Name given by the owner. */
+  /** Name chosen by the owner. */
   name?: string | null | undefined;
   scopes?: readonly string[] | null | undefined;
-  /** In the format of a deadline. */
+  /** Expiry, written like a deadline. */
   expiresAt?: string | null | undefined;
   networks?: readonly string[] | null | undefined;
-  /** In USD per UTC calendar month. */
+  /** Maximum USD per UTC calendar month. */
   monthlyLimit?: number | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
 
 /**
- * Creates an API key. Only its hash is stored, so this is the only time the key is returned. Refuses to exceed 50 live
- * keys.
+ * Creates an API key. Only its hash is stored, so the key itself is returned only here. Throws if the account already
+ * has 50 live keys.
  */
 export async function createApiKey(
   deps: Deps,
@@ -156,8 +159,9 @@ export async function createApiKey(
 }
 
 /**
- * Like `createApiKey`, for a creator that can grant at most its own permissions, and with an idempotency key: a
- * repeated request returns the same key with a null secret. Refuses with invalid_request, forbidden and action_failed.
+ * Like `createApiKey`, but the new key gets at most the permissions of its creator, and an idempotency key is
+ * supported: a repeated request returns the same key with a null secret. Throws invalid_request, forbidden or
+ * action_failed.
  */
 export async function createApiKeyOnce(
   deps: Deps,
@@ -168,7 +172,7 @@ export async function createApiKeyOnce(
   const name = checkOptional('name', fields.keyName, input.name) ?? null;
   const wanted = readRestrictions(input);
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
-  // The fingerprint of requests without these inputs must not change, because their responses are stored.
+  // Requests without these inputs must keep the same fingerprint, because it is stored with earlier responses.
   const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
   const limit = limitOf(monthlyLimit);
   const optional = { ...wanted, ...(limit !== null && { monthlyLimit }) };
@@ -198,7 +202,7 @@ export async function createApiKeyOnce(
       deps.activity?.writeWith(transaction, now, [id]);
       return id;
     });
-  // The limit applies as soon as the key exists.
+  // The limit applies from the moment the key exists.
   const limited = () => {
     const decide = async (current: Write) => {
       await make(current.transaction, current.at);
@@ -214,7 +218,7 @@ export async function createApiKeyOnce(
   return { apiKey, secret: createdId === id ? secret : null };
 }
 
-/** Whether the key has a monthly limit, which it could evade with other keys. */
+/** Whether the key has a monthly limit, which it could evade by using other keys. */
 async function isLimited(transaction: Transaction, keyId: string | null): Promise<boolean> {
   const { rowCount } = await transaction.query('select from key_limit where id = $1 and monthly_limit is not null', [
     keyId,
@@ -222,7 +226,7 @@ async function isLimited(transaction: Transaction, keyId: string | null): Promis
   return rowCount === 1;
 }
 
-/** Returns the refusal of an action that would let a key evade its own limit. */
+/** Returns the error for an action that would let a key evade its own limit. */
 export function limitedKey(what: string): DomainError {
   return new DomainError('forbidden', `an API key with a monthly limit can't ${what}`);
 }
@@ -236,8 +240,8 @@ function readRestrictions({ scopes, expiresAt, networks }: NewApiKey) {
 }
 
 /**
- * Locks the account, so that concurrent grants can't exceed its limits, and the key that acts for it: a revocation
- * waits until the grant is visible. Refuses a key that has been revoked since its request was admitted.
+ * Locks the account, so that concurrent grants can't exceed its limits, and the acting key, so that revoking it waits
+ * until the grant is visible. Throws if the key has been revoked since the request was admitted.
  */
 export async function lockForGrant(
   transaction: Transaction,
@@ -260,7 +264,7 @@ interface KeyRow extends KeyRestrictions {
   now: Instant;
 }
 
-/** Inserts a key. Refuses if the account has the maximum of live keys; revoked and expired keys don't count. */
+/** Inserts a key. Throws if the account has the maximum number of live keys. Revoked and expired keys don't count. */
 async function insertKey(transaction: Transaction, row: KeyRow): Promise<void> {
   const { accountId, id, secret, name, now, scopes, expiresAt, networks } = row;
   const { rowCount } = await transaction.query(
@@ -290,8 +294,8 @@ async function insertKey(transaction: Transaction, row: KeyRow): Promise<void> {
 }
 
 /**
- * Revokes a key: it is refused starting now. Revoking it again has no effect. With `accountId` null, it can be any
- * account's key (operator).
+ * Revokes a key, which is rejected from this moment on. Revoking it again has no effect. With a null `accountId`, the
+ * key can belong to any account (for operators).
  */
 export async function revokeApiKey(deps: Deps, accountId: string | null, id: string): Promise<ApiKey> {
   const owned = accountId === null ? { id } : { id, accountId };
@@ -311,10 +315,13 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
   return deps.db.prisma.apiKey.findUniqueOrThrow({ where: { id } });
 }
 
-/** Records when keys were last used, in batches, because a write per request would cost more than the request. */
+/**
+ * Records when keys were last used. Uses are written in batches, because a write per request would cost more than the
+ * request itself.
+ */
 export async function recordKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
   await deps.db.pool.query(
-    // Locked in one order, so that two gateways that record the same keys concurrently can't deadlock.
+    // Always locked in the same order, so that two gateways recording the same keys at the same time can't deadlock.
     `update api_key set last_used_at = to_timestamp(used.at)
      from (select api_key.id, at from api_key join unnest($1::text[], $2::bigint[]) as used(id, at) using (id)
            order by api_key.id for no key update of api_key) used
@@ -324,7 +331,8 @@ export async function recordKeyUses(deps: Deps, uses: ReadonlyMap<string, Instan
 }
 
 /**
- * Returns keys that expired within [from, until). Code that keeps something open for one of them must check it again.
+ * Returns the keys that expired within [from, until). Callers that keep something open for one of these keys must check
+ * it again.
  */
 export async function keysExpired(deps: Deps, from: Instant, until: Instant): Promise<string[]> {
   const { rows } = await deps.db.pool.query<{ id: string }>({

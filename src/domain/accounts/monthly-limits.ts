@@ -15,15 +15,16 @@ import { limitKey } from './key-limit.js';
 
 export type { KeyLimit };
 
-/** The setter of a limit; keyId is null for the operator. */
+/** Who sets the limit. `keyId` is null for the operator. */
 interface Setter {
   accountId: string;
   keyId: string | null;
 }
 
 /**
- * Sets the account's maximum spend per UTC month, in USD; null removes the limit. If spend has already passed the
- * limit, all running instances stop immediately. Raising the limit doesn't start any. Refuses with invalid_request.
+ * Sets the account's maximum spend per UTC month, in USD. Null removes the limit. If the account has already spent
+ * more, all its running instances stop immediately. Raising the limit doesn't start any instances. Throws
+ * invalid_request.
  */
 export async function setAccountLimit(
   deps: Deps,
@@ -40,7 +41,7 @@ export async function setAccountLimit(
   return accountState(deps, accountId);
 }
 
-/** Like `setAccountLimit`, for one of the account's API keys. Refuses with invalid_request and not_found. */
+/** Like `setAccountLimit`, for one of the account's API keys. Throws invalid_request or not_found. */
 export async function setKeyLimit(
   deps: Deps,
   { accountId, keyId }: Setter,
@@ -56,24 +57,24 @@ export async function setKeyLimit(
   return (await findApiKey(deps, accountId, id))!;
 }
 
-/** Refuses with forbidden a key that has its own limit. */
+/** Throws forbidden if the key itself has a limit. */
 async function checkUnlimited(current: Write, account: Account, keyId: string | null): Promise<void> {
   const { keys } = await current.limitedOf(account);
   if (keys.some(({ id }) => id === keyId)) throw limitedKey('set limits');
 }
 
-/** Reads a limit in micro-USD; null for none. Refuses with invalid_request if it is out of bounds. */
+/** Converts a limit to micro-USD. Null means no limit. Throws invalid_request if it is out of bounds. */
 function readMonthlyLimit(usd: number | null | undefined): Micro | null {
   return limitOf(checkOptional('monthlyLimit', fields.monthlyLimit, usd));
 }
 
-/** Spend this month of a key with a limit, and when the limit was or will be reached this month. */
+/** A limited key's spend this month, and when its limit was or will be reached this month. */
 export interface KeySpend {
   monthSpend: Micro;
   limitReachedAt: Instant | null;
 }
 
-/** Returns the spend of a key whose account is settled. */
+/** Returns the spend of a key. Its account must be settled. */
 export function keySpend({ clock }: Deps, limit: KeyLimit): KeySpend {
   const settledAt = instantOf(limit.settledAt);
   const now = latest(clock.now(), settledAt);

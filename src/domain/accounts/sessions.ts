@@ -17,16 +17,16 @@ import {
 
 /** Lifetime of a console session. */
 export const SESSION_SECONDS = 12n * SECONDS_PER_HOUR;
-/** Maximum sessions per key. Starting another one ends the oldest. */
+/** Maximum sessions per API key. Starting another one ends the oldest. */
 const MAX_SESSIONS_PER_KEY = 20;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
-/** Time within which an expired session's open streams end. */
+/** Open streams of an expired session end within this time. */
 const SWEEP_EVERY_MS = 1_000;
 
 /**
- * Starts a session for an API key and returns its token. The token is always new, and only its hash is stored. The
- * session ends no later than the key. Refuses with unauthorized a key that is not accepted.
+ * Starts a session for an API key and returns the session's token. Each session gets a new token, of which only the
+ * hash is stored. The session ends no later than the key. Throws unauthorized if the key is not accepted.
  */
 export async function beginSession(deps: Deps, key: string, address: string): Promise<string> {
   const hash = hashApiKey(key);
@@ -36,7 +36,7 @@ export async function beginSession(deps: Deps, key: string, address: string): Pr
   const now = deps.clock.now();
   const endsAt = earliest(now + SESSION_SECONDS, caller.expiresAt)!;
   const isBegun = await inTransaction(deps.db.pool, async (transaction) => {
-    // The account is locked against a concurrent suspension, which ends only the sessions that it sees.
+    // Locks the account, because a concurrent suspension would end only the sessions that it can see.
     const { rows } = await transaction.query<{ keyId: string }>(
       `select api_key.id as "keyId" from api_key join account on account.id = account_id
        where hash = $1 and revoked_at is null and suspended_at is null for share of account`,
@@ -60,21 +60,21 @@ export async function beginSession(deps: Deps, key: string, address: string): Pr
   return token;
 }
 
-/** Signs out. An unknown token is ignored. */
+/** Signs out. Unknown tokens are ignored. */
 export async function endSession(deps: Deps, token: string): Promise<void> {
   if (!TOKEN.test(token)) return;
   await deps.db.pool.query('delete from console_session where token_hash = $1', [hashToken(token)]);
-  // The notice of the deleted row could arrive after this response.
+  // The notice about the deleted row could arrive after this response.
   deps.apiKeyCache.forget(hashToken(token));
 }
 
-/** A caller identified by a console session, with the session's end. */
+/** A caller identified by a console session, and when the session ends. */
 export interface SessionCaller extends Caller {
   session: Buffer;
   expiresAt: Instant;
 }
 
-/** Returns the caller of a session used from this address; none if the session has ended. */
+/** Returns the caller of a session used from this address. There is none if the session has ended. */
 export async function authenticateSession(
   deps: Deps,
   token: string,
@@ -85,7 +85,7 @@ export async function authenticateSession(
   const owner = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
   if (owner === null) return NO_CALLER;
   const { caller, fault } = identified(deps, owner, address);
-  // A session that has ended is treated as unknown.
+  // A session that has ended is treated like an unknown one.
   if (caller === null) return fault === 'expired' ? NO_CALLER : { caller, fault };
   return { caller: { ...caller, session: hash, expiresAt: caller.expiresAt! }, fault: null };
 }
@@ -103,7 +103,7 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   return rows[0] ?? null;
 }
 
-/** Deletes ended sessions and publishes expired keys. Both end their streams at every gateway. */
+/** Starts deleting ended sessions and publishing expired keys. Both close the affected streams at every gateway. */
 export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
   let sweptUntil = deps.clock.now();
   const sweep = async () => {
@@ -122,7 +122,10 @@ export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void)
   return whenDue(deps, SWEEP_EVERY_MS, sweep, onFault);
 }
 
-/** Returns when the first session ends, maybe in the past, or the first key that expires at `from` or later. */
+/**
+ * Returns when the next session ends or the next key expires. Sessions that have already ended are included, but keys
+ * only if they expire at `from` or later.
+ */
 async function nextEnd({ db }: Deps, from: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ endsAt: Instant | null }>({
     name: 'next-session-or-key-to-end',

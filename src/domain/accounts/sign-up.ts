@@ -7,13 +7,13 @@ import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import { ACCOUNT_ID_BYTES } from './accounts.js';
 import { createApiKey } from './api-keys.js';
 
-/** Maximum accounts created by sign-up in 24 hours. */
+/** Maximum accounts created by sign-up within 24 hours. */
 const MAX_SIGN_UPS_PER_DAY = 200;
 const RETRY_AFTER_SECONDS = 3_600;
-/** Name of all such accounts, because signing up requests no data. */
+/** Name given to all these accounts, because sign-up doesn't ask for any data. */
 const NAME = 'Signed up';
 
-/** Creates an account without credit, and its first key, which is returned only here. Refuses with rate_limited. */
+/** Creates an account without credit, and its first API key. The key is returned only here. Throws rate_limited. */
 export async function signUp(deps: Deps): Promise<{ accountId: string; keyId: string; key: string }> {
   const id = randomId('acc', ACCOUNT_ID_BYTES);
   const newAccount = { id, name: NAME, demo: false, signedUp: true };

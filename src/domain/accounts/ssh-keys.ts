@@ -18,17 +18,18 @@ export type { SshKey };
 
 type Query = Pick<Prisma.SshKeyFindManyArgs, 'include' | 'select'>;
 
-/** Returns SSH keys, newest first; at most 50. */
+/** Returns up to 50 SSH keys, newest first. */
 export function listSshKeys(deps: Deps, accountId: string, query: Query = {}): Promise<SshKey[]> {
   const orderBy = [{ createdAt: 'desc' as const }, { id: 'asc' as const }];
   return deps.db.prisma.sshKey.findMany({ ...query, where: { accountId }, orderBy, take: MAX_SSH_KEYS });
 }
 
 /**
- * Adds a public key, for all instances or for one instance that it is removed with. A key that the account already has
- * is returned unchanged. Refuses more than 50 keys, and an instance that doesn't exist or is destroyed. A public key
- * added with an API key that expires or is limited to networks grants access only while that API key would be accepted.
- * Adding it again with another API key lifts this restriction.
+ * Adds a public key, either for all of the account's instances or for a single instance, with which it is removed. If
+ * the account already has the key, it is returned unchanged. Throws if the account has 50 keys, or if the instance is
+ * destroyed or doesn't exist. If the API key used to add it expires or is limited to networks, the public key grants
+ * access only while that API key would be accepted. Adding it again with an API key that has no such restriction lifts
+ * this.
  */
 export async function addSshKey(
   deps: Deps,
@@ -72,8 +73,8 @@ export async function addSshKey(
 }
 
 /**
- * Refuses an instance that doesn't exist or is destroyed. Its account is locked, so it can't be destroyed in the
- * meantime.
+ * Throws if the instance is destroyed or doesn't exist. The account is locked, so the instance can't be destroyed in
+ * the meantime.
  */
 async function checkInstance(transaction: Transaction, accountId: string, id: string): Promise<void> {
   const { rows } = await transaction.query<{ status: string }>(
@@ -84,7 +85,7 @@ async function checkInstance(transaction: Transaction, accountId: string, id: st
   if (rows[0].status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
 }
 
-/** Removes a key. Connections opened with it end at every gateway. Refuses with not_found. */
+/** Removes a key. Connections opened with it are closed at every gateway. Throws not_found. */
 export async function removeSshKey(deps: Deps, accountId: string, id: string): Promise<SshKey> {
   const found = KEY_ID.test(id) ? await deps.db.prisma.sshKey.findFirst({ where: { id, accountId } }) : null;
   if (found === null) throw new DomainError('not_found', 'no such SSH key');
@@ -97,7 +98,7 @@ export async function removeSshKey(deps: Deps, accountId: string, id: string): P
   return found;
 }
 
-/** Access granted by an SSH key; `apiKeyId` is the API key on which it depends, if any. */
+/** Access granted by an SSH key. `apiKeyId` is the API key that the access depends on, if any. */
 export interface SshAccess {
   accountId: string;
   sshKeyId: string;
@@ -105,8 +106,8 @@ export interface SshAccess {
 }
 
 /**
- * Returns the account of the instance and the key if the account has this key, it can be used from this address and the
- * account is not suspended; otherwise null, without the reason.
+ * Returns the account that owns the instance, and the SSH key. Returns null, without a reason, if the account doesn't
+ * have this key, the key can't be used from this address, or the account is suspended.
  */
 export async function findSshAccess(
   deps: Deps,

@@ -2,21 +2,21 @@ import type { Pool } from 'pg';
 import type { ActivityNote } from '../activity-note.js';
 import { formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
 
-/** Maximum rows waiting to be written. Further rows are dropped and counted. */
+/** Maximum rows waiting to be written. Any further rows are dropped and counted. */
 const MAX_WAITING = 5_000;
 
 interface Waiting {
   note: ActivityNote;
   at: Instant;
-  /** Code of the refusal; null for a success. */
+  /** Error code if the request was rejected, or null if it succeeded. */
   code: string | null;
   times: number;
 }
 
 /**
- * Buffers activity that is written separately from its effect: refusals, and the few successes whose effect has no
- * transaction. Refusals with the same key, operation and code within an hour share one row with a count, so that a
- * flood of them can't fill the disk: the rate limit bounds the count, and the combined row bounds the storage.
+ * Buffers activity that is written separately from its effect: rejected requests, and the few successful ones whose
+ * effect doesn't use a transaction. Rejections with the same key, operation and code within an hour are combined into
+ * one row with a count, so that a flood of them can't fill the disk. The rate limit bounds the count.
  */
 export class ActivityLog {
   readonly #pool: Pool;
@@ -42,7 +42,7 @@ export class ActivityLog {
     else this.#dropped += 1;
   }
 
-  /** Writes the waiting rows in one statement. They are lost if the database is down. */
+  /** Writes the waiting rows in one statement. If the database is down, they are lost. */
   async flush(): Promise<void> {
     if (this.#waiting.size === 0) return;
     const rows = [...this.#waiting.values()];
@@ -67,7 +67,7 @@ function toJson({ note, at, code, times }: Waiting): object {
   };
 }
 
-/** Returns the slot of a time. Refusals in one slot are counted together. */
+/** Returns the time slot of an instant. Rejections in the same slot are counted together. */
 function slotOf(at: Instant): bigint {
   return at / SECONDS_PER_HOUR;
 }

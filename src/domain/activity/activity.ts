@@ -3,7 +3,7 @@ import { every, type Sweep } from '../background.js';
 import type { Deps } from '../deps.js';
 import { dateOf, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 
-/** Days for which a row is kept. */
+/** Number of days for which activity is kept. */
 export const ACTIVITY_DAYS = 90n;
 const DELETE_BATCH = 1_000;
 const FLUSH_EVERY_MS = 1_000;
@@ -14,14 +14,14 @@ export type { Activity };
 export interface ActivityFilter {
   keyId?: string | null | undefined;
   operation?: string | null | undefined;
-  /** Id or name that the request referred to, such as an instance or key. */
+  /** Id or name of what the request referred to, such as an instance or a key. */
   target?: string | null | undefined;
   refused?: boolean | null | undefined;
   from?: Instant | null | undefined;
   to?: Instant | null | undefined;
 }
 
-/** Returns activity, newest first, in the order of writing. */
+/** Returns activity in the order in which it was written, newest first. */
 export function listActivity(
   deps: Deps,
   accountId: string,
@@ -47,11 +47,12 @@ function whereOf({ keyId, operation, target, refused, from, to }: ActivityFilter
   };
 }
 
-/** Deletes rows older than 90 days in bounded batches. Returns the number of deleted rows. */
+/** Deletes rows older than 90 days, in batches of limited size. Returns how many were deleted. */
 export async function dropOldActivity(deps: Deps): Promise<number> {
   const before = formatInstant(deps.clock.now() - ACTIVITY_DAYS * SECONDS_PER_DAY);
   for (let dropped = 0; ; ) {
-    // Ids increase with time, except for refusals, whose rows are updated. Those are checked again later.
+    // Ids increase with time, except that rows of rejected requests are updated later. Those are checked again the next
+    // time.
     const { rowCount } = await deps.db.pool.query(
       `delete from activity where id in (
          select id from activity where at < $1::timestamptz order by at limit $2 for update skip locked)`,

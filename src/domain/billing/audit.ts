@@ -8,7 +8,7 @@ import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 export interface Finding {
   check: string;
   accountId: string;
-  /** Id of the instance, machine or ledger entry; empty for the account itself. */
+  /** Id of the instance, machine or ledger entry. Empty if the account itself is meant. */
   subject: string;
   detail: string;
 }
@@ -17,18 +17,18 @@ export interface AuditReport {
   accounts: number;
   instances: number;
   ledgerEntries: number;
-  /** At most MAX_FINDINGS per check. */
+  /** The violations that were found, at most MAX_FINDINGS per check. */
   findings: Finding[];
 }
 
-/** Maximum findings listed per check. One is enough to fail. */
+/** Maximum findings listed per check. A single finding already makes the audit fail. */
 const MAX_FINDINGS = 100;
-/** Long, because checks read every row of the database. */
+/** A long timeout, because the checks read every row of the database. */
 const CHECK_TIMEOUT_MS = 3_600_000;
 
 /**
- * Recomputes every account and checks the invariants on one snapshot of the database. The database does the counting,
- * so memory use here is bounded for any number of instances. Writes nothing.
+ * Recomputes every account and checks the invariants on one snapshot of the database. The database does all the
+ * counting, so memory use in this process doesn't grow with the number of instances. Writes nothing.
  */
 export function audit(deps: Deps): Promise<AuditReport> {
   return inTransaction(deps.db.pool, async (transaction) => {
@@ -52,7 +52,9 @@ async function findingsOf(transaction: Transaction, check: string, sql: string):
   return rows.map((row) => ({ check, ...row }));
 }
 
-/** Checks by name. Each selects its violations as account_id, subject, detail. */
+/**
+ * Checks by name. Each statement selects the violations that it finds, with the columns account_id, subject and detail.
+ */
 const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   [
     'running totals equal ledger and usage',

@@ -7,18 +7,18 @@ import { settledAccount } from './settlement.js';
 
 export interface Balance {
   balance: Micro;
-  /** Spend since the first of the UTC month. */
+  /** Spend since the start of the UTC month. */
   monthSpend: Micro;
-  /** Sum of all GPU, disk and volume rates being paid now, in micro-USD per hour. */
+  /** Sum of all GPU, disk and volume rates currently being charged, in micro-USD per hour. */
   burnPerHour: Micro;
-  /** The second in which credit runs out at the current burn, or ran out; null if it won't run out. */
+  /** The second in which credit runs out at the current burn, or already ran out. Null if it won't run out. */
   exhaustsAt: Instant | null;
   /**
-   * End of the current or the next grace period. Instances are destroyed and volumes deleted then unless credit is
-   * added before.
+   * End of the current or next grace period, when instances are destroyed and volumes are deleted unless credit is
+   * added first.
    */
   diskDeleteAt: Instant | null;
-  /** The second to which all figures refer. */
+  /** The second that all figures refer to. */
   asOf: Instant;
 }
 

@@ -5,32 +5,33 @@ import type { Units } from '../rules/money.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 
-/** Instances between two checkpoints. */
+/** Number of instances from one checkpoint to the next. */
 const STEP = 25;
-/** Maximum checkpoints created for one statement. The next statement creates more. */
+/** Maximum checkpoints created while preparing one statement. The next statement creates more. */
 const MAX_PER_CALL = 400;
 /**
- * Seconds after which a settled time is final: nothing is booked longer than this before the account's last settlement.
+ * Seconds after which a settled time is final. No entry is ever dated further back than this before the account's last
+ * settlement.
  */
 const SETTLED_FOR_SECONDS = 60n;
 
-/** Starting point for reading an account's history: the sums of everything before it. */
+/** A point from which an account's history can be read, with the sums of everything before it. */
 export interface Checkpoint {
-  /** RFC 3339. */
+  /** Time of the checkpoint in RFC 3339. */
   at: string;
   spendUnits: Units;
   creditUnits: Units;
-  /** Instances not destroyed before `at`. All other relevant ones have a sequence above `sequence`. */
+  /** Instances not destroyed before `at`. All other instances that matter have a sequence number above `sequence`. */
   openInstances: string[];
   sequence: number;
-  /** No instance with a higher sequence was created within the period. */
+  /** No instance with a higher sequence number was created within the period. */
   lastSequence: number;
 }
 
 /**
- * SQL for the instances that may have been charged within a period, by the columns of a Checkpoint: those open at it
- * and those created since. `until` is the end of the period. Each instance is joined with its intervals separately,
- * however many the planner expects.
+ * SQL for the instances that may have been charged within a period, given the columns of a Checkpoint: the instances
+ * that were open at the checkpoint and those created since. `until` is the end of the period. The intervals are joined
+ * one instance at a time, regardless of how many the planner expects.
  */
 export function usedSince(
   account: string,
@@ -45,8 +46,8 @@ export function usedSince(
 }
 
 /**
- * SQL for the volume sizes that may have been charged between two instants, given as SQL, joined with their volumes.
- * They need no checkpoint: at most 100 are open at a time, and the others are found by their end.
+ * SQL for the volume sizes that may have been charged between two instants (given as SQL), joined with their volumes.
+ * Volumes need no checkpoint: at most 100 exist at a time, and deleted ones are found by their end.
  */
 export function sizesWithin(account: string, from: string, until: string): string {
   return `(
@@ -55,7 +56,7 @@ export function sizesWithin(account: string, from: string, until: string): strin
   ) kept join volume_interval on volume_id = kept.id and started_at < ${until} and coalesce(ended_at > ${from}, true)`;
 }
 
-/** Returns the last checkpoint at or before `from`, for a period that ends at `to`. */
+/** Returns the last checkpoint at or before `from`, for reading a period that ends at `to`. */
 export async function checkpointBefore(
   transaction: Transaction,
   accountId: string,
@@ -70,7 +71,7 @@ export async function checkpointBefore(
   return rows[0]!;
 }
 
-/** Returns spend and credit before `from`: the checkpoint's sums and everything after it. */
+/** Returns spend and credit before `from`: the sums of the checkpoint plus everything after it. */
 export async function openingOf(
   transaction: Transaction,
   accountId: string,
@@ -86,7 +87,7 @@ export async function openingOf(
   return { spentBefore: spendUnits + rows[0]!.spent, creditBefore: creditUnits + rows[0]!.credit };
 }
 
-/** Creates missing checkpoints of a long history. One with less than two steps needs none. */
+/** Creates the missing checkpoints of a long history. A history shorter than two steps doesn't need any. */
 export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>): Promise<void> {
   if (account.deployedInstances < 2 * STEP) return;
   const { rows } = await pool.query<{ sequence: number }>({
@@ -105,7 +106,7 @@ export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>)
 const NEWEST_SQL = `
   select coalesce((select sequence from account_checkpoint where account_id = $1 order by at desc limit 1), 0) as sequence`;
 
-/** The start of all history. */
+/** The checkpoint before all history. */
 const GENESIS = `timestamptz 'epoch' as at, 0 as sequence, 0::bigint as spend_units, 0::bigint as credit_units, '{}'::text[] as open_instances`;
 
 const BEFORE_SQL = `
@@ -132,8 +133,9 @@ const OPENING_SQL = `
   from ledger_entry where account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz`;
 
 /**
- * Creates the checkpoint after the newest one, in the second after the deploy that is one step away. Sequences follow
- * the clock except for seconds, so those of the next minute are searched for instances created earlier.
+ * Creates the checkpoint that follows the newest one. It is placed one second after the deploy that is one step
+ * further. Sequence numbers follow the clock except for a few seconds, so instances with later numbers, created within
+ * the next minute, are searched for ones created earlier.
  */
 const MAKE_SQL = `
   with base as (

@@ -16,7 +16,7 @@ import type { LimitedKey } from '../rules/spend-limit.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { DUE_AT, keySpend, recomputed } from './recompute.js';
 
-/** SQL for the rows that the ledger locks, reads and writes. Only ledger.ts executes writes. */
+/** SQL for the rows that the ledger locks, reads and writes. Only ledger.ts may execute the writes. */
 
 const ACCOUNT_FIELDS = [
   'id',
@@ -39,7 +39,7 @@ const ACCOUNT_FIELDS = [
   'limitedKeys',
 ] as const satisfies (keyof Account)[];
 
-/** Columns of an instance that can change after its deploy. */
+/** Columns of an instance that can change after it was deployed. */
 const INSTANCE_UPDATES = [
   'status',
   'runningSince',
@@ -92,7 +92,7 @@ const INTERVAL_FIELDS = [
   'keyId',
 ] as const satisfies (keyof UsageInterval)[];
 
-/** Columns of a volume that affect money and can change. */
+/** Columns of a volume that can change and that affect what is charged. */
 const VOLUME_UPDATES = ['sizeGb', 'deletedAt', 'deleteReason'] as const satisfies (keyof Volume)[];
 const VOLUME_FIELDS = [
   'id',
@@ -127,27 +127,33 @@ const KEY_FIELDS = [
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
 
-/** Columns of an account that can change after its creation. */
+/** Columns of an account that can change after it was created. */
 const ACCOUNT_UPDATES = ACCOUNT_FIELDS.filter((field) => field !== 'id');
 
 export const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
 export const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
 
-/** A machine under the lock of its host, with the instances on that host. */
+/** A machine whose host is locked, with the instances on that host. */
 export interface MachineUnderLock extends MachineForAdmission<Instance> {
   hostId: string;
   region: string;
   /** Whether a host agent runs its instances. */
   hasHost: boolean;
-  /** The undestroyed instances on its host, of any account. */
+  /** All instances on its host, of any account, that aren't destroyed. */
   liveInstances: Instance[];
-  /** End of the last GPU second sold on its GPUs to instances that have stopped; null if none was sold. */
+  /**
+   * End of the last second in which any of its GPUs was sold to an instance that has since stopped. Null if there was
+   * none.
+   */
   soldUntil: Instant | null;
 }
 
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
-/** Whether any webhook or mail address receives the account's events. For most accounts, none need to be written. */
+/**
+ * SQL for whether any webhook or mail address receives the account's events. Most accounts have neither, so their
+ * events don't have to be written.
+ */
 const HAS_ACTIVE_WEBHOOK_COLUMN = `${HAS_ACTIVE_WEBHOOK} as "hasActiveWebhook"`;
 export interface LockedAccount extends Account {
   hasActiveWebhook: boolean;
@@ -160,12 +166,12 @@ export const LOCK_ACCOUNTS: NamedStatement = {
            where wanted.id = $2 and status = 'RUNNING' and ${overlapping('wanted', 'other')}))
          order by id for no key update`,
 };
-/** Inserts an account without credit: only ledger entries move money. */
+/** Inserts an account without credit, because only ledger entries move money. */
 export const INSERT_ACCOUNT: NamedStatement = {
   name: 'insert-account',
   text: 'insert into account (id, name, demo, created_at, settled_at, signed_up_at) values ($1, $2, $3, $4, $4, $5)',
 };
-/** Running totals of a locked account, computed from its ledger entries and usage intervals. */
+/** Recomputes the running totals of a locked account from its ledger entries and usage intervals. */
 export const RECOMPUTE_TOTALS: NamedStatement = {
   name: 'recompute-totals',
   text: `select credit_units as "creditUnits", spend_units as "spendUnits", burn_rate as "burnRate",
@@ -178,19 +184,20 @@ export const TRY_ACCOUNT: NamedStatement = {
   text: `select ${ACCOUNT_COLUMNS}, ${HAS_ACTIVE_WEBHOOK_COLUMN} from account where id = $1 for no key update skip locked`,
 };
 /**
- * Locks the whole host of a machine, because machines of one host overlap. It reads nothing: a statement that waited
- * for the lock sees other rows, of the machine and of the host's agent, in their earlier state.
+ * Locks a machine's entire host, because the machines of a host overlap. This statement reads nothing else, because a
+ * statement that waited for the lock would see other rows, such as those of the machine and the host's agent, as they
+ * were before.
  */
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
   text: `select from machine host join machine on machine.host_id = host.id
          where machine.id = $1 for no key update of host`,
 };
-/** Instances don't need separate locks: only the holder of their account's lock changes them. */
+/** Instances don't have to be locked separately: they are changed only by the holder of their account's lock. */
 const LIVE_INSTANCES_ON_HOST = instancesWhere('live-on-host', `${onHostOf('= $1')} and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
-/** Volumes of the account in order of creation, locked, each with the interval of its last size. */
+/** Locks and returns the account's volumes, each with the interval of its most recent size. */
 const VOLUMES = `
   select ${columns(VOLUME_FIELDS)}, sizes, "sizedAt", "sizeKeyId"
   from volume cross join lateral (
@@ -205,27 +212,28 @@ export const LIVE_VOLUMES_OF_ACCOUNT: NamedStatement = {
   name: 'live-volumes-of-account',
   text: `${VOLUMES} and deleted_at is null order by created_at, id for no key update of volume`,
 };
-/** Keys of an account whose limits count spend now, or may do so later. */
+/** The account's keys whose limits count spend now or may do so later. */
 export const READ_LIMITED_KEYS: NamedStatement = {
   name: 'read-limited-keys',
   text: `select ${columns(KEY_FIELDS)} from key_limit
          where account_id = $1 and monthly_limit is not null
            and (burn_rate > 0 or exists (select from api_key where id = key_limit.id and revoked_at is null)) order by id`,
 };
-/** Locked in the same order as by other statements. */
+/** Locks the same keys, in the same order as other statements do. */
 export const LIMITED_KEYS: NamedStatement = {
   name: 'limited-keys',
   text: `${READ_LIMITED_KEYS.text} for no key update`,
 };
-/** Spend of key `$2` of account `$1` since the first of the month of `$3`, up to `$3`, and its burn. */
+/** Computes what key `$2` of account `$1` spent from the start of the month of `$3` up to `$3`, and its burn. */
 export const RECOMPUTE_KEY: NamedStatement = {
   name: 'recompute-key',
   text: keySpend('$1', '$2', '$3::timestamptz'),
 };
 
 /**
- * Machine `$1` with the on-demand rate of its model per GPU-hour in the newest snapshot, and the end of the last second
- * sold on its GPUs. Everything that ran there and stopped has committed, because its account or the machine was locked.
+ * Returns machine `$1` with its model's on-demand rate per GPU-hour in the newest snapshot, and the end of the last
+ * second in which its GPUs were sold. The stops of all earlier instances on them are already committed, because
+ * stopping locks the instance's account or the machine.
  */
 const LOCKED_MACHINE: NamedStatement = {
   name: 'locked-machine',
@@ -242,7 +250,7 @@ function instancesWhere(name: string, condition: string): NamedStatement {
   return { name, text: `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id` };
 }
 
-/** Returns statements that lock a machine's host, then read the data for a decision on the machine. */
+/** Returns statements that lock a machine's host and then read what is needed to decide on the machine. */
 export function machineStatements(machineId: string): PreparedStatement[] {
   return [LOCK_MACHINE, LIVE_INSTANCES_ON_HOST, LOCKED_MACHINE].map((statement) => ({
     ...statement,
@@ -256,7 +264,8 @@ export function machineRows([, live, machines]: readonly object[][]) {
 }
 
 /**
- * Returns the statements that write the changes: none, one combined statement for a few rows, or one per row for many.
+ * Returns the statements that write the changes. A few rows are written by one combined statement, and many rows by one
+ * statement each.
  */
 export function writesOf({
   accounts,
@@ -280,7 +289,7 @@ export function writesOf({
     ...closed.map((row) => rowsFor(CLOSE_INTERVAL, [row])),
     rowsFor(INSERT_ENTRIES, entries),
   ]);
-  // Separate statements, so that their combinations don't multiply with the others'.
+  // Volumes get separate statements, so that the numbers of possible combinations aren't multiplied with each other.
   const ofVolumes = statementsOf([
     ...Array.from(updatedVolumes, (row) => rowsFor(UPDATE_VOLUME, [row])),
     rowsFor(INSERT_VOLUME, [...createdVolumes]),
@@ -294,7 +303,7 @@ export function writesOf({
 interface RowWrite<T> {
   name: string;
   fields: readonly (keyof T & string)[];
-  /** SQL for `count` rows, whose fields are the parameters starting at `first`. */
+  /** SQL that writes `rows` rows, whose fields are passed as parameters starting at number `first`. */
   text(rows: number, first: number): string;
 }
 
@@ -339,7 +348,7 @@ function insertOf<T>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> 
   return { name: `insert ${table}`, fields, text };
 }
 
-/** Builds the update of a table, one row at a time. */
+/** Builds an update of a table that changes one row at a time. */
 function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['fields']): RowWrite<T> {
   const text = (_: number, first: number) => `
     update ${table} set ${fields.map((field, index) => `${columnOf(field)} = $${first + index}`).join(', ')}
@@ -347,7 +356,7 @@ function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['
   return { name: `update ${table}`, fields: [...fields, 'id'], text };
 }
 
-/** Values of the rows to write. */
+/** The values of the rows to write. */
 interface Rows {
   write: Pick<RowWrite<unknown>, 'name' | 'text'>;
   /** Number of parameters per row. */
@@ -362,17 +371,17 @@ function rowsFor<T>(write: RowWrite<T>, rows: readonly T[]): Rows {
 }
 
 /**
- * Maximum rows written by one combined statement. A decision changes at most this many rows; settling can change
- * thousands.
+ * Maximum rows written by one combined statement. A single decision never changes more rows than this, but settling can
+ * change thousands.
  */
 const MAX_ROWS_TOGETHER = 8;
 /**
- * Statements by the kinds and numbers of rows. With MAX_ROWS_TOGETHER and 7 kinds there are at most about 6,400
- * combinations, and 500 for the 4 kinds of volumes.
+ * Combined statements by the kinds and numbers of rows that they write. With MAX_ROWS_TOGETHER and 7 kinds there are at
+ * most about 6,400 combinations, plus 500 for the 4 kinds of volume rows.
  */
 const writeStatements = new Map<string, NamedStatement>();
 
-/** Combines a few rows into one statement, which saves the cost of starting one for each. */
+/** Combines the writes of a few rows into one statement, which is cheaper than running one for each. */
 function statementsOf(rows: readonly Rows[]): PreparedStatement[] {
   const nonEmpty = rows.filter(({ count }) => count > 0);
   const total = nonEmpty.reduce((sum, { count }) => sum + count, 0);
@@ -424,7 +433,7 @@ const INSTANTS: ReadonlySet<string> = new Set([
   'at',
 ]);
 
-/** Converts a value to a parameter. Instants are sent as RFC 3339. */
+/** Converts a value to a statement parameter. Instants are sent in RFC 3339. */
 function columnValue(field: string, value: unknown): string | number | bigint | null {
   if (typeof value === 'bigint' && INSTANTS.has(field)) return formatInstant(value);
   return value as string | number | bigint | null;
@@ -435,7 +444,7 @@ function columnOf(field: string): string {
 }
 
 function columns(fields: readonly string[]): string {
-  // Instances created before slices existed have no host_id.
+  // Instances created before slices existed don't have a host_id.
   const read = (field: string) => (field === 'hostId' ? 'coalesce(host_id, machine_id)' : columnOf(field));
   return fields.map((field) => `${read(field)} as "${field}"`).join(', ');
 }

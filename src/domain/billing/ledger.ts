@@ -39,86 +39,87 @@ import {
 } from './ledger-rows.js';
 
 /**
- * The only place that writes the tables account, instance, usage_interval, volume_interval and ledger_entry, and the
- * columns of volume that affect money. Every write goes through `write`, with the statements of ledger-rows.ts. A write
- * locks the accounts concerned (by id), then the machine's host, then reads the time, settles what is due, decides by
- * the rules, and commits all its changes together. Locking in another order can deadlock. A test refuses statements on
- * these tables anywhere else.
+ * The only place that writes to the tables account, instance, usage_interval, volume_interval and ledger_entry, and to
+ * the columns of volume that affect what is charged. Every write goes through `write`, using the statements in
+ * ledger-rows.ts. A write locks the accounts involved, ordered by id, and then the machine's host. After that it reads
+ * the time, settles what is due, applies the rules, and commits all changes together. Locking in a different order can
+ * cause deadlocks. A test fails if any other code has statements that write to these tables.
  */
 
 /** Maximum candidates that a picker tries to lock in one transaction. */
 const MAX_CANDIDATES = 20;
 
-/** An account that this write creates without credit. Its first credit is a step like any other. */
+/** An account that this write creates, without credit. Its first credit is added by an ordinary step. */
 interface NewAccount {
   id: string;
   name: string;
   demo: boolean;
-  /** Whether it was created by sign-up and not by the operator. */
+  /** Whether it was created by sign-up rather than by the operator. */
   signedUp?: boolean;
 }
 
-/** The rows that a write concerns, named before it starts. */
+/** The rows that a write needs, known before it starts. */
 export interface Scope {
   accountIds: readonly string[];
-  /** The account of `accountIds` that is to be created. */
+  /** The account among `accountIds` that the write creates. */
   newAccount?: NewAccount;
-  /** The machine to decide on. The accounts of instances running on its GPUs are also locked and settled. */
+  /** The machine to decide on. Accounts that have instances running on its GPUs are locked and settled too. */
   machineId?: string;
-  /** Picks the machine, instead of `machineId`. */
+  /** Picks the machine if `machineId` isn't given. */
   picker?: MachinePicker;
-  /** An instance of the first account. */
+  /** An instance that belongs to the first account. */
   instanceId?: string;
 }
 
 /**
- * Picks the machine of a write that names none. It skips rows locked by other transactions and never waits, so it can
- * lock the holders' accounts after the renter's, regardless of their ids.
+ * Picks the machine for a write that doesn't name one. It skips rows locked by other transactions instead of waiting
+ * for them, so it can lock the holders' accounts after the renter's, regardless of their ids.
  */
 export interface MachinePicker {
-  /** A machine to wait for before picking. It and its holders are locked in the order of all writes. */
+  /** A machine to wait for before picking. It and its holders are locked in the usual order. */
   waitFor: string | null;
-  /** Locks the best matching machine that is not locked, except those held by one of `busyAccounts`. */
+  /** Locks the best matching machine that is neither locked nor held by one of `busyAccounts`. */
   lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Candidate | undefined>;
-  /** Checks the machine again under the lock, because earlier reads may be outdated. */
+  /** Checks the locked machine again, because what was read earlier may be outdated. */
   stillFits(transaction: Transaction, machineId: string): Promise<boolean>;
 }
 
 export interface Candidate {
   machineId: string;
-  /** Accounts whose instances are running on its GPUs and would be preempted. */
+  /** Accounts with instances that are running on its GPUs and would be preempted. */
   holderIds: readonly string[];
 }
 
-/** A write in progress: the locked rows, settled to `at`, the second in which it happens. */
+/** A write in progress. Its rows are locked and settled to `at`, the second in which the write takes place. */
 export interface Write extends Second {
   transaction: Transaction;
   account(id: string): Account | undefined;
   instance(id: string): Instance | undefined;
   machine: MachineUnderLock | undefined;
-  /** Returns a step of the rules for an account of the scope. */
+  /** Returns the inputs that the rules need for a step on one of the scope's accounts. */
   step(account: Account): Step;
-  /** Loads and locks the undestroyed instances of an account. */
+  /** Loads and locks the account's instances that aren't destroyed. */
   liveInstancesOf(account: Account): Promise<Instance[]>;
-  /** Loads and locks the account's undeleted volumes, oldest first. */
+  /** Loads and locks the account's volumes that aren't deleted, oldest first. */
   liveVolumesOf(account: Account): Promise<Volume[]>;
-  /** Loads and locks a volume of the account, including a deleted one. */
+  /** Loads and locks one of the account's volumes, even if it is deleted. */
   volumeOf(account: Account, id: string): Promise<Volume | undefined>;
-  /** Loads and locks the data that decides the account's monthly limits. Steps keep it up to date afterwards. */
+  /** Loads and locks what is needed to check the account's monthly limits. Later steps keep it up to date. */
   limitedOf(account: Account): Promise<Limited>;
-  /** Returns a key of the account as one with a limit, with its spend this month recomputed from the rows. */
+  /** Returns one of the account's keys as a key with a limit. Its spend this month is recomputed from the rows. */
   limitedKey(account: Account, id: string): Promise<LimitedKey>;
-  /** Recomputes the account's running totals from ledger entries and usage intervals. */
+  /** Recomputes the account's running totals from its ledger entries and usage intervals. */
   recomputeTotals(account: Account): Promise<void>;
-  /** Emits an event to the account in the transaction that makes it true. */
+  /** Sends an event to the account. The event is written in the transaction that makes it true. */
   emit(event: NewEvent): void;
-  /** Writes the changes so far, before further changes. A later refusal doesn't undo them. */
+  /** Writes the changes made so far. If a later part of the write is rejected, these changes are kept. */
   flush(): void;
 }
 
 /**
- * Runs `decide` on the locked and settled rows of the scope and commits its changes. A DomainError that it throws
- * undoes only its own changes; settled rows stay written. `recall` may return the stored response to the same request.
+ * Locks and settles the rows of the scope, runs `decide` on them, and commits its changes. If `decide` throws a
+ * DomainError, only its own changes are undone and the settled rows are still written. `recall` may return the stored
+ * response to the same request.
  */
 export async function write<T>(
   deps: Deps,
@@ -128,8 +129,8 @@ export async function write<T>(
 ): Promise<T> {
   type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
   const work = async (transaction: Transaction): Promise<Outcome> => {
-    // While notices can't be sent, the database sends them with the commit, because this process could crash before it
-    // does.
+    // While this process can't receive notices, the database itself sends them on commit, because this process could
+    // crash before sending them.
     if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
     const recalled = await recall?.(transaction);
     if (recalled !== undefined) return { rows: null, value: recalled };
@@ -154,7 +155,9 @@ export async function write<T>(
   return outcome.value;
 }
 
-/** Publishes changes before the response is sent: the caches of this process must not be older than its responses. */
+/**
+ * Publishes the changes before the response is sent, so that this process's caches are never older than its responses.
+ */
 function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
@@ -172,7 +175,8 @@ async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Pr
   await rows.lock(scope);
   if (scope.picker !== undefined) await rows.pickMachine(scope.picker);
   for (const account of rows.accounts()) if (hasMonthlyLimits(account)) await rows.limitedOf(account);
-  // Read after the locks: a write that waited must not act in an earlier second than the one it waited for.
+  // The time is read after the locks, so that a write that had to wait doesn't act in an earlier second than the write
+  // that it waited for.
   rows.second = notBefore(rows.earliestSecond(), secondOf(deps.clock.nowMs()));
   return rows;
 }
@@ -181,7 +185,7 @@ async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
   for (const account of rows.accounts()) {
     if (!isDue(account, rows.at)) continue;
     const live = await rows.liveInstancesOf(account);
-    // Volumes end only with the grace period, and most accounts have none.
+    // While settling, only the end of the grace period ends volumes, and most accounts have none.
     const volumes = account.liveVolumes === 0 ? [] : await rows.liveVolumesOf(account);
     settle(account, { live, volumes }, rows.at, deps.settings.graceSeconds, rows.changes);
   }
@@ -191,11 +195,11 @@ class WriteRows implements Write {
   readonly transaction: Transaction;
   second: Second = { at: 0n, end: 0n };
   readonly changes = noChanges();
-  /** Rows written so far. */
+  /** The rows written so far. */
   readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>(), stops: [] as StopReason[] };
   machine: MachineUnderLock | undefined;
   readonly #accounts = new Map<string, LockedAccount>();
-  /** One object per row, however it was read, because the rules change it in place. */
+  /** There is one object per row, no matter how it was read, because the rules change it in place. */
   readonly #instances = new Map<string, Instance>();
   readonly #volumes = new Map<string, Volume>();
   readonly #created: { id: string; accountId: string }[] = [];
@@ -226,8 +230,8 @@ class WriteRows implements Write {
   }
 
   /**
-   * Returns the earliest second of this write. Time doesn't run backwards: everything settled or sold ended with a
-   * second that started before this one.
+   * Returns the earliest second in which this write may take place. Time never runs backwards: whatever was settled or
+   * sold ended with a second that started before this one.
    */
   earliestSecond(): Instant {
     const settled = this.accounts().map(({ settledAt }) => settledAt);
@@ -246,7 +250,10 @@ class WriteRows implements Write {
     });
   }
 
-  /** Locks the rows of the scope in one message. Each statement reads only after the previous ones hold their locks. */
+  /**
+   * Locks the rows of the scope using a single message. Each statement reads only once the previous ones hold their
+   * locks.
+   */
   async lock({ accountIds, machineId, picker, instanceId }: Scope): Promise<void> {
     const [accounts, ...others] = await this.transaction.run(
       { ...LOCK_ACCOUNTS, values: [accountIds, machineId ?? picker?.waitFor ?? null] },
@@ -257,18 +264,20 @@ class WriteRows implements Write {
     if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
     if (machineId === undefined) return;
     const { row, liveInstances } = machineRows(others);
-    // Another account rented it before the machine was locked. That account must be locked first.
+    // Another account rented the machine before it was locked. That account must be locked first.
     if (row === undefined) return;
     if (!this.#areHoldersLocked(row, liveInstances)) throw new StaleReadError();
     this.machine = { ...row, liveInstances: this.#known(liveInstances) };
   }
 
-  /** Picks a machine. Leaves `machine` undefined if none matches, or all matching ones are locked by others. */
+  /**
+   * Picks a machine. Leaves `machine` undefined if no machine matches, or if all matching ones are locked by others.
+   */
   async pickMachine(picker: MachinePicker): Promise<void> {
     if (picker.waitFor !== null) await this.transaction.run({ ...LOCK_MACHINE, values: [picker.waitFor] });
     const busyAccounts: string[] = [];
     for (let tries = 0; tries < MAX_CANDIDATES && this.machine === undefined; tries += 1) {
-      // Rolling back to it releases the locks on a rejected candidate.
+      // Rolling back to this savepoint releases the locks on a rejected candidate.
       await this.transaction.query('savepoint candidate');
       const candidate = await picker.lockBest(this.transaction, busyAccounts);
       if (candidate === undefined) return;
@@ -281,8 +290,8 @@ class WriteRows implements Write {
   }
 
   /**
-   * Accepts a candidate and returns null. Returns busy accounts if an account of a holder is locked by another
-   * transaction, or none if the candidate changed before it was locked.
+   * Accepts a candidate and returns null. If another transaction has locked a holder's account, returns that account as
+   * busy. If the candidate changed before it was locked, returns no busy accounts.
    */
   async #accept(
     picker: MachinePicker,
@@ -371,7 +380,7 @@ class WriteRows implements Write {
     this.#events.push(event);
   }
 
-  /** Ids of the account's instances and volumes that were created. */
+  /** Returns the ids of the account's instances and volumes that were created by this write. */
   created(accountId: string): string[] {
     return this.#created.filter((row) => row.accountId === accountId).map(({ id }) => id);
   }
@@ -395,7 +404,7 @@ class WriteRows implements Write {
       const { stopReason = null } = (resource === 'GPU' && this.#instances.get(instanceId)) || {};
       if (stopReason !== null) this.written.stops.push(stopReason);
     }
-    // Emptied in place: earlier steps continue to record their changes here.
+    // Emptied in place, because existing steps keep recording their changes here.
     for (const collection of Object.values(this.changes) as (Set<unknown> | unknown[])[])
       if (Array.isArray(collection)) collection.length = 0;
       else collection.clear();
@@ -406,7 +415,7 @@ class WriteRows implements Write {
   }
 }
 
-/** Returns the known object of each row, registering new ones. */
+/** Returns the known object for each row, and registers rows that aren't known yet. */
 function knownOf<T extends { id: string }>(known: Map<string, T>, rows: readonly T[]): T[] {
   return rows.map((row) => {
     const before = known.get(row.id);

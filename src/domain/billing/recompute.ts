@@ -1,21 +1,23 @@
 /**
  * SQL that recomputes an account's running totals from rows that never change: ledger entries, usage intervals and
- * locked rates. It shares no code with the rules that keep the totals, so that each checks the other.
+ * locked rates. It shares no code with the rules that maintain the totals, so each can be used to check the other.
  */
 
-/** SQL for the ledger entries that change credit, and for those that are charges in addition to the usage intervals. */
+/** SQL for the ledger entries that change credit, and for those that are charged in addition to usage intervals. */
 export const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
 export const CHARGED = `kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')`;
 
 /**
- * SQL for the seconds of an interval, of usage or of a volume, before the instant `until`. An open interval counts up
- * to it.
+ * SQL for the number of seconds of a usage or volume interval before the instant `until`. An open interval is counted
+ * up to `until`.
  */
 export function secondsBefore(until: string): string {
   return `extract(epoch from greatest(least(coalesce(ended_at, ${until}), ${until}) - started_at, interval '0'))::bigint`;
 }
 
-/** SQL for the expected totals of each account in `accounts`, a table expression with the columns of account. */
+/**
+ * SQL for the expected totals of each account in `accounts`, a table expression with the columns of the account table.
+ */
 export function recomputed(accounts: string): string {
   return `
   with counted as (select *, date_trunc('month', settled_at, 'UTC') as month_start from ${accounts} as source),
@@ -55,8 +57,8 @@ export function recomputed(accounts: string): string {
 }
 
 /**
- * SQL for the spend of an API key in its month up to an instant, and its burn. `account`, `key` and `until` are SQL for
- * their ids and the instant.
+ * SQL for what an API key spent in its month up to an instant, and for its burn. `account`, `key` and `until` are SQL
+ * expressions for the ids and the instant.
  */
 export function keySpend(account: string, key: string, until: string): string {
   const start = `date_trunc('month', ${until}, 'UTC')`;
@@ -79,7 +81,7 @@ export function keySpend(account: string, key: string, until: string): string {
   ) charged`;
 }
 
-/** SQL for the second of the next exhaustion or end of grace, from the columns of a recomputed row. */
+/** SQL for when the next exhaustion or end of the grace period is due, based on the columns of a recomputed row. */
 export const DUE_AT = `
   case when live_instances = 0 and live_volumes = 0 then null
     when exhausted_at is not null then disk_delete_at

@@ -6,19 +6,22 @@ import type { Instant } from '../rules/time.js';
 import { write } from './ledger.js';
 import { READ_LIMITED_KEYS } from './ledger-rows.js';
 
-/** Maximum accounts settled per sweep. The next sweep settles more. */
+/** Maximum accounts settled per run. The next run settles more. */
 const SWEEP_BATCH = 200;
 
-/** Returns the account after writing everything that was due, so that no stored status lags behind the money. */
+/** Writes everything that is due and then returns the account, so that no stored status is behind what was charged. */
 export async function settledAccount(deps: Deps, accountId: string): Promise<Readonly<Account>> {
   const account = await deps.accountLoader.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
   if (!isDue(account, deps.clock.now())) return account;
-  // Settling is not the requested operation, so it is not recorded as activity.
+  // Settling isn't part of the requested operation, so it isn't recorded as activity.
   return write({ ...deps, activity: null }, { accountIds: [accountId] }, (current) => current.account(accountId)!);
 }
 
-/** Like `settledAccount`, with the data that decides its monthly limits, to preview a decision made under locks. */
+/**
+ * Like `settledAccount`, but also reads what is needed to check monthly limits. Used to preview a decision that is
+ * later made under locks.
+ */
 export async function settledWithLimits(deps: Deps, accountId: string): Promise<Readonly<Account>> {
   const account = await settledAccount(deps, accountId);
   if (!hasMonthlyLimits(account)) return account;
@@ -29,23 +32,26 @@ export async function settledWithLimits(deps: Deps, accountId: string): Promise<
   return { ...account, limited: { keys: keys.rows, live: [...live] } };
 }
 
-/** Returns the second in which the first account falls due, maybe in the past; null if none will without a change. */
+/**
+ * Returns the second in which the next account falls due, or null if none will unless something changes. The second may
+ * be in the past.
+ */
 export async function nextDueAt({ db }: Deps): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ dueAt: Instant | null }>({
     name: 'next-due',
     text: `select least((select min(due_at) from account), (select min(deadline_at) from account)) as "dueAt"`,
   });
   const { dueAt } = rows[0]!;
-  // A second is settled when it is over.
+  // A second can be settled only once it is over.
   return dueAt === null ? null : dueAt + 1n;
 }
 
-/** Settles accounts that are due and that no request has settled since. Returns their number. */
+/** Settles accounts that are due and haven't been settled by a request. Returns how many were settled. */
 export async function settleDue(deps: Deps): Promise<number> {
   return settleBatch(deps, 'due-accounts', '');
 }
 
-/** Like `settleDue`, but skips locked accounts: the holder of the lock settles them. */
+/** Like `settleDue`, but skips locked accounts, because they are settled by whoever holds the lock. */
 export async function settleUnlocked(deps: Deps): Promise<number> {
   return settleBatch(deps, 'due-unlocked-accounts', 'for no key update skip locked');
 }

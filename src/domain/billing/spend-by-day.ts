@@ -19,36 +19,36 @@ import { CHARGED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
 export const MAX_SPEND_DAYS = 92;
-/** Default number of instances listed. */
+/** Number of instances listed by default. */
 export const DEFAULT_LISTED = 10;
-/** Maximum charges read, one per instance and day. */
+/** Maximum charges read. There is one per instance and day. */
 const MAX_CHARGES = 50_000;
 
-/** Spend of an account in a period of UTC days, by day and by instance. */
+/** An account's spend within a period of UTC days, by day and by instance. */
 export interface SpendByDay {
-  /** First and last day, YYYY-MM-DD. Future days are omitted. */
+  /** First and last day as YYYY-MM-DD. Future days are omitted. */
   from: string;
   to: string;
-  /** The second up to which spend is counted. */
+  /** The second up to which spend is included. */
   asOf: Instant;
   total: Micro;
   days: SpendDay[];
-  /** Instances with the highest spend, in descending order. */
+  /** The instances with the highest spend, in descending order. */
   instances: InstanceSpend[];
   /** Spend on all other instances and on volumes. */
   others: Micro;
-  /** Part of others spent on volumes. */
+  /** The part of `others` that was spent on volumes. */
   volumes: Micro;
-  /** Spend of all instances by model, in descending order. Together with `volumes` they add up to the total. */
+  /** Spend on all instances by model, in descending order. Together with `volumes`, the amounts add up to the total. */
   models: { gpu: string; amount: Micro }[];
-  /** Names with the highest spend, in descending order; as many as the instances listed. */
+  /** The names with the highest spend, in descending order. There are as many as there are listed instances. */
   names: NameSpend[];
 }
 
 export interface NameSpend {
-  /** Name given by launches; the id of an instance without one. */
+  /** The name given at launch, or the instance's id if it has no name. */
   name: string;
-  /** Number of instances with the name. */
+  /** Number of instances with this name. */
   instances: number;
   amount: Micro;
 }
@@ -56,7 +56,10 @@ export interface NameSpend {
 export interface SpendDay {
   date: string;
   total: Micro;
-  /** Spend of that day on the listed instances, in their order. Instances without spend are omitted. */
+  /**
+   * That day's spend on each of the listed instances, in the order in which they are listed. Instances without spend
+   * are omitted.
+   */
   instances: { instanceId: string; amount: Micro }[];
   others: Micro;
   volumes: Micro;
@@ -69,18 +72,18 @@ export interface InstanceSpend extends Pick<Instance, 'gpu' | 'numGpus' | 'regio
 }
 
 interface Charge {
-  /** Days since `from`. */
+  /** Number of days since `from`. */
   day: number;
-  /** Null for all volumes together. */
+  /** Null if this is the charge for all volumes together. */
   instanceId: string | null;
   units: Units;
 }
 
 /**
- * Returns spend by day and by instance. Every amount is the difference between the rounded totals after and before it,
- * day by day and, within a day, in the order of instances. All amounts therefore add up by row and by column, and the
- * days of a month add up to its spend. Lists the `limit` instances with the highest spend. Refuses with invalid_request
- * a period that is too long or starts in the future.
+ * Returns spend by day and by instance, listing the `limit` instances with the highest spend. Each amount is the
+ * rounded running total after it minus the one before it, day by day and, within a day, in the order of the instances.
+ * All rows and columns therefore add up, and the days of a month add up to the month's spend. Throws invalid_request if
+ * the period is too long or starts in the future.
  */
 export async function spendByDay(
   deps: Deps,
@@ -105,7 +108,7 @@ export async function spendByDay(
       accountId,
       formatInstant(first),
       formatInstant(usedTo),
-      // Charges booked within this second count.
+      // Charges made within the current second are included.
       formatInstant(end > asOf ? asOf + 1n : end),
       MAX_CHARGES + 1,
       checkpoint.openInstances,
@@ -146,12 +149,12 @@ export async function spendByDay(
   });
 }
 
-/** Sorts in descending order. Sorting is stable, so the older of equal amounts comes first. */
+/** Sorts in descending order. The sort is stable, so of two equal amounts the older one comes first. */
 function greatestFirst<Spent extends { amount: Micro }>(all: readonly Spent[]): Spent[] {
   return all.toSorted(({ amount: one }, { amount: other }) => (one < other ? 1 : one > other ? -1 : 0));
 }
 
-/** Sums instances by key, in the order in which the keys first occur. */
+/** Sums the spend of instances by key, in the order in which the keys first appear. */
 function grouped(all: readonly InstanceSpend[], keyOf: (instance: InstanceSpend) => string) {
   const groups = new Map<string, { key: string; count: number; amount: Micro }>();
   for (const instance of all) {
@@ -180,7 +183,7 @@ interface Amount {
   amount: Micro;
 }
 
-/** Rounds cumulatively, in the order of the charges. */
+/** Rounds the running total after each charge, in the order of the charges. */
 function withAmounts(charges: readonly Charge[], spentBefore: Units): Amount[] {
   let spent = spentBefore;
   return charges.map(({ day, instanceId, units }) => {
@@ -190,7 +193,7 @@ function withAmounts(charges: readonly Charge[], spentBefore: Units): Amount[] {
   });
 }
 
-/** Returns every day of the period, including those without spend. */
+/** Returns every day of the period, including days without spend. */
 function daysOf(
   first: Instant,
   last: Instant,
@@ -217,7 +220,7 @@ function sumOf(amounts: readonly { amount: Micro }[]): Micro {
   return amounts.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/** The days that an interval touches, each with its start and end. */
+/** SQL for the days that an interval overlaps, each with its start and end. */
 const CUT = `
       cross join lateral (
         select day, $2::timestamptz + day * interval '24 hours' as day_start,
@@ -230,8 +233,8 @@ const CUT = `
 const UNITS_OF_DAY = `rate * (${secondsBefore('day_end')} - ${secondsBefore('day_start')})`;
 
 /**
- * Charges of each instance on each day, from intervals cut at midnight UTC, early exits and minimums, followed by all
- * volumes together. In a fixed order.
+ * SQL for the charges of each instance on each day. They consist of usage intervals, split at midnight UTC, early exits
+ * and preemption minimums. Each day ends with the charge for all volumes together. The order of the rows is fixed.
  */
 const CHARGES_SQL = `
   select day::int, "instanceId", sum(units)::bigint as units from (

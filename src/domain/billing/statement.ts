@@ -15,45 +15,47 @@ import { MOVED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
 /**
- * Charges of one instance within the period for GPUs, disk, an early exit or a preemption minimum, or of one volume
- * while it had one size.
+ * The charge within the period for one instance's GPUs, disk, early exit or preemption minimum, or for one volume while
+ * it had a certain size.
  */
 export interface StatementLine {
-  /** Null for a volume. */
+  /** Null if the line is for a volume. */
   instanceId: string | null;
-  /** Null for an instance. */
+  /** Null if the line is for an instance. */
   volumeId: string | null;
   kind: 'GPU' | 'DISK' | 'EARLY_EXIT' | 'PREEMPTION_MINIMUM' | 'VOLUME';
   /**
-   * Seconds billed within the period. For an early exit: the seconds whose discount is repaid. For a preemption
-   * minimum: the seconds remaining of it.
+   * Seconds billed within the period. For an early exit, these are the seconds whose discount is repaid. For a
+   * preemption minimum, they are the remaining seconds of the minimum.
    */
   seconds: bigint;
-  /** Locked rate in micro-USD per hour; for an early exit, the discount. */
+  /** The locked rate in micro-USD per hour. For an early exit, this is the discount. */
   rate: Rate;
-  /** Start of the first of these seconds and end of the last; for an early exit or a minimum, when it was booked. */
+  /**
+   * When the first of these seconds starts and the last one ends. For an early exit or a minimum, when it was charged.
+   */
   from: Instant;
   to: Instant;
-  /** Exact charge: rate × seconds. */
+  /** The exact charge: rate × seconds. */
   units: Units;
-  /** Rounded total after this line minus the rounded total before it. */
+  /** The rounded running total after this line minus the one before it. */
   amount: Micro;
 }
 
-/** A balance change within the period other than a charge. */
+/** A change of the balance within the period that isn't a charge. */
 export interface StatementMovement {
   id: string;
   kind: 'CREDIT' | 'ADJUSTMENT' | 'SERVICE_CREDIT';
   at: Instant;
-  /** Rounded total after it minus the rounded total before it. */
+  /** The rounded running total after this movement minus the one before it. */
   amount: Micro;
-  /** The instance whose charges a service credit refunds. */
+  /** For a service credit, the instance whose charges are refunded. */
   instanceId: string | null;
   reference: string | null;
   note: string | null;
 }
 
-/** A statement for the period [from, to): opening + movements − lines = closing, to the last micro-USD. */
+/** A statement for the period [from, to). Opening + movements − lines = closing, exact to the micro-USD. */
 export interface Statement {
   accountId: string;
   from: Instant;
@@ -65,8 +67,9 @@ export interface Statement {
 }
 
 /**
- * Returns the account's statement from ledger and usage intervals, on one snapshot of the database. If `to` is null or
- * in the future, it includes this second. Refuses a period that ends before it starts or has more than `maxLines`.
+ * Returns the account's statement, computed from ledger entries and usage intervals on one snapshot of the database. If
+ * `to` is null or in the future, the period ends with the current second. Throws if the period ends before it starts or
+ * has more than `maxLines`.
  */
 export async function statement(
   deps: Deps,
@@ -81,7 +84,7 @@ export async function statement(
   const account = await settledAccount(deps, accountId);
   const now = latest(deps.clock.now(), account.settledAt);
   if (from > now) throw new DomainError('invalid_request', 'from must not be in the future', { field: 'from' });
-  // Usage of future seconds is omitted; entries booked within this second are included.
+  // Usage in future seconds is excluded. Entries made within the current second are included.
   const to = period.to === null || period.to > now ? now + 1n : period.to;
   const usedTo = to > now ? now : to;
   await makeCheckpoints(deps.db.pool, account);
@@ -115,7 +118,7 @@ export async function statement(
   });
 }
 
-/** Rounds cumulatively, so that the lines add up to the change of the shown spend. */
+/** Rounds the running total after each line, so that the lines add up to the change in displayed spend. */
 function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefore: Units) {
   let spent = spentBefore;
   const lines = usage.map((line): StatementLine => {
@@ -126,7 +129,7 @@ function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefor
   return { lines, spentAfter: spent };
 }
 
-/** Also rounded cumulatively, because a service credit may not be whole micro-USD. */
+/** Rounds the running total here too, because a service credit may not be a whole number of micro-USD. */
 async function movementsWithin(
   transaction: Transaction,
   accountId: string,
@@ -174,7 +177,10 @@ const SECONDS_WITHIN = `${secondsBefore('$4::timestamptz')} - ${secondsBefore('$
 const FIRST_WITHIN = 'greatest(started_at, $2::timestamptz)';
 const END_WITHIN = 'least(coalesce(ended_at, $4::timestamptz), $4::timestamptz)';
 
-/** In the order of the lines: by instance, then GPU, disk, early exit, minimum; after them volumes, oldest first. */
+/**
+ * SQL for the lines, in order: by instance, with GPU before disk, early exit and minimum, and then volumes, oldest
+ * first.
+ */
 const LINES_SQL = `
   select "instanceId", "volumeId", kind, seconds, "from", "to", rate, units from (
     select sequence, instance_id as "instanceId", null as "volumeId", null::timestamptz as created_at, resource::text as kind,

@@ -4,11 +4,14 @@ import type { Instant } from '../rules/time.js';
 import { pruneIdempotencyRecords } from './idempotency.js';
 import { nextDueAt, settleDue } from './settlement.js';
 
-/** Short enough that automatic ends appear within a second, even if a gateway crashes. */
+/** Short enough that automatic stops and deletions become visible within a second, even if a gateway crashes. */
 const SETTLE_EVERY_MS = 500;
 const PRUNE_EVERY_MS = 600_000;
 
-/** Settles due accounts in the background. Its timing affects no amount: each event keeps its own second. */
+/**
+ * Settles due accounts in the background. How soon this runs doesn't change any amount, because each event takes place
+ * at its own second.
+ */
 export function startSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const sweeps = [
     whenDue(deps, SETTLE_EVERY_MS, () => settleIfDue(deps), onFault),
@@ -17,7 +20,10 @@ export function startSweep(deps: Deps, onFault: (error: unknown) => void): Sweep
   return { stop: async () => void (await Promise.all(sweeps.map(({ stop }) => stop()))) };
 }
 
-/** Returns when the first account was or will be due: one batch may leave accounts for the next call. */
+/**
+ * Settles accounts and returns when the next one is due. This may be in the past, because one batch may leave accounts
+ * for the next run.
+ */
 async function settleIfDue(deps: Deps): Promise<Instant | null> {
   const dueAt = await nextDueAt(deps);
   if (dueAt !== null && dueAt <= deps.clock.now()) await settleDue(deps);

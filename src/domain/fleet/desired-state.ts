@@ -35,6 +35,8 @@ interface HostRow {
   launches: boolean;
   /** Whether its agent mounts volumes. */
   supportsVolumes: boolean;
+  /** Whether its agent starts containers as the user of a launch. */
+  supportsUsers: boolean;
   containers: ContainerRow[];
 }
 
@@ -270,13 +272,14 @@ class Waiter {
 }
 
 function documentOf(host: HostRow): DesiredInstance[] {
-  const { containers, launches, supportsVolumes } = host;
+  const { containers, launches, supportsVolumes, supportsUsers } = host;
   const document: DesiredInstance[] = [];
   for (const [container, allowed] of desiredPhases(containers)) {
     if (document.length === MAX_INSTANCES) break;
     const isLacking =
       (!launches && wouldLackLaunch(container)) ||
       (!supportsVolumes && wouldLackVolumes(container)) ||
+      (!supportsUsers && wouldLackUser(container)) ||
       wouldGetOtherGpus(host, container);
     const phase = allowed === 'running' && isLacking ? 'stopped' : allowed;
     if (phase === 'stopped' && container.sentStart === 0) continue;
@@ -357,14 +360,20 @@ function wouldLackVolumes({ volumes, phase, start, gpuIntervals }: ContainerRow)
   return volumes !== null && !(phase === 'RUNNING' && start === gpuIntervals);
 }
 
+/** Whether the agent would start the container as the image's user, because it doesn't support others. */
+function wouldLackUser({ launch, phase, start, gpuIntervals }: ContainerRow): boolean {
+  return launch?.user !== undefined && !(phase === 'RUNNING' && start === gpuIntervals);
+}
+
 /**
  * Returns the parts of a launch that an agent receives in addition to the container's row. They only say whether there
  * are secrets, not which.
  */
 function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInstance> {
-  const { entrypoint, restart } = launch;
+  const { entrypoint, user, restart } = launch;
   return {
     ...(entrypoint !== undefined && { entrypoint }),
+    ...(user !== undefined && { user }),
     ...(restart !== undefined && restart !== 'ALWAYS' && { restart }),
     ...((hasTokens || secretsOf(launch).length > 0) && { secrets: true }),
   };
@@ -379,7 +388,7 @@ const VOLUMES = `
 /** Running instances first, then those that keep a disk, then those to erase: a document's size is limited. */
 const HOSTS_SQL = `
   select host.machine_id as "machineId", host.generation, host.document, host.gpus, host.protocol,
-    machine.num_gpus as "numGpus", launches, volumes as "supportsVolumes", coalesce((
+    machine.num_gpus as "numGpus", launches, volumes as "supportsVolumes", users as "supportsUsers", coalesce((
       select json_agg(json_build_object('instanceId', instance_id, 'status', status, 'gpuIntervals', gpu_intervals,
         'firstGpu', first_gpu, 'numGpus', num_gpus, 'vcpus', vcpus, 'ramGb', ram_gb,
         'phase', phase, 'start', start, 'sentStart', told_start, 'image', image, 'fromTemplate', from_template,

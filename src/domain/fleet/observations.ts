@@ -101,7 +101,9 @@ async function observe(
 
 function reportUpdate(machineId: string, report: Report, host: HostRow): PreparedStatement {
   const { session, sequence, engine, unknown } = report;
-  const can = [report.launches, report.loads, report.volumes].map((value) => String(value === true));
+  const can = [report.launches, report.loads, report.volumes, report.users, report.fuse].map((value) =>
+    String(value === true),
+  );
   const values = [machineId, session, sequence, pastSessionsOf(report, host), engine, unknown, ...can];
   return { name: 'note-report', text: RECORD_REPORT, values };
 }
@@ -171,7 +173,7 @@ const CONTAINERS = `
 const RECORD_REPORT = `
   update machine_host set session = $2, sequence = $3::bigint, past_sessions = $4::text[], engine = $5, "unknown" = $6::text[],
     launches = $7::boolean, loads = $8::boolean,
-    volumes = $9::boolean
+    volumes = $9::boolean, users = $10::boolean, fuse = $11::boolean
   where machine_id = $1`;
 
 const RECORD_CONTAINERS = `

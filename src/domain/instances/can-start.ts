@@ -16,19 +16,22 @@ import { checkStartLimits } from './instances.js';
 import { checkLaunchOfStart } from './launch.js';
 import { machineForPreview } from './machine-for-preview.js';
 
-/** Whether a stopped instance can be started, as `start` would decide now. */
+/**
+ * Whether a stopped instance can be started, and under which conditions. This is the decision that `start` would make
+ * now.
+ */
 export interface StartCheck {
-  /** Null if it can be started. */
+  /** Null if the instance can be started. */
   refusal: Refused | null;
   preempts: boolean;
-  /** Minimum GPU seconds billed for the start. */
+  /** Minimum GPU seconds that the start is billed for. */
   minimumGpuSeconds: bigint;
-  /** Required balance. */
+  /** Balance required for the start. */
   coverNeeded: Micro;
   asOf: Instant;
 }
 
-/** Previews a start; null for an instance that is not stopped. */
+/** Previews a start. Returns null if the instance isn't stopped. */
 export async function startCheck(deps: Deps, row: InstanceRow, keyId: string | null): Promise<StartCheck | null> {
   const instance = fromRow(row);
   if (instance.status !== 'STOPPED') return null;

@@ -8,36 +8,42 @@ import type { Instant } from '../rules/time.js';
 import { readWith } from './as-of.js';
 import type { InstanceRow } from './instance-row.js';
 
-/** Maximum instances that one page scans for matches. This bounds its cost, however rare matches are. */
+/** Maximum instances that are scanned for one page. This bounds the cost even if matches are rare. */
 export const MAX_ROWS_SCANNED = 10_000;
 
-/** Conditions for instances of the history. Null, omitted and empty lists mean no condition. */
+/** Which instances of the history to return. A field that is null, omitted or an empty list matches everything. */
 export interface InstanceFilter {
   statuses?: readonly InstanceStatus[] | null;
   stopReasons?: readonly StopReason[] | null;
   gpus?: readonly string[] | null;
   modes?: readonly PricingMode[] | null;
-  /** Rented in this second or later. */
+  /** Matches instances rented in this second or later. */
   createdFrom?: Instant | null;
-  /** Rented before this second. */
+  /** Matches instances rented before this second. */
   createdTo?: Instant | null;
 }
 
 export interface HistoryRange extends Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> {
-  /** Sequence number beyond which the page starts; null for the newest, or backwards for the oldest. */
+  /**
+   * Sequence number after which the page starts. If null, the page starts with the newest instance, or going backwards
+   * with the oldest.
+   */
   position: number | null;
-  /** Size of the page; negative for a page of newer instances. */
+  /** Size of the page. Negative to page backwards, towards newer instances. */
   take: number;
 }
 
 export interface HistoryPage {
-  /** Newest first. */
+  /** The matching instances, newest first. */
   instances: InstanceRow[];
-  /** Last sequence number scanned if the limit ended the scan, so that more may follow; otherwise null. */
+  /**
+   * The last sequence number that was scanned if the scan was cut short by its limit, in which case there may be more
+   * matches. Otherwise null.
+   */
   scannedTo: number | null;
 }
 
-/** Returns one page of the account's matching instances, newest first. Refuses a filter out of bounds. */
+/** Returns one page of the account's matching instances, newest first. Throws if the filter is out of bounds. */
 export async function instanceHistory(
   deps: Deps,
   accountId: string,
@@ -48,7 +54,7 @@ export async function instanceHistory(
   const account = await settledAccount(deps, accountId);
   const orderBy = { sequence: 'desc' } as const;
   if (wanted === null) {
-    // With its own cursor, Prisma would read everything beyond it and cut the page out of that.
+    // Given its own cursor, Prisma would read everything after it and then cut the page out of the result.
     const beyond = position === null ? {} : { sequence: take < 0 ? { gt: position } : { lt: position } };
     const where = { accountId, ...beyond };
     const rows = await deps.db.prisma.instance.findMany({ ...query, where, orderBy, take });
@@ -64,7 +70,7 @@ export async function instanceHistory(
   return { instances: instances.map((row) => readWith(account, row)), scannedTo: isCutShort ? span.furthest : null };
 }
 
-/** Checks a filter; null if it has no condition. */
+/** Validates a filter. Returns null if it matches everything. */
 function checkFilter({ statuses, stopReasons, gpus, modes, createdFrom, createdTo }: InstanceFilter) {
   const orNull = <T>(list: readonly T[] | undefined): readonly T[] | null => (list?.length ? list : null);
   const checked = {
@@ -80,15 +86,15 @@ function checkFilter({ statuses, stopReasons, gpus, modes, createdFrom, createdT
 
 interface Span {
   isBackwards: boolean;
-  /** First and last sequence number to scan. */
+  /** The first and the last sequence number to scan. */
   nearest: number;
   furthest: number;
-  /** Sequence number at which the history ends. */
+  /** The last sequence number of the history in the direction of the scan. */
   end: number;
   limit: number;
 }
 
-/** Returns the range to scan. Sequence numbers have no gaps: a range of N numbers has N instances. */
+/** Returns the range to scan. Sequence numbers have no gaps, so a range of N numbers contains N instances. */
 function spanOf(position: number | null, take: number, newest: number): Span {
   const limit = Math.abs(take);
   if (take < 0) {
@@ -105,7 +111,7 @@ function spanOf(position: number | null, take: number, newest: number): Span {
   return { isBackwards: false, nearest, furthest: Math.max(nearest - MAX_ROWS_SCANNED + 1, 1), end: 1, limit };
 }
 
-/** Finds sequences with an index-only scan: the index has all columns that a filter can use. */
+/** Finds sequence numbers with an index-only scan, since the index contains every column that a filter can use. */
 async function findSequences(
   { db }: Deps,
   accountId: string,

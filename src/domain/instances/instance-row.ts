@@ -7,7 +7,7 @@ export type { InstanceRow };
 const date = (instant: Instant | null) => (instant === null ? null : dateOf(instant));
 const instant = (value: Date | null) => (value === null ? null : instantOf(value));
 
-/** Converts an instance of the rules to a Prisma row. */
+/** Converts an instance, as used by the rules, to a Prisma row. */
 export function toRow(instance: Instance): InstanceRow {
   return {
     ...instance,
@@ -23,7 +23,7 @@ export function toRow(instance: Instance): InstanceRow {
   };
 }
 
-/** Converts a Prisma row to an instance of the rules. */
+/** Converts a Prisma row to an instance, as used by the rules. */
 export function fromRow(row: InstanceRow): Instance {
   return {
     ...row,
@@ -59,7 +59,7 @@ const BIGINT_FIELDS: ReadonlySet<string> = new Set([
   'minimumUnits',
 ] satisfies (keyof Instance)[]);
 
-/** Converts an instance to JSON for storage, with bigints as text. */
+/** Converts an instance to JSON for storage. Bigints become strings. */
 export function toJson(instance: Instance): Record<string, unknown> {
   const entries = Object.entries(instance);
   return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]));
@@ -73,7 +73,7 @@ export function fromJson(json: unknown): Instance {
   ) as unknown as Instance;
 }
 
-/** Fields missing from responses stored by an earlier version. */
+/** Defaults for fields that are missing from responses stored by an earlier version. */
 const NEW_FIELDS = {
   firstGpu: 0,
   minimumUntil: null,

@@ -71,12 +71,12 @@ import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } f
 
 export type { InstanceRow, Usage };
 
-/** `i-` and 8 hex characters (contract section 2.3). */
+/** Random bytes in an instance id, which is `i-` and 8 hex characters (contract section 2.3). */
 const INSTANCE_ID_BYTES = 4;
 const MAX_LISTED_INSTANCES = 10_000;
 const NO_DEADLINES: DeadlineTexts = { stopAt: null, destroyAt: null };
 
-/** Terms of a rental, as given by the caller. */
+/** The terms of a rental, as given by the caller. */
 export interface TermsInput extends DeadlinesInput {
   template?: string | null;
   diskGb?: number | null;
@@ -84,7 +84,7 @@ export interface TermsInput extends DeadlinesInput {
   launch?: LaunchInput | null;
   /** Maximum total cost of the instance in USD. */
   spendLimit?: number | null;
-  /** Idle minutes after which it stops. */
+  /** Number of idle minutes after which it stops. */
   stopWhenIdle?: number | null;
   volumes?: readonly VolumeAtPath[] | null;
   idempotencyKey?: string | null;
@@ -92,31 +92,33 @@ export interface TermsInput extends DeadlinesInput {
 
 export interface DeployInput extends TermsInput {
   machineId: string;
-  /** Maximum USD per hour of the whole machine in the mode. A higher price is refused. */
+  /** Maximum USD per hour for the whole machine in the chosen mode. The rental is rejected if the price is higher. */
   maxPricePerHour?: number | null;
 }
 
-/** Checked terms of a rental. */
+/** The validated terms of a rental. */
 export interface RentalTerms {
   template: string;
   diskGb: number;
   mode: PricingMode;
-  /** If omitted, the template applies. */
+  /** If omitted, only the template applies. */
   launch?: Launch | undefined;
   deadlines?: DeadlineTexts | undefined;
-  /** If omitted, there is no limit. */
+  /** If omitted, there is no spend limit. */
   spendLimit?: Micro | undefined;
-  /** If omitted, it never stops for idleness. */
+  /** If omitted, the instance never stops for being idle. */
   stopWhenIdle?: number | undefined;
-  /** If omitted, it has no volumes. */
+  /** If omitted, no volumes are attached. */
   volumes?: readonly VolumeAtPath[] | undefined;
-  /** API key used for the request; null for the operator. */
+  /** The API key that made the request, or null for the operator. */
   keyId: string | null;
-  /** Maximum acceptable rate of the whole machine in the mode. */
+  /** Maximum acceptable rate for the whole machine in the chosen mode. */
   maxRate: Rate | null;
-  /** Whether the machine was picked because it matched: if it no longer does, another one may. */
+  /**
+   * Whether the machine was picked for matching the request. If it no longer matches, another machine can be picked.
+   */
   isPicked?: boolean;
-  /** An instance stopped in the same write, whose volumes this one can take. */
+  /** An instance that the same write stops, and whose volumes the new instance can take over. */
   stopping?: string | undefined;
   inUse: TemplateInUse;
 }
@@ -127,7 +129,10 @@ export interface ActionInput {
   idempotencyKey?: string | null;
 }
 
-/** The instance after the change. `replayed` if it is the stored response to an earlier, identical request. */
+/**
+ * The instance after the change. `replayed` means that it comes from the stored response to an earlier, identical
+ * request.
+ */
 export interface Outcome {
   instance: InstanceRow;
   replayed: boolean;
@@ -140,7 +145,7 @@ export async function activeInstances(
   query: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow[]> {
   const account = await settledAccount(deps, accountId);
-  // Clients poll the plain list. Reading it without Prisma costs half.
+  // Clients poll the plain list, and reading it without Prisma costs half as much.
   if (!('include' in query) && !('select' in query))
     return (await deps.accountLoader.liveInstances(accountId)).map((each) => readWith(account, toRow(each)));
   const rows = await deps.db.prisma.instance.findMany({
@@ -152,7 +157,10 @@ export async function activeInstances(
   return rows.map((row) => readWith(account, row));
 }
 
-/** Returns undestroyed instances of one account or of all, settled, newest first, for the operator; at most 10,000. */
+/**
+ * Returns up to 10,000 instances that aren't destroyed, of one account or of all accounts, settled and newest first.
+ * Used by the operator.
+ */
 export async function listInstances(deps: Deps, accountId: string | null): Promise<InstanceRow[]> {
   if (accountId !== null) await settledAccount(deps, accountId);
   else while ((await settleDue(deps)) > 0);
@@ -164,8 +172,8 @@ export async function listInstances(deps: Deps, accountId: string | null): Promi
 }
 
 /**
- * Returns an instance; null if the account has no such instance. Another account's instance looks exactly like a
- * missing one.
+ * Returns an instance, or null if the account doesn't have it. Another account's instance can't be told apart from one
+ * that doesn't exist.
  */
 export async function findInstance(
   deps: Deps,
@@ -173,7 +181,7 @@ export async function findInstance(
   id: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
-  // Read even if it won't be needed: Pothos warns of a query that was never read.
+  // Read even if it turns out not to be needed, because Pothos warns about a query that is never read.
   const wanted = { ...query, where: { id, accountId } };
   if (!INSTANCE_ID.test(id)) return null;
   const account = await settledAccount(deps, accountId);
@@ -182,9 +190,9 @@ export async function findInstance(
 }
 
 /**
- * Returns the current state of the instance that a request with this idempotency key rented or acted on within the last
- * 24 hours; null if no such request was carried out. Lets a client recover a lost response. Refuses with
- * invalid_request and idempotency_in_progress.
+ * Returns the current state of the instance that was rented or acted on by a request with this idempotency key. Returns
+ * null if no such request was carried out within the last 24 hours. This lets a client recover from a lost response.
+ * Throws invalid_request or idempotency_in_progress.
  */
 export async function instanceByIdempotencyKey(
   deps: Deps,
@@ -194,13 +202,13 @@ export async function instanceByIdempotencyKey(
 ): Promise<InstanceRow | null> {
   const key = check('idempotencyKey', fields.idempotencyKey, idempotencyKey);
   const response = (await storedResponse(deps, accountId, key)) as { id?: unknown } | undefined;
-  // Answers of other operations are also stored, but their ids are not those of instances.
+  // Responses of other operations are stored too, but the ids in them aren't instance ids.
   return findInstance(deps, accountId, String(response?.id), query);
 }
 
 /**
- * Rents a machine. `keyId` is the API key whose limit counts the rental. Refuses with missing_machine, invalid_request
- * and deploy_failed.
+ * Rents a machine. `keyId` is the API key whose limit counts the rental. Throws missing_machine, invalid_request or
+ * deploy_failed.
  */
 export function deploy(
   deps: Deps,
@@ -220,7 +228,7 @@ async function deployMachine(
   const wanted = { ...checkDeploy(input), keyId };
   const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle, volumes } = wanted;
   const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
-  // The fingerprint of requests without these inputs must not change, because their responses are stored.
+  // Requests without these inputs must keep the same fingerprint, because it is stored with earlier responses.
   const idle = stopWhenIdle === undefined ? undefined : { stopWhenIdle };
   const attached = volumes === undefined ? undefined : { volumes };
   const others = [maxRate ?? undefined, launch, deadlines, limit, idle, attached].filter((each) => each !== undefined);
@@ -235,12 +243,12 @@ async function deployMachine(
   });
 }
 
-/** Refuses past deadlines before searching for a machine, because invalid input is reported first. */
+/** Throws if a deadline is invalid. Called before searching for a machine, because invalid input is reported first. */
 export function checkEnds({ deadlines, mode }: Pick<RentalTerms, 'deadlines' | 'mode'>, at: Instant): void {
   if (deadlines !== undefined) deadlinesOf(deadlines, mode, at);
 }
 
-/** Rents the machine, regardless of how it was chosen. */
+/** Rents the machine, no matter how it was chosen. */
 export async function rent(
   deps: Deps,
   current: Write,
@@ -283,7 +291,7 @@ export async function rent(
   return instance;
 }
 
-/** Refuses with deploy_failed a rental that would exceed its own limit, its key's or the account's. */
+/** Throws deploy_failed if the rental would exceed its own spend limit, its key's or its account's. */
 export function checkSpendLimits(
   account: Account,
   at: Instant,
@@ -294,7 +302,7 @@ export function checkSpendLimits(
   checkLimits(account, at, { ...terms, addedRate: terms.gpuRate + terms.diskRate }, 'deploy_failed');
 }
 
-/** Starts, stops or destroys an instance of the account. Refuses with not_found and action_failed. */
+/** Starts, stops or destroys one of the account's instances. Throws not_found or action_failed. */
 export async function act(
   deps: Deps,
   accountId: string,
@@ -319,8 +327,8 @@ export async function act(
 }
 
 /**
- * Sets when an instance stops or is destroyed automatically. Omitted deadlines stay unchanged; null removes one.
- * Refuses with invalid_request, not_found, and with action_failed for a destroyed instance.
+ * Sets when an instance stops or is destroyed automatically. Deadlines that are omitted stay unchanged, and null
+ * removes one. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
  */
 export async function changeDeadlines(
   deps: Deps,
@@ -346,7 +354,8 @@ export async function changeDeadlines(
 }
 
 /**
- * Stops or destroys an instance for the operator, regardless of the balance. Refuses with not_found and action_failed.
+ * Stops or destroys an instance on behalf of the operator, regardless of the account's balance. Throws not_found or
+ * action_failed.
  */
 export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DESTROY'): Promise<InstanceRow> {
   const found = INSTANCE_ID.test(id) ? await deps.db.prisma.instance.findUnique({ where: { id } }) : null;
@@ -367,7 +376,7 @@ function actOn(
     action: InstanceActionKind;
     reason: StopReason;
     keyId: string | null;
-    /** Volumes of a start. */
+    /** The volumes to attach if the action is a start. */
     volumes: readonly LockedVolume[];
   },
 ): Instance {
@@ -381,7 +390,7 @@ function actOn(
       stop(step, instance, reason);
       break;
     case 'DESTROY':
-      // The operator's destroy is not refused if the balance can't pay the early exit.
+      // The operator can destroy an instance even if the balance can't cover the early exit.
       if (reason === 'USER')
         checkEarlyExit(
           account,
@@ -405,8 +414,8 @@ function actOn(
 }
 
 /**
- * Locks and returns the volumes of a start. Refuses with action_failed if one is deleted, in use or unavailable on this
- * host.
+ * Locks and returns the volumes needed to start an instance. Throws action_failed if a volume is deleted, in use, or
+ * not available on this host.
  */
 async function volumesOfStart(
   deps: Deps,
@@ -419,7 +428,7 @@ async function volumesOfStart(
   return lockVolumes(current, deps, { accountId: instance.accountId, volumes }, 'action_failed');
 }
 
-/** Refuses with action_failed a start that would exceed a limit of the instance, the key or the account. */
+/** Throws action_failed if starting would exceed a limit of the instance, the key or the account. */
 export function checkStartLimits(
   account: Account,
   instance: Instance,
@@ -433,17 +442,17 @@ export function checkStartLimits(
   checkLimits(account, now, { keyId, gpuRate, addedRate: gpuRate, preempted }, 'action_failed');
 }
 
-/** Returns usage and cost up to now. */
+/** Returns the instance's usage and cost up to `now`. */
 export function usageOf(row: InstanceRow, now: Instant): Usage {
   return usageAt(fromRow(row), now);
 }
 
-/** Returns the current end of the reserved term; null for other modes. */
+/** Returns when the reserved term currently ends, or null in other modes. */
 export function reservedUntilOf(row: InstanceRow, now: Instant): Instant | null {
   return termEndAt(fromRow(row), now);
 }
 
-/** Returns the cost of destroying it now, in addition to usage. */
+/** Returns what it would cost to destroy the instance now, in addition to its usage. */
 export function earlyExitCostOf(row: InstanceRow, now: Instant): Micro {
   return earlyExitCostAt(fromRow(row), now);
 }
@@ -473,8 +482,8 @@ export function checkTerms(input: TermsInput) {
 }
 
 /**
- * Stops preempted instances in the same second. Their stops are written before the next instance, because the database
- * allows one running instance per GPU.
+ * Stops the preempted instances in the same second. The stops are written before the new instance, because the database
+ * allows only one running instance per GPU.
  */
 function takeOver(current: Write, { soldUntil }: MachineUnderLock, preempted: readonly Instance[]): Takeover {
   for (const holder of preempted) stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
@@ -529,7 +538,7 @@ export function unknownMachine(id: string): DomainError {
   return new DomainError('deploy_failed', `no machine ${id} is offered`, { reason: 'unknown_machine' });
 }
 
-/** Returns the machine of an instance. It never changes, so it can be read before the locks. */
+/** Returns the id of an instance's machine. It never changes, so it can be read before anything is locked. */
 async function machineOf(deps: Deps, accountId: string, id: string): Promise<string> {
   const row = await deps.db.prisma.instance.findFirst({ where: { id, accountId }, select: { machineId: true } });
   if (row === null) throw notFound();

@@ -1,18 +1,25 @@
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
 import { checkOptional, fields } from '../fields.js';
-import { checkAgent, checkLaunch, type ExitAction, type Launch, type RestartPolicy } from '../rules/launch.js';
+import {
+  type AgentOfMachine,
+  checkAgent,
+  checkLaunch,
+  type ExitAction,
+  type Launch,
+  type RestartPolicy,
+} from '../rules/launch.js';
 import type { Instance } from '../rules/lifecycle.js';
 import type { PricingMode } from '../rules/price-rule.js';
 import { checkSecrets } from '../secrets/secrets.js';
 
-/** A launch as given by the caller; each member can be omitted or null. */
+/** A launch as given by the caller. Each property may be omitted or null. */
 export type LaunchInput = { [Member in keyof Launch]?: Launch[Member] | null } & {
   restart?: RestartPolicy | null;
   onExit?: ExitAction | null;
 };
 
-/** Reads a launch; undefined if it has no settings. Refuses with invalid_request. */
+/** Reads a launch. Returns undefined if it has no settings. Throws invalid_request. */
 export function readLaunch(input: LaunchInput | null | undefined, mode: PricingMode): Launch | undefined {
   if (input === null || input === undefined) return undefined;
   const restart = checkOptional('restart', fields.restart, input.restart);
@@ -26,6 +33,7 @@ export function readLaunch(input: LaunchInput | null | undefined, mode: PricingM
     ports: checkOptional('ports', fields.launchPorts, input.ports)?.map(withoutEmpty),
     tcpPorts: checkOptional('tcpPorts', fields.tcpPorts, input.tcpPorts),
     registryLogin: checkOptional('registryLogin', fields.registryLogin, input.registryLogin),
+    user: checkOptional('user', fields.containerUser, input.user),
     restart: restart === 'ALWAYS' ? undefined : restart,
     onExit: onExit === 'KEEP' ? undefined : onExit,
   });
@@ -33,7 +41,7 @@ export function readLaunch(input: LaunchInput | null | undefined, mode: PricingM
   return Object.keys(launch).length === 0 ? undefined : launch;
 }
 
-/** Stores a launch. It is written together with the instance, to which it refers. */
+/** Stores a launch, together with the instance that it refers to. */
 export function storeLaunch(current: Write, { id }: Instance, launch: Launch): void {
   current.flush();
   current.transaction.later({
@@ -44,12 +52,12 @@ export function storeLaunch(current: Write, { id }: Instance, launch: Launch): v
 }
 
 /**
- * Refuses with action_failed a start that would fail on the machine because its host agent is too old for the launch or
- * a secret is missing.
+ * Throws action_failed if starting the instance on this machine would fail because the host agent is too old for the
+ * launch or a secret is missing.
  */
 export async function checkLaunchOfStart(
   reader: Pick<Transaction, 'query'>,
-  machine: { id: string; hasOldAgent: boolean },
+  machine: AgentOfMachine,
   { id, accountId }: Pick<Instance, 'id' | 'accountId'>,
 ): Promise<void> {
   const { rows } = await reader.query<{ launch: Launch | null; image: string; hasTokens: boolean }>({
@@ -62,14 +70,14 @@ export async function checkLaunchOfStart(
     values: [id],
   });
   const [found] = rows;
-  // Tokens are passed to a container like secrets.
+  // Tokens are passed to a container in the same way as secrets.
   if (found?.hasTokens) checkAgent(machine, { secrets: [] }, 'action_failed');
   if (found === undefined || found.launch === null) return;
   checkAgent(machine, found.launch, 'action_failed');
   await checkSecrets(reader, accountId, found.launch, found.image, 'action_failed');
 }
 
-/** Omits empty members, so that equal launches have equal JSON. */
+/** Omits empty properties, so that equal launches have the same JSON. */
 function withoutEmpty<T extends object>(members: T): { [Member in keyof T]: NonNullable<T[Member]> } {
   const nonEmpty = Object.entries(members).filter(
     ([, value]) =>

@@ -23,8 +23,8 @@ const LIVE_INSTANCES = {
 export type MachineAsRead = Readonly<MachineForAdmission<Readonly<Instance>> & Pick<Instance, 'hostId'>>;
 
 /**
- * Reads machines to preview a decision of the rules. The decision itself reads them again, under lock. All loads in one
- * turn of the event loop share two statements, and nothing is cached.
+ * Reads machines in order to preview what the rules would decide. The real decision reads them again under a lock. All
+ * loads in the same turn of the event loop share two statements, and nothing is cached.
  */
 export class MachineLoader {
   readonly #machines: DataLoader<string, MachineAsRead | null>;
@@ -47,7 +47,10 @@ export class MachineLoader {
     });
   }
 
-  /** Returns the machine as stored, with the undestroyed instances on its host; null if it doesn't exist. */
+  /**
+   * Returns the machine as stored, together with the instances on its host that aren't destroyed, or null if it doesn't
+   * exist.
+   */
   machine(id: string): Promise<MachineAsRead | null> {
     return this.#machines.load(id);
   }

@@ -11,8 +11,8 @@ import { type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
 
 /**
- * Sets the idle minutes after which an instance stops; null removes the setting. Idle time counts from the change.
- * Refuses with invalid_request, not_found, and with action_failed for a destroyed instance.
+ * Sets the number of idle minutes after which an instance stops. Null removes the setting. Idle time before the change
+ * doesn't count. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
  */
 export async function changeStopWhenIdle(
   deps: Deps,
@@ -36,7 +36,7 @@ export async function changeStopWhenIdle(
 }
 
 /**
- * Refuses a machine whose agent doesn't report load. Read without a lock, because an agent's version only increases.
+ * Throws if the machine's agent doesn't report load. No lock is needed, because an agent's version only ever increases.
  */
 async function checkMachine({ transaction }: Write, { id, machineId }: Instance, minutes: number): Promise<void> {
   const { rows } = await transaction.query(WATCHED_SQL, [id]);

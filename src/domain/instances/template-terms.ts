@@ -7,15 +7,15 @@ import type { SealingKey } from '../rules/sealing.js';
 import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../rules/template.js';
 import { generateTokens, tokenKeyOf } from '../secrets/generated-tokens.js';
 
-/** Data of a template for a rental, read before its transaction. */
+/** What a rental needs from its template, read before the transaction starts. */
 export interface TemplateInUse {
-  /** Null for an image. */
+  /** Null if the rental uses an image instead of a template. */
   terms: TemplateTerms | null;
-  /** Key that seals generated tokens; null if none are generated. */
+  /** The key that seals generated tokens, or null if none are generated. */
   tokenKey: SealingKey | null;
 }
 
-/** Returns the template with this slug; null for an image. */
+/** Returns what a deploy needs to know about the template with this slug, or null for an image. */
 export async function templateTerms(deps: Deps, slug: string): Promise<TemplateTerms | null> {
   const found = await deps.inventory.template(slug);
   if (found === null) return null;
@@ -32,14 +32,14 @@ export async function templateInUse(deps: Deps, slug: string, launch: Launch = {
   return { terms, tokenKey: makes ? await tokenKeyOf(deps) : null };
 }
 
-/** Refuses with invalid_request a launch that lacks a variable required by the template. */
+/** Throws invalid_request if the launch lacks a variable that the template requires. */
 export function checkTemplate({ terms }: TemplateInUse, launch: Launch = {}): void {
   if (terms !== null) checkVariables(terms, launch);
 }
 
 /**
- * Generates the template's tokens for the renter if the machine's agent supports them. An older agent starts the
- * container without them.
+ * Generates the template's tokens for the renter, provided that the machine's agent supports them. An older agent
+ * starts the container without tokens.
  */
 export function generateTokensFor(
   current: Write,
@@ -49,7 +49,7 @@ export function generateTokensFor(
   launch: Launch = {},
 ): void {
   if (terms === null || tokenKey === null || !hasHost || hasOldAgent) return;
-  // The tokens refer to the instance.
+  // The tokens refer to the instance row.
   current.flush();
   generateTokens(current.transaction, tokenKey, instance, variablesToGenerate(terms, launch));
 }

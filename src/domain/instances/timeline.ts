@@ -5,7 +5,7 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from '../rules/timeline.js';
 import type { InstanceRow } from './instance-row.js';
 
-/** A request made with a key, as stored in `activity`. */
+/** A request made with an API key, as stored in `activity`. */
 export interface CausingRequest {
   id: bigint;
   at: Instant;
@@ -14,21 +14,21 @@ export interface CausingRequest {
   address: string;
   operation: string;
   targets: string[];
-  /** Code of the refusal; null if it succeeded. */
+  /** Error code if the request was rejected, or null if it succeeded. */
   code: string | null;
   times: number;
 }
 
-/** One event in an instance's timeline. Fields that don't apply to its kind are null. */
+/** An event in an instance's timeline. Fields that don't apply to this kind of event are null. */
 export interface TimelineEntry {
   at: Instant;
   kind: TimelineKind;
   about: string;
-  /** For a start: the rate afterwards, including the disk. */
+  /** For a start: the rate charged afterwards, including the disk. */
   rate: Rate | null;
-  /** For a stop: cost of its GPUs since the start. For a service credit: the amount. */
+  /** For a stop: what the GPUs have cost since the start. For a service credit: the amount credited. */
   amount: Micro | null;
-  /** For a stop: seconds since the start. For a service credit: the seconds credited. */
+  /** For a stop: the seconds since the start. For a service credit: the seconds credited. */
   seconds: bigint | null;
   reason: StopReason | null;
   /** For a failed start: whether the machine was at fault. */
@@ -36,23 +36,23 @@ export interface TimelineEntry {
   volumeId: string | null;
   volumeName: string | null;
   sizeBytes: bigint | null;
-  /** The request that caused it; null if there was none or it is no longer stored. */
+  /** The request that caused the event. Null if there was none or it is no longer stored. */
   asked: CausingRequest | null;
 }
 
 export interface TimelinePage {
-  /** Cursors of entries: the page has entries older than `after` and newer than `before`. */
+  /** Cursors that bound the page: it has entries older than `after` and newer than `before`. */
   after?: string | null | undefined;
   before?: string | null | undefined;
   limit: number;
-  /** Whether the order starts with the oldest entry. */
+  /** Whether the oldest entry comes first. */
   inverted: boolean;
 }
 
 /**
- * Returns everything known to have happened to an instance: its billing, reports of its host agent, its volumes, and
- * requests with the account's keys. Newest first, or oldest first if the page is inverted. The caller must have checked
- * that the instance may be shown.
+ * Returns everything that is known to have happened to an instance: its billing, its host agent's reports, changes to
+ * its volumes, and requests made with the account's keys. The newest entry comes first, or the oldest if the page is
+ * inverted. The caller must have checked that the instance may be shown.
  */
 export async function timelineOf(deps: Deps, instance: InstanceRow, page: TimelinePage): Promise<TimelineEntry[]> {
   const { after, before, limit, inverted } = page;
@@ -82,7 +82,10 @@ const NOWHERE = [null, null, null] as const;
 
 const rank = (kind: TimelineKind) => `${rankOf(kind)}`;
 
-/** Operations whose effect has its own entry, which shows them as its cause. */
+/**
+ * For each kind of event that is caused by a request, the operations that cause it. The event shows such a request as
+ * its cause.
+ */
 const OPERATIONS: Partial<Record<TimelineKind, string>> = {
   RENTED: "'deploy', 'deployBest', 'moveInstance'",
   STARTED: "'start'",
@@ -91,7 +94,7 @@ const OPERATIONS: Partial<Record<TimelineKind, string>> = {
 };
 const EFFECTS = "'deploy', 'deployBest', 'start', 'stop', 'destroy'";
 
-/** Returns the SELECT of one source: its kind, time, subject, and the columns of this kind. */
+/** Returns the SELECT for one source, with the kind, time and subject of its events and the columns for that kind. */
 function source(
   kind: TimelineKind,
   columns: { at: string; about: string; from: string } & Partial<Record<(typeof MEMBERS)[number], string>>,
@@ -112,7 +115,7 @@ const NULLS: Record<(typeof MEMBERS)[number], string> = {
   note: '::bigint',
 };
 
-/** SQL condition for outages of the host while the instance exists. */
+/** SQL condition that selects the host's outages during the lifetime of the instance. */
 const DURING = (at: string) => `${at} >= created_at and ${at} < coalesce(destroyed_at, 'infinity')`;
 const OUTAGES = 'one join machine_outage outage on outage.machine_id = one.host';
 
@@ -135,7 +138,7 @@ const SOURCES = [
     host_fault: 'host_fault',
     from: 'container_start where instance_id = $2 and failed_at is not null',
   }),
-  // Destroying a running instance also stops it. That is one event for its renter.
+  // Destroying a running instance also stops it, but the renter sees this as one event.
   source('STOPPED', {
     at: 'ended_at',
     about: 'ordinal::text',
@@ -170,7 +173,7 @@ const SOURCES = [
     about: 'extract(epoch from started_at)::bigint::text',
     from: 'gpu_loss where instance_id = $2',
   }),
-  // A loss also ends with the instance, but that doesn't restore a GPU.
+  // A GPU loss also ends when the instance does, but in that case no GPU has come back.
   source('GPU_BACK', {
     at: 'ended_at',
     about: 'extract(epoch from started_at)::bigint::text',
@@ -213,10 +216,11 @@ const SOURCES = [
 ];
 
 /**
- * Builds the statement. Parameters: account, instance, now, limit, and the positions that all entries are older and
- * newer than: second, rank and subject. An account can have a large amount of activity. Entries of a page are read in
- * index order until it is full, and the request that caused an entry is searched within its seconds. A key that opens
- * all instances of an account is a change of each.
+ * Builds the statement. Its parameters are the account, the instance, the current time, the limit, and two positions
+ * (second, rank and subject) that all entries must be older and newer than. Because an account can have a large amount
+ * of activity, the entries of a page are read in index order until the page is full, and the request that caused an
+ * entry is searched for only within a few seconds of it. Adding or removing a key that opens all of an account's
+ * instances counts as a change to each of them.
  */
 function statement(direction: 'asc' | 'desc'): string {
   const beyond = (place: number, sign: '<' | '>', entry = '(at, rank, about)') =>

@@ -11,17 +11,18 @@ const RESOURCES = ['GPU', 'DISK'] as const;
 /** A page of an instance's usage intervals, ordered by start, resource and ordinal. */
 export interface IntervalPage {
   instanceId: string;
-  /** Maximum intervals to return; negative for the last ones. */
+  /** Maximum intervals to return. If negative, the page is taken from the end. */
   take: number;
   /**
-   * The page starts after this interval or, with a negative `take`, ends before it. Null for the first or last page.
+   * The interval after which the page starts or, if `take` is negative, before which it ends. Null for the first or
+   * last page.
    */
   position: Pick<UsageIntervalRow, 'instanceId' | 'resource' | 'ordinal'> | null;
 }
 
 /**
- * Reads pages of usage intervals. All loads in one turn of the event loop share one statement per direction, which
- * reads only the intervals of each page, however many an instance has.
+ * Reads pages of usage intervals. All loads in the same turn of the event loop share one statement per direction. The
+ * statement reads only the intervals on each page, no matter how many an instance has.
  */
 export class UsageIntervalLoader {
   readonly #pages: DataLoader<IntervalPage, UsageIntervalRow[]>;
@@ -31,7 +32,7 @@ export class UsageIntervalLoader {
     this.#pages = new DataLoader((pages) => readPages(pool, pages), options);
   }
 
-  /** Returns a page; empty if the position is of another instance or doesn't exist. */
+  /** Returns a page. It is empty if the position belongs to another instance or doesn't exist. */
   async page(page: IntervalPage): Promise<UsageIntervalRow[]> {
     if (page.position !== null && page.position.instanceId !== page.instanceId) return [];
     return this.#pages.load(page);
@@ -57,7 +58,7 @@ async function readPages(pool: pg.Pool, pages: readonly IntervalPage[]): Promise
   return pages.map((page) => found.get(page)!);
 }
 
-/** Converts an interval to the form in which Prisma reads it. */
+/** Converts an interval to the form in which Prisma returns it. */
 function toRow({ startedAt, endedAt, minimumUntil, ...interval }: UsageInterval): UsageIntervalRow {
   return {
     ...interval,
@@ -75,8 +76,8 @@ const FORWARDS = pagesInOrder('usage-pages', { beyond: '>', start: '0', directio
 const BACKWARDS = pagesInOrder('usage-pages-from-end', { beyond: '<', start: '2147483647', direction: 'desc' });
 
 /**
- * Builds the statement for one direction. The intervals of each resource are ordered by time as well as by number, so
- * the primary key yields each resource's part of a page, and the page is the start of both parts merged.
+ * Builds the statement for one direction. A resource's intervals have the same order by time as by number, so the
+ * primary key yields each resource's part of a page, and merging the beginnings of both parts gives the page.
  */
 function pagesInOrder(
   name: string,

@@ -9,9 +9,9 @@ import { parseUsd } from '../rules/money.js';
 import { onDemandRate } from '../rules/price-rule.js';
 
 export const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-/** Maximum rows of a file. All are read before the first is written. */
+/** Maximum rows of a file. All of them are read before the first one is written. */
 const MAX_ROWS = 100_000;
-/** Statements per message. */
+/** Number of statements sent in one message. */
 const STATEMENTS_PER_MESSAGE = 1_000;
 
 const modelRow = z.object({
@@ -40,7 +40,10 @@ const regionRow = z.object({
 export const MODEL_COLUMNS = Object.keys(modelRow.shape);
 export const REGION_COLUMNS = Object.keys(regionRow.shape);
 
-/** Creates or updates models by slug, all or none. A new model gets its reference price until a snapshot has it. */
+/**
+ * Creates or updates models by slug, either all of them or none. Until a snapshot includes it, a new model has its
+ * reference price.
+ */
 export function importModels(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
   return importRows(deps, records, dryRun, {
     table: 'gpu_model',
@@ -55,7 +58,7 @@ export function importModels(deps: Deps, records: AsyncIterable<FileRecord>, dry
   });
 }
 
-/** Prices a new model, because every model must have a price. */
+/** Gives a new model a price, because every model must have one. */
 const PRICE_NEW_MODEL = {
   name: 'price-new-model',
   text: `insert into gpu_price (snapshot_date, gpu, on_demand_rate, listings)
@@ -63,7 +66,7 @@ const PRICE_NEW_MODEL = {
          order by date desc limit 1`,
 };
 
-/** Creates or updates regions by code, all or none. */
+/** Creates or updates regions by code, either all of them or none. */
 export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
   return importRows(deps, records, dryRun, { table: 'region', key: 'code', schema: regionRow, dataOf: (row) => row });
 }
@@ -71,15 +74,15 @@ export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dr
 /** Describes how a file is read and how its rows are stored. */
 interface Import<T> {
   table: 'gpu_model' | 'region' | 'template';
-  /** Property and column that identifies a row. */
+  /** The property, and the column of the same name, that identifies a row. */
   key: string;
   schema: z.ZodType<T>;
   dataOf(row: T): Row;
-  /** Returns statements to run after a row is written. */
+  /** Returns statements to run after a row has been written. */
   afterwards?(row: T): readonly PreparedStatement[];
 }
 
-/** Imports rows. New rows follow all existing ones in catalogue order. */
+/** Imports rows. New ones are placed after all existing ones in the catalogue. */
 export async function importRows<T>(
   deps: Deps,
   records: AsyncIterable<FileRecord>,
@@ -113,7 +116,7 @@ const LAST_POSITION: PreparedStatement = {
   values: [],
 };
 
-/** Reads all rows. Throws with every fault of the file. */
+/** Reads all rows. Throws an error that lists the file's faults if there are any. */
 async function readAll<T>(records: AsyncIterable<FileRecord>, schema: z.ZodType<T>): Promise<T[]> {
   const faults = new FileFaults();
   const rows: T[] = [];

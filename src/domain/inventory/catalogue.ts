@@ -7,12 +7,12 @@ export async function gpuModels(deps: Deps): Promise<readonly GpuModel[]> {
   return (await deps.inventory.current()).catalogue.gpuModels;
 }
 
-/** Returns the models that match a name: a slug, a display name, or a name shared by several models. */
+/** Returns the models that match a name. This can be a slug, a display name, or a name shared by several models. */
 export async function gpuModelsNamed(deps: Deps, name: string): Promise<readonly GpuModel[]> {
   return modelsNamed(await gpuModels(deps), name);
 }
 
-/** Returns a model; null for an unknown slug. */
+/** Returns a model, or null if the slug is unknown. */
 export async function findGpuModel(deps: Deps, slug: string): Promise<GpuModel | null> {
   return (await gpuModels(deps)).find((model) => model.slug === slug) ?? null;
 }
@@ -21,12 +21,12 @@ export async function regions(deps: Deps): Promise<readonly Region[]> {
   return (await deps.inventory.current()).catalogue.regions;
 }
 
-/** Returns a region; null for an unknown code. */
+/** Returns a region, or null if the code is unknown. */
 export async function findRegion(deps: Deps, code: string): Promise<Region | null> {
   return (await regions(deps)).find((region) => region.code === code) ?? null;
 }
 
-/** Returns a template; null for an unknown slug. */
+/** Returns a template, or null if the slug is unknown. */
 export async function findTemplate(deps: Deps, slug: string): Promise<Template | null> {
   return (await templates(deps)).find((template) => template.slug === slug) ?? null;
 }

@@ -17,7 +17,7 @@ import {
   writeOnce,
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_VOLUMES } from '../machine-condition.js';
+import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '../machine-condition.js';
 import { type BestOffer, bestOffer } from '../rules/best-offer.js';
 import { DomainError } from '../rules/errors.js';
 import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
@@ -31,21 +31,24 @@ import { sizeOfVolumes } from '../volumes/attachments.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
 
-/** Maximum times that a request waits for a machine locked by others and loses it to another request. */
+/** Maximum attempts of a request that keeps waiting for a locked machine and losing it to another request. */
 const MAX_ATTEMPTS = 50;
 const RETRY_AFTER_SECONDS = 1;
-/** Machines checked by one statement. The first is nearly always free, unless other requests want the same ones. */
+/**
+ * Number of machines checked by one statement. The first one is nearly always free, unless other requests want the same
+ * machines.
+ */
 const CANDIDATE_BATCH = 50;
-/** Maximum list entries named in a refusal. */
+/** Maximum entries of a list that an error message names. */
 const NAMED_ENTRIES = 5;
 
-/** Criteria for choosing the machine. */
+/** The renter's preferences for choosing the machine. */
 export interface Preferences {
   filter?: OfferSearchFilter | null;
-  /** The only acceptable models and regions, most preferred first. */
+  /** The only acceptable models and regions, starting with the most preferred one. */
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
-  /** Maximum USD per hour of the whole machine in the mode. */
+  /** Maximum USD per hour for the whole machine in the chosen mode. */
   maxPricePerHour?: number | null;
 }
 
@@ -54,8 +57,8 @@ export interface DeployBestInput extends TermsInput, Preferences {}
 type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
 
 /**
- * Rents the best matching machine. It waits for a machine locked by another request only if no other matches. Refuses
- * with invalid_request, deploy_failed (also if no matching machine is free) and unavailable.
+ * Rents the best matching machine. It waits for a machine locked by another request only if no other machine matches.
+ * Throws invalid_request, unavailable, or deploy_failed, for example if no matching machine is free.
  */
 export function deployBest(
   deps: Deps,
@@ -85,6 +88,7 @@ async function deployBestMachine(
   const best = {
     ...bestOffer({ ...inSlugs(gpuModels, wanted), volumeGb: await sizeOfVolumes(deps, accountId, volumes) }),
     needsAgent: needsAgent(wanted.launch ?? {}),
+    needsUsers: wanted.launch?.user !== undefined,
     needsLoad: stopWhenIdle !== undefined,
     needsVolumes: volumes !== undefined,
     excludedHost: null,
@@ -107,17 +111,17 @@ async function deployBestMachine(
 export interface BestRental {
   best: Search;
   /**
-   * Returns the terms of the rental, decided with the rows locked, before it is known whether a machine is free. May
-   * refuse.
+   * Returns the terms of the rental. Called while the rows are locked, but before it is known whether a machine is
+   * free. May throw a DomainError.
    */
   prepare(current: Write, account: Account): Promise<RentalTerms>;
-  /** Returns the refusal for when no machine matches. */
+  /** Returns the error to throw if no machine matches. */
   refusal(): DomainError;
 }
 
 /**
- * Rents the machine for the first account of the scope, once per request. Refuses with unavailable, and as its parts
- * do.
+ * Rents the machine for the first account of the scope, once per request. Throws unavailable, and any error that the
+ * functions of the rental throw.
  */
 export async function rentBest(
   deps: Deps,
@@ -128,7 +132,7 @@ export async function rentBest(
   let waitFor: string | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     await settleUnlocked(deps);
-    // Before the transaction: reading needs a connection, and transactions may hold all of them.
+    // Done before the transaction starts, because reading needs a connection and transactions may be using all of them.
     await deps.inventory.current();
     const { version } = deps.inventory;
     const picking = { ...scope, picker: pickerOf(deps, best, waitFor) };
@@ -142,7 +146,7 @@ export async function rentBest(
           return (await fittingOf(current.transaction, best, ids))[0];
         });
         if (locked !== undefined) throw new LockedByOthers(locked);
-        // Retried only once: if machines come and go all the time, a refusal would otherwise never be certain.
+        // Retried only once. If machines come and go all the time, it might never be certain that none matches.
         if (attempt === 1 && version !== deps.inventory.version) throw new OffersChanged();
         throw refusal();
       });
@@ -156,8 +160,8 @@ export async function rentBest(
 }
 
 /**
- * Thrown if every matching machine is locked by other requests. The best one is then waited for, with nothing held in
- * the meantime.
+ * Thrown if every matching machine is locked by other requests. The next attempt waits for the best one, without
+ * holding any locks in the meantime.
  */
 class LockedByOthers extends Error {
   readonly machineId: string;
@@ -168,22 +172,28 @@ class LockedByOthers extends Error {
   }
 }
 
-/** Thrown if nothing matches in memory, but the data in memory has changed in the meantime, e.g. by a new price. */
+/**
+ * Thrown if no machine in memory matches but the data in memory has changed since, for example because of a new price.
+ */
 class OffersChanged extends Error {}
 
 /** Requirements for the machine, and the order in which machines are tried. */
 export interface Search extends BestOffer {
-  /** Whether its host agent must support launches. */
+  /** Whether the machine's host agent must support launches. */
   needsAgent: boolean;
-  /** Whether its host agent must report the load of instances. */
+  /** Whether the machine's host agent must be able to start containers as the user of a launch. */
+  needsUsers: boolean;
+  /** Whether the machine's host agent must report how busy instances are. */
   needsLoad: boolean;
-  /** Whether its host must be able to mount volumes. */
+  /** Whether the machine's host must be able to mount volumes. */
   needsVolumes: boolean;
-  /** A host to exclude; null for none. */
+  /** A host to exclude, or null to allow all hosts. */
   excludedHost: string | null;
 }
 
-/** Creates a picker for the best machine. Offers in memory suggest candidates; locked rows decide. */
+/**
+ * Creates a picker for the best machine. It takes candidates from the offers in memory, but decides on the locked rows.
+ */
 function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePicker {
   return {
     waitFor,
@@ -201,8 +211,7 @@ function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePick
 }
 
 /**
- * Returns the result of `find` for the first batch of candidates in which it finds anything. Batches come from memory,
- * best first.
+ * Calls `find` with batches of candidates from memory, best first, and returns its first result other than undefined.
  */
 async function firstCandidate<T>(
   { inventory }: Deps,
@@ -211,7 +220,7 @@ async function firstCandidate<T>(
 ): Promise<T | undefined> {
   const excluded = new Set<string>();
   for (;;) {
-    // Read for each batch, because the offers may have changed in the meantime.
+    // Read again for each batch, because the offers may have changed in the meantime.
     const offers = inventory.latest.offers.best(criteria, order, CANDIDATE_BATCH, excluded);
     if (offers.length === 0) return undefined;
     const machineIds = offers.map(({ machineId }) => machineId);
@@ -222,12 +231,12 @@ async function firstCandidate<T>(
 }
 
 /**
- * Returns the machines that match according to the tables, best first, whether or not another transaction has locked
- * them.
+ * Returns the machines that match according to the database, best first, including those that another transaction has
+ * locked.
  */
 async function fittingOf(
   transaction: Transaction,
-  { criteria, order, needsAgent, needsLoad, needsVolumes, excludedHost }: Search,
+  { criteria, order, needsAgent, needsUsers, needsLoad, needsVolumes, excludedHost }: Search,
   machineIds: readonly string[],
 ): Promise<string[]> {
   const { rows } = await transaction.query<CandidateRow>({
@@ -237,14 +246,17 @@ async function fittingOf(
   });
   return rows
     .filter(({ hasOldAgent, reportsLoad }) => !(needsAgent && hasOldAgent) && !(needsLoad && !reportsLoad))
-    .filter(({ supportsVolumes, hostId }) => (supportsVolumes || !needsVolumes) && hostId !== excludedHost)
+    .filter(
+      ({ supportsVolumes, supportsUsers }) => (supportsVolumes || !needsVolumes) && (supportsUsers || !needsUsers),
+    )
+    .filter(({ hostId }) => hostId !== excludedHost)
     .flatMap((row) => pricedOffers(row))
     .filter((offer) => fits(criteria, offer))
     .sort((one, other) => compareOffers(order, one, other))
     .map(({ machineId }) => machineId);
 }
 
-/** Returns the machine's offer, with the traits of its group; empty if it is not offered. */
+/** Returns the machine's offer with the traits of its group, or an empty list if the machine isn't offered. */
 function pricedOffers({ machineId, ...row }: CandidateRow) {
   const host = offeredHost(row);
   const block = host?.layout.blocks.find(({ suffix }) => host.hostId + suffix === machineId);
@@ -268,7 +280,7 @@ export function checkPreferences(input: Preferences) {
   };
 }
 
-/** Returns the preferences with names of models replaced by slugs. */
+/** Returns the preferences with the names of models replaced by slugs. */
 export function inSlugs<Wanted extends ReturnType<typeof checkPreferences>>(
   models: readonly NamedModel[],
   wanted: Wanted,
@@ -276,7 +288,7 @@ export function inSlugs<Wanted extends ReturnType<typeof checkPreferences>>(
   return { ...withModels(models, wanted), filter: withModels(models, wanted.filter) };
 }
 
-/** Describes the first model that is not in the catalogue, with a suggestion. */
+/** Describes the first model that isn't in the catalogue, and suggests another name. */
 function unknownModel(models: readonly NamedModel[], { gpus, filter }: ReturnType<typeof checkPreferences>): string {
   const unknown = [...(gpus ?? []), ...(filter.gpus ?? [])].find((name) => modelsNamed(models, name).length === 0);
   if (unknown === undefined) return '';
@@ -287,7 +299,7 @@ function unknownModel(models: readonly NamedModel[], { gpus, filter }: ReturnTyp
   return `; there is no GPU model ${unknown}${near === null ? '' : `: did you mean ${near}?`}`;
 }
 
-/** Describes all requirements, so that the caller sees what to relax. */
+/** Lists all requirements, so that the caller can see which ones to relax. */
 export function nothingFits({
   filter,
   gpus,
@@ -317,20 +329,21 @@ interface CandidateRow extends HostRow, PricedModel {
   hasOldAgent: boolean;
   reportsLoad: boolean;
   supportsVolumes: boolean;
+  supportsUsers: boolean;
 }
 
-/** The machines according to the tables, each with its host and the price of its model. */
+/** SQL for the given machines as they are in the database, each with its host and its model's price. */
 const PRICED_MACHINES_SQL = `
   select candidate.id as "machineId", tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate", machine.*
   from machine candidate join (${CURRENT_PRICES}) price using (gpu) join gpu_model on gpu_model.slug = candidate.gpu
     join lateral (
       select ${HOST_COLUMNS}, ${HAS_OLD_AGENT} as "hasOldAgent", ${REPORTS_LOAD} as "reportsLoad",
-        ${SUPPORTS_VOLUMES} as "supportsVolumes"
+        ${SUPPORTS_VOLUMES} as "supportsVolumes", ${SUPPORTS_USERS} as "supportsUsers"
       from (${HOSTS}) machine where id = candidate.host_id
     ) machine on true
   where candidate.id = any($1)`;
 
-/** The GPUs of a running instance are in sold_gpu: the database itself ensures that. */
+/** Locks the best machine. sold_gpu has the GPUs of all running instances, which the database itself ensures. */
 const LOCK_BEST_SQL = `
   select machine.id as "machineId", holder.ids as "holderIds"
   from unnest($1::text[]) with ordinality as candidate (id, place) join machine on machine.id = candidate.id

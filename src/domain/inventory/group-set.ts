@@ -6,17 +6,17 @@ import type { RankedGroup } from './offer-group.js';
 /** A group whose model has a price. */
 export type Priced<Group extends RankedGroup> = Group & { traits: GroupTraits };
 
-/** Groups in sorted order. */
+/** Groups in the order in which they were sorted. */
 interface SortedGroups<Group extends RankedGroup> {
   all: readonly Priced<Group>[];
   byGpu: ReadonlyMap<string, readonly Priced<Group>[]>;
   byRegion: ReadonlyMap<string, readonly Priced<Group>[]>;
 }
 
-/** Groups by the text of their common key. */
+/** Groups by their key, written as text. */
 export class GroupSet<Group extends RankedGroup> {
   readonly #groups = new Map<string, Group>();
-  /** Sorted on first use, and again only after a new group, which is rare, or new prices. */
+  /** Sorted on first use. Sorted again only after a price change or after a group was added, which is rare. */
   readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedGroups<Group>>();
 
   get(text: string): Group | undefined {
@@ -33,7 +33,7 @@ export class GroupSet<Group extends RankedGroup> {
     for (const group of this.#groups.values()) group.traits = traitsOf(group.key);
   }
 
-  /** Returns, in order, all groups that can match, and maybe others. */
+  /** Returns all groups that can match, in order. Groups that don't match may be included. */
   by(order: OfferOrder<GroupPrice>, { gpu, region }: OfferCriteria): readonly Priced<Group>[] {
     const { all, byGpu, byRegion } = this.#sorted.get(order) ?? this.#sort(order);
     const ofGpu = gpu === null ? all : (byGpu.get(gpu) ?? []);

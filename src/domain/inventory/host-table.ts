@@ -2,21 +2,24 @@ import { LRUCache } from 'lru-cache';
 import type { LayoutBlock } from '../rules/layout.js';
 import { type GroupTraits, type Offer, type OfferedHost, offerOf } from '../rules/offer.js';
 
-/** A block of a stored host as one number: 100,000 hosts with eight GPUs have 1.5 million blocks. */
+/**
+ * Identifies a block of a stored host by a single number, because 100,000 hosts with eight GPUs have 1.5 million
+ * blocks.
+ */
 export type Entry = number;
 
-/** Bits for more blocks than a host with eight GPUs has. */
+/** Number of bits for a block's index. A host with eight GPUs has fewer blocks than that allows. */
 const BLOCKS_BITS = 5;
 const BLOCK = (1 << BLOCKS_BITS) - 1;
 
-/** Maximum cached offers. Others are built again when needed. */
+/** Maximum cached offers. Other offers are built again when they are needed. */
 const MAX_OFFERS = 5_000;
 
-/** Hosts by id, each with a number that is unique while the host is stored. */
+/** Hosts by id. Each has a number that no other stored host has. */
 export class HostTable {
   readonly #hosts: OfferedHost[] = [];
   readonly #numbers = new Map<string, number>();
-  /** Numbers of removed hosts. */
+  /** Numbers of removed hosts, which can be reused. */
   readonly #free: number[] = [];
   readonly #offers = new LRUCache<Entry, Offer>({ max: MAX_OFFERS });
 
@@ -29,7 +32,7 @@ export class HostTable {
     return this.#numbers.keys();
   }
 
-  /** Adds a host. Returns the entry of its first block; those of the others follow. */
+  /** Adds a host. Returns the entry of its first block. The entries of its other blocks follow. */
   add(host: OfferedHost): Entry {
     const number = this.#free.pop() ?? this.#hosts.length;
     this.#hosts[number] = host;
@@ -37,7 +40,7 @@ export class HostTable {
     return number << BLOCKS_BITS;
   }
 
-  /** Returns the entry of a host's first block; null if the host is not stored. */
+  /** Returns the entry of a host's first block, or null if the host isn't stored. */
   entryOf(hostId: string): Entry | null {
     const number = this.#numbers.get(hostId);
     return number === undefined ? null : number << BLOCKS_BITS;
@@ -61,7 +64,10 @@ export class HostTable {
     return this.hostAt(entry).layout.blocks[entry & BLOCK]!;
   }
 
-  /** Returns the same object until its host or price changes, so that derived data can be cached with it. */
+  /**
+   * Returns the offer of a block. It is the same object until the host or its price changes, so derived data can be
+   * cached with it.
+   */
   offerAt(entry: Entry, { preemptible, pricePerHour }: GroupTraits): Offer {
     const known = this.#offers.get(entry);
     if (known?.pricePerHour === pricePerHour && known.preemptible === preemptible) return known;

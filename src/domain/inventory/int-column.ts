@@ -1,9 +1,9 @@
 const INITIAL_CAPACITY = 8;
 const GROWTH = 1.5;
 
-/** A growable list of integers, 4 bytes each. */
+/** A list of integers that can grow and uses 4 bytes for each. */
 export class IntColumn {
-  /** Can be longer than the column. */
+  /** The values. The array may be longer than the column. */
   values = new Int32Array(INITIAL_CAPACITY);
   length = 0;
 

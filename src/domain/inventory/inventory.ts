@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
-import { HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../machine-condition.js';
+import { ALLOWS_FUSE, HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../machine-condition.js';
 import { diskLeftGb } from '../rules/disk.js';
 import type { MachineCondition } from '../rules/free-machine.js';
 import { type GpuBits, type Layout, layoutOf, wholeLayout } from '../rules/layout.js';
@@ -12,17 +12,18 @@ import { isAnyOffered, type OfferedHost, type PricedModel } from '../rules/offer
 import { WHOLE } from '../rules/slices.js';
 import { OfferIndex } from './offer-index.js';
 
-/** SQL for the GPUs of an instance as bits, by place on its host. */
+/** SQL for the GPUs of an instance as bits, by their places on its host. */
 const GPU_BITS = '((1 << num_gpus) - 1) << first_gpu';
 
 /**
- * SQL for all hosts with the data for decisions: `condition`, `used_disk_gb`, running instances as bits of GPUs
- * (`taken` for all that can't be preempted, `yielding` for each of the others), and `layout`, the arguments of
- * `layoutOf` as a JSON list; null if the host is rented as a whole.
+ * SQL for all hosts with the data that decisions need. This includes `condition`, `used_disk_gb`, and the GPUs of
+ * running instances as bits: `taken` combines all instances that can't be preempted, and `yielding` has an entry for
+ * each of the others. `layout` has the arguments of `layoutOf` as a JSON list, or null if the host is rented as a
+ * whole.
  */
 export const HOSTS = `
   select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.taken, live.yielding, ${MACHINE_CONDITION} as condition,
-    ${HAS_AGENT} as has_agent, (
+    ${HAS_AGENT} as has_agent, ${ALLOWS_FUSE} as fuse, (
       select json_build_array(
         case when gpus = '[]' then array_to_json(array_fill(machine.gpu, array[machine.num_gpus]))::jsonb
           else jsonb_path_query_array(gpus, '$[*].model') end,
@@ -38,23 +39,23 @@ export const HOSTS = `
   ) live on true
   where machine.host_id = machine.id`;
 
-/** SQL for the prices of the newest snapshot. */
+/** SQL for the prices in the newest snapshot. */
 export const CURRENT_PRICES = `
   select gpu, on_demand_rate, median_micro, listings, snapshot_date from gpu_price
   where snapshot_date = (select max(date) from market_snapshot)`;
 
-/** Price of a model in the newest snapshot. */
+/** The price of a model in the newest snapshot. */
 interface CurrentPrice {
   gpu: string;
   onDemandRate: Rate;
   marketMedian: Micro | null;
   listings: number;
-  /** YYYY-MM-DD. */
+  /** Date of the snapshot, YYYY-MM-DD. */
   snapshot: string;
 }
 
 interface Catalogue {
-  /** In catalogue order, like regions and templates. */
+  /** Models in catalogue order. Regions and templates are in catalogue order too. */
   gpuModels: readonly GpuModel[];
   regions: readonly Region[];
   templates: readonly Template[];
@@ -64,25 +65,28 @@ interface Catalogue {
   marketSnapshot: string;
 }
 
-/** The public data at one moment. */
+/** The public data at one point in time. */
 export interface PublicData {
   catalogue: Catalogue;
   offers: OfferIndex;
 }
 
-/** Hosts per query: few enough for requests to be answered in between. */
+/** Hosts read per query. Low enough that requests are handled between queries. */
 const HOSTS_PER_PAGE = 1_000;
-/** Running instances per query. */
+/** Running instances read per query. */
 const RUNNING_PER_PAGE = 5_000;
-/** Minimum time between the starts of two reloads, so that changes are read together. Requests don't wait for it. */
+/**
+ * Minimum time from the start of one reload to the start of the next, so that several changes are read together.
+ * Requests don't wait for this.
+ */
 const RELOAD_PAUSE_MS = 100;
 
 /**
- * Caches the public data: catalogue, prices and hosts. A change notice, or a write of this process, marks the named
- * rows as stale, and they are read again before the next response. If any host may have changed, all are read again in
- * the background, and responses use the previous data in the meantime. Running instances are checked first, so that a
- * taken machine leaves the offers immediately. While notices are not received, and until everything has been read again
- * afterwards, no cached data is used.
+ * Caches the public data: the catalogue, prices and hosts. A change notice, or a write by this process, marks the rows
+ * that it names as stale, and they are read again before the next response. If any host may have changed, all hosts are
+ * read again in the background, and responses use the previous data in the meantime. Running instances are checked
+ * first, so that machines that were rented disappear from the offers immediately. While no notices are being received,
+ * and until everything has been read again afterwards, cached data isn't used.
  */
 export class Inventory {
   readonly #db: Database;
@@ -96,15 +100,18 @@ export class Inventory {
   #running: Promise<void> | null = null;
   #queued: Promise<void> | null = null;
   #soon: NodeJS.Timeout | null = null;
-  /** Start of the last reload, by performance.now(). */
+  /** When the last reload started, according to performance.now(). */
   #startedAt = Number.NEGATIVE_INFINITY;
-  /** Hosts being read by id. During a paged read of all hosts, also those read by id since it started. */
+  /**
+   * Hosts that are being read by id. During a paged read of all hosts, this also has the hosts that were read by id
+   * since it started.
+   */
   #readByName = new Set<string>();
   #isPageRead = false;
   #background: Promise<void> | null = null;
   /** Whether any host may have changed since the background read started. */
   #isBehind = false;
-  /** Whether readers are waiting for all hosts, in which case the background leaves reading to them. */
+  /** Whether readers are waiting for all hosts. If so, the background read stops and leaves the reading to them. */
   #isUrgent = false;
 
   constructor(db: Database) {
@@ -116,20 +123,22 @@ export class Inventory {
   }
 
   /**
-   * Differs after every change. Data derived from the inventory is valid while this is unchanged and `isCurrent` holds.
+   * Changes whenever the data does. Anything derived from the inventory stays valid while this is unchanged and
+   * `isCurrent` is true.
    */
   get version(): number {
     return this.#version;
   }
 
-  /** Whether no change has to be read before the next response. */
+  /** Whether the next response can be sent without reading any changes first. */
   get isCurrent(): boolean {
     return this.#db.notices.isListening && this.#running === null && !this.#isStale;
   }
 
   /**
-   * Returns data that includes everything this process committed, or another's notice named, before the call. Changes
-   * being read in the background are included once `readInFull` resolves.
+   * Returns data that includes everything that this process has committed, and everything that notices from other
+   * processes have named, before the call. Changes that are being read in the background are included once `readInFull`
+   * resolves.
    */
   async current(): Promise<PublicData> {
     if (!this.isCurrent) {
@@ -141,14 +150,14 @@ export class Inventory {
   }
 
   /**
-   * The data as last read, for use within a transaction, which must not wait for a read that may need its connection.
-   * Available only after the first `current`.
+   * The data as it was last read. Used within transactions, which must not wait for a read that might need their
+   * connection. Available only after the first call of `current`.
    */
   get latest(): PublicData {
     return this.#data!;
   }
 
-  /** Like `current`, but doesn't wait for stale hosts. */
+  /** Like `current`, but doesn't wait until stale hosts have been read. */
   async catalogue(): Promise<Catalogue> {
     const isStale = this.#isCatalogueStale || this.#isAllStale || this.#isCatalogueRead;
     if (this.#data !== null && !isStale && this.#db.notices.isListening) return this.#data.catalogue;
@@ -156,8 +165,8 @@ export class Inventory {
   }
 
   /**
-   * Returns a template; null if it doesn't exist. Rentals depend on this, so without notices it is read from the
-   * database.
+   * Returns a template, or null if it doesn't exist. Rentals depend on templates, so while notices are not being
+   * received, the template is read from the database.
    */
   async template(slug: string): Promise<Template | null> {
     if (!this.#db.notices.isListening) return this.#db.prisma.template.findUnique({ where: { slug } });
@@ -182,7 +191,7 @@ export class Inventory {
       this.#version += 1;
       this.#reloadSoon();
     }
-    // Nothing to read again, but responses include it.
+    // Nothing has to be read again, but responses include the re-check.
     else if (notice.table === 'market_recheck') this.#version += 1;
   }
 
@@ -200,12 +209,15 @@ export class Inventory {
     this.#reloadSoon();
   }
 
-  /** Reads ahead, so that the next request doesn't have to wait. Has no effect before the first load. */
+  /**
+   * Reads stale data in advance, so that the next request doesn't have to wait for it. Has no effect before the first
+   * load.
+   */
   #reloadSoon(): void {
     if (this.#data === null || this.#soon !== null) return;
     const reload = () => {
       this.#soon = null;
-      // A failure is reported to the next reader, who tries again.
+      // If this fails, the next reader tries again and reports the error.
       if (this.#isStale && this.#db.notices.isListening) this.#reload().catch(() => {});
     };
     const pause = this.#startedAt + RELOAD_PAUSE_MS - performance.now();
@@ -213,7 +225,10 @@ export class Inventory {
     else this.#soon = setTimeout(reload, pause).unref();
   }
 
-  /** Reads data that is stale now. A read in progress may have started before the change. */
+  /**
+   * Reads the data that is stale at the time of the call. A read in progress isn't sufficient, because it may have
+   * started before the change.
+   */
   #reload(): Promise<void> {
     if (this.#running === null) return this.#start();
     this.#queued ??= this.#running
@@ -239,7 +254,7 @@ export class Inventory {
     this.#stale = new Set();
     this.#isCatalogueStale = false;
     this.#isCatalogueRead = isCatalogue || isAll;
-    // Without notices, a change after this read would be missed.
+    // While notices are not being received, a change after this read would be missed.
     this.#isAllStale = !this.#db.notices.isListening;
     try {
       if (this.#data === null) this.#data = await readData(this.#db);
@@ -294,7 +309,7 @@ export class Inventory {
     }
     this.#findTaken().catch(() => this.#markAllStale());
     this.#isBehind = true;
-    // If the background can't read them, they are read before the next response, which then reports the fault.
+    // If the background read fails, the hosts are read before the next response, which then reports the error.
     this.#background ??= this.#keepUp()
       .catch(() => this.#markAllStale())
       .finally(() => {
@@ -306,7 +321,7 @@ export class Inventory {
     while (this.#isBehind) {
       this.#isBehind = false;
       this.#markStale(await this.#readAllHosts(() => this.#isUrgent));
-      // Statements that a crashed gateway had sent may have been committed after the first check.
+      // Statements that a gateway sent before it crashed may have been committed after the first check.
       await this.#findTaken();
     }
   }
@@ -314,7 +329,7 @@ export class Inventory {
   async #readAllNow(): Promise<string[]> {
     this.#isUrgent = true;
     try {
-      // It stops after the current page, which must not be applied after a newer one.
+      // The background read stops after its current page, which must not overwrite a newer one.
       await this.#background;
       this.#isBehind = false;
       return await this.#readAllHosts(() => false);
@@ -323,7 +338,7 @@ export class Inventory {
     }
   }
 
-  /** Marks as stale the hosts with an offered machine on which an instance is running. */
+  /** Marks a host as stale if an instance is running on one of its machines that is still offered as free. */
   async #findTaken(): Promise<void> {
     for (let last = ''; ; ) {
       const query = { name: 'offered-but-running', text: RUNNING_SQL, values: [last] };
@@ -340,8 +355,9 @@ export class Inventory {
   }
 
   /**
-   * Reads all hosts in pages, until `isLeft`. Returns hosts to be read by id: those read by id in the meantime, whose
-   * page may be older, and those offered but on no page, which were removed or added since.
+   * Reads all hosts in pages, or until `isLeft` returns true. Returns the hosts that have to be read by id afterwards.
+   * These are hosts that were read by id in the meantime, whose page may be older, and offered hosts that were on no
+   * page because they were removed or added since.
    */
   async #readAllHosts(isLeft: () => boolean): Promise<string[]> {
     const met = new Set<string>();
@@ -375,7 +391,7 @@ export class Inventory {
 export interface HostRow extends Omit<OfferedHost, 'layout' | 'diskLeftGb' | 'taken' | 'yielding'> {
   gpu: string;
   numGpus: number;
-  /** As in HOSTS. */
+  /** See HOSTS. */
   layout: string | null;
   state: MachineCondition;
   usedDiskGb: number;
@@ -384,11 +400,11 @@ export interface HostRow extends Omit<OfferedHost, 'layout' | 'diskLeftGb' | 'ta
   yielding: GpuBits[] | null;
 }
 
-/** Fields of a HostRow from a row of HOSTS. */
+/** Selects the fields of a HostRow from a row of HOSTS. */
 export const HOST_COLUMNS = `
   id as "hostId", gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb", disk_gb as "diskGb",
   net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink, cuda_max as "cudaMax", reliability, demo, condition as state,
-  has_agent as "hasAgent", used_disk_gb as "usedDiskGb", taken, yielding, layout`;
+  has_agent as "hasAgent", fuse, used_disk_gb as "usedDiskGb", taken, yielding, layout`;
 
 const SOME_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id = any($1)`;
 const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_PER_PAGE}`;
@@ -401,7 +417,7 @@ interface RunningRow {
   yields: boolean;
 }
 
-/** At most one instance is running on each machine. */
+/** Reads running instances ordered by machine, since each machine has at most one. */
 const RUNNING_SQL = `
   select machine_id as "machineId", coalesce(host_id, machine_id) as "hostId", ${GPU_BITS} as bits, mode = 'INTERRUPTIBLE' as yields
   from instance where status = 'RUNNING' and machine_id > $1 order by machine_id limit ${RUNNING_PER_PAGE}`;
@@ -435,14 +451,15 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
     pool.query<{ date: string }>(`select to_char(max(date), 'YYYY-MM-DD') as date from market_snapshot`),
   ]);
   const byModel = new Map(prices.rows.map((price) => [price.gpu, price]));
-  // A sheet published between the two statements must not lend its date to the prices of the previous one.
+  // If a sheet was published between the two statements, its date must not be combined with the previous sheet's
+  // prices.
   const marketSnapshot = prices.rows[0]?.snapshot ?? newest.rows[0]!.date;
   return { gpuModels, regions, templates, prices: byModel, marketSnapshot };
 }
 
 /**
- * Reads all hosts in pages, so that requests are answered in between. Changes in the meantime are noticed and read
- * again.
+ * Reads all hosts in pages, so that requests are handled in between. Changes made during the read are reported by
+ * notices and read again.
  */
 async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
   const hosts: OfferedHost[] = [];
@@ -458,7 +475,7 @@ async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
   }
 }
 
-/** Returns a function that deduplicates strings: hosts have few distinct regions and CPUs. */
+/** Returns a function that makes equal strings share memory, because hosts have few distinct regions and CPUs. */
 function deduplicator(): (text: string) => string {
   const texts = new Map<string, string>();
   return (text) => {
@@ -468,7 +485,7 @@ function deduplicator(): (text: string) => string {
   };
 }
 
-/** Whether two hosts are equal. Null means that no machine of the host is offered. */
+/** Whether two hosts are equal. Null means that none of the host's machines is offered. */
 function isSameHost(one: OfferedHost | null, other: OfferedHost | null): boolean {
   if (one === null || other === null) return one === other;
   const fields = Object.keys(one) as (keyof OfferedHost)[];
@@ -482,7 +499,7 @@ function isSameList(one: readonly number[], other: readonly number[]): boolean {
   return one.length === other.length && one.every((value, place) => value === other[place]);
 }
 
-/** Cached layouts by their definition. Beyond this number, some are built again. */
+/** Cached layouts by their definition. If there are more than this, some are built again when needed. */
 const layouts = new LRUCache<string, Layout>({ max: 10_000 });
 
 function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
@@ -496,8 +513,8 @@ function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
 }
 
 /**
- * Returns the host as offered; null if none of its machines is offered. Built field by field: 100,000 objects of one
- * shape take a third of the memory of the same number built by spreading.
+ * Returns the host as it is offered, or null if none of its machines is offered. The object is built field by field,
+ * because 100,000 objects of the same shape take a third of the memory of as many objects built by spreading.
  */
 export function offeredHost(row: HostRow, once = (text: string) => text): OfferedHost | null {
   if (row.state !== 'LISTED') return null;
@@ -519,6 +536,7 @@ export function offeredHost(row: HostRow, once = (text: string) => text): Offere
     reliability: row.reliability,
     demo: row.demo,
     hasAgent: row.hasAgent,
+    fuse: row.fuse,
     taken: row.taken ?? 0,
     yielding: row.yielding ?? NONE,
   };

@@ -15,29 +15,29 @@ import { formatInstant } from '../rules/time.js';
 
 export type { Machine, MachineChange, MachineState };
 
-/** A machine with the resources that its instances use. */
+/** A machine, with the resources that its instances use. */
 export interface MachineView extends Machine {
-  /** Id of the instance running on it. */
+  /** Id of the instance that is running on it. */
   runs: string | null;
-  /** GB of the disks and volumes of undestroyed instances. */
+  /** GB used by the disks and volumes of instances that aren't destroyed. */
   usedDiskGb: number;
-  /** Whether its host agent sends heartbeats; null for a machine without one. */
+  /** Whether its host agent is sending heartbeats. Null if the machine has no agent. */
   reachable: boolean | null;
   lastSeenAt: Date | null;
   /**
-   * Instances whose containers the agent found although the desired state doesn't name them. They are stopped and kept
-   * until the operator decides.
+   * Instances whose containers the agent found although the desired state doesn't include them. The containers are
+   * stopped and kept until the operator decides what to do with them.
    */
   unknown: string[];
 }
 
-/** Maximum characters of a value that a message repeats. */
+/** Maximum length of an input value that is repeated in a message. */
 const MAX_SHOWN = 100;
 const MAX_LISTED_MACHINES = 10_000;
 /** Timeout of each statement that applies an import. */
 const SWITCH_TIMEOUT_MS = 60_000;
 
-/** Bounds of a machine's fields, for text in CSV and values in JSON. */
+/** Bounds of a machine's fields. Values can be text from CSV or JSON values. */
 const machineRow = z.object({
   id: z
     .string()
@@ -76,9 +76,9 @@ export const MACHINE_COLUMNS = Object.keys(machineRow.shape);
 const COLUMNS = MACHINE_COLUMNS.join(', ');
 
 /**
- * Creates or updates machines by id, all or none. New ones are listed; existing ones keep their state. The file is
- * first read into a temporary table, however long that takes. One short transaction then applies the differences, so
- * that rentals wait only for that, and only on machines that change.
+ * Creates or updates machines by id, either all of them or none. New machines are listed, and existing ones keep their
+ * state. The file is first read into a temporary table, which can take as long as it needs. A short transaction then
+ * applies the differences, so rentals have to wait only for that transaction, and only on machines that change.
  */
 export async function importMachines(
   deps: Deps,
@@ -114,7 +114,7 @@ export async function importMachines(
   }
 }
 
-/** Reads the file into a temporary table. Returns the line of each machine. */
+/** Reads the file into a temporary table. Returns the line number of each machine. */
 async function stage(
   client: pg.PoolClient,
   records: AsyncIterable<FileRecord>,
@@ -149,7 +149,10 @@ async function stage(
   return lines;
 }
 
-/** Refuses changes to hosts with an agent: the agent reports the hardware and defines the parts. */
+/**
+ * Throws if the import changes a host that has an agent, because the agent reports the hardware and defines the host's
+ * machines.
+ */
 async function checkHosts(
   client: pg.PoolClient,
   lines: ReadonlyMap<string, number>,
@@ -179,8 +182,9 @@ async function checkHosts(
 }
 
 /**
- * Applies the import. Returns the number of new machines. They are inserted first, because that takes the longest and
- * locks nothing that is rented. Machines are locked in order of id, like by all writers, and only those that differ.
+ * Applies the import and returns the number of new machines. New machines are inserted first, because that takes the
+ * longest and doesn't lock anything that is rented. Only machines that differ are locked, and, as everywhere, they are
+ * locked in the order of their ids.
  */
 async function applyImport(client: pg.PoolClient): Promise<number> {
   const { rowCount: created } = await client.query(
@@ -208,7 +212,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** Shortens a value, because a damaged file can have anything in a column. */
+/** Shortens a value, because a damaged file can contain anything. */
 function shortened(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
@@ -237,7 +241,7 @@ async function checkDisks(
   }
 }
 
-/** Returns machines that are offered for sale or in use, in order of id; at most 10,000. */
+/** Returns up to 10,000 machines that are for sale or in use, ordered by id. */
 export async function listMachines(deps: Deps, filter: { state?: MachineState; gpu?: string }): Promise<MachineView[]> {
   return readMachines(deps, {
     where: {
@@ -261,7 +265,7 @@ async function readMachines(
   query: Pick<Prisma.MachineFindManyArgs, 'where' | 'orderBy' | 'take'>,
 ): Promise<MachineView[]> {
   const rows = await db.prisma.machine.findMany({ ...query, include: { instances: LIVE } });
-  // A part of a host shares its host's agent.
+  // A machine that is part of a host is reported by that host's agent.
   const ids = [...new Set(rows.map(({ hostId }) => hostId))];
   const agents = await db.prisma.machineHost.findMany({
     where: { machineId: { in: ids } },
@@ -272,8 +276,8 @@ async function readMachines(
 }
 
 /**
- * Drains a machine, takes it offline, relists it or retires it. Running instances continue; a machine in use can't be
- * retired.
+ * Drains a machine, takes it offline, relists it or retires it. Running instances continue. A machine that is in use
+ * can't be retired.
  */
 export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -288,7 +292,7 @@ export async function changeMachine(deps: Deps, id: string, change: MachineChang
         'action_failed',
         `machine ${id} is a part of host ${machine.hostId}: name the host instead`,
       );
-    // After the lock: a deploy that locked the machine first has committed by now.
+    // Checked after locking. If a deploy had locked the machine first, it has been committed by now.
     const { rowCount } = await transaction.query(
       `select from instance where ${onHostOf('= $1')} and status <> 'DESTROYED' limit 1`,
       [id],

@@ -1,7 +1,7 @@
 /**
- * Memory bandwidth of one GPU by model in GB/s (10^9 bytes), as published by the manufacturer. It limits most training
- * and inference, and is comparable across generations, unlike operations per second, which depend on precision. Nothing
- * is measured on a machine.
+ * Memory bandwidth of a single GPU by model, in GB/s (10^9 bytes), as published by the manufacturer. Bandwidth limits
+ * most training and inference. It is also comparable across generations, unlike operations per second, which depend on
+ * the precision. Nothing is measured on the machines themselves.
  */
 const BY_MODEL: Readonly<Record<string, number>> = {
   gb200: 8_000,
@@ -89,5 +89,5 @@ const BY_MODEL: Readonly<Record<string, number>> = {
   'rx-7900-xtx': 960,
 };
 
-/** Returns a model's memory bandwidth; null for a model that is not in the built-in catalogue. */
+/** Returns a model's memory bandwidth, or null if the model isn't in the built-in catalogue. */
 export const memoryBandwidth = (slug: string): number | null => BY_MODEL[slug] ?? null;

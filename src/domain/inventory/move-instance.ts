@@ -17,17 +17,17 @@ import { attachedTo, sizeOfVolumes } from '../volumes/attachments.js';
 import { lockVolumes } from '../volumes/leases.js';
 import { checkPreferences, rentBest, type Search } from './deploy-best.js';
 
-/** Days after its destruction in which an instance can be moved. */
+/** Number of days after which a destroyed instance can no longer be moved. */
 const MOVES_WITHIN_DAYS = 7n;
 
 interface MoveInput {
   id: string;
   idempotencyKey?: string | null | undefined;
-  /** Maximum USD per hour of the whole machine. A higher price is refused. */
+  /** Maximum USD per hour for the whole machine. The move is rejected if the price is higher. */
   maxPricePerHour?: number | null | undefined;
 }
 
-/** The instance to move. Data that can change is read again under lock. */
+/** The instance to move. Anything that can change is read again under a lock. */
 interface Moved {
   instance: Instance;
   launch: Launch | null;
@@ -36,10 +36,10 @@ interface Moved {
 }
 
 /**
- * Relaunches an instance's workload, with its volumes, on the best machine of another host at the current price. The
- * instance must be stopped, destroyed within a week, or on a host whose leases ended because it was unreachable; in
- * that case it is stopped. Refuses with invalid_request and not_found, with action_failed if it can't be moved or is
- * still being saved, and like deployBest.
+ * Relaunches an instance's workload, with its volumes, on the best machine of another host, at the current price. The
+ * instance must be stopped, or destroyed within the last week, or its host must have been unreachable for so long that
+ * its leases ended. In the last case, the instance is stopped. Throws invalid_request, not_found, action_failed if the
+ * instance can't be moved or is still being saved, and any error of deployBest.
  */
 export function moveInstance(
   deps: Deps,
@@ -65,6 +65,7 @@ async function move(deps: Deps, accountId: string, input: MoveInput, keyId: stri
   const best: Search = {
     ...bestOffer({ ...preferences, diskGb, volumeGb, mode }),
     needsAgent: needsAgent(launch ?? {}),
+    needsUsers: launch?.user !== undefined,
     needsLoad: instance.stopWhenIdle !== null,
     needsVolumes: true,
     excludedHost: hostId,
@@ -106,7 +107,7 @@ function preferencesOf({ instance, hasAgent }: Moved, maxPricePerHour: MoveInput
   return checkPreferences({ filter, gpus: [gpu], ...(maxPricePerHour !== undefined && { maxPricePerHour }) });
 }
 
-/** Refuses with action_failed an instance that is running, was destroyed too long ago, or is not saved yet. */
+/** Throws action_failed if the instance is running, was destroyed too long ago, or hasn't been saved yet. */
 async function checkMoves(
   deps: Deps,
   current: Write,
@@ -122,7 +123,8 @@ async function checkMoves(
 }
 
 /**
- * Whether the host is unreachable for too long. A host without an agent never is, because nothing is known about it.
+ * Whether the host has been unreachable for too long. This is never the case for a host without an agent, because
+ * nothing is known about it.
  */
 async function isSilent(deps: Deps, { transaction, at }: Write, hostId: string): Promise<boolean> {
   const { rows } = await transaction.query<{ silent: boolean }>(
@@ -134,15 +136,18 @@ async function isSilent(deps: Deps, { transaction, at }: Write, hostId: string):
 }
 
 /**
- * Stops an instance on an unreachable host, so that it is no longer billed. The stop is written with the rental, once
- * nothing refuses that.
+ * Stops an instance on an unreachable host, so that it is no longer billed. The stop is written together with the
+ * rental, and only if the rental succeeds.
  */
 function stopped(current: Write, account: Account, instance: Instance): Pick<RentalTerms, 'stopping'> {
   stop(current.step(account), instance, 'USER');
   return { stopping: instance.id };
 }
 
-/** Returns limits and deadlines of the new instance: those of the old one, except for past deadlines. */
+/**
+ * Returns limits and deadlines for the new instance. They are those of the old instance, except that past deadlines are
+ * omitted.
+ */
 function endsOf({ spendLimit, stopWhenIdle, ...instance }: Instance, now: Instant) {
   const coming = (at: Instant | null) => (at !== null && at > now ? formatInstant(at) : null);
   return {

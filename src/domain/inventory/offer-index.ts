@@ -26,7 +26,10 @@ import { GroupSet, type Priced } from './group-set.js';
 import { type Entry, HostTable } from './host-table.js';
 import { countLeading, OfferGroup, ownGpusOf, RankedGroup } from './offer-group.js';
 
-/** Selects at most `limit` offers between two positions, both excluded; null for the start or end. */
+/**
+ * Selects at most `limit` offers between two positions, not including the positions themselves. Null stands for the
+ * start or the end.
+ */
 export interface OfferRange {
   after: OfferPosition | null;
   before: OfferPosition | null;
@@ -35,14 +38,17 @@ export interface OfferRange {
   fromEnd: boolean;
 }
 
-/** A slice [from, to) of a group's offers, of which the matching ones count. Taking offers narrows it. */
+/** The offers [from, to) of a group, not all of which have to match. The range shrinks as offers are taken from it. */
 interface GroupSlice<Group extends RankedGroup = RankedGroup> {
   group: Priced<Group>;
   from: number;
   to: number;
 }
 
-/** Maximum cached lists of the cheapest offers, and maximum offers in all of them. An empty list counts as one. */
+/**
+ * Maximum number of cached lists of the cheapest offers, and of offers in all of them together. An empty list counts as
+ * one offer.
+ */
 const MAX_LISTS = 2_000;
 const MAX_LISTED = 20_000;
 
@@ -53,18 +59,18 @@ interface Place {
 }
 
 /**
- * Index of machines in groups, which have the prices. The cost of a search depends on the number of groups (models ×
- * sizes × regions): about a thousand for a hundred thousand machines. Hosts are stored as objects and their blocks as
- * numbers. An offer is built when needed and never changes.
+ * An index of machines by group, where all machines of a group have the same price. The cost of a search depends on the
+ * number of groups (models × sizes × regions), of which there are about a thousand for a hundred thousand machines.
+ * Hosts are stored as objects and their blocks as numbers. Offers are built only when needed and never change.
  */
 export class OfferIndex {
   #models: ReadonlyMap<string, PricedModel>;
   readonly #hosts = new HostTable();
   readonly #groups = new GroupSet<OfferGroup>();
   /**
-   * The same machines, also grouped by the blocks that a rental breaks. Only `best` sorts by that; other searches have
-   * a third of the groups without it. Groups of hosts rented as a whole, which break nothing, are shared with
-   * `#groups`.
+   * The same machines, but also grouped by the size of the block that a rental would split. Only `best` needs this
+   * order. Other searches use `#groups`, which has only a third as many groups. Groups of hosts that are rented as a
+   * whole are shared with `#groups`, because such rentals never split a block.
    */
   readonly #byBreaks = new GroupSet<RankedGroup>();
   readonly #cheapest = new LRUCache<string, readonly Offer[]>({
@@ -75,10 +81,10 @@ export class OfferIndex {
   readonly #availableGpus = new Map<string, number>();
   readonly #offersOf = new Map<string, number>();
 
-  /** `models` by slug. A machine of any other model is not an offer. */
+  /** Builds the index. `models` are by slug. Machines of any other model are not offered. */
   constructor(models: ReadonlyMap<string, PricedModel>, hosts: Iterable<OfferedHost> = []) {
     this.#models = models;
-    // Sorted first: inserting machines one at a time would move those after them.
+    // Sorted first, because inserting machines one at a time would have to move all the machines after them.
     const members = new Map<RankedGroup, Entry[]>();
     for (const host of hosts) {
       for (const { group, entry } of this.#add(host)) {
@@ -90,34 +96,34 @@ export class OfferIndex {
     for (const [group, entries] of members) group.fill(entries);
   }
 
-  /** Returns the number of GPUs of the model in offers without a running instance, each counted once. */
+  /** Returns the number of GPUs of a model in offers without a running instance. Each GPU is counted once. */
   availableGpus(gpu: string): number {
     return this.#models.has(gpu) ? (this.#availableGpus.get(gpu) ?? 0) : 0;
   }
 
-  /** Returns the number of offers of the model without a running instance. */
+  /** Returns the number of a model's offers without a running instance. */
   offersOf(gpu: string): number {
     return this.#models.has(gpu) ? (this.#offersOf.get(gpu) ?? 0) : 0;
   }
 
-  /** Returns the host as added; null if it is not in the index. */
+  /** Returns the host as it was added, or null if it isn't in the index. */
   host(hostId: string): OfferedHost | null {
     return this.#hosts.get(hostId);
   }
 
-  /** Returns the ids of all hosts, including those of models without a price. */
+  /** Returns the ids of all hosts, including those whose model has no price. */
   hostIds(): Iterable<string> {
     return this.#hosts.ids();
   }
 
-  /** Applies new prices to the same machines. */
+  /** Applies new prices to the existing machines. */
   reprice(models: ReadonlyMap<string, PricedModel>): void {
     this.#models = models;
     this.#forgetLists();
     for (const groups of [this.#groups, this.#byBreaks]) groups.reprice((key) => this.#traitsOf(key));
   }
 
-  /** Returns the offer of a machine; null if it is not offered. */
+  /** Returns the offer of a machine, or null if it isn't offered. */
   offerOf(machineId: string): Offer | null {
     const found = this.#find(machineId);
     if (found === null) return null;
@@ -142,9 +148,9 @@ export class OfferIndex {
   }
 
   /**
-   * Returns the cheapest matching offers with an on-demand price of at most `priceMax` for the whole machine. Results
-   * are cached until the next change by `name`, which identifies the criteria. The most expensive come last, so each
-   * price cuts the same list.
+   * Returns the cheapest matching offers that cost at most `priceMax` for the whole machine on demand. `name`
+   * identifies the criteria, and results are cached under it until the next change. Because offers are sorted by price,
+   * all prices can use the same cached list and cut it off at different points.
    */
   cheapest(name: string, criteria: () => OfferCriteria, priceMax: Rate | null, limit: number): readonly Offer[] {
     const key = `${limit} ${name}`;
@@ -158,7 +164,7 @@ export class OfferIndex {
     );
   }
 
-  /** Returns the first matching offers in any order, except `excluded` machines. */
+  /** Returns the first matching offers in the given order, without the `excluded` machines. */
   best(criteria: OfferCriteria, order: OfferOrder, limit: number, excluded: ReadonlySet<string>): Offer[] {
     const slices = [...slicesOf(this.#byBreaks.by(BY_PRICE, criteria), criteria)];
     slices.sort((one, other) => order.first(one.group.traits, other.group.traits));
@@ -166,8 +172,8 @@ export class OfferIndex {
   }
 
   /**
-   * Returns a page of the matching offers, with the number of all of them (`total`) and of those before the page. A
-   * sorting is cached per `order`, so callers use a few constant ones.
+   * Returns a page of the matching offers, together with the number of all matching offers (`total`) and of those
+   * before the page. The sorted groups are cached for each `order`, so callers should use only a few constant orders.
    */
   search(criteria: OfferCriteria, order: OfferOrder<GroupPrice>, { after, before, limit, fromEnd }: OfferRange) {
     const between: GroupSlice<OfferGroup>[] = [];
@@ -186,7 +192,10 @@ export class OfferIndex {
     return { offers, total, preceding: preceding - offers.length };
   }
 
-  /** Counts GPUs of the matching offers, each once, by model or by region. Entries without any are omitted. */
+  /**
+   * Counts the GPUs of the matching offers by model or by region, each GPU once. Models and regions without any are
+   * omitted.
+   */
   gpusBy(kind: 'gpu' | 'region', criteria: OfferCriteria): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { group, to } of slicesOf(this.#groups.by(BY_PRICE, criteria), criteria)) {
@@ -198,7 +207,10 @@ export class OfferIndex {
     return counts;
   }
 
-  /** Skips clearing empty lists: it costs as much as for the maximum size, and hosts are added by the thousand. */
+  /**
+   * Clears the cached lists unless they are already empty. Clearing an empty cache takes as long as clearing a full
+   * one, and hosts are added by the thousand.
+   */
   #forgetLists(): void {
     if (this.#cheapest.size > 0) this.#cheapest.clear();
   }
@@ -212,7 +224,7 @@ export class OfferIndex {
     return this.#placesOf(host, this.#hosts.add(host), 1);
   }
 
-  /** Returns the offered blocks of a host with their groups, and counts them. */
+  /** Returns the offered blocks of a host with their groups, and adjusts the counts. */
   #placesOf(host: OfferedHost, first: Entry, by: 1 | -1): Place[] {
     const places: Place[] = [];
     host.layout.blocks.forEach((block, place) => {
@@ -246,7 +258,7 @@ export class OfferIndex {
     return group;
   }
 
-  /** Returns the host that has the machine; null if none has it. */
+  /** Returns the host that the machine belongs to, or null if there is none. */
   #find(machineId: string): OfferedHost | null {
     const whole = this.#hosts.get(machineId);
     if (whole !== null) return whole;
@@ -265,17 +277,17 @@ export class OfferIndex {
   }
 }
 
-/** Returns the key's text. No field has a line break. */
-function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent }: GroupKey): string {
-  return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent}`;
+/** Returns the key as text. None of the fields contains a line break. */
+function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent, fuse }: GroupKey): string {
+  return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent} ${fuse}`;
 }
 
-/** Whether a rental can break a block, which is impossible on a host rented as a whole. */
+/** Whether a rental can split a block, which is impossible on a host that is rented as a whole. */
 function isSliced({ layout: { blocks, numGpus } }: OfferedHost): boolean {
   return blocks.length > 1 || blocks[0]?.count !== numGpus;
 }
 
-/** Yields a slice of each matching group with the offers that are reliable enough, which come first. */
+/** For each matching group, yields its offers that are reliable enough. These are the first ones of the group. */
 function* slicesOf<Group extends RankedGroup>(
   groups: Iterable<Priced<Group>>,
   { fitsGroup, reliabilityMin, sizeMin }: OfferCriteria,
@@ -289,7 +301,9 @@ function* slicesOf<Group extends RankedGroup>(
   }
 }
 
-/** Counts the first `end` offers of a group that come before a position, or at it if `isIncluded`. */
+/**
+ * Counts how many of the first `end` offers of a group come before a position, or are at the position if `isIncluded`.
+ */
 function countUpTo(
   position: OfferPosition,
   group: Priced<RankedGroup>,
@@ -308,23 +322,24 @@ function countUpTo(
 
 interface Taking {
   limit: number;
-  /** Machines to exclude. */
+  /** Machines to leave out. */
   excluded?: ReadonlySet<string>;
   isBackwards?: boolean;
 }
 
-/** A slice with its next offer. */
+/** A slice and its next offer. */
 interface Head {
   slice: GroupSlice;
   ranked: Ranked;
 }
 
-/** Minimum slices per wanted offer. With fewer, filtering costs more than it saves. */
+/** Minimum number of slices per wanted offer. With fewer slices, filtering them costs more than it saves. */
 const MANY_SLICES = 20;
 
 /**
- * Filters many equal slices for those that can contribute to the first `limit` offers, if all their offers count. At
- * least `limit` others have an offer that is more reliable than any of an excluded slice.
+ * Reduces many equally ranked slices to those that can contribute to the first `limit` offers, provided that all their
+ * offers match. A slice can be dropped if at least `limit` other slices have an offer that is more reliable than any of
+ * its own.
  */
 function contendersOf(slices: GroupSlice[], limit: number, isBackwards: boolean): GroupSlice[] {
   const some = slices.filter(({ from, to }) => from < to);
@@ -337,8 +352,8 @@ function contendersOf(slices: GroupSlice[], limit: number, isBackwards: boolean)
 }
 
 /**
- * Returns the first matching offers from sorted slices without reading more than needed; backwards, the last ones from
- * slices in reverse order. Narrows the slices.
+ * Returns the first matching offers from sorted slices, without reading more of them than necessary. If `isBackwards`,
+ * the slices are in reverse order and the last offers are returned. The slices are narrowed.
  */
 function firstOf(
   slices: Iterable<GroupSlice>,
@@ -353,7 +368,7 @@ function firstOf(
     if (isBackwards) slice.to -= 1;
     else slice.from += 1;
   };
-  /** Moves to the next offer. Returns false at the end. */
+  /** Moves to the next matching offer of a slice. Returns false if there is none. */
   const hasMore = (slice: GroupSlice) => {
     for (; slice.from < slice.to; dropHead(slice)) {
       const place = headPlace(slice);
@@ -366,7 +381,7 @@ function firstOf(
     const thenBy = order.thenBy(one.slice.group.traits, other.slice.group.traits);
     return (isBackwards ? -1 : 1) * compareRanked(one.ranked, other.ranked, thenBy);
   };
-  /** Merges slices of groups that `first` ranks equally. */
+  /** Merges the slices of groups that `first` ranks equally. */
   const takeFrom = (all: GroupSlice[]) => {
     const alike = areAllTaken ? contendersOf(all, limit - taken.length, isBackwards) : all;
     const heads = new TinyQueue(alike.filter(hasMore).map(headOf), compareHeads);

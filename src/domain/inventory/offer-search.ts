@@ -15,12 +15,12 @@ import {
 } from '../rules/offer-order.js';
 import type { OfferIndex, OfferRange } from './offer-index.js';
 
-/** Requirements for a machine. Null, omitted and empty lists mean no requirement. */
+/** Requirements for a machine. A field that is null, omitted or an empty list requires nothing. */
 export interface OfferSearchFilter {
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
   tiers?: readonly GpuTier[] | null;
-  /** GB of one GPU. */
+  /** GB of memory per GPU. */
   vramGbMin?: number | null;
   nvlink?: boolean | null;
   reliabilityMin?: number | null;
@@ -29,12 +29,13 @@ export interface OfferSearchFilter {
   diskGbMin?: number | null;
   numMin?: number | null;
   numMax?: number | null;
-  /** USD per GPU-hour on demand, in any mode. */
+  /** USD per GPU-hour on demand, regardless of the mode. */
   pricePerGpuMax?: number | null;
-  /** Whether to include machines used only by interruptible instances. */
+  /** Whether to include machines on which only interruptible instances are running. */
   includePreemptible?: boolean | null;
   hasAgent?: boolean | null;
-  /** Such as 12.4. */
+  fuse?: boolean | null;
+  /** Minimum CUDA version, such as 12.4. */
   cudaMin?: string | null;
 }
 
@@ -47,7 +48,7 @@ export interface OfferSearch extends OfferRange {
 
 export interface OfferPage {
   offers: Offer[];
-  /** Matching offers on all pages. */
+  /** Number of matching offers on all pages together. */
   total: number;
   hasPrevious: boolean;
   hasNext: boolean;
@@ -59,7 +60,7 @@ const ORDERS: Record<OfferSort, OfferOrder<GroupPrice>> = {
   RELIABILITY: BY_RELIABILITY,
 };
 
-/** Returns one page of the matching offers, and their total number. */
+/** Returns one page of the matching offers, and the number of all of them. */
 export async function searchOffers(deps: Deps, search: OfferSearch): Promise<OfferPage> {
   const wanted = checkFilter(search.filter);
   const { offers, catalogue } = await deps.inventory.current();
@@ -67,26 +68,26 @@ export async function searchOffers(deps: Deps, search: OfferSearch): Promise<Off
   return pageOf(offers, criteria, search);
 }
 
-/** A GPU model among the matching offers. */
+/** A GPU model that has matching offers. */
 export interface OfferedModel {
   gpu: string;
-  /** Total GPUs of its matching offers. */
+  /** Number of GPUs in its matching offers. */
   gpus: number;
 }
 
-/** A region with matching offers. */
+/** A region that has matching offers. */
 export interface OfferedRegion {
   region: string;
-  /** Total GPUs of its matching offers. */
+  /** Number of GPUs in its matching offers. */
   gpus: number;
 }
 
-/** Returns the models of the matching offers, by slug. */
+/** Returns the models of the matching offers, sorted by slug. */
 export async function offeredModels(deps: Deps, filter: OfferSearchFilter | null | undefined): Promise<OfferedModel[]> {
   return (await gpusBy('gpu', deps, filter)).map(([gpu, gpus]) => ({ gpu, gpus }));
 }
 
-/** Returns the regions of the matching offers, by code. */
+/** Returns the regions of the matching offers, sorted by code. */
 export async function offeredRegions(
   deps: Deps,
   filter: OfferSearchFilter | null | undefined,
@@ -121,7 +122,7 @@ export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Of
   return { pricePerGpu: pricePerHour.onDemand / BigInt(numGpus), pricePerHour, reliability, machineId };
 }
 
-/** Checks the bounds. Equivalent filters give equal values, however they are written. */
+/** Validates a filter. Equivalent filters result in equal values, no matter how they are written. */
 export function checkFilter(filter: OfferSearchFilter | null | undefined): OfferRequirements {
   const input = filter ?? {};
   const cudaMin = checkOptional('cudaMin', fields.cudaMin, input.cudaMin);
@@ -140,11 +141,12 @@ export function checkFilter(filter: OfferSearchFilter | null | undefined): Offer
     pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', fields.pricePerGpuMax, input.pricePerGpuMax)),
     includePreemptible: input.includePreemptible ?? false,
     ...(input.hasAgent != null && { hasAgent: input.hasAgent }),
+    ...(input.fuse != null && { fuse: input.fuse }),
     ...(cudaMin !== undefined && { cudaMin: cudaNumber(cudaMin) }),
   };
 }
 
-/** Returns the requirements with names of models replaced by slugs. */
+/** Returns the requirements with the names of models replaced by slugs. */
 export function withModels<Wanted extends { gpus: readonly string[] | null }>(
   models: readonly NamedModel[],
   wanted: Wanted,
@@ -152,7 +154,7 @@ export function withModels<Wanted extends { gpus: readonly string[] | null }>(
   return wanted.gpus === null ? wanted : { ...wanted, gpus: slugsOf(models, wanted.gpus) };
 }
 
-/** Returns the list in its order without duplicates; null if it is empty. */
+/** Returns the list without duplicates, in its original order, or null if it is empty. */
 export function checkList<T>(name: string, field: Field<T[]>, value: readonly T[] | null | undefined): T[] | null {
   const list = [...new Set(checkOptional(name, field, value) ?? [])];
   return list.length === 0 ? null : list;

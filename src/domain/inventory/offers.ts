@@ -12,23 +12,26 @@ export interface OfferFilter {
   gpu?: string | null;
   region?: string | null;
   numMin?: number | null;
-  /** Maximum USD per hour of the whole machine on demand. */
+  /** Maximum USD per hour for the whole machine on demand. */
   priceMax?: number | null;
-  /** Such as 12.4. */
+  /** Minimum CUDA version, such as 12.4. */
   cudaMin?: string | null;
   limit?: number | null;
-  /** Whether to include machines used only by interruptible instances. */
+  /** Whether to include machines on which only interruptible instances are running. */
   includePreemptible?: boolean | null;
 }
 
 const ANY_OFFER = checkFilter(null);
 
-/** Returns the machine's offer, preemptible or not; null if it is not offered. */
+/** Returns the machine's offer, preemptible or not, or null if the machine isn't offered. */
 export async function findOffer(deps: Deps, machineId: string): Promise<Offer | null> {
   return (await deps.inventory.current()).offers.offerOf(machineId);
 }
 
-/** Returns offers, cheapest first, then most reliable, then by machine id. An unknown model or region returns none. */
+/**
+ * Returns matching offers, sorted by price, then by descending reliability, then by machine id. Returns none if the
+ * model or region is unknown.
+ */
 export async function findOffers(deps: Deps, filter: OfferFilter): Promise<readonly Offer[]> {
   const gpu = checkOptional('gpu', fields.gpu, filter.gpu);
   const region = checkOptional('region', fields.region, filter.region);

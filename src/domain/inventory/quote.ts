@@ -30,21 +30,24 @@ import { sizeOfVolumes } from '../volumes/attachments.js';
 import { checkVolumes } from '../volumes/leases.js';
 import { checkPreferences, inSlugs, nothingFits, type Preferences } from './deploy-best.js';
 
-/** Maximum machines tried for a quote of the best. Each time, another account had just rented the previous one. */
+/**
+ * Maximum machines tried to quote the best one. A further machine is tried each time another account has just rented
+ * the previous one.
+ */
 const MAX_TRIES = 5;
 
 export interface QuoteInput extends TermsInput, Preferences {
-  /** If omitted, the best matching machine, as `deployBest` would choose it. */
+  /** If omitted, the best matching machine is quoted, which is the one that `deployBest` would choose. */
   machineId?: string | null;
 }
 
-/** Cost and requirements of a rental, as `deploy` would decide in this second. */
+/** The cost and requirements of a rental, as `deploy` would decide in this second. */
 export interface Quote {
   machineId: string;
   template: string;
   diskGb: number;
   mode: PricingMode;
-  /** Free GB for a new disk. */
+  /** GB available for a new disk. */
   freeDiskGb: number;
   gpuRate: Rate;
   diskRate: Rate;
@@ -52,14 +55,14 @@ export interface Quote {
   preempts: boolean;
   /** Number of instances that would be preempted. */
   preemptedInstances: number;
-  /** Minimum GPU seconds billed. */
+  /** Minimum GPU seconds that would be billed. */
   minimumGpuSeconds: bigint;
   minimumCost: Micro;
-  /** Required balance for this rental only. */
+  /** Balance required for this rental alone. */
   coverNeeded: Micro;
-  /** End of a reserved term that starts now and is never paused; null in other modes. */
+  /** When a reserved term would end if it started now and were never paused. Null in other modes. */
   reservedUntil: Instant | null;
-  /** Null if it can be deployed; without an account, by any account with enough balance. */
+  /** Null if the machine can be deployed. Without an account, this assumes an account with enough balance. */
   refusal: Refused | null;
   account: QuoteForAccount | null;
   asOf: Instant;
@@ -67,16 +70,16 @@ export interface Quote {
 
 export interface QuoteForAccount {
   balance: Micro;
-  /** All rates including this rental. */
+  /** Sum of all rates, including those of this rental. */
   burnPerHour: Rate;
-  /** Required balance for all instances. */
+  /** Balance required for all instances together. */
   coverNeeded: Micro;
-  /** When credit would run out if this rental were deployed now; null for never. */
+  /** When credit would run out if this rental were deployed now. Null if it would never run out. */
   exhaustsAt: Instant | null;
   hoursLeft: number | null;
 }
 
-/** Quotes a rental. Refuses with invalid_request, and with deploy_failed if there is no machine to quote. */
+/** Quotes a rental. Throws invalid_request, or deploy_failed if there is no machine to quote. */
 export async function quote(
   deps: Deps,
   accountId: string | null,
@@ -133,7 +136,7 @@ async function quoteOfMachine(
   throw new DomainError('deploy_failed', nothingFits(wanted));
 }
 
-/** Returns the machine of a quote. */
+/** Returns the machine to quote. */
 export function quotedMachine(
   deps: Deps,
   { machineId }: Pick<Quote, 'machineId'>,
@@ -165,7 +168,7 @@ function quoteOf(
     checkSpendLimits(account, asOf, { ...claimed, keyId, spendLimit: spendLimit ?? null });
   });
   const { gpuRate, diskRate, onDemandRate } = ratesOf(machine, { mode, diskGb }, diskRatePerGb);
-  // Assigned in the check above.
+  // Assigned by the check above.
   const preempted = (claimed as Claim<Readonly<Instance>> | null)?.preempted ?? [];
   const minimumGpuSeconds = preempted.length === 0 ? 0n : PREEMPTION_MINIMUM_SECONDS;
   const added = { addedRate: gpuRate + diskRate, preempted, coverSeconds };

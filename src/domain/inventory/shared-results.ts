@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Inventory } from './inventory.js';
 
-/** Maximum shared results. Beyond it, each reader gets its own. */
+/** Maximum shared results. If there are more, each reader gets its own. */
 const MAX_RESULTS = 500;
 
-/** A result, and the different one that it replaced. */
+/** A result, and the different result that it replaced. */
 interface Shared<Result> {
   version: number;
   result: Result;
@@ -13,12 +13,12 @@ interface Shared<Result> {
 }
 
 /**
- * Public results that many streams follow. Each is built once per change of the inventory and stays the same object
- * while its content is unchanged, so that derived values can be cached with it.
+ * Public results that many streams share. Each one is computed once per change of the inventory. While its content is
+ * unchanged, it also remains the same object, so derived values can be cached with it.
  */
 export class SharedResults<Result extends object> {
   readonly #inventory: Inventory;
-  /** Results being built now, by key. */
+  /** Results that are being computed, by key. */
   readonly #inProgress = new Map<string, { version: number; result: Promise<Result> }>();
   readonly #results = new LRUCache<string, Shared<Result>>({ max: MAX_RESULTS });
 
@@ -26,7 +26,7 @@ export class SharedResults<Result extends object> {
     this.#inventory = inventory;
   }
 
-  /** Returns the current result of `find`, which `key` identifies. */
+  /** Returns the current result of `find`. `key` identifies the result. */
   async get(key: string, find: () => Promise<Result>): Promise<Result> {
     await this.#inventory.current();
     const { version } = this.#inventory;
@@ -54,7 +54,7 @@ export class SharedResults<Result extends object> {
     return found;
   }
 
-  /** Whether two results of one key differ. */
+  /** Whether two results with the same key differ. */
   differ(key: string, one: Result, other: Result): boolean {
     if (one === other) return false;
     const known = this.#results.get(key);

@@ -20,7 +20,7 @@ const COMMAND_MUST =
 const VARIABLES_MUST = `must be a JSON list of up to ${MAX_TEMPLATE_VARIABLES} variables, such as [{"name":"MODEL","description":"What it serves","default":"a/b","required":true}]`;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const PORT = /^(\d{1,5})(?::(.{1,40}))?$/;
-/** Names that variables can't have. Generated values are passed like secrets, so they can't be set by the service. */
+/** Names that a variable can't have. Except for `__proto__`, these are variables that the service itself sets. */
 const TAKEN = /^(GPU_INSTANCE_ID|GPU_COUNT|SSH_PUBLIC_KEYS|__proto__)$/;
 
 const word = z
@@ -33,7 +33,7 @@ const line = (most: number) =>
     .min(1, 'is missing')
     .max(most, `is longer than ${most} characters`)
     .regex(/^\P{Cc}*$/u, 'must be one line');
-/** Makes a field optional; a CSV has empty cells. */
+/** Makes a field optional. In CSV, an empty cell counts as omitted. */
 const optional = <T>(schema: z.ZodType<T>) => z.preprocess((value) => (value === '' ? undefined : value), schema);
 
 const port = z.string(PORTS_MUST).transform((text, context) => {
@@ -106,7 +106,8 @@ export const TEMPLATE_COLUMNS = ['slug', 'image', 'description'];
 export const MORE_TEMPLATE_COLUMNS = Object.keys(templateRow.shape).filter((name) => !TEMPLATE_COLUMNS.includes(name));
 
 /**
- * Creates or updates templates by slug, all or none. Deployed instances keep the values with which they were deployed.
+ * Creates or updates templates by slug, either all of them or none. Instances keep the values that they were deployed
+ * with.
  */
 export function importTemplates(
   deps: Deps,
@@ -121,7 +122,7 @@ export function importTemplates(
   });
 }
 
-/** Converts a row of a file to a row of the table. Defaults of variables become the template's environment. */
+/** Converts a row of a file to a row of the table. The variables' defaults become the template's environment. */
 export function templateData({ vram_gb, ports, env, command, variables, ...rest }: z.output<typeof templateRow>) {
   const defaults = variables.flatMap((each) => (each.default === undefined ? [] : [[each.name, each.default]]));
   return {
@@ -135,7 +136,10 @@ export function templateData({ vram_gb, ports, env, command, variables, ...rest 
   };
 }
 
-/** Returns the ports as text, from a CSV cell or from a list of numbers and objects with a port and a name. */
+/**
+ * Returns the ports as text. They are given in a CSV cell, or as a list of numbers and of objects with a port and a
+ * name.
+ */
 function portTexts(value: unknown): unknown {
   const parsed = typeof value === 'string' && value.startsWith('[') ? fromText(value) : value;
   if (typeof parsed === 'string') return parsed.split(/[\s,]+/).filter((text) => text !== '');
@@ -147,7 +151,7 @@ function portTexts(value: unknown): unknown {
   });
 }
 
-/** Parses JSON in a CSV cell. Invalid JSON is returned as text for the schema to reject. */
+/** Parses JSON in a CSV cell. Invalid JSON is returned as it is, so that the schema rejects it. */
 function fromText(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value === '') return null;

@@ -16,37 +16,37 @@ export interface ListingRow {
   priceUsdHour: string;
 }
 
-/** Contents of a market file. Plain values only, because they are passed between threads. */
+/** The contents of a market file. Has only plain values, because it is passed between threads. */
 export interface MarketReading {
   listings: number;
-  /** One per slug of the catalogue. */
+  /** Has an entry for each slug in the catalogue. */
   models: Map<string, { medianMicro: Micro | null; listings: number }>;
-  /** Slugs that are not in the catalogue, each with its number of rows; only the first 20. */
+  /** Up to 20 slugs that aren't in the catalogue, each with its number of rows. */
   unknownSlugs: Map<string, number>;
-  /** Number of rows with slugs that are not in the catalogue. */
+  /** Number of rows whose slug isn't in the catalogue. */
   unknownCount: number;
-  /** Unreadable rows; only the first 20. */
+  /** The first 20 unreadable rows. */
   rejected: { line: number; reason: string }[];
   rejectedCount: number;
-  /** Rows that repeat the id of a counted listing; only the first 20. */
+  /** The first 20 rows that repeat the id of a listing that was already counted. */
   repeated: { line: number; listingId: string }[];
   repeatedCount: number;
 }
 
-/** Columns of a market file. */
+/** The columns of a market file. */
 export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd_hour', 'region'];
 
 const PROGRESS_EVERY_ROWS = 1_000;
-/** Maximum rows listed per kind. A damaged file can have a fault in every row. */
+/** Maximum rows listed per kind of problem, because every row of a damaged file can have one. */
 const MAX_LISTED = 20;
 const MAX_ID_SHOWN = 100;
-/** Maximum GPUs of a listing. More GPUs, or a higher price, is a fault of the file. */
+/** Maximum GPUs of a listing. If a row has more, or a higher price than allowed, this is a fault of the file. */
 const MAX_LISTING_GPUS = 1_024;
 const MAX_LISTING_MICRO = 1_000_000_000_000n;
 
-/** Matches whole numbers, also with zero decimals, as some programs write them. */
+/** Matches whole numbers, including those with zero decimals, which some programs write. */
 const WHOLE = /^\d{1,4}(?:\.0{1,6})?$/;
-/** Maximum names cached with their slug. */
+/** Maximum names for which the slug is cached. */
 const MAX_NAMES = 2_000;
 
 /** Yields the rows of a market file as text. */
@@ -58,15 +58,15 @@ export async function* listingRows(records: AsyncIterable<FileRecord>): AsyncGen
   }
 }
 
-/** Returns a field as text. A JSON file may have numbers; any other value counts as empty. */
+/** Returns a field as text. Numbers in a JSON file are converted, and any other value counts as empty. */
 function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
 /**
- * Reads listings sequentially and computes the median of each model by the rule. A name that matches exactly one model
- * counts for it. Refuses with invalid_request a file without listings of these models, or with too many. `onProgress`
- * receives the number of rows read so far, every 1,000 rows.
+ * Reads listings sequentially and computes each model's median according to the rule. A listing counts for a model if
+ * its name matches only that model. Throws invalid_request if the file has no listings of these models, or too many
+ * listings. Calls `onProgress` every 1,000 rows with the number of rows read so far.
  */
 export async function readListings(
   models: readonly NamedModel[],
@@ -101,8 +101,8 @@ export async function readListings(
 }
 
 /**
- * Returns a function that finds a model's slug by any of its names. It returns the name itself if no model or several
- * models match.
+ * Returns a function that finds a model's slug by any of the model's names. It returns the name itself if that matches
+ * no model or more than one.
  */
 function createSlugs(models: readonly NamedModel[]): (name: string) => string {
   const known = new Map<string, string>();
@@ -122,7 +122,8 @@ function readListing({ listingId, gpuSlug, numGpus, priceUsdHour }: ListingRow):
   if (gpuSlug === '') return 'gpu_slug is empty';
   const gpus = WHOLE.test(numGpus) ? Number(numGpus) : 0;
   if (gpus < 1 || gpus > MAX_LISTING_GPUS) return `num_gpus must be a whole number from 1 to ${MAX_LISTING_GPUS}`;
-  // Prices may have excess decimals from a division, such as 0.3505555555555556. They are truncated to a micro-USD.
+  // If a price was computed by division, it may have too many decimals, such as 0.3505555555555556. It is truncated to
+  // a whole number of micro-USD.
   const priceMicro = microOf(priceUsdHour);
   if (priceMicro === null || priceMicro <= 0n || priceMicro > MAX_LISTING_MICRO) {
     return 'price_usd_hour must be a number of at least 0.000001 and at most 1000000';

@@ -3,13 +3,16 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { deadline } from '../../deadline.js';
 
-/** The market source can't be reached or used; the message says why in one line and never contains its address. */
+/**
+ * Thrown if the market source can't be reached or used. The message gives the reason in one line and never contains the
+ * source's URL.
+ */
 export class SourceFault extends Error {}
 
 export interface SourceLimits {
-  /** Limit of the whole transfer, from the first connection to the last byte. */
+  /** Time limit for the whole transfer, from the first connection to the last byte. */
   timeoutMs: number;
-  /** Maximum size of the content, decompressed. */
+  /** Maximum size of the content after decompression. */
   maxBytes: number;
 }
 
@@ -19,12 +22,12 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 const WEB = ['http:', 'https:'];
 
-/** Whether the source is an http or https URL and not a file path. */
+/** Whether the source is an http or https URL rather than the path of a file. */
 export function isAddress(source: string): boolean {
   return URL.canParse(source) && WEB.includes(new URL(source).protocol);
 }
 
-/** Yields the content of a file or URL within the limits, until `signal` aborts. Throws SourceFault. */
+/** Yields the content of a file or URL, within the limits and until `signal` aborts. Throws SourceFault. */
 export async function* readSource(
   source: string,
   signal: AbortSignal,
@@ -65,14 +68,14 @@ async function* download(address: URL, signal: AbortSignal): AsyncGenerator<Uint
     const target = URL.canParse(next, url.href) ? new URL(next, url) : null;
     if (target === null || !WEB.includes(target.protocol))
       throw new SourceFault("the source redirects to an address that isn't http or https");
-    // Credentials are sent only to the origin for which they were given.
+    // Credentials are sent only to the origin that they were given for.
     if (target.origin !== url.origin) authorization = null;
     url = target;
   }
   throw new SourceFault(`the source redirects more than ${MAX_REDIRECTS} times`);
 }
 
-/** Moves credentials from the URL to a header, because `fetch` refuses them in a URL. */
+/** Moves credentials from the URL to a header, because `fetch` rejects URLs with credentials. */
 function withoutCredentials(address: URL): [url: URL, authorization: string | null] {
   const { username, password } = address;
   if (username === '' && password === '') return [address, null];
@@ -83,7 +86,7 @@ function withoutCredentials(address: URL): [url: URL, authorization: string | nu
   return [url, `Basic ${Buffer.from(pair).toString('base64')}`];
 }
 
-/** Returns the reason of a fault. The message "fetch failed" has none, but its cause does. */
+/** Returns the reason for an error. The message "fetch failed" doesn't say why, but the error's cause does. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const { code, message } = (cause instanceof Error ? cause : error) as NodeJS.ErrnoException;

@@ -9,19 +9,19 @@ import { publishedRate } from '../rules/price-rule.js';
 import { type Clock, dateOf, formatDay, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 import type { MarketReading } from './listings.js';
 
-/** The figures of one model in a snapshot. */
+/** A model's figures in a snapshot. */
 export interface MarketFigure {
   gpu: string;
   medianMicro: Micro | null;
   listings: number;
-  /** Price of a model that has no median and was never published. */
+  /** The price of a model that has no median and whose price was never published. */
   referencePriceMicro: Micro;
 }
 
-/** Changes that a market file would make. */
+/** The changes that a market file would make. */
 export interface MarketPlan extends Omit<MarketReading, 'models'> {
   date: string;
-  /** One per model, in catalogue order. */
+  /** One entry per model, in catalogue order. */
   models: ModelPlan[];
 }
 
@@ -29,15 +29,15 @@ export interface ModelPlan extends MarketFigure, PriceMove {
   oldMedianMicro: Micro | null;
 }
 
-/** Serializes publications, so that each sees the previous one. */
+/** Lock that allows only one publication at a time, so that each is based on the previous one. */
 const PUBLISH_LOCK = 4_207_002;
 
-/** Reads the listings of a market file, given the models of the catalogue. */
+/** Reads the listings of a market file. Receives the models of the catalogue. */
 export type MarketReader = (models: readonly NamedModel[]) => Promise<MarketReading>;
 
 /**
- * Reads a market and computes prices by the rule, without changing anything. Refuses a date that isn't newer before it
- * reads.
+ * Reads a market and computes prices according to the rule, without changing anything. If the date isn't newer than the
+ * current one, throws before reading.
  */
 export async function planSnapshot(deps: Deps, date: string, read: MarketReader): Promise<MarketPlan> {
   checkNewer(date, await currentDay(deps.db.pool), tomorrowOf(deps.clock));
@@ -55,8 +55,8 @@ export async function planSnapshot(deps: Deps, date: string, read: MarketReader)
 }
 
 /**
- * Publishes a plan together with `alongside` in one transaction. Refuses prices that change by more than
- * `maxJumpPercent` (null: no limit), too many models losing their median, and a date that is no longer newer.
+ * Publishes a plan and runs the statements in `alongside` in the same transaction. Throws if a price changes by more
+ * than `maxJumpPercent` (null means no limit), if too many models lose their median, or if the date is no longer newer.
  */
 export async function publishPlan(
   deps: Deps,
@@ -77,7 +77,7 @@ export async function publishPlan(
 
 const TAKE_PUBLISH_LOCK = { name: 'publish-lock', text: 'select pg_advisory_xact_lock($1)' };
 
-/** Returns the statements that publish a snapshot. A null median keeps the last published price. */
+/** Returns the statements that publish a snapshot. A model with a null median keeps its last published price. */
 export function publication(
   { date, publishedAt, figures }: { date: string; publishedAt: Instant; figures: readonly MarketFigure[] },
   published: ReadonlyMap<string, LastPrice>,
@@ -93,13 +93,13 @@ export function publication(
   return prices.length === 0 ? [snapshot] : [snapshot, insertRows('gpu_price', prices)];
 }
 
-/** The latest published price of a model. */
+/** The most recently published price of a model. */
 interface LastPrice {
   onDemandRate: Micro;
   medianMicro: Micro | null;
 }
 
-/** A pool or a transaction. */
+/** A connection pool or a transaction. */
 interface Reader {
   query<T extends pg.QueryResultRow>(text: string): Promise<pg.QueryResult<T>>;
 }
@@ -116,7 +116,7 @@ function tomorrowOf(clock: Clock): string {
   return formatDay(dateOf(clock.now() + SECONDS_PER_DAY));
 }
 
-/** Returns the date of the newest snapshot; null before the first. */
+/** Returns the date of the newest snapshot, or null if there is none yet. */
 async function currentDay(db: Reader): Promise<string | null> {
   const { rows } = await db.query<{ day: string | null }>('select max(date)::text as day from market_snapshot');
   return rows[0]!.day;

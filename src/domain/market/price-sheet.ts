@@ -9,7 +9,7 @@ export interface GpuPrice {
   tier: GpuTier;
   pricePerGpuHour: ModeRates;
   marketMedian: Micro | null;
-  /** Number of listings from which the median was computed. */
+  /** Number of listings that the median is based on. */
   listings: number;
   /** Date of the snapshot, YYYY-MM-DD. */
   snapshot: string;
@@ -19,7 +19,7 @@ export interface GpuPrice {
 }
 
 export interface PriceSheet {
-  /** YYYY-MM-DD; 1970-01-01 until market data is published. */
+  /** YYYY-MM-DD, or 1970-01-01 until market data has been published. */
   marketSnapshot: string;
   data: GpuPrice[];
 }

@@ -3,7 +3,7 @@ import type { Micro, Rate } from '../rules/money.js';
 import { modeRates } from '../rules/price-rule.js';
 import type { GpuPrice, PriceSheet } from './price-sheet.js';
 
-/** Returns the newest snapshot's prices in catalogue order, with the number of GPUs that can be deployed now. */
+/** Returns the newest snapshot's prices in catalogue order, each with the number of GPUs that can be deployed now. */
 export async function priceSheet(deps: Deps): Promise<PriceSheet> {
   const { catalogue, offers } = await deps.inventory.current();
   const data = catalogue.gpuModels.flatMap(({ slug, name, vramGb, tier }): GpuPrice[] => {
@@ -28,7 +28,7 @@ export async function priceSheet(deps: Deps): Promise<PriceSheet> {
   return { marketSnapshot: catalogue.marketSnapshot, data };
 }
 
-/** Price of a model as of one snapshot. */
+/** The price of a model in one snapshot. */
 export interface PastPrice {
   snapshot: string;
   onDemand: Rate;
@@ -36,7 +36,9 @@ export interface PastPrice {
   listings: number;
 }
 
-/** Returns the model's prices in the snapshots from day `from` to day `to`, oldest first; the newest 1,000 of them. */
+/**
+ * Returns up to 1,000 prices of the model, oldest first, from the newest snapshots between the days `from` and `to`.
+ */
 export async function priceHistory(
   deps: Deps,
   gpu: string,
@@ -58,13 +60,13 @@ export async function priceHistory(
 /** Recent prices of a model. */
 export interface PriceTrend {
   gpu: string;
-  /** Oldest first. The last is the price in the sheet. */
+  /** Prices, oldest first. The last one is the price in the current sheet. */
   onDemand: Rate[];
 }
 
 /**
- * Returns on-demand prices of each model in the newest 26 snapshots, half a year if they are weekly. Models without
- * prices are omitted.
+ * Returns each model's on-demand prices in the newest 26 snapshots. For weekly snapshots this is half a year. Models
+ * without prices are omitted.
  */
 export async function priceTrends(deps: Deps): Promise<PriceTrend[]> {
   const { rows } = await deps.db.pool.query<{ gpu: string; onDemand: Rate }>({

@@ -18,13 +18,13 @@ import { SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.j
 import { lastDue, nextDue, onSchedule } from './schedule.js';
 import { readSourceInWorker } from './source-reader.js';
 
-/** Progress of a re-check, for the log. */
+/** The progress of a re-check, for the log. */
 export type RecheckEvent =
   | { kind: 'started'; attempt: number; attempts: number }
   | { kind: 'succeeded'; sheet: string; listings: number; leftOut: number; models: number; changedPrices: number }
-  /** Nothing to do: the current sheet is already this new. */
+  /** There is nothing to do, because the current sheet is already this new. */
   | { kind: 'current'; sheet: string }
-  /** `fault` is set for an error of the gateway itself. `nextAttemptAt` is null after the last attempt. */
+  /** `fault` is set if the error is in the gateway itself. `nextAttemptAt` is null after the last attempt. */
   | {
       kind: 'failed';
       attempt: number;
@@ -36,18 +36,21 @@ export type RecheckEvent =
 
 export interface RecheckOptions {
   onEvent(event: RecheckEvent): void;
-  /** Aborts an attempt in progress. */
+  /** Aborts an attempt that is in progress. */
   signal: AbortSignal;
   limits?: SourceLimits;
 }
 
-/** Lock held by the process that makes an attempt. */
+/** Lock held by the process that is making an attempt. */
 const RECHECK_LOCK = 4_207_003;
-/** Interval of each process's checks during a re-check, because the process making the attempt may crash. */
+/** How often each process checks during a re-check, because the process making the attempt may crash. */
 const POLL_SECONDS = 60n;
 const MAX_REASON = 1_000;
 
-/** Fetches the market on schedule, and immediately if a scheduled time was missed; never without MARKET_SOURCE. */
+/**
+ * Starts fetching the market on schedule, or immediately if a scheduled time was missed. Without MARKET_SOURCE, nothing
+ * is ever fetched.
+ */
 export function startRecheck(
   deps: Deps,
   onEvent: (event: RecheckEvent) => void,
@@ -65,7 +68,7 @@ export function startRecheck(
     });
     if (again === null || ending.signal.aborted) return;
     const seconds = again - deps.clock.now();
-    // No later, because the clock may be set and another process may crash.
+    // Never waits longer than this, because the clock may be changed and another process may crash.
     const bounded = seconds < POLL_SECONDS ? seconds : POLL_SECONDS;
     timer = setTimeout(wake, Math.max(Number(bounded), 1) * 1000).unref();
   };
@@ -95,15 +98,15 @@ export function startRecheck(
 }
 
 /**
- * Attempts a re-check that is due, unless another process does. Returns when to check again; null if there is nothing
- * to do until the next scheduled time.
+ * Makes an attempt if a re-check is due and no other process is making one. Returns when to check again, or null if
+ * there is nothing to do until the next scheduled time.
  */
 export async function recheckIfDue(deps: Deps, options: RecheckOptions): Promise<Instant | null> {
   const step = await stepNow(deps);
   if (step.kind === 'nothing') return null;
   if (step.kind === 'wait') return step.until;
   const done = await withAdvisoryLock(deps.db.pool, RECHECK_LOCK, async (lost) => {
-    // Read again: another process may have finished it in the meantime.
+    // Read again, because another process may have finished the re-check in the meantime.
     return { again: await takeStep(deps, await stepNow(deps), options, lost) };
   });
   return done === null ? deps.clock.now() + POLL_SECONDS : done.again;
@@ -157,9 +160,9 @@ async function takeStep(
 }
 
 interface Attempt {
-  /** Day on which the re-check started. */
+  /** The day on which the re-check started. */
   day: string;
-  /** Counted from 1. */
+  /** Number of the attempt, starting with 1. */
   attempt: number;
 }
 
@@ -176,14 +179,14 @@ async function attempt(
   try {
     const plan = await planFromSource(deps, abort, limits);
     abort.throwIfAborted();
-    // One transaction: a process that crashes here has written both or neither.
+    // Both are written in one transaction, so a process that crashes here has written either both or neither.
     await publishPlan(deps, plan, deps.settings.marketMaxJumpPercent, [finish(deps, day, 'PUBLISHED')]);
     onEvent(successOf(plan));
     return null;
   } catch (error) {
     if (abort.aborted) {
-      // An attempt aborted by this gateway's shutdown doesn't count. Without the lock, another process may be
-      // attempting it.
+      // If this gateway's shutdown aborted the attempt, it doesn't count. If the lock was lost, another process may be
+      // making the attempt.
       if (!lost.aborted) await uncountAttempt(deps, { day, attempt });
       return deps.clock.now() + POLL_SECONDS;
     }
@@ -195,7 +198,7 @@ async function attempt(
   }
 }
 
-/** Counts the attempt before it starts: if this process crashes, the next holder of the lock continues from here. */
+/** Counts the attempt before it starts. If this process crashes, the next holder of the lock continues from here. */
 async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<void> {
   const now = dateOf(clock.now());
   await db.prisma.marketRecheck.upsert({
@@ -205,7 +208,7 @@ async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<vo
   });
 }
 
-/** Plans a sheet dated the day of the fetch: today, in UTC. */
+/** Plans a sheet that is dated today, in UTC. */
 async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLimits): Promise<MarketPlan> {
   const source = deps.settings.marketSource!;
   const today = formatDay(dateOf(deps.clock.now()));
@@ -246,7 +249,7 @@ async function fail(
         ? { ...failure, status: 'FAILED', finishedAt: dateOf(now), nextAttemptAt: null }
         : { ...failure, nextAttemptAt: dateOf(nextAttemptAt) },
   });
-  // No row: another process has continued in the meantime.
+  // If no row was updated, another process has continued in the meantime.
   if (count === 0) return null;
   onEvent({
     kind: 'failed',
@@ -287,25 +290,27 @@ function finish({ clock }: Deps, day: string, status: 'PUBLISHED' | 'CURRENT') {
   };
 }
 
-/** Times of past and future fetches. */
+/** When the market was fetched and when it will be fetched next. */
 export interface RecheckTimes {
   schedule: string;
   lastSucceededAt: Instant | null;
   lastFailedAt: Instant | null;
-  /** The next scheduled time on a day without a re-check, or the next attempt of the current one. */
+  /**
+   * Time of the current re-check's next attempt, or else the next scheduled time on a day that hasn't had a re-check.
+   */
   nextAt: Instant | null;
 }
 
-/** Returns the times; null without MARKET_SOURCE. */
+/** Returns the times, or null without MARKET_SOURCE. */
 export async function recheckTimes(deps: Deps): Promise<RecheckTimes | null> {
   return deps.settings.marketSource === null ? null : timesOf(deps);
 }
 
-/** Status for the operator. */
+/** The status shown to the operator. */
 export interface RecheckStatus extends RecheckTimes {
-  /** Without credentials; null if there is no source. */
+  /** The source without credentials, or null if there is none. */
   source: string | null;
-  /** Day of the current sheet; null without one. */
+  /** The day of the current sheet, or null if there is none. */
   sheet: string | null;
   lastError: string | null;
 }
@@ -339,7 +344,10 @@ async function timesOf({ db, clock, settings }: Deps): Promise<RecheckTimes> {
   };
 }
 
-/** Returns the second after which another re-check can be due: now, or the end of the day that already had one. */
+/**
+ * Returns the second after which another re-check can become due. This is now, or the end of the day if it has already
+ * had one.
+ */
 function earliest(now: Instant, lastDay: Date | undefined): Instant {
   return lastDay === undefined ? now : latest(now, instantOf(lastDay) + SECONDS_PER_DAY - 1n);
 }

@@ -3,7 +3,10 @@ import { dateOf, type Instant, instantOf } from '../rules/time.js';
 
 const FIELDS = /^\S+(\s+\S+){4,5}$/;
 
-/** Whether it is a cron pattern of five fields, or six with seconds first, that is due at some time in the future. */
+/**
+ * Whether the text is a cron pattern that will be due at some time in the future. It has five fields, or six if it
+ * starts with seconds.
+ */
 export function isSchedule(pattern: string): boolean {
   try {
     return FIELDS.test(pattern) && cronOf(pattern).nextRun(new Date(0)) !== null;
@@ -12,7 +15,7 @@ export function isSchedule(pattern: string): boolean {
   }
 }
 
-/** Returns the last time at or before `now` at which the pattern was due, in UTC; null if there was none. */
+/** Returns the last time at or before `now` at which the pattern was due, in UTC, or null if there was none. */
 export function lastDue(pattern: string, now: Instant): Instant | null {
   const [due] = cronOf(pattern).previousRuns(1, dateOf(now + 1n));
   return due === undefined ? null : instantOf(due);
@@ -24,7 +27,7 @@ export function nextDue(pattern: string, now: Instant): Instant | null {
   return due === null ? null : instantOf(due);
 }
 
-/** Calls `wake` whenever the pattern is due in UTC by the system clock, until it is stopped. */
+/** Calls `wake` whenever the pattern is due in UTC according to the system clock, until it is stopped. */
 export function onSchedule(pattern: string, wake: () => void): { stop(): void } {
   return new Cron(pattern, { ...OPTIONS, paused: false, unref: true }, wake);
 }

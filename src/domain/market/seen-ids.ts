@@ -1,46 +1,55 @@
-/** Number of tables. There are many small ones because growing a single table of millions would block. */
+/**
+ * Number of hash tables. Many small tables are used because growing a single one with millions of ids would block the
+ * process.
+ */
 const TABLES = 512;
 const FIRST_SLOTS = 64;
 const ARENA_BYTES = 1_048_576;
-/** Marks a long id. An id is preceded by its length in one byte, or by this byte and its length in four. */
+/**
+ * Marks a long id. Each id is preceded by its length, which takes one byte, or for a long id this marker and four
+ * bytes.
+ */
 const LONG = 255;
 const SHORT_HEAD_BYTES = 1;
 const LONG_HEAD_BYTES = 5;
-/** Maximum bytes of a UTF-16 unit in UTF-8. */
+/** Maximum number of bytes that one UTF-16 code unit takes in UTF-8. */
 const MAX_UTF8 = 3;
 const FIRST_BYTES = 1_024;
 
 /**
- * Maximum arena pieces, so that places fit into 32 bits. With two million ids, four more bytes each would be half of
- * their memory.
+ * Maximum number of arena pieces, so that places fit into 32 bits. For two million ids, four additional bytes each
+ * would make up half of the memory used.
  */
 const MAX_PIECES = 4_095;
 
-/** Places of the ids with a given hash; 0 for a free slot. At most seven eighths of the 2^k slots are used. */
+/** Places of the ids, by hash. A free slot is 0. There are 2^k slots, of which at most seven eighths are used. */
 interface Table {
   slots: Uint32Array<ArrayBuffer>;
   used: number;
 }
 
-/** Bytes of an id within a buffer. */
+/** The bytes of an id within a buffer. */
 interface Span {
   buffer: Buffer;
   start: number;
   end: number;
 }
 
-/** Set of listing ids, exact, in buffers that the garbage collector doesn't scan. Lookups allocate nothing. */
+/**
+ * A set of listing ids. It is exact and keeps the ids in buffers that the garbage collector doesn't scan. Lookups don't
+ * allocate anything.
+ */
 export class SeenIds {
   readonly #tables: Table[] = Array.from({ length: TABLES }, () => ({ slots: new Uint32Array(FIRST_SLOTS), used: 0 }));
-  /** The ids, one after the other. An id never spans two pieces. */
+  /** The stored ids, one after the other. An id is never split between two pieces. */
   readonly #arena: Buffer[] = [];
   #end = ARENA_BYTES;
-  /** The id being looked up. */
+  /** The id that is being looked up. */
   readonly #wanted: Span = { buffer: Buffer.allocUnsafeSlow(FIRST_BYTES), start: 0, end: 0 };
-  /** A stored id for comparison. */
+  /** The stored id that it is being compared with. */
   readonly #known: Span = { buffer: this.#wanted.buffer, start: 0, end: 0 };
 
-  /** Adds an id. Returns false if it was added before. */
+  /** Adds an id. Returns false if it had already been added. */
   add(id: string): boolean {
     const wanted = this.#wanted;
     if (id.length * MAX_UTF8 > wanted.buffer.length) wanted.buffer = Buffer.allocUnsafeSlow(id.length * MAX_UTF8);
@@ -55,7 +64,7 @@ export class SeenIds {
     return true;
   }
 
-  /** Returns the slot of the id, or the free slot for it. */
+  /** Returns the slot of the id, or a free slot for it. */
   #slotOf(slots: Uint32Array, { buffer, start, end }: Span, hash: number): number {
     const mask = slots.length - 1;
     for (let slot = Math.floor(hash / TABLES) & mask; ; slot = (slot + 1) & mask) {
@@ -72,14 +81,14 @@ export class SeenIds {
     for (const place of table.slots) {
       if (place === 0) continue;
       let slot = Math.floor(hashOf(this.#at(place)) / TABLES) & mask;
-      // No comparison needed, because all ids differ.
+      // No comparison is needed, because all ids are different.
       while (grown[slot] !== 0) slot = (slot + 1) & mask;
       grown[slot] = place;
     }
     table.slots = grown;
   }
 
-  /** Stores an id and returns its place: 1 + piece × ARENA_BYTES + offset. */
+  /** Stores an id and returns its place, which is 1 + piece × ARENA_BYTES + offset. */
   #put({ buffer, end: length }: Span): number {
     const isLong = length >= LONG;
     const head = isLong ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES;
@@ -98,7 +107,7 @@ export class SeenIds {
     return place;
   }
 
-  /** Returns the id at a place. The result is valid until the next call. */
+  /** Returns the id at a place. The result is valid only until the next call. */
   #at(place: number): Span {
     const known = this.#known;
     known.buffer = this.#arena[Math.floor((place - 1) / ARENA_BYTES)]!;
@@ -111,7 +120,7 @@ export class SeenIds {
   }
 }
 
-/** FNV-1a, 32 bits. */
+/** Computes the 32-bit FNV-1a hash. */
 function hashOf({ buffer, start, end }: Span): number {
   let hash = 0x811c9dc5;
   for (let index = start; index < end; index += 1) hash = Math.imul(hash ^ buffer[index]!, 0x01000193);

@@ -1,29 +1,30 @@
 import { ceilDivide, type Micro, type Rate, shownBalance, shownSpend, type Units, unitsOfUsage } from './money.js';
 import { type Instant, LAST_INSTANT, latest, monthStartOf } from './time.js';
 
-/** Spend as a line: it was `spendUnits` at `settledAt` and has grown by `burnRate` each second since. */
+/** Spend as a line: it was `spendUnits` at `settledAt`, and has grown by `burnRate` every second since. */
 export interface SpendLine {
   spendUnits: Units;
   burnRate: Rate;
   settledAt: Instant;
 }
 
-/** Spend as a line, with the month's share of it. */
+/** Spend as a line, together with the part of it that was spent this month. */
 export interface MonthLine extends SpendLine {
-  /** Spend at the first second of settledAt's UTC month. */
+  /** Spend at the first second of the UTC month that `settledAt` is in. */
   monthStartSpendUnits: Units;
 }
 
 /**
- * An account's money in one row. Balance, month spend and the second at which credit runs out are derived from it,
- * regardless of the length of the account's history.
+ * An account's money in a single row. The balance, the month's spend and the second at which credit runs out are all
+ * derived from it, no matter how long the account's history is.
  */
 export interface Accrual extends MonthLine {
   creditUnits: Units;
 }
 
 /**
- * Returns the spend at an instant not before `settledAt`; an earlier one (a clock stepped back) counts as `settledAt`.
+ * Returns the spend at an instant. If the clock stepped back, so that the instant is before `settledAt`, returns the
+ * spend at `settledAt`.
  */
 function spendUnitsAt(accrual: SpendLine, at: Instant): Units {
   return at <= accrual.settledAt
@@ -44,8 +45,8 @@ export function lifetimeSpendAt(accrual: SpendLine, at: Instant): Micro {
 }
 
 /**
- * Returns the spend of the UTC calendar month: the rounded total now less the rounded total at the month's first
- * second.
+ * Returns the spend of the UTC calendar month. This is the rounded total now minus the rounded total at the first
+ * second of the month.
  */
 export function monthSpendAt(accrual: MonthLine, at: Instant): Micro {
   const seen = latest(at, accrual.settledAt);
@@ -58,8 +59,8 @@ function monthStartSpendUnitsAt(accrual: MonthLine, at: Instant): Units {
 }
 
 /**
- * Returns the first whole second at which credits − spend is zero or less; null if that never happens at this burn
- * rate, or only after the year 9999.
+ * Returns the first whole second at which credit minus spend is zero or less. Returns null if that never happens at the
+ * current burn rate, or happens only after the year 9999.
  */
 export function exhaustionOf(accrual: Accrual): Instant | null {
   const left = accrual.creditUnits - accrual.spendUnits;
@@ -70,8 +71,9 @@ export function exhaustionOf(accrual: Accrual): Instant | null {
 }
 
 /**
- * Changes the burn rate by `difference` at `from`. Usage between `from` and the line's origin, which never moves back,
- * is added immediately: an end rounded up to its second may have moved the origin up to a second ahead of the clock.
+ * Changes the burn rate by `difference`, starting at `from`. The line's origin never moves back, so if `from` is before
+ * it, the usage between the two is added immediately. The origin can be up to a second ahead of the clock if it was
+ * moved by an end that was rounded up to a whole second.
  */
 export function changeRate(accrual: MonthLine, difference: Rate, from: Instant): void {
   advance(accrual, from);
@@ -82,14 +84,14 @@ export function changeRate(accrual: MonthLine, difference: Rate, from: Instant):
   accrual.burnRate += difference;
 }
 
-/** Adds a charge at one instant, in addition to what grows per second. */
+/** Adds a charge at a single instant, in addition to the spend that grows every second. */
 export function addCharge(accrual: MonthLine, units: Units, at: Instant): void {
   advance(accrual, at);
   accrual.spendUnits += units;
   if (at < monthStartOf(accrual.settledAt)) accrual.monthStartSpendUnits += units;
 }
 
-/** Moves the origin of the line to `at`, but never back. */
+/** Moves the origin of the line forward to `at`. It never moves back. */
 export function advance(accrual: MonthLine, at: Instant): void {
   if (at <= accrual.settledAt) return;
   accrual.monthStartSpendUnits = monthStartSpendUnitsAt(accrual, at);

@@ -10,13 +10,13 @@ import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js
 import { checkMonthlyLimit } from './spend-limit.js';
 import type { Instant } from './time.js';
 
-/** Fields of an instance that the rules read. */
+/** The fields of an instance that the rules need. */
 export type InstanceOnMachine = Pick<
   Instance,
   'status' | 'mode' | 'firstGpu' | 'numGpus' | 'diskGb' | 'volumeGb' | 'accountId' | 'gpuRate' | 'runKeyId'
 >;
 
-/** A machine to evaluate, with the undestroyed instances on its host. */
+/** A machine to decide on, with all instances on its host that aren't destroyed. */
 export interface MachineForAdmission<T extends InstanceOnMachine> extends MachineDisk {
   gpu: string;
   firstGpu: number;
@@ -24,15 +24,17 @@ export interface MachineForAdmission<T extends InstanceOnMachine> extends Machin
   state: MachineCondition;
   /** Whether the operator sells these GPUs as one machine. */
   isSold: boolean;
-  /** Current price per GPU-hour on demand; null if the model has no price. */
+  /** Current on-demand price per GPU-hour, or null if the model has no price. */
   ratePerGpu: Rate | null;
   liveInstances: readonly T[];
-  /** Whether its host agent predates launches. */
+  /** Whether its host agent is too old to support launches. */
   hasOldAgent: boolean;
   /** Whether its host agent reports how busy instances are. */
   reportsLoad: boolean;
-  /** Whether its host agent mounts volumes; true without an agent, where volumes are only records. */
+  /** Whether its host agent can mount volumes. True without an agent, in which case volumes are only records. */
   supportsVolumes: boolean;
+  /** Whether its host agent starts containers as the user of a launch; true without an agent. */
+  supportsUsers: boolean;
 }
 
 /** The rates that a rental would lock, and the instances that would have to stop for it. */
@@ -41,8 +43,8 @@ export interface Claim<T extends InstanceOnMachine> extends LockedRates {
 }
 
 /**
- * Returns the rates that a rental of the machine locks. Refuses with deploy_failed if it can't be rented on these terms
- * now.
+ * Returns the rates that a rental of the machine locks. Throws deploy_failed if the machine can't be rented on these
+ * terms now.
  */
 export function admitMachine<T extends InstanceOnMachine>(
   machine: MachineForAdmission<T>,
@@ -54,7 +56,7 @@ export function admitMachine<T extends InstanceOnMachine>(
   return { ...ratesOf(machine, { mode, diskGb }, diskRatePerGb), preempted };
 }
 
-/** Returns the rates of a rental, whether or not the machine is free. */
+/** Returns the rates for renting a machine, whether or not it is free. */
 export function ratesOf(
   { gpu, numGpus, ratePerGpu }: Pick<MachineForAdmission<never>, 'gpu' | 'numGpus' | 'ratePerGpu'>,
   terms: { mode: PricingMode; diskGb: number },
@@ -64,7 +66,7 @@ export function ratesOf(
   return lockedRates({ numGpus, ratePerGpu }, terms, diskRatePerGb);
 }
 
-/** Refuses with deploy_failed if the account may not rent on these terms. */
+/** Throws deploy_failed if the account may not rent on these terms. */
 export function admitAccount(
   account: Account,
   at: Instant,
@@ -75,21 +77,21 @@ export function admitAccount(
   checkCover(account, at, { addedRate: gpuRate + diskRate, preempted, coverSeconds }, 'deploy_failed');
 }
 
-/** Addition of a deploy or start to the spend that limits count. */
+/** The amounts that a deploy or a start would add to the spend that limits count. */
 export interface AddedSpend {
-  /** API key of the request. */
+  /** The API key that made the request. */
   keyId: string | null;
   gpuRate: Rate;
-  /** GPU rate and, for a deploy, disk rate. */
+  /** The GPU rate and, for a deploy, also the disk rate. */
   addedRate: Rate;
-  /** Rate added to the key's line, if different. */
+  /** Rate added to the key's spend. Defaults to `addedRate`. */
   addedToKey?: Rate;
   preempted: readonly Pick<InstanceOnMachine, 'accountId' | 'gpuRate' | 'runKeyId'>[];
 }
 
 /**
- * Refuses with `code` a start or deploy that exceeds a monthly limit of the API key or of the account. The account must
- * include `limited` if it has such limits.
+ * Throws an error with `code` if a deploy or start would exceed the API key's or the account's monthly limit. If there
+ * are such limits, the account must include `limited`.
  */
 export function checkLimits(account: Account, at: Instant, added: AddedSpend, code: ErrorCode): void {
   const { keys, live } = account.limited ?? { keys: [], live: [] };
@@ -109,7 +111,7 @@ function sumOfRates(instances: readonly Pick<Instance, 'gpuRate'>[]): Rate {
   return instances.reduce((sum, { gpuRate }) => sum + gpuRate, 0n);
 }
 
-/** Refuses with deploy_failed a price above the caller's maximum; null accepts any. */
+/** Throws deploy_failed if the price is above the caller's maximum. Null accepts any price. */
 export function checkMaxRate(machineId: string, gpuRate: Rate, maxRate: Rate | null): void {
   if (maxRate === null || gpuRate <= maxRate) return;
   const [is, most] = [gpuRate, maxRate].map(formatUsd);

@@ -7,28 +7,29 @@ import { type PricingMode, rateInMode } from './price-rule.js';
 /** A renter's requirements for the machine to choose. */
 export interface BestOfferRequest {
   filter: OfferRequirements;
-  /** The only models and regions to accept, most preferred first; null: any. */
+  /** The only acceptable models and regions, starting with the most preferred one. Null accepts any. */
   gpus: readonly string[] | null;
   regions: readonly string[] | null;
-  /** Maximum price of the whole machine in the mode, micro-USD per hour; null: any. */
+  /** Maximum price of the whole machine in the chosen mode, in micro-USD per hour. Null accepts any. */
   maxRate: Rate | null;
   diskGb: number;
-  /** GB of the host's disk for volumes, in addition to diskGb. */
+  /** GB of the host's disk needed for volumes, in addition to diskGb. */
   volumeGb?: number;
   mode: PricingMode;
 }
 
-/** Which offers fit the request, and how to rank them. */
+/** Which offers match the request, and how to rank them. */
 export interface BestOffer {
   criteria: OfferCriteria;
   order: OfferOrder;
 }
 
 /**
- * Returns the criteria and the order of a request: most preferred model first, then most preferred region, then
- * machines that run containers before those that are only records, then cheapest in the mode (equivalent to cheapest on
- * demand), free machines before those held by an interruptible instance, the one that breaks the smallest free block,
- * then the order of the offers.
+ * Returns the criteria and the order for a request. Offers are compared by the following properties, in this order: the
+ * renter's preferred models, the renter's preferred regions, machines that run containers before those that are only
+ * records, the price in the chosen mode (which has the same order as on demand), free machines before those held by an
+ * interruptible instance, the size of the free block that would be split, smallest first, and finally the usual order
+ * of offers.
  */
 export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0, mode }: BestOfferRequest): BestOffer {
   const includePreemptible = filter.includePreemptible && isFreeFor(mode, 'PREEMPTIBLE');
@@ -60,8 +61,8 @@ export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0
 }
 
 /**
- * Returns a function that ranks entries by their place in a list; undefined for any other entry. Without a list all are
- * equal.
+ * Returns a function that ranks entries by their position in a list. It returns undefined for entries that aren't in
+ * the list. Without a list, all entries rank equally.
  */
 function rankIn(list: readonly string[] | null): (entry: string) => number | undefined {
   if (list === null) return () => 0;

@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 
 const UNKNOWN = 'unknown';
-/** Number of 16-bit groups in the network that a provider assigns to one customer: a /64. */
+/** Number of 16-bit groups in a /64, the IPv6 network that a provider assigns to a single customer. */
 const NETWORK_GROUPS = 4;
 
 /**
- * Names the network of one client: its IPv4 address, or the /64 of its IPv6 address, which contains 2^64 addresses.
- * Undefined means that the connection was already lost.
+ * Returns the name of a client's network. This is its IPv4 address, or the /64 of its IPv6 address, because a single
+ * client has all 2^64 addresses of it. The address is undefined if the connection has already been lost.
  */
 export function clientNetworkOf(address: string | undefined): string {
   if (address === undefined) return UNKNOWN;
@@ -23,7 +23,10 @@ export function clientNetworkOf(address: string | undefined): string {
     .join(':')}::/64`;
 }
 
-/** Names the wider network within which an address may move without being new: an IPv4 /24 or an IPv6 /48. */
+/**
+ * Returns the name of the wider network within which an address can change without counting as new: an IPv4 /24 or an
+ * IPv6 /48.
+ */
 export function wideNetworkOf(address: string): string {
   const network = clientNetworkOf(address);
   if (!network.endsWith('::/64')) return network.replace(/\.\d+$/, '.0/24');

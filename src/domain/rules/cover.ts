@@ -6,23 +6,28 @@ import { type Instant, SECONDS_PER_HOUR } from './time.js';
 
 export interface AddedRates {
   addedRate: Rate;
-  /** Instances that must stop for it. */
+  /** Instances that would be preempted. */
   preempted: readonly { accountId: string; gpuRate: Rate }[];
   coverSeconds: bigint;
 }
 
-/** Returns the balance needed: `coverSeconds` at every rate that the account would then be paying. */
+/**
+ * Returns the required balance. It must cover `coverSeconds` at all the rates that the account would then be paying.
+ */
 export function coverNeeded(account: Pick<Accrual, 'burnRate'> & { id: string }, added: AddedRates): Units {
   return unitsOfUsage(burnAfter(account, added), secondsNeeded(added));
 }
 
-/** Returns the seconds to cover. A renter who preempts another instance must at least be able to pay the minimum. */
+/**
+ * Returns the number of seconds to cover. A renter who preempts another instance must at least be able to pay the
+ * minimum.
+ */
 function secondsNeeded({ preempted, coverSeconds }: AddedRates): bigint {
   const isMinimum = preempted.length > 0 && coverSeconds < PREEMPTION_MINIMUM_SECONDS;
   return isMinimum ? PREEMPTION_MINIMUM_SECONDS : coverSeconds;
 }
 
-/** Returns the sum of the current rates and `addedRate`, less the rates of the account's own preempted instances. */
+/** Returns the current burn plus `addedRate`, minus the rates of the account's own instances that are preempted. */
 export function burnAfter(
   { id, burnRate }: { id: string; burnRate: Rate },
   { addedRate, preempted }: Pick<AddedRates, 'addedRate' | 'preempted'>,
@@ -32,8 +37,8 @@ export function burnAfter(
 }
 
 /**
- * Refuses with `code` a deploy, a start or a larger volume unless the balance covers, for `coverSeconds`, every GPU,
- * disk and volume rate that the account would then be paying.
+ * Throws an error with `code` unless the balance covers `coverSeconds` at all GPU, disk and volume rates that the
+ * account would be paying after a deploy, a start or a volume's growth.
  */
 export function checkCover(account: Accrual & { id: string }, at: Instant, added: AddedRates, code: ErrorCode): void {
   const needed = coverNeeded(account, added);

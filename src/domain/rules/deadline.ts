@@ -3,7 +3,7 @@ import type { Deadlines } from './lifecycle.js';
 import type { PricingMode } from './price-rule.js';
 import { type Instant, parseInstant, SECONDS_PER_DAY } from './time.js';
 
-/** A duration as a renter writes it, such as 2d12h. */
+/** Matches a duration as written by a renter, such as 2d12h. */
 const DURATION = /^(?=\d)(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?$/;
 const SECONDS_OF_UNIT = [SECONDS_PER_DAY, 3_600n, 60n, 1n];
 export const MAX_DAYS_AHEAD = 366n;
@@ -14,24 +14,24 @@ export function isDeadlineText(text: string): boolean {
   return instantOfText(text, 0n) !== null;
 }
 
-/** Deadlines as the caller gave them, each checked by `isDeadlineText`; null for none. */
+/** Deadlines as given by the caller, each already checked with `isDeadlineText`. Null means no deadline. */
 export interface DeadlineTexts {
   stopAt: string | null;
   destroyAt: string | null;
 }
 
 /**
- * Returns the deadlines. Refuses with invalid_request those not after `now`, or more than 366 days after it. Fractions
- * of a second are dropped.
+ * Returns the deadlines, without fractions of a second. Throws invalid_request if one isn't after `now` or is more than
+ * 366 days ahead.
  */
 export function deadlinesOf({ stopAt, destroyAt }: DeadlineTexts, mode: PricingMode, now: Instant): Deadlines {
-  // The renter couldn't decide at that moment whether to pay for leaving the term early.
+  // Otherwise the term could end early without the renter having decided to pay for that.
   if (destroyAt !== null && mode === 'RESERVED')
     throw refusal('destroyAt', 'must not be set for a reserved instance, because destroying it may cost its discount');
   return { stopAt: instantAfter('stopAt', stopAt, now), destroyAt: instantAfter('destroyAt', destroyAt, now) };
 }
 
-/** Returns the instant that the text describes. Refuses like `deadlinesOf`, naming `field`. */
+/** Returns the instant that the text describes. Throws like `deadlinesOf`, with a message that names `field`. */
 export function instantAfter(field: string, text: string | null, now: Instant): Instant | null {
   if (text === null) return null;
   const at = instantOfText(text, now);

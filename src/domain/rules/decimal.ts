@@ -1,15 +1,15 @@
 import { MICRO_PER_USD, type Micro } from './money.js';
 
 /**
- * Amounts as decimal text, exact at any length: coins have up to 18 decimals, which neither a float nor micro-USD can
- * represent, and rates may have 28.
+ * Amounts as decimal strings, which are exact at any length. Coins have up to 18 decimals, which neither floats nor
+ * micro-USD can represent, and rates can have 28.
  */
 
-/** Decimals supported by .NET's decimal type, which BTCPay Server uses. */
+/** Number of decimals in .NET's decimal type, which BTCPay Server uses. */
 const MAX_DECIMALS = 28;
 const DECIMAL = /^(\d{1,24})(?:\.(\d{1,28}))?$/;
 
-/** A value as digits and their scale: 12.5 is 125 at scale 1. */
+/** A value as digits and a scale. For example, 12.5 is 125 at scale 1. */
 interface Scaled {
   digits: bigint;
   scale: number;
@@ -23,15 +23,15 @@ function scaledOf(text: string): Scaled | null {
 }
 
 /**
- * Whether a text is plain digits, with or without a point: no sign, no exponent, at most 24 whole digits and
- * `maxDecimals` decimals.
+ * Whether a text consists of plain digits with an optional decimal point. It must have no sign and no exponent, at most
+ * 24 digits before the point, and at most `maxDecimals` after it.
  */
 export function isDecimal(text: unknown, maxDecimals = MAX_DECIMALS): text is string {
   const match = typeof text === 'string' ? DECIMAL.exec(text) : null;
   return match !== null && (match[2]?.length ?? 0) <= maxDecimals;
 }
 
-/** Removes trailing zeros: 0.50 and 0.5 become one text. */
+/** Removes trailing zeros, so that 0.50 and 0.5 become the same string. */
 export function tidyDecimal(text: string): string {
   const [whole, decimals = ''] = text.split('.');
   const short = decimals.replace(/0+$/, '');
@@ -39,20 +39,20 @@ export function tidyDecimal(text: string): string {
   return short === '' ? front : `${front}.${short}`;
 }
 
-/** Converts a decimal text in USD to micro-USD, rounded down once; null for any other text. */
+/** Converts a decimal string in USD to micro-USD, rounding down once. Returns null for any other text. */
 export function microOf(text: string): Micro | null {
   const scaled = scaledOf(text);
   return scaled && (scaled.digits * MICRO_PER_USD) / 10n ** BigInt(scaled.scale);
 }
 
-/** Returns the micro-USD of an amount of coins at a rate in USD per coin, rounded down once. */
+/** Returns the value of an amount of coins in micro-USD, rounded down once. The rate is in USD per coin. */
 export function microOfCoins(coins: string, rate: string): Micro | null {
   const [amount, price] = [scaledOf(coins), scaledOf(rate)];
   if (amount === null || price === null) return null;
   return (amount.digits * price.digits * MICRO_PER_USD) / 10n ** BigInt(amount.scale + price.scale);
 }
 
-/** Subtracts the second decimal text from the first; zero if the result would be negative. */
+/** Subtracts the second decimal string from the first. Returns zero if the result would be negative. */
 export function subtractDecimals(first: string, second: string): string {
   const [a, b] = [scaledOf(first), scaledOf(second)];
   if (a === null || b === null) throw new RangeError('not a decimal');
@@ -61,7 +61,10 @@ export function subtractDecimals(first: string, second: string): string {
   return unscaled(difference < 0n ? 0n : difference, scale);
 }
 
-/** Returns the rate in USD per coin at which an amount was credited, rounded down to 6 decimals; null for no coins. */
+/**
+ * Returns the rate in USD per coin at which an amount was credited, rounded down to 6 decimals, or null if there are no
+ * coins.
+ */
 export function rateOf(micro: Micro, coins: string): string | null {
   const amount = scaledOf(coins);
   if (amount === null || amount.digits === 0n) return null;
@@ -69,7 +72,8 @@ export function rateOf(micro: Micro, coins: string): string | null {
 }
 
 /**
- * Returns the amount in the smallest units of a coin with `decimals`, as EIP-681 requires. Finer digits are dropped.
+ * Returns the amount in the smallest units of a coin that has `decimals` decimals, as EIP-681 requires. Further
+ * decimals are dropped.
  */
 export function smallestUnits(coins: string, decimals: number): bigint {
   const { digits, scale } = scaledOf(coins)!;

@@ -4,7 +4,7 @@ import { formatUsd, shownCost } from './money.js';
 import { earlyExitUnitsAt, type ReservedTerm } from './reserved.js';
 import type { Instant } from './time.js';
 
-/** Refuses with action_failed to leave a reserved term early if the balance can't cover the discount. */
+/** Throws action_failed if the balance can't pay back the discount of a reserved term that is left early. */
 export function checkEarlyExit(account: Accrual, term: ReservedTerm, at: Instant): void {
   const cost = earlyExitUnitsAt(term, at);
   if (cost === 0n || balanceUnitsAt(account, at) >= cost) return;

@@ -1,4 +1,4 @@
-/** The service's refusal codes with their REST statuses (contract section 7, docs/behaviour.md). */
+/** The service's error codes with their REST statuses (contract section 7, docs/behaviour.md). */
 export const STATUS_OF = {
   invalid_json: 400,
   unauthorized: 401,
@@ -21,7 +21,7 @@ export const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
-/** Why a rental is refused. */
+/** The reasons why a rental can be rejected. */
 export type RefusalReason =
   | 'unknown_machine'
   | 'not_listed'
@@ -40,17 +40,18 @@ export type RefusalReason =
   | 'nothing_fits';
 
 /**
- * An expected refusal. `message` is for the caller, `field` names the invalid input if there is one. A rule that
- * refuses throws one (`check…`, `claim`, `stateAfter`); any other rule returns its result.
+ * An expected error, which rejects a request. `message` is meant for the caller, and `field` names the invalid input if
+ * there is one. Rules that can reject throw this error (`check…`, `claim`, `stateAfter`). All other rules return a
+ * result.
  */
 export class DomainError extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
-  /** Whole seconds after which the same request may succeed. */
+  /** Number of whole seconds after which the same request may succeed. */
   readonly retryAfterSeconds: number | undefined;
-  /** The reason, if the code is too general. It is for metrics; callers read the message. */
+  /** A more specific reason if the code is too general. It is used for metrics, while callers read the message. */
   readonly reason: RefusalReason | undefined;
-  /** The scope that the key lacks. */
+  /** The scope that the API key lacks. */
   readonly scope: string | undefined;
 
   constructor(
@@ -67,7 +68,7 @@ export class DomainError extends Error {
     this.scope = details.scope;
   }
 
-  /** Error extensions in GraphQL: code, REST status, invalid field. */
+  /** The error's extensions in GraphQL, such as its code, REST status and invalid field. */
   get extensions(): Record<string, unknown> {
     const { code, field, retryAfterSeconds, scope } = this;
     return {
@@ -80,13 +81,13 @@ export class DomainError extends Error {
   }
 }
 
-/** A refusal returned as a value, before anything is done. */
+/** A rejection that is returned as a value instead of thrown, before anything has been done. */
 export interface Refused {
   code: ErrorCode;
   message: string;
 }
 
-/** Returns the refusal that the work ends with; null if it succeeds. */
+/** Returns the DomainError that the work rejects with, or null if it succeeds. */
 export async function refusalOf(work: Promise<unknown>): Promise<DomainError | null> {
   try {
     await work;
@@ -97,7 +98,7 @@ export async function refusalOf(work: Promise<unknown>): Promise<DomainError | n
   }
 }
 
-/** Returns the refusal that `check` throws; null if it passes. */
+/** Returns the rejection that `check` throws, or null if it doesn't throw one. */
 export function refusedBy(check: () => void): Refused | null {
   try {
     check();

@@ -2,10 +2,10 @@ import type { InstanceStatus } from './lifecycle.js';
 import { overlaps } from './slices.js';
 import { type Instant, latest } from './time.js';
 
-/** Seconds without a heartbeat after which a machine counts as unreachable. */
+/** A machine counts as unreachable after this many seconds without a heartbeat. */
 export const UNREACHABLE_AFTER_SECONDS = 30n;
 
-/** Last observed phase of a container. */
+/** The last phase of a container that was observed. */
 export type ContainerPhase =
   | 'WAITING'
   | 'PULLING'
@@ -19,30 +19,33 @@ export type ContainerPhase =
   | 'RESTORING'
   | 'SAVING';
 
-/** A container's known state, with that of its rental. */
+/** The known state of a container and its rental. */
 export interface KnownContainer {
   instanceId: string;
   status: InstanceStatus;
-  /** Number of starts of the rental so far. */
+  /** Number of times that the rental has been started so far. */
   gpuIntervals: number;
   phase: ContainerPhase;
-  /** The start that `phase` belongs to. */
+  /** The start that `phase` refers to. */
   start: number;
-  /** The newest start that the agent may have received; 0: none, so nothing of the container is on the machine. */
+  /**
+   * The newest start that the agent may have received. 0 means that there was none, so the container has left nothing
+   * on the machine.
+   */
   sentStart: number;
-  /** The GPUs assigned to it. */
+  /** The GPUs assigned to the container. */
   firstGpu: number;
   numGpus: number;
 }
 
-/** Desired phase of a container. */
+/** The phase that a container should be in. */
 export type DesiredPhase = 'running' | 'stopped' | 'absent';
 
 /**
- * Returns the desired phase of each container of a host, except those the agent never received. A container that should
- * run is held back while any container on its GPUs, including its own previous start, is not known to have ended. A GPU
- * therefore never runs two containers, even if messages were lost, and it is known how long a start waited for its own
- * account.
+ * Returns the desired phase of each of a host's containers, except those that the agent never received. A container
+ * that should run has to wait until all containers on its GPUs, including its own previous start, are known to have
+ * ended. Therefore a GPU never runs two containers, even if messages are lost, and it is known how long a start had to
+ * wait for a container of its own account.
  */
 export function desiredPhases<C extends KnownContainer>(containers: readonly C[]): Map<C, DesiredPhase> {
   const desired = new Map<C, DesiredPhase>();
@@ -68,7 +71,10 @@ function sharesGpu(one: KnownContainer, other: KnownContainer): boolean {
   return overlaps({ first: one.firstGpu, count: one.numGpus }, { first: other.firstGpu, count: other.numGpus });
 }
 
-/** Whether a container is known not to run: never sent to the agent, or seen ended after its last start. */
+/**
+ * Whether a container is known not to be running, either because it was never sent to the agent or because it was seen
+ * to have ended after its last start.
+ */
 function isAtRest({ phase, start, sentStart }: KnownContainer): boolean {
   return (
     sentStart === 0 ||
@@ -77,20 +83,20 @@ function isAtRest({ phase, start, sentStart }: KnownContainer): boolean {
   );
 }
 
-/** Seconds [from, to). */
+/** A range of seconds, [from, to). */
 export interface Stretch {
   from: Instant;
   to: Instant;
 }
 
-/** Returns the part of `stretch` within `bounds`; null if it is empty. */
+/** Returns the part of `stretch` that is within `bounds`, or null if there is none. */
 export function within(stretch: Stretch, bounds: Stretch): Stretch | null {
   const from = latest(stretch.from, bounds.from);
   const to = stretch.to < bounds.to ? stretch.to : bounds.to;
   return from < to ? { from, to } : null;
 }
 
-/** Returns the parts of a stretch that are not credited yet, in chronological order. */
+/** Returns the parts of a stretch that haven't been credited yet, in chronological order. */
 export function without(stretch: Stretch, credited: readonly Stretch[]): Stretch[] {
   const left: Stretch[] = [];
   let { from } = stretch;
@@ -103,13 +109,13 @@ export function without(stretch: Stretch, credited: readonly Stretch[]): Stretch
   return left;
 }
 
-/** Position of a report relative to the newest known one. */
+/** The position of a report among all reports of its host. */
 export interface ReportPlace {
   session: string;
   sequence: bigint;
 }
 
-/** Whether a report is from a past run of the agent, or was overtaken by another. */
+/** Whether a report comes from an earlier run of the agent, or arrived after a newer one. */
 export function isLate(
   report: ReportPlace,
   known: { session: string | null; sequence: bigint; pastSessions: readonly string[] },
@@ -119,16 +125,19 @@ export function isLate(
 }
 
 /**
- * Seconds without a heartbeat after which a host's lease of a volume ends. Agents stop their containers after 900
- * (docs/host-agent.md); stopping takes up to 300.
+ * After this many seconds without a heartbeat, a host's leases of volumes end. Agents stop their containers after 900
+ * seconds (docs/host-agent.md), and stopping takes up to 300.
  */
 export const LEASE_EXPIRY_SECONDS = 1_200n;
-/** Seconds that a gateway must listen before it considers hosts silent: while it was down, it received no reports. */
+/**
+ * A gateway must have listened for this many seconds before it considers hosts silent, because it received no reports
+ * while it was down.
+ */
 const LISTENING_SECONDS = 60n;
 
 /**
- * Returns the instant before which a host's last heartbeat must be for its lease to have ended; `since`: when the
- * gateway began to listen.
+ * Returns the cutoff for the leases of silent hosts: they have ended if a host's last heartbeat was before it. `since`
+ * is when the gateway started listening.
  */
 export function silentBefore(now: Instant, since: Instant): Instant {
   return now - since < LISTENING_SECONDS ? 0n : now - LEASE_EXPIRY_SECONDS;

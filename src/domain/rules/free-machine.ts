@@ -4,15 +4,15 @@ import type { MachineState } from './machine-state.js';
 import type { PricingMode } from './price-rule.js';
 import { type Block, overlaps } from './slices.js';
 
-/** The operator's state of a machine, or UNREACHABLE if its host agent sends no heartbeats. */
+/** The state that the operator has given a machine, or UNREACHABLE if its host agent sends no heartbeats. */
 export type MachineCondition = MachineState | 'UNREACHABLE';
 
-/** Whether a machine can be rented: immediately, after an interruptible instance has yielded, or not at all. */
+/** Whether a machine can be rented immediately, by preempting an interruptible instance, or not at all. */
 export type Availability = 'FREE' | 'PREEMPTIBLE' | 'TAKEN' | 'NOT_LISTED';
 
 /**
- * Returns the availability. `runningMode` is the mode of the running instances on the machine's GPUs; null: none.
- * Stopped ones occupy only disk.
+ * Returns a machine's availability. `runningMode` is the mode of the instances running on its GPUs, or null if there
+ * are none. Stopped instances use only disk.
  */
 export function availabilityOf(state: MachineCondition, runningMode: PricingMode | null): Availability {
   if (state !== 'LISTED') return 'NOT_LISTED';
@@ -21,17 +21,17 @@ export function availabilityOf(state: MachineCondition, runningMode: PricingMode
 }
 
 /**
- * Whether a rental in the mode may take the machine. Interruptible instances yield to the other modes, not to each
+ * Whether a rental in the mode may take the machine. Interruptible instances yield to the other modes but not to each
  * other.
  */
 export function isFreeFor(mode: PricingMode, availability: Availability): boolean {
   return availability === 'FREE' || (availability === 'PREEMPTIBLE' && mode !== 'INTERRUPTIBLE');
 }
 
-/** The block of a host's GPUs that a machine or an instance occupies. */
+/** The block of a host's GPUs that a machine or an instance uses. */
 type OnGpus = Pick<Instance, 'firstGpu' | 'numGpus'>;
 
-/** Returns the number of GPUs of a whole host without a running instance. */
+/** Returns how many GPUs of a whole host have no running instance. */
 export function freeGpusOf({
   numGpus,
   liveInstances,
@@ -42,7 +42,10 @@ export function freeGpusOf({
   return liveInstances.reduce((free, each) => (each.status === 'RUNNING' ? free - each.numGpus : free), numGpus);
 }
 
-/** Returns the host's instances that run on GPUs of the machine: more than one if it overlaps smaller machines. */
+/**
+ * Returns the host's instances that are running on the machine's GPUs. There can be more than one if the machine
+ * overlaps smaller machines.
+ */
 export function runningOn<T extends OnGpus & Pick<Instance, 'status'>>(machine: OnGpus, instances: readonly T[]): T[] {
   return instances.filter((instance) => instance.status === 'RUNNING' && overlaps(blockOf(machine), blockOf(instance)));
 }
@@ -52,8 +55,8 @@ function blockOf({ firstGpu, numGpus }: OnGpus): Block {
 }
 
 /**
- * Decides whether a rental in the mode may take the machine. Returns the instances that must stop first. Refuses with
- * `code` if the machine is not listed or taken.
+ * Decides whether a rental in the mode may take the machine, and returns the instances that must stop first. Throws an
+ * error with `code` if the machine is taken or not listed.
  */
 export function claim<T extends OnGpus & Pick<Instance, 'status' | 'mode'>>(
   machine: OnGpus & { id: string; state: MachineCondition; liveInstances: readonly T[] },
@@ -68,7 +71,10 @@ export function claim<T extends OnGpus & Pick<Instance, 'status' | 'mode'>>(
   });
 }
 
-/** Returns the decisive mode: one instance that does not yield is enough. Null: none is running. */
+/**
+ * Returns the mode that decides whether the machine is free, or null if no instance is running. A single instance that
+ * doesn't yield is decisive.
+ */
 function modeInTheWay(running: readonly Pick<Instance, 'mode'>[]): PricingMode | null {
   return (running.find(({ mode }) => mode !== 'INTERRUPTIBLE') ?? running[0])?.mode ?? null;
 }

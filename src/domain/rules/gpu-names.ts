@@ -1,4 +1,4 @@
-/** Makers and families that some programs name and others omit. */
+/** Names of vendors and product families, which some programs include and others omit. */
 const OFTEN_OMITTED = new Set([
   'nvidia',
   'geforce',
@@ -13,7 +13,7 @@ const OFTEN_OMITTED = new Set([
   'graphics',
 ]);
 const GB = /^(\d+)gb$/;
-/** Board memory is slightly less or more than the round number it is sold by. */
+/** Maximum relative difference between a board's memory and the round number that it is sold as. */
 const VRAM_TOLERANCE = 0.15;
 const MB_PER_GB = 1_024;
 
@@ -23,17 +23,17 @@ export interface NamedModel {
   vramGb: number;
 }
 
-/** Other words of drivers that don't distinguish models here: form factor, cooling and memory. */
+/** Matches other words in driver names that don't distinguish models here: form factor, cooling and memory. */
 const HARMLESS = /^(sxm|pcie|hbm\w*|memory|gpu|ac)$/;
 const FORM_FACTORS = ['sxm', 'pcie', 'nvl'];
 
 /**
- * Returns the catalogue's model of a GPU that its driver calls `name`; null if none or more than one fits. Memory
- * distinguishes models that share a name.
+ * Returns the model in the catalogue for a GPU that its driver calls `name`, or null if none or more than one matches.
+ * Models with the same name are distinguished by their memory.
  */
 export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: string, vramMb: number): M | null {
   const named = wordsOf(name);
-  // Drivers name the SXM boards of some models by the chip only.
+  // For some models with SXM boards, the driver names only the chip.
   const words = new Set(named.some((word) => FORM_FACTORS.includes(word)) ? named : [...named, 'sxm']);
   const fitting = models.filter((model) => {
     const own = wordsOf(model.name);
@@ -47,12 +47,12 @@ export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: str
   return fitting.length === 1 ? fitting[0]! : null;
 }
 
-/** Words that distinguish models of one name: form factor and memory. */
+/** Matches words that distinguish models with the same name: form factor and memory. */
 const VARIANT = /^(sxm|pcie|nvl|workstation|server|\d+gb)$/;
 
 /**
- * Returns the models that a person or another market calls `name`: by slug, by display name, or by a name common to
- * several (`RTX4090`, `H100`). Empty for an unknown name.
+ * Returns the models that a person or another market calls `name`. This can be a slug, a display name, or a name that
+ * several models share (`RTX4090`, `H100`). Returns none if the name is unknown.
  */
 export function modelsNamed<M extends NamedModel>(models: readonly M[], name: string): M[] {
   const own = models.find(({ slug }) => slug === name);
@@ -65,7 +65,10 @@ export function modelsNamed<M extends NamedModel>(models: readonly M[], name: st
   });
 }
 
-/** Returns the slugs that names stand for, in their order. An unknown name is kept, and fits no offer. */
+/**
+ * Returns the slugs that the names refer to, in the order of the names. Unknown names are kept, and don't match any
+ * offer.
+ */
 export function slugsOf(models: readonly NamedModel[], names: readonly string[]): string[] {
   const slugs = names.flatMap((name) => {
     const named = modelsNamed(models, name);
@@ -74,7 +77,7 @@ export function slugsOf(models: readonly NamedModel[], names: readonly string[])
   return [...new Set(slugs)];
 }
 
-/** Splits a name: `NVIDIA H100 SXM5` is `h100` in the variant `sxm`. */
+/** Splits a name into a base name and variants. For example, `NVIDIA H100 SXM5` is the variant `sxm` of `h100`. */
 function namePartsOf(name: string): { base: string; variants: string[] } {
   const words = name
     .toLowerCase()
@@ -88,7 +91,8 @@ function namePartsOf(name: string): { base: string; variants: string[] } {
 }
 
 /**
- * Returns the words of a name without makers and memory sizes; SXM4 and SXM5 are both SXM, Workstation and WS the same.
+ * Returns the words of a name without vendors and memory sizes. SXM4 and SXM5 both become SXM, and WS becomes
+ * Workstation.
  */
 function wordsOf(name: string): string[] {
   return name

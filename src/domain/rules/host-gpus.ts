@@ -2,28 +2,28 @@ import { DomainError } from './errors.js';
 import { ALL_SIZES, MAX_HOST_GPUS, WHOLE } from './slices.js';
 
 /**
- * A GPU of a host, at its place there. Containers refer to it by UUID, regardless of the order in which the host finds
- * GPUs.
+ * A GPU at a certain place on its host. Containers refer to it by UUID, so it doesn't matter in which order the host
+ * finds its GPUs.
  */
 export interface HostGpu {
   uuid: string;
-  /** Slug of the model. */
+  /** Slug of the GPU's model. */
   model: string;
-  /** Processors near it; undefined: not known. */
+  /** The processors closest to the GPU. Undefined if they aren't known. */
   cpus?: readonly number[] | undefined;
 }
 
-/** A host's GPUs by place, and the places of missing GPUs. */
+/** A host's GPUs by place, and the places whose GPU is missing. */
 export interface HostLayout {
   gpus: readonly HostGpu[];
   missing: readonly number[];
 }
 
 /**
- * Returns the layout of a host that has the GPUs `found`, in the order its agent reports them, with GPUs of one model
- * side by side. While an instance is rented there, each GPU keeps its place of `before`, and a new one of the same
- * model takes the place of a missing one. Refuses with invalid_request more GPUs than there are places, and an empty
- * list.
+ * Returns the layout of a host on which the GPUs `found` were detected, in the order in which its agent reports them.
+ * GPUs of the same model are placed side by side. While an instance is rented on the host, `before` has the host's
+ * previous GPUs. Each of them then keeps its place, and a new GPU takes the place of a missing one of the same model.
+ * Throws invalid_request if there are no GPUs or more GPUs than places.
  */
 export function layoutOf(hostId: string, found: readonly HostGpu[], before: readonly HostGpu[] | null): HostLayout {
   if (found.length === 0) throw invalid('no GPUs found; install the driver and check that nvidia-smi lists them');
@@ -43,7 +43,7 @@ export function layoutOf(hostId: string, found: readonly HostGpu[], before: read
   return { gpus, missing };
 }
 
-/** Returns the places of GPUs that are not among the UUIDs. */
+/** Returns the places of the GPUs whose UUIDs are not in the list. */
 export function missingOf(gpus: readonly Pick<HostGpu, 'uuid'>[], uuids: readonly string[]): number[] {
   return gpus.flatMap(({ uuid }, place) => (uuids.includes(uuid) ? [] : [place]));
 }
@@ -58,13 +58,13 @@ function foreign(hostId: string, before: readonly HostGpu[], found: readonly Hos
   return invalid(`host ${hostId} has instances on ${was}, but found ${is}`);
 }
 
-/** Counts the GPUs of each model: `8 x h100-sxm`. */
+/** Returns the number of GPUs of each model, such as `8 x h100-sxm`. */
 export function countedModels(gpus: readonly HostGpu[]): string[] {
   const models = [...new Set(gpus.map(({ model }) => model))];
   return models.map((model) => `${gpus.filter((gpu) => gpu.model === model).length} x ${model}`);
 }
 
-/** Reads an operator's input: `all`, `whole`, or sizes such as `1,2`. Refuses with invalid_request. */
+/** Reads the sizes that an operator entered: `all`, `whole`, or sizes such as `1,2`. Throws invalid_request. */
 export function readSizes(text: string): number[] {
   if (text === 'all') return [...ALL_SIZES];
   const sizes = text.split(',').map((each) => (each.trim() === 'whole' ? WHOLE : sizeOf(each.trim())));
@@ -77,7 +77,7 @@ function sizeOf(text: string): number {
   throw invalid('--slices must be all, whole, or sizes out of 1, 2, 4, 8 and whole separated by commas, such as 1,2');
 }
 
-/** Formats sizes as operators type them. */
+/** Formats sizes in the way that operators enter them. */
 export function formatSizes(sizes: readonly number[]): string {
   if (ALL_SIZES.every((size) => sizes.includes(size))) return 'all';
   return [...sizes]

@@ -1,21 +1,24 @@
 import { createHash } from 'node:crypto';
 
-/** Prefixes of the agent protocol. */
+/** Prefix of the tokens in the agent protocol. */
 export const HOST_TOKEN_PREFIX = 'gpu_host_';
 export const JOIN_CODE_PREFIX = 'gpu_join_';
-/** Random bytes in a token and in a join code, written as 40 hex characters. */
+/** Random bytes in a token or join code, which are written as 40 hex characters. */
 export const SECRET_BYTES = 20;
 
 const HEX = `[0-9a-f]{${SECRET_BYTES * 2}}$`;
 const HOST_TOKEN = new RegExp(`^${HOST_TOKEN_PREFIX}${HEX}`);
 const JOIN_CODE = new RegExp(`^${JOIN_CODE_PREFIX}${HEX}`);
 
-/** Returns the SHA-256, the only form that is stored; null for a text that can't be a token. */
+/** Returns the SHA-256 of the token, which is the only form that is stored, or null if the text can't be a token. */
 export function hashHostToken(text: string): Buffer | null {
   return HOST_TOKEN.test(text) ? sha256(text) : null;
 }
 
-/** Returns the SHA-256, the only form that is stored; null for a text that can't be a join code. */
+/**
+ * Returns the SHA-256 of the join code, which is the only form that is stored, or null if the text can't be a join
+ * code.
+ */
 export function hashJoinCode(text: string): Buffer | null {
   return JOIN_CODE.test(text) ? sha256(text) : null;
 }

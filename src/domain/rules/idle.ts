@@ -2,34 +2,34 @@ import { DomainError } from './errors.js';
 import { UNREACHABLE_AFTER_SECONDS } from './fleet.js';
 import { type Instant, latest } from './time.js';
 
-/** How long before an idle instance stops its renter is notified, in seconds. */
+/** How long before an idle instance stops the renter is warned, in seconds. */
 export const IDLE_WARNING_SECONDS = 120n;
 export const MIN_IDLE_MINUTES = 5;
 export const MAX_IDLE_MINUTES = 1_440;
 const SECONDS_PER_MINUTE = 60n;
 
-/** What is known of a running instance that stops when idle. Every instant is on the gateways' clock. */
+/** The known state of a running instance that stops when idle. All instants are on the gateways' clock. */
 export interface IdleWatch {
   minutes: number;
-  /** When the setting was made or changed. */
+  /** When the setting was made or last changed. */
   setAt: Instant;
   /**
-   * Time of the first report that it is not busy with no later one to the contrary; null while it is busy or its load
-   * is unknown.
+   * Time of the first report that the instance isn't busy, if there was no later report to the contrary. Null while the
+   * instance is busy or its load is unknown.
    */
   quietSince: Instant | null;
-  /** When a client was last seen connected. */
+  /** When a client was last seen to be connected. */
   activeAt: Instant | null;
-  /** When its machine last reported. */
+  /** When its machine sent its last report. */
   seenAt: Instant | null;
-  /** When its machine reported again after it was last unreachable. */
+  /** When its machine first reported again after it was last unreachable. */
   backAt: Instant | null;
-  /** For the last warning: start of the idle time, and time of the warning. */
+  /** The start of the idle time that the last warning was about, and the time of that warning. */
   warnedOf: Instant | null;
   warnedAt: Instant | null;
 }
 
-/** A decision about an instance. `stopsAt`: when it stops if it stays idle. */
+/** The decision about an instance. `stopsAt` is when it stops if it stays idle. */
 export interface IdleDecision {
   does: 'wait' | 'warn' | 'stop';
   since: Instant;
@@ -37,8 +37,8 @@ export interface IdleDecision {
 }
 
 /**
- * Returns the start of the idle time; null while the instance is busy or its load is unknown: unknown never counts as
- * idle.
+ * Returns when the idle time began, or null while the instance is busy or its load is unknown. An unknown load never
+ * counts as idle.
  */
 export function idleSince(watch: Omit<IdleWatch, 'minutes' | 'warnedOf' | 'warnedAt'>, now: Instant): Instant | null {
   const { setAt, quietSince, activeAt, seenAt, backAt } = watch;
@@ -47,7 +47,8 @@ export function idleSince(watch: Omit<IdleWatch, 'minutes' | 'warnedOf' | 'warne
 }
 
 /**
- * Returns what to do now; null while it is not idle. It is never stopped without a warning IDLE_WARNING_SECONDS before.
+ * Returns what to do now, or null while the instance isn't idle. An instance is never stopped without a warning at
+ * least IDLE_WARNING_SECONDS earlier.
  */
 export function decideIdle(watch: IdleWatch, now: Instant): IdleDecision | null {
   const since = idleSince(watch, now);
@@ -61,8 +62,8 @@ export function decideIdle(watch: IdleWatch, now: Instant): IdleDecision | null 
 }
 
 /**
- * Refuses with invalid_request an instance whose load can't be observed: on a machine without a host agent, or with an
- * older one.
+ * Throws invalid_request if the instance's load can't be observed because its machine has no host agent or one that is
+ * too old.
  */
 export function checkIdleWatch(
   { id, reportsLoad }: { id: string; reportsLoad: boolean },

@@ -1,18 +1,19 @@
-/** Maximum characters of a name from the caller that a message quotes. */
+/** Maximum length of a name from the caller when a message quotes it. */
 const MAX_QUOTED = 40;
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
-/** Matches the fields' own messages; all others are the library's. */
+/** Matches messages defined by the fields themselves. All others come from the validation library. */
 const OWN_MESSAGE = /^(must|has) /;
 
-/** A fault that a schema found, and the path of the value. */
+/** A fault found by a schema, and the path of the invalid value. */
 export interface InputIssue {
   path: readonly PropertyKey[];
   message: string;
 }
 
 /**
- * Names the invalid value and the fault: an entry of a list if the schema says what it must be, otherwise the whole
- * field with its bounds (`must`). Values are never quoted, because they may be secrets.
+ * Returns a message that names the invalid value and the fault. It names an entry of a list if the schema says what the
+ * entry must be, and otherwise the whole field with its bounds (`must`). Values are never quoted, because they may be
+ * secrets.
  */
 export function inputFault(name: string, must: string, issues: readonly InputIssue[]): string {
   const issue = issues.find(({ message }) => OWN_MESSAGE.test(message));

@@ -1,9 +1,9 @@
 import { DomainError } from './errors.js';
 
-/** Maximum undestroyed instances of an account. */
+/** Maximum instances per account, not counting destroyed ones. */
 export const MAX_LIVE_INSTANCES = 1_000;
 
-/** Refuses one more instance with deploy_failed. */
+/** Throws deploy_failed if the account has the maximum number of instances. */
 export function checkInstanceLimit({ liveInstances }: { liveInstances: number }): void {
   if (liveInstances < MAX_LIVE_INSTANCES) return;
   throw new DomainError(

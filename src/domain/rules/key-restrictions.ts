@@ -3,24 +3,24 @@ import { areWithin } from './networks.js';
 import type { Scope, Scopes } from './scopes.js';
 import type { Instant } from './time.js';
 
-/** Restrictions of a key; null for none. */
+/** The restrictions of an API key. Null means no restriction. */
 export interface KeyRestrictions {
   scopes: Scopes;
-  /** The first second at which it is rejected. */
+  /** The first second in which the key is rejected. */
   expiresAt: Instant | null;
-  /** Networks from which it may be used. */
+  /** The networks that the key may be used from. */
   networks: readonly string[] | null;
 }
 
-/** A key without restrictions. */
+/** The restrictions of a key that has none. */
 export const UNRESTRICTED: KeyRestrictions = { scopes: null, expiresAt: null, networks: null };
 
-/** Why a known key is rejected. */
+/** The reason why a known key is rejected. */
 export type KeyFault = 'expired' | 'network';
 
 /**
- * Returns why the key may not be used at this second from this address; null if it may. `isInside`: whether its
- * networks contain the address.
+ * Returns why the key may not be used from this address in this second, or null if it may. `isInside` returns whether
+ * one of the networks contains the address.
  */
 export function keyFaultOf(
   { expiresAt, networks }: KeyRestrictions,
@@ -32,8 +32,8 @@ export function keyFaultOf(
 }
 
 /**
- * Returns the restrictions of a key that another key creates: omitted ones are the creator's, and none may be weaker
- * than the creator's. Refuses with forbidden.
+ * Returns the restrictions of a key that is created using another key. Omitted restrictions are those of the creating
+ * key, and none may be weaker. Throws forbidden.
  */
 export function restrictionsOfNewKey(creator: KeyRestrictions, wanted: Partial<KeyRestrictions>): KeyRestrictions {
   const { scopes = null, expiresAt = null, networks = null } = wanted;

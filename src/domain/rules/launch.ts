@@ -1,17 +1,19 @@
 import { DomainError, type ErrorCode } from './errors.js';
 import type { PricingMode } from './price-rule.js';
 
-/** When to restart a container whose command ended. */
+/** When a container is restarted after its command has ended. */
 export const RESTART_POLICIES = ['ALWAYS', 'ON_FAILURE', 'NEVER'] as const;
 export type RestartPolicy = (typeof RESTART_POLICIES)[number];
 
-/** Action on the instance once its command has ended and is not restarted. */
+/** Actions that can be taken on the instance once its command has ended and isn't restarted. */
 export const EXIT_ACTIONS = ['KEEP', 'STOP', 'DESTROY'] as const;
 export type ExitAction = (typeof EXIT_ACTIONS)[number];
 
-/** A secret of the account passed to the container, either as a variable or as a file below /run/secrets. */
+/**
+ * One of the account's secrets that is passed to the container, either as a variable or as a file under /run/secrets.
+ */
 export interface LaunchSecret {
-  /** Name of the secret. */
+  /** Name of the account's secret. */
   secret: string;
   variable?: string | null;
   file?: string | null;
@@ -24,7 +26,10 @@ export interface LaunchPort {
   name?: string | null;
 }
 
-/** A renter's workload, in addition to template and disk. An omitted member has its default and is not stored. */
+/**
+ * A renter's workload, in addition to the template and the disk. A property that is omitted has its default value and
+ * isn't stored.
+ */
 export interface Launch {
   name?: string;
   env?: Record<string, string>;
@@ -32,23 +37,25 @@ export interface Launch {
   entrypoint?: string[];
   command?: string[];
   ports?: LaunchPort[];
-  /** Ports reached by TCP, through ports of the gateways. */
+  /** Container ports that can be reached by TCP, through ports of the gateways. */
   tcpPorts?: number[];
   registryLogin?: string;
+  /** User that the command runs as, in the form of Docker's `--user`; by default the image's. */
+  user?: string;
   restart?: RestartPolicy;
   onExit?: ExitAction;
 }
 
 const DOCKER_HUB = 'docker.io';
-/** Variables that the service sets and a launch must not. */
+/** Matches variables that the service sets, and that a launch therefore must not set. */
 const RESERVED_VARIABLES = /^(GPU_INSTANCE_ID|GPU_COUNT|SSH_PUBLIC_KEYS)$/;
 
-/** Refuses with invalid_request members that contradict each other. */
+/** Throws invalid_request if properties of the launch contradict each other. */
 export function checkLaunch(
   { env = {}, secrets = [], ports = [], tcpPorts = [], restart = 'ALWAYS', onExit = 'KEEP' }: Launch,
   mode: PricingMode,
 ): void {
-  // The renter couldn't decide at that moment whether to pay for leaving the term early.
+  // Otherwise the term could end early without the renter having decided to pay for that.
   if (onExit === 'DESTROY' && mode === 'RESERVED')
     throw refusal(
       'onExit',
@@ -70,26 +77,33 @@ export function checkLaunch(
   if (tcpPort !== undefined) throw refusal('tcpPorts', `tcpPorts must not name port ${tcpPort} twice`);
 }
 
-/**
- * Refuses a launch for which the machine's host agent is too old: it would start the container without the unsupported
- * parts. Every agent supports name, variables, command and ports.
- */
-export function checkAgent(
-  { id, hasOldAgent }: { id: string; hasOldAgent: boolean },
-  launch: Launch,
-  code: ErrorCode,
-): void {
-  if (!hasOldAgent || !needsAgent(launch)) return;
-  const message = `the host agent of machine ${id} is too old for an entrypoint, secrets, a registry login or a restart policy`;
-  throw new DomainError(code, message, { reason: 'host_agent' });
+/** Features of a launch that a machine's host agent supports. */
+export interface AgentOfMachine {
+  /** Id of the machine. */
+  id: string;
+  /** Whether it predates launches. */
+  hasOldAgent: boolean;
+  /** Whether it starts containers as the user of a launch; true without an agent, because launches are then only records. */
+  supportsUsers: boolean;
 }
 
-/** Whether a host agent that predates launches would start the container without part of it. */
+/**
+ * Throws if the machine's host agent is too old for the launch, because it would start the container without the parts
+ * that it doesn't support. Every agent supports the name, variables, command and ports.
+ */
+export function checkAgent({ id, hasOldAgent, supportsUsers }: AgentOfMachine, launch: Launch, code: ErrorCode): void {
+  const isOld = hasOldAgent && needsAgent(launch);
+  if (!isOld && (supportsUsers || launch.user === undefined)) return;
+  const parts = isOld ? 'an entrypoint, secrets, a registry login or a restart policy' : 'a user';
+  throw new DomainError(code, `the host agent of machine ${id} is too old for ${parts}`, { reason: 'host_agent' });
+}
+
+/** Whether a host agent that is too old for launches would start the container without part of the launch. */
 export function needsAgent({ entrypoint, secrets, registryLogin, restart }: Launch): boolean {
   return [entrypoint, secrets, registryLogin, restart].some((member) => member !== undefined);
 }
 
-/** Returns the registry that an image is pulled from, as container engines interpret its name. */
+/** Returns the registry that an image is pulled from, interpreting the image's name like container engines do. */
 export function registryOf(image: string): string {
   const [first = '', ...rest] = image.split('/');
   const namesRegistry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost' || /[A-Z]/.test(first));
@@ -97,7 +111,7 @@ export function registryOf(image: string): string {
   return registry === 'index.docker.io' ? DOCKER_HUB : registry;
 }
 
-/** Returns the names of the secrets that a start needs, without duplicates. */
+/** Returns the names of the secrets that are needed to start, without duplicates. */
 export function secretsOf({ secrets = [], registryLogin }: Launch): string[] {
   const names = secrets.map(({ secret }) => secret);
   return [...new Set(registryLogin === undefined ? names : [...names, registryLogin])];

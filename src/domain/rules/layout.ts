@@ -1,22 +1,22 @@
 import { type Block, blocksAround, blocksOf, overlaps, WHOLE_ONLY } from './slices.js';
 
-/** GPUs of a host as bits: bit `p` represents the one at place `p`. */
+/** A set of a host's GPUs, in which bit `p` stands for the GPU at place `p`. */
 export type GpuBits = number;
 
-/** A block for sale, as on every host of its layout. */
+/** A block for sale. It is the same on all hosts with this layout. */
 export interface LayoutBlock extends Block {
   gpu: string;
-  /** Suffix of the machine's id after the host's id; empty for the whole host. */
+  /** The end of the machine's id, which follows the host's id. Empty for the whole host. */
   suffix: string;
   bits: GpuBits;
-  /** Larger blocks that contain it and have no missing GPU, largest first. */
+  /** Larger blocks that contain this block and have no missing GPU, largest first. */
   around: readonly { bits: GpuBits; count: number }[];
   nested: Nested;
 }
 
 /**
- * How many of a block's GPUs are also in a smaller block for sale, by the size of the next smaller one (`within`; 0: in
- * none). Equal ones share one object.
+ * How many of a block's GPUs are also in a smaller block for sale. `within` is the size of the largest such block, or 0
+ * for GPUs that are in none. Equal values share one object.
  */
 export type Nested = readonly { within: number; gpus: number }[];
 
@@ -31,13 +31,15 @@ export function bitsOf({ first, count }: Block): GpuBits {
   return ((1 << count) - 1) << first;
 }
 
-/** Returns the layout of a machine of one model that is rented as a whole; `numGpus` must be at most 30. */
+/**
+ * Returns the layout of a machine that has GPUs of one model and is rented as a whole. `numGpus` must be at most 30.
+ */
 export function wholeLayout(gpu: string, numGpus: number): Layout {
   const models = Array.from({ length: numGpus }, () => gpu);
   return layoutOf(models, WHOLE_ONLY);
 }
 
-/** Returns the layout of a host with these members of a SlicedHost. */
+/** Returns the layout of a host. The parameters are the same as the properties of SlicedHost. */
 export function layoutOf(models: readonly string[], sizes: readonly number[], missing: readonly number[] = []): Layout {
   const gone = missing.map((first) => ({ first, count: 1 }));
   const isComplete = (block: Block) => !gone.some((each) => overlaps(each, block));
@@ -67,7 +69,7 @@ function nestedIn(block: Block, sold: readonly Block[]): Nested {
 
 const nests = new Map<string, Nested>();
 
-/** Returns the one shared object for equal values. There are few, because they depend on block sizes only. */
+/** Returns the shared object for equal values. There are only a few, because they depend on nothing but block sizes. */
 function oneOf(nested: Nested): Nested {
   const text = nested.map(({ within, gpus }) => `${within}:${gpus}`).join();
   const known = nests.get(text);
@@ -75,7 +77,7 @@ function oneOf(nested: Nested): Nested {
   return known ?? nested;
 }
 
-/** Returns `nested` as if blocks of fewer than `least` GPUs were not offered. */
+/** Returns `nested` as it would be if blocks with fewer than `least` GPUs were not offered. */
 export function nestedFrom(nested: Nested, least: number): Nested {
   if (least === 0 || nested.every(({ within }) => within === 0 || within >= least)) return nested;
   const kept = nested.filter(({ within }) => within >= least);
@@ -83,15 +85,18 @@ export function nestedFrom(nested: Nested, least: number): Nested {
   return oneOf([{ within: 0, gpus }, ...kept]);
 }
 
-/** Running instances of a host: the GPUs of those that stay, and of each that yields. */
+/**
+ * The GPUs of a host's running instances. `taken` has those of all instances that can't be preempted, and `yielding`
+ * has those of each of the others.
+ */
 export interface RunningBits {
   taken: GpuBits;
   yielding: readonly GpuBits[];
 }
 
 /**
- * Returns the decisive mode for whether a block is free: one instance on it that does not yield is enough. Null: none
- * is running there.
+ * Returns the mode that decides whether a block is free, or null if no instance is running there. A single instance
+ * that doesn't yield is decisive.
  */
 export function modeOn({ bits }: Pick<LayoutBlock, 'bits'>, { taken, yielding }: RunningBits) {
   if ((taken & bits) !== 0) return 'ON_DEMAND';
@@ -99,9 +104,9 @@ export function modeOn({ bits }: Pick<LayoutBlock, 'bits'>, { taken, yielding }:
 }
 
 /**
- * Returns the size of the larger free block that a rental of this one breaks; 0 if it breaks none. That is the largest
- * aligned block, or the whole run of its model, that contains this one and has no other running instance. Small blocks
- * are broken first, so that large ones stay whole.
+ * Returns the size of the larger free block that renting this one would split, or 0 if it wouldn't split any. This is
+ * the largest block that contains this one and has no other running instance, where a block is either aligned or the
+ * whole run of its model. Renting blocks that split small ones first keeps the large ones whole.
  */
 export function breaksOf({ bits, around }: LayoutBlock, { taken, yielding }: RunningBits): number {
   let others = taken;

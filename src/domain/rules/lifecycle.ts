@@ -8,12 +8,12 @@ import { instanceLimitAt, type LimitedKey, type MonthlyLimit, monthlyLimitAt } f
 import { earliest, type Instant, latest, type Second } from './time.js';
 
 /**
- * The life cycle of an instance and of the account that pays for it; that of a volume is in volume.ts. Unlike other
- * rules, these steps change the rows passed to them and record every change in `RowChanges`. They read nothing else and
- * return only their result.
+ * The life cycle of an instance and of the account that pays for it. The life cycle of a volume is in volume.ts. Unlike
+ * other rules, these steps change the rows passed to them and record every change in `RowChanges`. They read nothing
+ * else, and apart from these changes they only return a result.
  */
 
-/** Eight hexadecimal digits. */
+/** Matches an instance id, which ends with eight hexadecimal digits. */
 export const INSTANCE_ID = /^i-[0-9a-f]{8}$/;
 export const INSTANCE_STATUSES = ['RUNNING', 'STOPPED', 'DESTROYED'] as const;
 export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
@@ -43,26 +43,26 @@ export interface Account extends Accrual, MonthlyLimit {
   id: string;
   suspendedAt: Instant | null;
   liveInstances: number;
-  /** Volumes, except deleted ones. */
+  /** Number of volumes that aren't deleted. */
   liveVolumes: number;
   deployedInstances: number;
-  /** When credit ran out; null again once a credit lifts the balance above zero. */
+  /** When credit ran out. Null again once a credit raises the balance above zero. */
   exhaustedAt: Instant | null;
   /** End of the grace period that began at exhaustedAt. */
   diskDeleteAt: Instant | null;
-  /** When the next exhaustion or end of grace is due; null for never. */
+  /** When credit runs out next or the grace period ends, or null if neither will happen. */
   dueAt: Instant | null;
-  /** Lower bound of the first second at which a deadline or a limit ends something. */
+  /** Lower bound of the first second in which a deadline or a limit ends something. */
   deadlineAt: Instant | null;
-  /** Number of its keys with a monthly limit. */
+  /** Number of the account's keys that have a monthly limit. */
   limitedKeys: number;
-  /** Data for computing when limits are reached; set if the account or one of its keys has a monthly limit. */
+  /** Data for computing when limits are reached. Set if the account or one of its keys has a monthly limit. */
   limited?: Limited;
 }
 
 export interface Limited {
   keys: LimitedKey[];
-  /** The account's undestroyed instances. */
+  /** The account's instances that aren't destroyed. */
   live: Instance[];
 }
 
@@ -79,7 +79,7 @@ export interface Instance {
   accountId: string;
   sequence: number;
   machineId: string;
-  /** Host of the machine, and the place of its first GPU there. */
+  /** The machine's host, and the place of the machine's first GPU on the host. */
   hostId: string;
   firstGpu: number;
   status: InstanceStatus;
@@ -88,28 +88,31 @@ export interface Instance {
   region: string;
   template: string;
   diskGb: number;
-  /** GB of the host's disk used by its volumes, in addition to diskGb. */
+  /** GB of the host's disk that its volumes use, in addition to diskGb. */
   volumeGb: number;
   mode: PricingMode;
   gpuRate: Rate;
   diskRate: Rate;
   onDemandRate: Rate;
   createdAt: Instant;
-  /** Up to one second ahead of the clock: a start within a second that was already sold begins after it. */
+  /**
+   * May be up to one second ahead of the clock, because a start within a second that was already sold begins after that
+   * second.
+   */
   runningSince: Instant | null;
-  /** The end of the second it stopped in. */
+  /** The end of the second in which it stopped. */
   stoppedAt: Instant | null;
   destroyedAt: Instant | null;
-  /** When it stops, if it is running then; null again afterwards. */
+  /** When it stops, if it is running at that time. Null again afterwards. */
   stopAt: Instant | null;
   destroyAt: Instant | null;
-  /** Spend limit; null for no limit. */
+  /** Maximum total cost, or null for no limit. */
   spendLimit: Micro | null;
-  /** When the spend limit was reached; null again once the limit is changed. */
+  /** When the spend limit was reached. Null again once the limit is changed. */
   limitReachedAt: Instant | null;
-  /** Minutes without load and connections after which it stops; null: never. */
+  /** Number of minutes without load and connections after which it stops. Null if it never does. */
   stopWhenIdle: number | null;
-  /** API keys that deployed it, and that began its last run; null for the operator. */
+  /** The API keys that deployed it and that began its last run. Null for the operator. */
   keyId: string | null;
   runKeyId: string | null;
   stopReason: StopReason | null;
@@ -118,64 +121,71 @@ export interface Instance {
   reservedUntil: Instant | null;
   earlyExitUnits: Units;
   /**
-   * Set while it runs after preempting another instance: its GPU seconds are charged until then, regardless of how it
+   * Set while it is running after preempting another instance. Its GPU seconds are charged until then, no matter how it
    * ends.
    */
   minimumUntil: Instant | null;
-  /** Total of the remainders of such minimums. */
+  /** Total of what such minimums have added to usage. */
   minimumUnits: Units;
 }
 
-/** Seconds [startedAt, endedAt) of one instance's GPUs or disk at a locked rate; endedAt is null while it is open. */
+/**
+ * The seconds [startedAt, endedAt) of an instance's GPUs or disk at a locked rate. endedAt is null while the interval
+ * is open.
+ */
 export interface UsageInterval {
   instanceId: string;
   resource: 'GPU' | 'DISK';
-  /** Number of the interval among the instance's intervals of the resource, from 1. */
+  /** Number of the interval among the instance's intervals of this resource, starting with 1. */
   ordinal: number;
   rate: Rate;
   startedAt: Instant;
   endedAt: Instant | null;
   /** The instance's minimumUntil when the interval began. */
   minimumUntil: Instant | null;
-  /** API key that began it, whose limit counts it. */
+  /** The API key that began the interval, and whose limit counts it. */
   keyId: string | null;
-  /** Why it ended; null while it is open, and if an earlier version ended it. */
+  /** Why the interval ended. Null while it is open, or if an earlier version ended it. */
   stopReason: StopReason | null;
 }
 
-/** An account's own disk. It is charged by its sizes, one interval each. */
+/**
+ * A disk that belongs to an account rather than to an instance. It is charged by size, with one interval for each size.
+ */
 export interface Volume {
   id: string;
   accountId: string;
   name: string;
   sizeGb: number;
-  /** Rate per GB, locked at creation. */
+  /** Rate per GB, which was locked when the volume was created. */
   gbRate: Rate;
-  /** API key that created it; null for the operator. */
+  /** The API key that created it, or null for the operator. */
   keyId: string | null;
   createdAt: Instant;
-  /** The end of the second it was deleted in. */
+  /** The end of the second in which it was deleted. */
   deletedAt: Instant | null;
   deleteReason: StopReason | null;
-  /** Number and start of the interval of its current size, and the API key that began it, whose limit counts it. */
+  /** Number and start of the current size's interval, and the API key that began it and whose limit counts it. */
   sizes: number;
   sizedAt: Instant;
   sizeKeyId: string | null;
 }
 
-/** A new volume, with the password of its repository, sealed: `\x` and hexadecimal digits. */
+/** A new volume, with the sealed password of its repository as `\x` and hexadecimal digits. */
 export interface NewVolume extends Volume {
   sealedPassword: string;
   sealingKeyId: string;
-  /** The volume whose repository it copies, and the snapshot of it to start from; null for an empty one. */
+  /** The volume whose repository is copied, and the snapshot to start from. Null for an empty volume. */
   copyOf: string | null;
   headSnapshotId: string | null;
 }
 
-/** Seconds [startedAt, endedAt) of a volume at one size; endedAt is null while it is open. */
+/**
+ * The seconds [startedAt, endedAt) in which a volume had a certain size. endedAt is null while the interval is open.
+ */
 export interface VolumeInterval {
   volumeId: string;
-  /** Number of the size among the volume's sizes, from 1. */
+  /** Number of the size among the volume's sizes, starting with 1. */
   ordinal: number;
   sizeGb: number;
   rate: Rate;
@@ -184,7 +194,7 @@ export interface VolumeInterval {
   keyId: string | null;
 }
 
-/** An immutable movement of money: credits are positive, charges negative. */
+/** A movement of money, which never changes. Credits are positive and charges are negative. */
 export interface LedgerEntry {
   id: string;
   accountId: string;
@@ -196,7 +206,7 @@ export interface LedgerEntry {
   note: string | null;
 }
 
-/** The rows that steps changed, which the ledger writes together. Steps add to it and never read it. */
+/** The rows that steps have changed, which the ledger writes together. Steps only add to it and never read it. */
 export interface RowChanges {
   accounts: Set<Account>;
   created: Set<Instance>;
@@ -228,30 +238,30 @@ export function noChanges(): RowChanges {
 }
 
 /**
- * Inputs of a step: the account, its second, and where to record changes. Beginnings take the second from `at`; ends
- * take place at `end`.
+ * The inputs of a step: the account, the step's second, and where to record changes. Whatever begins in the step begins
+ * at `at`, and whatever ends in it ends at `end`.
  */
 export interface Step extends Second {
   account: Account;
   changes: RowChanges;
 }
 
-/** State of the machine that a start takes over. */
+/** The state of the machine that a start takes over. */
 export interface Takeover {
-  /** The end of the machine's last sold second; null if none was sold. */
+  /** The end of the last second in which the machine was sold, or null if it never was. */
   soldUntil: Instant | null;
-  /** Whether interruptible instances had to yield. */
+  /** Whether interruptible instances had to stop for it. */
   preempts: boolean;
 }
 
-/** The states in which each action is allowed; any other combination is refused. */
+/** The states in which each action is allowed. In any other state, the action is rejected. */
 const ALLOWED_FROM: Record<InstanceActionKind, readonly InstanceStatus[]> = {
   START: ['STOPPED'],
   STOP: ['RUNNING'],
   DESTROY: ['RUNNING', 'STOPPED'],
 };
 
-/** Refuses with action_failed an action that is not allowed in the status. */
+/** Throws action_failed if the action isn't allowed in this status. */
 export function checkAllowed(action: InstanceActionKind, status: InstanceStatus): void {
   if (ALLOWED_FROM[action].includes(status)) return;
   throw new DomainError(
@@ -261,22 +271,22 @@ export function checkAllowed(action: InstanceActionKind, status: InstanceStatus)
 }
 
 /**
- * Whether something is due. What is due at a second happens once that second is over: its credits and actions count
- * first.
+ * Whether something is due. What is due at a certain second is done only once that second is over, so that credits and
+ * actions within the second still count.
  */
 export function isDue(account: Pick<Account, 'dueAt' | 'deadlineAt'>, now: Instant): boolean {
   const next = earliest(account.dueAt, account.deadlineAt);
   return next !== null && next < now;
 }
 
-/** Returns when credit runs out at the current burn rate, or ran out; null for never. */
+/** Returns when credit runs out at the current burn rate, or when it ran out. Returns null if it never does. */
 export function exhaustsAtOf({ exhaustedAt, dueAt }: Pick<Account, 'exhaustedAt' | 'dueAt'>): Instant | null {
   return exhaustedAt ?? dueAt;
 }
 
 /**
- * Returns when its instances are destroyed and its volumes deleted: the end of the current or the next grace period;
- * null if it has neither.
+ * Returns when the account's instances are destroyed and its volumes deleted, which is at the end of the current or
+ * next grace period. Returns null if there is neither.
  */
 export function diskDeleteAtOf(
   account: Pick<Account, 'exhaustedAt' | 'diskDeleteAt' | 'dueAt' | 'liveInstances' | 'liveVolumes'>,
@@ -287,10 +297,10 @@ export function diskDeleteAtOf(
   return account.diskDeleteAt ?? (exhaustsAt === null ? null : exhaustsAt + grace);
 }
 
-/** When an instance ends automatically; null for never. */
+/** When an instance stops or is destroyed automatically. Null if it never does. */
 export type Deadlines = Pick<Instance, 'stopAt' | 'destroyAt'>;
 
-/** Terms of a deploy. */
+/** The terms of a deploy. */
 export interface NewInstance
   extends LockedRates,
     Deadlines,
@@ -301,7 +311,7 @@ export interface NewInstance
   takeover: Takeover;
 }
 
-/** Creates a running instance with open GPU and disk intervals. */
+/** Creates a running instance with open intervals for its GPUs and its disk. */
 export function deploy(step: Step, { id, machine, takeover, template, diskGb, mode, ...terms }: NewInstance): Instance {
   const instance: Instance = {
     id,
@@ -355,7 +365,7 @@ function begin(step: Step, instance: Instance, takeover: Takeover): void {
   openGpu(step, instance, takeover);
 }
 
-/** Sets, moves or removes when the instance ends automatically. */
+/** Sets, changes or removes the times at which the instance ends automatically. */
 export function setDeadlines(step: Step, instance: Instance, { stopAt, destroyAt }: Deadlines): void {
   instance.stopAt = stopAt;
   instance.destroyAt = destroyAt;
@@ -364,14 +374,15 @@ export function setDeadlines(step: Step, instance: Instance, { stopAt, destroyAt
 }
 
 /**
- * Sets the idle minutes. Unlike a deadline, they imply no computable second: whether an instance is idle is observed.
+ * Sets the number of idle minutes. Unlike with a deadline, the second of the stop can't be computed, because whether an
+ * instance is idle has to be observed.
  */
 export function setStopWhenIdle({ changes }: Step, instance: Instance, minutes: number | null): void {
   instance.stopWhenIdle = minutes;
   changes.updated.add(instance);
 }
 
-/** Updates the account's next deadline with those of an instance. */
+/** Updates the account's next deadline if one of the instance's deadlines is earlier. */
 export function updateDeadline({ account, changes }: Step, instance: Instance): void {
   account.deadlineAt = earliest(account.deadlineAt, ...endsOf(instance));
   changes.accounts.add(account);
@@ -381,7 +392,10 @@ export function endsOf(instance: Instance): (Instant | null)[] {
   return [instance.stopAt, instance.destroyAt, instanceLimitAt(instance)];
 }
 
-/** Starts an instance. `keyId`: the API key of the request. `volumeGb`: space that its volumes now need on the host. */
+/**
+ * Starts an instance. `keyId` is the API key that made the request, and `volumeGb` is the space that the instance's
+ * volumes now need on the host.
+ */
 export function start(
   step: Step,
   instance: Instance,
@@ -389,7 +403,7 @@ export function start(
   keyId: string | null,
   volumeGb = instance.volumeGb,
 ): void {
-  // A deadline in the second in which it starts belonged to the previous run.
+  // A deadline in the same second as the start was meant for the previous run.
   if (instance.stopAt !== null && instance.stopAt <= step.at) instance.stopAt = null;
   instance.status = 'RUNNING';
   instance.stopReason = null;
@@ -409,8 +423,8 @@ export function stop(step: Step, instance: Instance, reason: StopReason): void {
 }
 
 /**
- * Closes both intervals, and charges an early exit if the reserved term is not over. `reason` is why a running one
- * stops.
+ * Destroys an instance by closing both of its intervals. Charges an early exit if the reserved term isn't over.
+ * `reason` is why the instance stops if it is running.
  */
 export function destroy(step: Step, instance: Instance, reason: StopReason): void {
   const { account, changes } = step;
@@ -435,19 +449,20 @@ export function destroy(step: Step, instance: Instance, reason: StopReason): voi
   changeBurn(step, -instance.diskRate, end, instance.keyId);
 }
 
-/** Returns the instant at which a destroy in this second ends the instance. */
+/** Returns when the instance ends if it is destroyed in this second. */
 export function destroyEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
   const from = instance.runningSince ?? instance.stoppedAt ?? instance.createdAt;
   return endOfInstance(step, instance, from, instance.destroyAt);
 }
 
-/** Returns the instant at which a stop in this second ends the run. */
+/** Returns when the run ends if the instance is stopped in this second. */
 export function stopEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
   return endOfInstance(step, instance, instance.runningSince!, earliest(instance.stopAt, instance.destroyAt));
 }
 
 /**
- * Books a credit (positive) or an adjustment (positive or negative). A balance lifted above zero ends the grace period.
+ * Records a credit (positive) or an adjustment (positive or negative). If the balance rises above zero, the grace
+ * period ends.
  */
 export function credit(step: Step, entry: LedgerEntry): void {
   const { account, at, changes } = step;
@@ -462,8 +477,8 @@ export function credit(step: Step, entry: LedgerEntry): void {
 }
 
 /**
- * Suspends the account: its keys are rejected and its instances stopped. `live` are its undestroyed instances. Has no
- * effect if repeated.
+ * Suspends the account, so that its keys are rejected, and stops its running instances. `live` are its instances that
+ * aren't destroyed. Has no effect if the account is already suspended.
  */
 export function suspend(step: Step, live: readonly Instance[]): void {
   const { account, at, changes } = step;
@@ -479,7 +494,10 @@ export function resume({ account, changes }: Step): void {
   changes.accounts.add(account);
 }
 
-/** Returns the running instances that count under a monthly limit: for a key those it began, for the account all. */
+/**
+ * Returns the running instances that a monthly limit applies to. For a key these are the instances that the key
+ * started, and for the account all of them.
+ */
 export function runsOf(limit: LimitedKey | Account, live: readonly Instance[]): Instance[] {
   const isKey = !('creditUnits' in limit);
   return live.filter((instance) => isRunning(instance) && (!isKey || instance.runKeyId === limit.id));
@@ -489,7 +507,7 @@ export function isRunning({ status }: Instance): boolean {
   return status === 'RUNNING';
 }
 
-/** Changes the burn rate, and with it what is due next. */
+/** Changes the burn rate and, as a consequence, what is due next. */
 export function changeBurn(step: Step, difference: Rate, from: Instant, keyId: string | null): void {
   const { account } = step;
   for (const line of linesOf(step, keyId)) changeRate(line, difference, from);
@@ -500,7 +518,7 @@ function chargeLines(step: Step, units: Units, at: Instant, keyId: string | null
   for (const line of linesOf(step, keyId)) addCharge(line, units, at);
 }
 
-/** Returns the account's line, and that of the charged key if it has a limit. */
+/** Returns the account's spend, and that of the key that is charged if the key has a limit. */
 function linesOf({ account, changes }: Step, keyId: string | null): MonthLine[] {
   changes.accounts.add(account);
   const key = account.limited?.keys.find(({ id }) => id === keyId);
@@ -514,13 +532,14 @@ function nextDue(account: Account): Instant | null {
   return account.exhaustedAt === null ? exhaustionOf(account) : account.diskDeleteAt;
 }
 
-/** Whether an account has neither disks nor volumes: nothing to bill or erase. */
+/** Whether an account has neither disks nor volumes, so that there is nothing to bill or erase. */
 function hasNothing({ liveInstances, liveVolumes }: Pick<Account, 'liveInstances' | 'liveVolumes'>): boolean {
   return liveInstances === 0 && liveVolumes === 0;
 }
 
 /**
- * Opens a GPU interval. A second already sold, even to this instance, is not sold again: the interval begins after it.
+ * Opens a GPU interval. A second that was already sold, even to the same instance, is never sold again. In that case
+ * the interval begins after it.
  */
 function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeover): void {
   const from = latest(step.at, soldUntil ?? step.at);
@@ -533,7 +552,7 @@ function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeov
   updateDeadline(step, instance);
 }
 
-/** Closes the GPU interval. Returns the instant at which it ends. */
+/** Closes the GPU interval. Returns the instant at which the interval ends. */
 function closeGpu(step: Step, instance: Instance, reason: StopReason): Instant {
   const end = stopEndOf(step, instance);
   const interval = { ...gpuInterval(instance, instance.runningSince!, end), stopReason: reason };
@@ -563,9 +582,9 @@ function endOfInstance(
 }
 
 /**
- * Returns the end, in this step, of an interval that began at `from`: the end of the step's second, or an earlier event
- * that is due in that second. Nothing is charged after credit ran out, a limit of the account or of one of the keys was
- * reached, or `deadline` has passed.
+ * Returns when an interval that began at `from` ends in this step. This is at the end of the step's second, or earlier
+ * if something is due within that second. Nothing is charged after credit has run out, a limit of the account or of one
+ * of the keys has been reached, or `deadline` has passed.
  */
 export function endOf(
   { account, end }: Pick<Step, 'account' | 'end'>,
@@ -579,7 +598,7 @@ export function endOf(
   return latest(from, earliest(end, account.dueAt, deadline, ...(reached ?? []))!);
 }
 
-/** Books a charge. Its id is derived from what is charged, so that nothing is charged twice. */
+/** Records a charge. Its id is derived from what is charged, so that nothing can be charged twice. */
 function charge(
   { account, changes }: Step,
   instance: Instance,
@@ -599,7 +618,7 @@ function gpuInterval(instance: Instance, startedAt: Instant, endedAt: Instant | 
   return { instanceId: id, resource: 'GPU', ordinal, rate, startedAt, endedAt, minimumUntil, keyId, stopReason: null };
 }
 
-/** Returns the interval of a disk, which has only one, from creation to destruction. */
+/** Returns the interval of an instance's disk. A disk has only one, from its creation until it is destroyed. */
 function diskInterval(instance: Instance, endedAt: Instant | null): UsageInterval {
   const { id, diskRate, createdAt, keyId } = instance;
   return {

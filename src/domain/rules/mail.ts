@@ -2,20 +2,20 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { EventType } from './events.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from './time.js';
 
-/** Maximum length of an address in SMTP (RFC 5321). */
+/** Maximum length of an email address in SMTP (RFC 5321). */
 const MAX_ADDRESS = 254;
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
 const MAX_LOCAL_PART = 64;
 const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/i;
 
-/** Validity of the link that confirms an address, in seconds. */
+/** How long the link that confirms an address is valid, in seconds. */
 export const CONFIRM_SECONDS = SECONDS_PER_DAY;
 /** How long confirmation mails count towards the limits, in seconds. */
 export const CONFIRMATIONS_KEPT_SECONDS = 30n * SECONDS_PER_DAY;
-/** Id of the confirmation mail. It is not an event, so it can't be chosen. */
+/** Id of the confirmation mail. It isn't an event, so renters can't subscribe to it. */
 export const CONFIRMATION = 'mail.confirm';
 
-/** Maximum confirmation mails per day and per 30 days: their recipients may be strangers. */
+/** Maximum confirmation mails per day and per 30 days. They are limited because the recipients may be strangers. */
 export const MAX_CONFIRMATIONS = {
   account: { day: 5, month: 50 },
   mailbox: { day: 3, month: 6 },
@@ -23,7 +23,10 @@ export const MAX_CONFIRMATIONS = {
 } as const;
 export type ConfirmationScope = keyof typeof MAX_CONFIRMATIONS;
 
-/** Whether a text is one plain ASCII mailbox that no mail program or server could read as two, or as a header. */
+/**
+ * Whether a text is a single plain ASCII address that no mail program or server could mistake for two addresses or for
+ * a header.
+ */
 export function isMailAddress(text: string): boolean {
   const at = text.lastIndexOf('@');
   const [local, domain] = [text.slice(0, at), text.slice(at + 1)];
@@ -36,7 +39,7 @@ export function isMailAddress(text: string): boolean {
   );
 }
 
-/** Hashes the mailbox of an address: many providers ignore case, dots, and anything after a plus sign. */
+/** Hashes the mailbox of an address. Case, dots and anything after a plus sign are ignored, as many providers do. */
 export function mailboxOf(address: string): Buffer {
   const at = address.lastIndexOf('@');
   const local = address.slice(0, at).toLowerCase().replace(/\+.*$/, '').replaceAll('.', '');
@@ -45,7 +48,7 @@ export function mailboxOf(address: string): Buffer {
     .digest();
 }
 
-/** Purpose of a link in a mail. */
+/** The purpose of a link in a mail. */
 export type LinkPurpose = 'confirm' | 'end';
 
 export function linkToken(secret: string, purpose: LinkPurpose, id: string): string {
@@ -62,9 +65,9 @@ export interface Mail {
   to: string;
   subject: string;
   text: string;
-  /** Id of the message, the same for each attempt. */
+  /** Id of the message, which is the same for every attempt to send it. */
   id: string;
-  /** URL at which a POST ends such mail (RFC 8058); null for the confirmation mail. */
+  /** URL where a POST unsubscribes from such mail (RFC 8058). Null for the confirmation mail. */
   endUrl: string | null;
 }
 
@@ -75,7 +78,7 @@ interface MailedEvent {
   data: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the mail that notifies of an event. */
+/** Returns the mail that notifies the account of an event. */
 export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, publicUrl: string, endUrl: string): Mail {
   const values = plainValues(data);
   const sentence = SENTENCES[type as EventType]?.(values) ?? `${type} happened`;
@@ -102,8 +105,8 @@ export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, pub
 }
 
 /**
- * Returns the mail that asks the owner of the address for confirmation. It contains no text from the client that
- * entered the address.
+ * Returns the mail that asks the owner of an address for confirmation. It contains no text from the client that entered
+ * the address.
  */
 export function confirmationMail(id: string, to: string, publicUrl: string, confirmUrl: string): Mail {
   return {
@@ -127,14 +130,15 @@ const MAX_SUBJECT = 150;
 const MAX_VALUE = 200;
 const MAX_VALUES = 20;
 
-/** Formats values as plain text. Some come from outside: from payment processors, hosts, clients. */
+/** Formats values as plain text. Some of them come from payment processors, hosts or clients, and can't be trusted. */
 function plainValues(data: Readonly<Record<string, unknown>>): Record<string, string> {
   const entries = Object.entries(data).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(entries.slice(0, MAX_VALUES).map(([name, value]) => [plain(name), plain(value)]));
 }
 
 /**
- * Formats a value as one line that shows its true content: no control characters, direction marks or line separators.
+ * Formats a value as a single line that can't hide anything, by replacing control characters, direction marks and line
+ * separators.
  */
 function plain(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -153,7 +157,7 @@ const LIMITS: Readonly<Record<string, string>> = {
 };
 const why = ({ cause, limit_of }: Values) => LIMITS[limit_of ?? ''] ?? `its ${cause}`;
 
-/** One sentence per event type, without its full stop: it is also the subject. */
+/** One sentence per event type, without a full stop because it is also used as the subject. */
 const SENTENCES: Readonly<Record<EventType, (values: Values) => string>> = {
   'instance.running': (values) => `Instance ${values.instance} is running`,
   'instance.stopped': (values) => `Instance ${values.instance} stopped${stopped(values)}`,

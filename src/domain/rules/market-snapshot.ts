@@ -2,15 +2,16 @@ import { DomainError } from './errors.js';
 import type { Micro, Rate } from './money.js';
 import { isDay } from './time.js';
 
-/** Maximum listings of one snapshot. */
+/** Maximum listings in one snapshot. */
 const MAX_LISTINGS = 2_000_000;
 
-/** Refuses a snapshot that is not newer than the current one. */
+/** Thrown if a snapshot isn't newer than the current one. */
 export class NotNewer extends DomainError {}
 
 /**
- * Refuses with invalid_request a date that is not a day, one after `tomorrow`, which would block every sheet until
- * then, and one not after `current`, the day of the newest snapshot. Tomorrow has already begun east of UTC.
+ * Throws invalid_request if the date isn't a calendar day, if it isn't after `current`, the day of the newest snapshot,
+ * or if it is after `tomorrow`. A later date would block all other sheets until then. Tomorrow is allowed because it
+ * has already begun east of UTC.
  */
 export function checkNewer(date: string, current: string | null, tomorrow: string): void {
   if (!isDay(date)) throw invalid('date must be a day such as 2026-11-20');
@@ -19,34 +20,34 @@ export function checkNewer(date: string, current: string | null, tomorrow: strin
   throw new NotNewer('invalid_request', `date must be after ${current}, the date of the current snapshot; got ${date}`);
 }
 
-/** Refuses with invalid_request a snapshot without listings of known models, or with more than MAX_LISTINGS. */
+/** Throws invalid_request if a snapshot has no listings of known models, or more than MAX_LISTINGS. */
 export function checkListings(listings: number): void {
   if (listings > MAX_LISTINGS) throw invalid(`a market file may have at most ${MAX_LISTINGS} listings`);
   if (listings === 0) throw invalid('the file has no listing of a known model');
 }
 
-/** Whether most rows can't be read: such a file is damaged or of another kind, and no source of prices. */
+/** Whether most rows can't be read. Such a file is damaged or of another kind, so its prices can't be used. */
 export function isMostlyUnreadable({ listings, rejectedCount }: { listings: number; rejectedCount: number }): boolean {
   return rejectedCount > listings;
 }
 
-/** The price of one model before and after a snapshot. */
+/** The price of a model before and after a snapshot. */
 export interface PriceMove {
   gpu: string;
-  /** Null for a model that was never published. */
+  /** Null if the model's price was never published. */
   oldRate: Rate | null;
   newRate: Rate;
 }
 
 /**
- * Returns how far a price moves, in whole percent of the old one, rounded towards zero; 0 for a model that was never
- * published.
+ * Returns how far a price moves, as a whole percentage of the old price rounded towards zero. Returns 0 if the model's
+ * price was never published.
  */
 export function percentOf({ oldRate, newRate }: Omit<PriceMove, 'gpu'>): bigint {
   return oldRate === null ? 0n : ((newRate - oldRate) * 100n) / oldRate;
 }
 
-/** Refuses with invalid_request prices that move by more than `maxPercent`, up or down; null: no limit. */
+/** Throws invalid_request if a price moves up or down by more than `maxPercent`. Null means no limit. */
 export function checkJumps(moves: readonly PriceMove[], maxPercent: number | null): void {
   const jumps = moves.filter((move) => maxPercent !== null && isJump(move, BigInt(maxPercent)));
   if (jumps.length === 0) return;
@@ -55,8 +56,8 @@ export function checkJumps(moves: readonly PriceMove[], maxPercent: number | nul
 }
 
 /**
- * Refuses with invalid_request a snapshot in which more than `maxPercent` of the models lose their median, for example
- * because the source has shrunk; null: no limit.
+ * Throws invalid_request if more than `maxPercent` of the models lose their median in a snapshot, for example because
+ * the source has shrunk. Null means no limit.
  */
 export function checkLosses(
   models: readonly { gpu: string; oldMedianMicro: Micro | null; medianMicro: Micro | null }[],

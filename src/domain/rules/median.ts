@@ -1,21 +1,21 @@
 import type { Micro } from './money.js';
 
-/** A listing's price per GPU-hour as a fraction: `priceMicro` for `numGpus` GPUs. */
+/** A listing's price per GPU-hour as a fraction, `priceMicro` divided by `numGpus`. */
 export interface Listing {
   priceMicro: Micro;
   numGpus: bigint;
 }
 
-/** Larger prices could not be distinguished, because a number doesn't represent them exactly. */
+/** Larger prices couldn't be told apart, because numbers don't represent them exactly. */
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
-/** More than the GPUs of any listing, so that a price and a number of GPUs fit into one number. */
+/** More than the GPUs of any listing, so that a price and a number of GPUs can be combined into a single number. */
 const GPUS_BELOW = 2_048;
-/** Listings are stored in chunks, so that they are never copied as a whole. */
+/** Listings are stored in pieces of this size, so that they never have to be copied all at once. */
 const PIECE = 512;
 
 /**
- * Collects prices per GPU-hour and returns the median listings. Two million take a tenth of a second; sorting fractions
- * would block the process for seconds.
+ * Collects prices per GPU-hour and returns the median listings. This takes a tenth of a second for two million
+ * listings, while sorting fractions would block the process for seconds.
  */
 export class ListingPrices {
   readonly #prices: Float64Array[] = [];
@@ -26,7 +26,7 @@ export class ListingPrices {
     return this.#count;
   }
 
-  /** Adds a price up to 1,000,000 USD, in micro-USD, for up to 1,024 GPUs. */
+  /** Adds a price in micro-USD of up to 1,000,000 USD, for up to 1,024 GPUs. */
   add({ priceMicro, numGpus }: Listing): void {
     if (priceMicro * BigInt(GPUS_BELOW) > MAX_EXACT || numGpus >= BigInt(GPUS_BELOW))
       throw new RangeError('not a listing');
@@ -40,9 +40,10 @@ export class ListingPrices {
     this.#count += 1;
   }
 
-  /** Returns the listing in the middle, or the two next to it. There must be at least one. */
+  /** Returns the listing in the middle, or the two closest to the middle. There must be at least one listing. */
   middle(): [low: Listing, high: Listing] {
-    // Rounding preserves the order of fractions: only those rounded to the same number need an exact comparison.
+    // Rounding preserves the order of fractions, so only those that are rounded to the same number must be compared
+    // exactly.
     const rounded = new Float64Array(this.#count);
     for (let index = 0; index < this.#count; index += 1) rounded[index] = this.#priceOf(index) / this.#gpusOf(index);
     const [low, high] = [(this.count - 1) >> 1, this.count >> 1];
@@ -57,7 +58,7 @@ export class ListingPrices {
     return this.#gpus[Math.floor(index / PIECE)]![index % PIECE]!;
   }
 
-  /** Returns the listing at a place of the order, whose rounded price is `value`. */
+  /** Returns the listing at a certain place in the order. `value` is its rounded price. */
   #at(place: number, value: number): Listing {
     let before = 0;
     const alike = new Map<number, number>();
@@ -89,7 +90,10 @@ function compare(one: Listing, other: Listing): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** Returns the value that sorting would put at `place`. Rearranges the values (Hoare's selection, from the middle). */
+/**
+ * Returns the value that would be at `place` after sorting. Rearranges the values (Hoare's selection algorithm, with
+ * the middle value as pivot).
+ */
 function selected(values: Float64Array, place: number): number {
   let [left, right] = [0, values.length - 1];
   while (left < right) {

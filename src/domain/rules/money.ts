@@ -1,8 +1,8 @@
 /** Micro-USD per hour. */
 export type Rate = bigint;
-/** Micro-USD: the finest amount ever shown. */
+/** Micro-USD, the finest amount that is ever shown. */
 export type Micro = bigint;
-/** 1/3600 micro-USD: the cost of one second at a rate of one. It is the finest amount, so sums are exact. */
+/** 1/3600 micro-USD, which is what one second costs at a rate of one. It is the finest amount, so sums are exact. */
 export type Units = bigint;
 
 export const MICRO_PER_USD = 1_000_000n;
@@ -17,17 +17,17 @@ export function unitsOfMicro(micro: Micro): Units {
   return micro * UNITS_PER_MICRO;
 }
 
-/** Rounds spend down to the micro-USD for display. */
+/** Rounds spend down to a whole number of micro-USD for display. */
 export function shownSpend(units: Units): Micro {
   return floorDivide(units, UNITS_PER_MICRO);
 }
 
-/** Rounds a future cost up to the micro-USD for display. */
+/** Rounds a future cost up to a whole number of micro-USD for display. */
 export function shownCost(units: Units): Micro {
   return ceilDivide(units, UNITS_PER_MICRO);
 }
 
-/** Returns the balance for display: credits less the displayed spend, so that the numbers shown add up. */
+/** Returns the balance for display. It is credit minus the displayed spend, so that the displayed amounts add up. */
 export function shownBalance(creditUnits: Units, spendUnits: Units): Micro {
   return floorDivide(creditUnits, UNITS_PER_MICRO) - shownSpend(spendUnits);
 }
@@ -43,7 +43,10 @@ export function ceilDivide(dividend: bigint, divisor: bigint): bigint {
   return -floorDivide(-dividend, divisor);
 }
 
-/** Parses a decimal text with at most 6 decimals and 12 whole digits to exact micro-USD; null for anything else. */
+/**
+ * Parses a decimal string with at most 6 decimals and 12 digits before the point to exact micro-USD. Returns null for
+ * any other text.
+ */
 export function parseUsd(text: string): Micro | null {
   const match = /^([+-]?)(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text);
   if (match === null) return null;
@@ -52,13 +55,16 @@ export function parseUsd(text: string): Micro | null {
   return sign === '-' ? -micro : micro;
 }
 
-/** Converts a JSON number to exact micro-USD; null for one with more than 6 decimals or more than 12 whole digits. */
+/**
+ * Converts a JSON number to exact micro-USD. Returns null if it has more than 6 decimals or more than 12 digits before
+ * the point.
+ */
 export function microOfUsd(usd: number): Micro | null {
   const micro = parseUsd(usd.toFixed(MICRO_DIGITS));
   return micro !== null && usdNumber(micro) === usd ? micro : null;
 }
 
-/** Formats with at least 2 and at most 6 decimals: 100.00, 0.000139. */
+/** Formats an amount with 2 to 6 decimals, such as 100.00 or 0.000139. */
 export function formatUsd(micro: Micro): string {
   const absolute = micro < 0n ? -micro : micro;
   const decimals = (absolute % MICRO_PER_USD)
@@ -68,12 +74,15 @@ export function formatUsd(micro: Micro): string {
   return `${micro < 0n ? '-' : ''}${absolute / MICRO_PER_USD}.${decimals}`;
 }
 
-/** Returns the nearest JSON number; exact to 6 decimals up to 8 billion USD. */
+/** Returns the nearest JSON number. It is exact to 6 decimals up to 8 billion USD. */
 export function usdNumber(micro: Micro): number {
   return Number(micro) / Number(MICRO_PER_USD);
 }
 
-/** Returns the largest whole micro-USD not above a JSON number, for limits that a caller gives as a float. */
+/**
+ * Returns the largest whole number of micro-USD that isn't above a JSON number. Used for limits that a caller gives as
+ * a float.
+ */
 export function microNotAbove(usd: number): Micro {
   const nearest = BigInt(Math.round(usd * Number(MICRO_PER_USD)));
   return usdNumber(nearest) > usd ? nearest - 1n : nearest;

@@ -10,8 +10,8 @@ interface Network {
 }
 
 /**
- * Parses a network such as `10.0.0.0/8` or `2001:db8::/32`, or one address; null for any other text. The bits beyond
- * the prefix are ignored.
+ * Parses a network such as `10.0.0.0/8` or `2001:db8::/32`, or a single address. Returns null for any other text. Bits
+ * after the prefix are ignored.
  */
 export function parseNetwork(text: string): Network | null {
   const [address = '', length, ...more] = text.split('/');
@@ -23,7 +23,7 @@ export function parseNetwork(text: string): Network | null {
   return { address, bits: Number(length), family };
 }
 
-/** Returns the list of addresses in the networks; an invalid text contributes none. */
+/** Returns a list of all addresses in the networks. Invalid networks are ignored. */
 export function networkList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of networks) {
@@ -33,7 +33,7 @@ export function networkList(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether the list contains the address; an IPv4 address may be written as an IPv6 one. */
+/** Whether the list contains the address. An IPv4 address may be written as an IPv6 address. */
 export function holds(list: BlockList, address: string): boolean {
   const [plain = ''] = address.split('%');
   const ip = MAPPED.exec(plain)?.[1] ?? plain;
@@ -41,7 +41,7 @@ export function holds(list: BlockList, address: string): boolean {
   return list.check(ip, isIPv4(ip) ? 'ipv4' : 'ipv6');
 }
 
-/** Whether each of `inner` lies within one of `outer`. */
+/** Whether each of the `inner` networks is within one of the `outer` networks. */
 export function areWithin(inner: readonly string[], outer: readonly string[]): boolean {
   return inner.every((text) => {
     const wanted = parseNetwork(text);

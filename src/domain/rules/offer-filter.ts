@@ -3,12 +3,15 @@ import type { GpuTier } from './gpu-tier.js';
 import type { Rate } from './money.js';
 import type { GroupTraits, MachineSize, OfferedMachine } from './offer.js';
 
-/** Requirements for a machine, within the bounds of the fields. Null means no requirement, and no list is empty. */
+/**
+ * Requirements for a machine, already checked against the bounds of the fields. Null means no requirement. Lists are
+ * never empty.
+ */
 export interface OfferRequirements {
   gpus: readonly string[] | null;
   regions: readonly string[] | null;
   tiers: readonly GpuTier[] | null;
-  /** GB of one GPU. */
+  /** GB of memory per GPU. */
   vramGbMin: number | null;
   nvlink: boolean | null;
   reliabilityMin: number | null;
@@ -19,28 +22,33 @@ export interface OfferRequirements {
   numMax: number | null;
   /** Maximum price per GPU-hour on demand, regardless of the mode. */
   pricePerGpuMax: Rate | null;
-  /** Whether to include machines held only by an interruptible instance. */
+  /** Whether to include machines that are held only by interruptible instances. */
   includePreemptible: boolean;
-  /** Undefined if not required, so that an idempotency key older than this field still stands for the same input. */
+  /**
+   * Undefined if not required, so that requests with an idempotency key from before this field existed still have the
+   * same input.
+   */
   hasAgent?: boolean;
-  /** Minimum as in `cudaNumber`; undefined like `hasAgent`. */
+  /** Undefined if not required, like `hasAgent`. */
+  fuse?: boolean;
+  /** The minimum, as returned by `cudaNumber`. Undefined for the same reason as `hasAgent`. */
   cudaMin?: number;
 }
 
-/** The requirements as tests: first of all offers of a group together, then of each machine. */
+/** The requirements as checks, first of the properties that a group's offers share and then of each machine. */
 export interface OfferCriteria {
-  /** The only model and region that can fit, if there is just one: other groups are skipped. */
+  /** The only model and the only region that can match, if there is just one. All other groups are skipped. */
   gpu: string | null;
   region: string | null;
   fitsGroup: (group: GroupTraits) => boolean;
   reliabilityMin: number;
-  /** Further minimums for each machine; null: none. */
+  /** Minimums that each machine must meet in addition, or null if there are none. */
   sizeMin: MachineSize | null;
 }
 
 export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
   const { gpus, regions, tiers, vramGbMin, nvlink, numMin, numMax, pricePerGpuMax, includePreemptible } = requirements;
-  const { vcpusMin, ramGbMin, diskGbMin, hasAgent, cudaMin } = requirements;
+  const { vcpusMin, ramGbMin, diskGbMin, hasAgent, fuse, cudaMin } = requirements;
   return {
     gpu: onlyOf(gpus),
     region: onlyOf(regions),
@@ -54,7 +62,8 @@ export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
       (numMax === null || group.numGpus <= numMax) &&
       (pricePerGpuMax === null || group.pricePerGpu <= pricePerGpuMax) &&
       (includePreemptible || !group.preemptible) &&
-      (hasAgent === undefined || group.hasAgent === hasAgent),
+      (hasAgent === undefined || group.hasAgent === hasAgent) &&
+      (fuse === undefined || group.fuse === fuse),
     reliabilityMin: requirements.reliabilityMin ?? 0,
     sizeMin:
       vcpusMin === null && ramGbMin === null && diskGbMin === null && cudaMin === undefined
@@ -63,7 +72,7 @@ export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
   };
 }
 
-/** Whether one offer, with the traits of its group, fits. */
+/** Whether an offer, given with the traits of its group, matches. */
 export function fits(
   { fitsGroup, reliabilityMin, sizeMin }: OfferCriteria,
   offer: OfferedMachine & GroupTraits,
@@ -76,7 +85,7 @@ export function isOfSize({ vcpus, ramGb, diskGb, cuda }: MachineSize, min: Machi
   return min === null || (vcpus >= min.vcpus && ramGb >= min.ramGb && diskGb >= min.diskGb && cuda >= min.cuda);
 }
 
-/** Returns the entry of a list that has just one; otherwise null. */
+/** Returns the entry of a list that has exactly one, and null for any other list. */
 export function onlyOf(list: readonly string[] | null): string | null {
   return list?.length === 1 ? list[0]! : null;
 }

@@ -20,20 +20,25 @@ export interface OfferedMachine {
   netMbps: { down: number; up: number };
   ports: number;
   pcie: number;
-  /** Whether its GPUs are linked. A single GPU of a larger host is not linked to any GPU of its renter. */
+  /**
+   * Whether its GPUs are linked. A single GPU of a larger host doesn't count, because its renter has no other GPU that
+   * it is linked to.
+   */
   nvlink: boolean;
   cudaMax: string;
   reliability: number;
-  /** Whether an interruptible instance runs on it; such machines are returned only on request. */
+  /** Whether an interruptible instance is running on it. Such machines are returned only on request. */
   preemptible: boolean;
   demo: boolean;
-  /** Whether a host agent runs its containers. An unreachable one is not offered. */
+  /** Whether a host agent runs its containers. If the agent is unreachable, the machine isn't offered. */
   hasAgent: boolean;
+  /** Whether its operator lets containers mount FUSE file systems. */
+  fuse: boolean;
 }
 
-/** Properties of a machine that a filter bounds per machine; as a minimum, 0 is no requirement. */
+/** The properties that a filter compares for each machine. In a minimum, 0 means no requirement. */
 export interface MachineSize extends Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'> {
-  /** As `cudaNumber`. */
+  /** The CUDA version, as returned by `cudaNumber`. */
   cuda: number;
 }
 
@@ -50,17 +55,17 @@ export interface PricedModel {
   onDemandRate: Rate;
 }
 
-/** A listed host, whose unoccupied blocks are offered as machines; without prices. */
+/** A listed host, whose free blocks are offered as machines. Doesn't include prices. */
 export interface OfferedHost extends RunningBits {
   hostId: string;
   layout: Layout;
   region: string;
   cpu: string;
-  /** This and all following amounts are the whole host's. */
+  /** This amount and all following ones are those of the whole host. */
   vcpus: number;
   ramGb: number;
   diskGb: number;
-  /** GB of it not used by its instances. */
+  /** GB of its disk that its instances don't use. */
   diskLeftGb: number;
   down: number;
   up: number;
@@ -71,35 +76,41 @@ export interface OfferedHost extends RunningBits {
   reliability: number;
   demo: boolean;
   hasAgent: boolean;
+  fuse: boolean;
 }
 
-/** Fields by which machines are grouped. */
+/** The fields that machines are grouped by. */
 export interface GroupKey
-  extends Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent'> {
-  /** GPUs of the larger free block that a rental of one breaks; 0: none. */
+  extends Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent' | 'fuse'> {
+  /** Number of GPUs in the larger free block that renting one of these would split, or 0 if it wouldn't split any. */
   breaks: number;
 }
 
-/** Properties shared by all offers of a group: everything on which a price, or most of a filter, depends. */
+/**
+ * The properties that all offers of a group share. The price, and most of what a filter compares, depend only on these.
+ */
 export interface GroupTraits extends GroupKey {
   tier: GpuTier;
-  /** GB of one GPU. */
+  /** GB of memory per GPU. */
   vramGb: number;
   /** Rate per GPU-hour on demand. */
   pricePerGpu: Rate;
-  /** Price of the whole machine; one object for all offers of the group. */
+  /** Price of the whole machine. All offers of the group share one object. */
   pricePerHour: ModeRates;
 }
 
-/** Minimum free disk of an offer; a machine with less may still be rented by its id. */
+/** Minimum free disk in GB for a machine to be offered. A machine with less can still be rented by its id. */
 const MIN_OFFERED_DISK_GB = 50;
 
-/** Whether a machine is offered; a preemptible one is marked as such. */
+/** Whether a machine is offered. Preemptible machines are offered too, but marked as such. */
 export function isOffered(availability: Availability, diskLeftGb: number): boolean {
   return (availability === 'FREE' || availability === 'PREEMPTIBLE') && diskLeftGb >= MIN_OFFERED_DISK_GB;
 }
 
-/** Returns the GB available for a new disk on a block: its share, or what remains on its host if that is less. */
+/**
+ * Returns the GB available for a new disk on a block. This is the block's share, or what is left on its host if that is
+ * less.
+ */
 function diskGbOf({ diskGb, diskLeftGb, layout }: OfferedHost, block: Pick<Block, 'count'>): number {
   return Math.min(shareOf(diskGb, block, layout.numGpus), diskLeftGb);
 }
@@ -115,12 +126,12 @@ export function sizeOf(host: OfferedHost, block: Pick<Block, 'count'>): MachineS
   };
 }
 
-/** Whether a block of the size has enough disk to be offered. */
+/** Whether a block of this size has enough disk to be offered. */
 export function hasOfferedDisk(host: OfferedHost, block: Pick<Block, 'count'>): boolean {
   return diskGbOf(host, block) >= MIN_OFFERED_DISK_GB;
 }
 
-/** Returns the key of a block's group; null if the block is not offered. */
+/** Returns the key of a block's group, or null if the block isn't offered. */
 export function groupKeyOf(host: OfferedHost, block: LayoutBlock): GroupKey | null {
   const availability = availabilityOf('LISTED', modeOn(block, host));
   if (!isOffered(availability, diskGbOf(host, block))) return null;
@@ -131,6 +142,7 @@ export function groupKeyOf(host: OfferedHost, block: LayoutBlock): GroupKey | nu
     nvlink: isLinked(host.nvlink, block, host.layout.numGpus),
     preemptible: availability === 'PREEMPTIBLE',
     hasAgent: host.hasAgent,
+    fuse: host.fuse,
     breaks: breaksOf(block, host),
   };
 }
@@ -139,7 +151,9 @@ export function isAnyOffered(host: OfferedHost): boolean {
   return host.layout.blocks.some((block) => groupKeyOf(host, block) !== null);
 }
 
-/** Returns the traits of a smaller block within one of the group, except for the machine's price. */
+/**
+ * Returns the traits of a smaller block within a block of the group, except that the machine's price isn't adjusted.
+ */
 export function smallerOf(traits: GroupTraits, numGpus: number): GroupTraits {
   return { ...traits, numGpus, nvlink: traits.nvlink && numGpus > 1 };
 }
@@ -149,11 +163,11 @@ export function blockIdOf(host: OfferedHost, { suffix }: LayoutBlock): string {
 }
 
 /**
- * Returns the offer of a block. It is built field by field: objects made by spreading may each have their own shape,
- * which is slow to read and three times as large.
+ * Returns the offer of a block. The object is built field by field, because objects built by spreading can each get
+ * their own shape, which makes them slow to read and three times as large.
  */
 export function offerOf(host: OfferedHost, block: LayoutBlock, preemptible: boolean, pricePerHour: ModeRates): Offer {
-  const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, layout } = host;
+  const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, fuse, layout } = host;
   const { numGpus } = layout;
   return {
     machineId: blockIdOf(host, block),
@@ -173,12 +187,13 @@ export function offerOf(host: OfferedHost, block: LayoutBlock, preemptible: bool
     preemptible,
     demo,
     hasAgent,
+    fuse,
     pricePerHour,
   };
 }
 
 export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: PricedModel): GroupTraits {
-  const { gpu, region, numGpus, nvlink, preemptible, hasAgent, breaks } = machine;
+  const { gpu, region, numGpus, nvlink, preemptible, hasAgent, fuse, breaks } = machine;
   const pricePerHour = modeRates(onDemandRate * BigInt(numGpus));
   return {
     gpu,
@@ -187,6 +202,7 @@ export function traitsOf(machine: GroupKey, { tier, vramGb, onDemandRate }: Pric
     nvlink,
     preemptible,
     hasAgent,
+    fuse,
     breaks,
     tier,
     vramGb,

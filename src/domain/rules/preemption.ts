@@ -2,17 +2,20 @@ import { type Rate, type Units, unitsOfUsage } from './money.js';
 import type { Instant } from './time.js';
 
 /**
- * Minimum GPU seconds charged for a start that preempts an interruptible instance, regardless of how it ends. Without
- * it, a destroy in the same second would preempt a renter at no cost. Renting a free machine has no minimum.
+ * Minimum GPU seconds charged for a start that preempts an interruptible instance, no matter how the start ends.
+ * Without this minimum, a renter could preempt another one at no cost by destroying the instance in the same second.
+ * Renting a free machine has no minimum.
  */
 export const PREEMPTION_MINIMUM_SECONDS = 60n;
 
-/** Returns the end of the minimum; null if the start preempted nothing. */
+/** Returns when the minimum ends, or null if the start didn't preempt anything. */
 export function minimumUntilOf(startedAt: Instant, preempts: boolean): Instant | null {
   return preempts ? startedAt + PREEMPTION_MINIMUM_SECONDS : null;
 }
 
-/** Returns the charge in addition to usage if the GPU interval ends at `endedAt`: the rest of the minimum. */
+/**
+ * Returns what is charged in addition to usage if the GPU interval ends at `endedAt`, which is the rest of the minimum.
+ */
 export function minimumUnitsAt(
   { minimumUntil, gpuRate }: { minimumUntil: Instant | null; gpuRate: Rate },
   endedAt: Instant,

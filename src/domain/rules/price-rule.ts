@@ -3,26 +3,26 @@ import { floorDivide, type Micro, type Rate } from './money.js';
 
 export type PricingMode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
 
-/** USD per GPU-hour, in micro-USD. */
+/** Price in micro-USD per hour in each mode. */
 export interface ModeRates {
   onDemand: Rate;
   interruptible: Rate;
   reserved: Rate;
 }
 
-/** The published text of the rule (contract section 1). */
+/** The rule as it is published (contract section 1). */
 export const PRICE_RULE = 'public marketplace median for the model x 0.70, rounded down';
 
 const MICRO_PER_CENT = 10_000n;
-/** Returns the median × 0.70 rounded down to the cent, but at least one cent. */
+/** Returns the median × 0.70, rounded down to the cent but at least one cent. */
 export function onDemandRate(medianMicro: Micro): Rate {
   const cents = floorDivide(medianMicro * 70n, 100n * MICRO_PER_CENT);
   return (cents < 1n ? 1n : cents) * MICRO_PER_CENT;
 }
 
 /**
- * Returns the rate to publish: by the median; without one the last published rate, and for a new model its reference
- * price.
+ * Returns the rate to publish. It follows from the median. Without a median it is the last published rate, and for a
+ * new model it follows from the reference price.
  */
 export function publishedRate(
   { medianMicro, referencePriceMicro }: { medianMicro: Micro | null; referencePriceMicro: Micro },
@@ -33,8 +33,8 @@ export function publishedRate(
 }
 
 /**
- * Returns the rates of all modes: interruptible is 50 % and reserved 65 % of on-demand, exact because on-demand is in
- * whole cents.
+ * Returns the rates of all modes. Interruptible is 50% and reserved is 65% of on-demand. Both are exact, because
+ * on-demand rates are whole cents.
  */
 export function modeRates(onDemand: Rate): ModeRates {
   return { onDemand, interruptible: (onDemand * 50n) / 100n, reserved: (onDemand * 65n) / 100n };
@@ -45,18 +45,18 @@ export function rateInMode(onDemand: Rate, mode: PricingMode): Rate {
   return { ON_DEMAND: rates.onDemand, INTERRUPTIBLE: rates.interruptible, RESERVED: rates.reserved }[mode];
 }
 
-/** Rates that an instance locks at deploy, micro-USD per hour. */
+/** The rates that an instance locks when it is deployed, in micro-USD per hour. */
 export interface LockedRates {
-  /** The whole machine in the instance's mode. */
+  /** The rate of the whole machine in the instance's mode. */
   gpuRate: Rate;
   diskRate: Rate;
-  /** The whole machine on demand. */
+  /** The rate of the whole machine on demand. */
   onDemandRate: Rate;
 }
 
 /**
- * Returns the rates that a deploy locks. `ratePerGpu` is published per GPU on demand; a machine costs that times its
- * number of GPUs.
+ * Returns the rates that a deploy locks. `ratePerGpu` is the published on-demand rate per GPU, which is multiplied by
+ * the machine's number of GPUs.
  */
 export function lockedRates(
   { numGpus, ratePerGpu }: { numGpus: number; ratePerGpu: Rate },
@@ -67,22 +67,22 @@ export function lockedRates(
   return { gpuRate: rateInMode(onDemandRate, mode), diskRate: diskRatePerGb * BigInt(diskGb), onDemandRate };
 }
 
-/** Minimum listings for a meaningful median. */
+/** Minimum number of listings for a meaningful median. */
 const MEDIAN_MIN_LISTINGS = 5;
-/** Medians have 4 decimals of a USD. */
+/** Medians are in USD with 4 decimals. */
 const MICRO_PER_MEDIAN_STEP = 100n;
 
-/** Returns the median price per GPU-hour, rounded half up to 4 decimals; null with fewer than 5 listings. */
+/** Returns the median price per GPU-hour, rounded half up to 4 decimals, or null if there are fewer than 5 listings. */
 export function marketMedian(listings: readonly Listing[]): Micro | null {
   const prices = new ListingPrices();
   for (const listing of listings) prices.add(listing);
   return medianOf(prices);
 }
 
-/** Returns the median, as `marketMedian` does, of collected prices. */
+/** Returns the median of prices that were already collected, like `marketMedian`. */
 export function medianOf(prices: ListingPrices): Micro | null {
   if (prices.count < MEDIAN_MIN_LISTINGS) return null;
-  // Exact fractions: nothing is rounded before the median.
+  // The fractions are exact, so nothing is rounded before the median.
   const [low, high] = prices.middle();
   const dividend = low.priceMicro * high.numGpus + high.priceMicro * low.numGpus;
   const divisor = 2n * low.numGpus * high.numGpus * MICRO_PER_MEDIAN_STEP;

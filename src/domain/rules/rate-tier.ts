@@ -1,13 +1,18 @@
 import { MICRO_PER_USD, type Micro } from './money.js';
 
-/** Lifetime spend in USD above which the base limit is multiplied (docs/behaviour.md). Highest first. */
+/**
+ * Multipliers of the base limit, each for a lifetime spend above a certain amount in USD (docs/behaviour.md). Highest
+ * first.
+ */
 const TIERS = [
   { fromUsd: 10_000n, times: 10 },
   { fromUsd: 1_000n, times: 5 },
   { fromUsd: 100n, times: 2 },
 ] as const;
 
-/** Returns the requests per 60 s of an account with this lifetime spend; a base of 0 means no limit. */
+/**
+ * Returns how many requests per 60 s an account with this lifetime spend may make. If the base is 0, there is no limit.
+ */
 export function requestsPerMinute(basePerMinute: number, lifetimeSpend: Micro): number {
   const tier = TIERS.find(({ fromUsd }) => lifetimeSpend >= fromUsd * MICRO_PER_USD);
   return basePerMinute * (tier?.times ?? 1);

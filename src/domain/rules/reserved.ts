@@ -2,16 +2,16 @@ import { type Rate, type Units, unitsOfUsage } from './money.js';
 import type { PricingMode } from './price-rule.js';
 import { addMonths, type Instant } from './time.js';
 
-/** Calendar months of a reserved term (contract section 1). */
+/** Length of a reserved term in calendar months (contract section 1). */
 export const RESERVED_MONTHS = 3;
 
-/** Fields of an instance from which its reserved term is computed. */
+/** The fields of an instance that its reserved term is computed from. */
 export interface ReservedTerm {
   mode: PricingMode;
   createdAt: Instant;
   runningSince: Instant | null;
   destroyedAt: Instant | null;
-  /** Seconds of closed GPU intervals. */
+  /** Total seconds of GPU intervals that are closed. */
   gpuSeconds: bigint;
   reservedUntil: Instant | null;
   gpuRate: Rate;
@@ -24,26 +24,33 @@ export function gpuSecondsAt(term: Pick<ReservedTerm, 'runningSince' | 'gpuSecon
   return term.gpuSeconds + open;
 }
 
-/** Returns the end of a term that begins at `at` and never pauses. */
+/** Returns the end of a term that begins at `at` and is never paused. */
 export function termEndFrom(at: Instant): Instant {
   return addMonths(at, RESERVED_MONTHS);
 }
 
-/** Returns the running seconds left in the term. Stopped seconds don't count: they postpone its end. */
+/**
+ * Returns how many running seconds are left in the term. Stopped seconds don't count and postpone the end of the term.
+ */
 function secondsLeftAt(term: ReservedTerm, at: Instant): bigint {
   const length = termEndFrom(term.createdAt) - term.createdAt;
   const left = length - gpuSecondsAt(term, at);
   return left > 0n ? left : 0n;
 }
 
-/** Returns the end of the term of an instance that runs from `at`; stored, and valid until it stops. */
+/**
+ * Returns when the term ends for an instance that runs from `at` on. This is stored and stays valid until the instance
+ * stops.
+ */
 export function reservedUntilFrom(term: ReservedTerm, at: Instant): Instant | null {
   if (term.mode !== 'RESERVED') return null;
   const left = secondsLeftAt(term, at);
   return left === 0n && term.reservedUntil !== null ? term.reservedUntil : at + left;
 }
 
-/** Returns the end of the term as of `at`; for a destroyed instance, as of its end. */
+/**
+ * Returns the end of the term as of `at`. For a destroyed instance, returns it as of when the instance was destroyed.
+ */
 export function reservedUntilAt(term: ReservedTerm, at: Instant): Instant | null {
   if (term.mode !== 'RESERVED' || term.runningSince !== null) return term.reservedUntil;
   const seen = term.destroyedAt ?? at;
@@ -51,7 +58,10 @@ export function reservedUntilAt(term: ReservedTerm, at: Instant): Instant | null
   return left === 0n ? term.reservedUntil : seen + left;
 }
 
-/** Returns the cost of destroying at `at`: the discount so far, or nothing once the term is over. */
+/**
+ * Returns what it costs to destroy the instance at `at`. This is the discount received so far, or nothing once the term
+ * is over.
+ */
 export function earlyExitUnitsAt(term: ReservedTerm, at: Instant): Units {
   if (term.mode !== 'RESERVED' || term.destroyedAt !== null || secondsLeftAt(term, at) === 0n) return 0n;
   return unitsOfUsage(term.onDemandRate - term.gpuRate, gpuSecondsAt(term, at));

@@ -1,26 +1,29 @@
 import { createCipheriv, createDecipheriv, timingSafeEqual } from 'node:crypto';
 
-/** Bytes before and after each ciphertext of a restic repository. */
+/** Sizes in bytes of the nonce before and the MAC after each ciphertext in a restic repository. */
 const NONCE_BYTES = 16;
 const MAC_BYTES = 16;
-/** Modulus of Poly1305, and the mask for the second half of its key. */
+/** The modulus of Poly1305, and the mask for the second half of its key. */
 const PRIME = (1n << 130n) - 5n;
 const CLAMP = 0x0ffffffc0ffffffc0ffffffc0fffffffn;
 const LOW_128 = (1n << 128n) - 1n;
 
-/** A key of restic: `encrypt` for AES-256 in counter mode, and both halves for Poly1305-AES. */
+/**
+ * A key used by restic. `encrypt` is for AES-256 in counter mode. `k` and `r` are the two halves of the key for
+ * Poly1305-AES.
+ */
 export interface ResticKey {
   encrypt: Buffer;
   k: Buffer;
   r: Buffer;
 }
 
-/** Splits the 64 bytes that scrypt derives from a password. */
+/** Splits the 64 bytes that scrypt derives from a password into keys. */
 export function keyOf(derived: Buffer): ResticKey {
   return { encrypt: derived.subarray(0, 32), k: derived.subarray(32, 48), r: derived.subarray(48, 64) };
 }
 
-/** Decrypts a small object of a repository; null if it was sealed with another key. */
+/** Decrypts a small object of a repository. Returns null if it was encrypted with another key. */
 export function openObject({ encrypt, k, r }: ResticKey, sealed: Buffer): Buffer | null {
   if (sealed.length < NONCE_BYTES + MAC_BYTES) return null;
   const nonce = sealed.subarray(0, NONCE_BYTES);
@@ -29,7 +32,7 @@ export function openObject({ encrypt, k, r }: ResticKey, sealed: Buffer): Buffer
   return createDecipheriv('aes-256-ctr', encrypt, nonce).update(text);
 }
 
-/** Computes the Poly1305-AES of a ciphertext. */
+/** Computes the Poly1305-AES MAC of a ciphertext. */
 export function macOf({ k, r }: ResticKey, nonce: Buffer, text: Buffer): Buffer {
   const pad = createCipheriv('aes-128-ecb', k, null).setAutoPadding(false).update(nonce);
   const factor = littleEndian(r) & CLAMP;

@@ -2,20 +2,21 @@ import { DomainError } from './errors.js';
 import { type Instant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from './time.js';
 
 /**
- * Seconds of a sample: in each of these slots of the clock, one sample of an instance counts. Agents use the same
- * slots.
+ * Length of a slot in seconds. In each slot of the clock, one sample per instance counts. Agents use the same slots.
  */
 export const SAMPLE_SECONDS = 10;
-/** Maximum samples of one instance in a report: those that an agent keeps while it can't report. */
+/** Maximum samples per instance in a report. An agent keeps this many while it can't send reports. */
 export const MAX_SAMPLES_OF_INSTANCE = 6;
 /** Maximum age of a load in seconds. */
 export const LOAD_SECONDS = 60n;
-/** Maximum points of one response. */
+/** Maximum points in one response. */
 export const MAX_POINTS = 1_000;
 export const DEFAULT_POINTS = 360;
 const DEFAULT_RANGE_SECONDS = SECONDS_PER_HOUR;
 
-/** Retention of samples, finest first: means over `seconds`, kept for `keptSeconds`. */
+/**
+ * How long samples are kept, finest step first. Each step has means over `seconds`, which are kept for `keptSeconds`.
+ */
 export const STEPS = [
   { seconds: SAMPLE_SECONDS, keptSeconds: SECONDS_PER_HOUR },
   { seconds: 60, keptSeconds: 2n * SECONDS_PER_DAY },
@@ -23,21 +24,22 @@ export const STEPS = [
 ] as const;
 const MAX_RANGE_SECONDS = STEPS[2].keptSeconds;
 
-/** Returns the beginning of the step of `seconds` that contains the instant; steps are counted from 1970. */
+/** Returns the start of the step of `seconds` that contains the instant. Steps are counted from 1970. */
 export function stepOf(at: Instant, seconds: number): Instant {
   return at - (at % BigInt(seconds));
 }
 
 /**
- * How much later or earlier than its age a sample's slot may be: ages are whole seconds, and connections may be slow.
+ * How much a sample's slot may differ from the slot of its age. They can differ because ages are in whole seconds and
+ * connections may be slow.
  */
 const MAX_LATER_SECONDS = BigInt(SAMPLE_SECONDS);
 const MAX_EARLIER_SECONDS = 2n * BigInt(SAMPLE_SECONDS);
 
 /**
- * Returns the slot of a sample received at `at`: the one its agent assigned, so that two consecutive samples have two
- * slots regardless of when they arrive. Without one, or if it is in the future or inconsistent with the age, the slot
- * of its age.
+ * Returns the slot of a sample that was received at `at`. This is the slot that the agent assigned, so that two
+ * consecutive samples are in two slots no matter when they arrive. If the agent didn't assign one, or if it is in the
+ * future or inconsistent with the age, this is the slot that follows from the age.
  */
 export function slotOf({ slot, age }: { slot?: number | undefined; age: number }, at: Instant): Instant {
   const byAge = stepOf(at - BigInt(age), SAMPLE_SECONDS);
@@ -47,21 +49,21 @@ export function slotOf({ slot, age }: { slot?: number | undefined; age: number }
   return isNear && slotStart <= at ? slotStart : byAge;
 }
 
-/** The steps that a response consists of. */
+/** The steps that a response is made up of. */
 export interface MetricRange {
-  /** Step of the rows to read. */
+  /** The step of the rows that are read. */
   step: (typeof STEPS)[number];
-  /** Seconds of a point: a multiple of the step's. Points are counted from `from`. */
+  /** Seconds per point, which is a multiple of the step's. Points are counted from `from`. */
   pointSeconds: number;
-  /** The beginning of a step. */
+  /** The start of a step. */
   from: Instant;
-  /** Exclusive. */
+  /** The end of the range, which is not included. */
   to: Instant;
 }
 
 /**
- * Returns the first slot of the default range, which contains only complete slots, so that their number is the default
- * number of points.
+ * Returns the first slot of the default range. All slots in the range are complete, so that there are as many as the
+ * default number of points.
  */
 function firstSlotOf(end: Instant): Instant {
   const slot = BigInt(SAMPLE_SECONDS);
@@ -69,9 +71,9 @@ function firstSlotOf(end: Instant): Instant {
 }
 
 /**
- * Returns the finest step that is retained for all of [from, to), and how many of them make up one point to limit the
- * range to `points`. `to` defaults to now, `from` to one hour before it. Refuses with invalid_request a range that ends
- * before it begins, or exceeds the retention.
+ * Returns the finest step that is still kept for all of [from, to), and how many of its rows make up one point so that
+ * there are at most `points`. `to` defaults to now, and `from` to one hour before `to`. Throws invalid_request if the
+ * range ends before it starts or is longer than samples are kept.
  */
 export function metricRange(
   { from, to, points }: { from: Instant | null; to: Instant | null; points: number },
@@ -85,7 +87,7 @@ export function metricRange(
     const days = MAX_RANGE_SECONDS / SECONDS_PER_DAY;
     throw new DomainError('invalid_request', `from must be at most ${days} days before to`, { field: 'from' });
   }
-  // Includes the slot that is just leaving the retention.
+  // Includes the slot that is about to be dropped.
   const isKept = ({ seconds, keptSeconds }: (typeof STEPS)[number]) => now - begin <= keptSeconds + BigInt(seconds);
   const step = STEPS.find(isKept) ?? STEPS[2];
   const first = stepOf(begin, step.seconds);

@@ -1,6 +1,6 @@
 import { DomainError } from './errors.js';
 
-/** Permissions of a key; a key without a list has all of them. */
+/** The permissions that an API key can have. A key without a list has all of them. */
 export const SCOPES = ['read', 'rent', 'access', 'money', 'keys'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -12,12 +12,15 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   keys: 'create, limit and revoke API keys, and configure notifications',
 };
 
-/** Marks operations that need no key, or that check another name of this table for part of their response. */
+/**
+ * Marks operations that need no key, or that check the scope of another entry in this table for part of their response.
+ */
 export const PUBLIC = 'public';
 
 /**
- * The scope of each operation, by the name of its root field in GraphQL, which REST, console, command line and MCP use.
- * An operation without a field has its own name. The gateway refuses a schema with a field that is missing here.
+ * The scope of each operation, by the name of its root field in GraphQL. REST, the console, the command line and MCP
+ * use the same scopes. Operations without a field have their own names. The gateway doesn't start if the schema has a
+ * field that is missing here.
  */
 export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> = {
   'Query.gpuModel': PUBLIC,
@@ -60,10 +63,10 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Subscription.balanceChanged': 'read',
   'Subscription.instanceChanged': 'read',
   'Subscription.topUpChanged': 'read',
-  /** The part of `node` and `quote` that concerns an account. */
+  /** The parts of `node` and `quote` that concern an account. */
   'node of an account': 'read',
   'quote for an account': 'read',
-  /** restic's reads below `/volumes`: none of it is readable without the repository's password. */
+  /** restic's reads under `/volumes`. None of the data can be decrypted without the repository's password. */
   'read the repository of a volume': 'read',
 
   'Mutation.action': 'rent',
@@ -79,11 +82,11 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.createVolume': 'rent',
   'Mutation.growVolume': 'rent',
   'Mutation.deleteVolume': 'rent',
-  // A key that may rent can read the contents of an instance's volumes anyway.
+  // Any key that may rent can read the contents of an instance's volumes anyway.
   'Query.volumePassword': 'rent',
   'write to the repository of a volume': 'rent',
 
-  // Programs print tokens and passwords.
+  // Logs are included because programs print tokens and passwords.
   'Query.instanceLogs': 'access',
   'Query.instanceLinks': 'access',
   'Subscription.instanceLogged': 'access',
@@ -93,18 +96,18 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.closePort': 'access',
   'Mutation.webLink': 'access',
   'Mutation.webToken': 'access',
-  /** Listing, sending and fetching a container's files in the console. */
+  /** Listing, uploading and downloading a container's files in the console. */
   'files of an instance': 'access',
   'Mutation.createSecret': 'access',
   'Mutation.deleteSecret': 'access',
   'terminal in a browser': 'access',
-  // A key that chooses the workload can read the workload's secrets.
+  // A key that chooses the workload can also read the workload's secrets.
   'launch with secrets': 'access',
 
   'Mutation.createTopUp': 'money',
   'Mutation.setMonthlyLimit': 'money',
 
-  // Events continue to be sent after the key is revoked.
+  // Events continue to be sent after the key has been revoked.
   'Mutation.createWebhook': 'keys',
   'Mutation.changeWebhook': 'keys',
   'Mutation.rotateWebhookSecret': 'keys',
@@ -122,8 +125,8 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
 };
 
 /**
- * Fields in the response to a write that reveal more than its effect, by type: a key without `read` may not select
- * them. A new instance's own fields, such as its price and ports, are the effect.
+ * By type, the fields in the response to a write that reveal more than what the write did. A key without the scope
+ * `read` may not select them. A new instance's own fields, such as its price and ports, are part of what the write did.
  */
 export const FIELDS_BEYOND_WRITE: Readonly<Record<string, readonly string[]>> = {
   Account: [
@@ -137,7 +140,9 @@ export const FIELDS_BEYOND_WRITE: Readonly<Record<string, readonly string[]>> = 
   Webhook: ['attempts', 'deliveries'],
 };
 
-/** Refuses with forbidden the first field that a key without `read` may not select in the response to a write. */
+/**
+ * Throws forbidden for the first field in the response to a write that a key without the scope `read` may not select.
+ */
 export function checkWriteResponse(scopes: Scopes, fields: Iterable<readonly [type: string, field: string]>): void {
   if (scopes === null || scopes.includes('read')) return;
   for (const [type, field] of fields) {
@@ -147,14 +152,14 @@ export function checkWriteResponse(scopes: Scopes, fields: Iterable<readonly [ty
   }
 }
 
-/** Returns the scope of an operation. Throws if it has none, so that the gateway does not start. */
+/** Returns the scope of an operation. Throws if it has none, in which case the gateway doesn't start. */
 export function scopeOf(operation: string): Scope | typeof PUBLIC {
   const scope = OPERATION_SCOPES[operation];
   if (scope === undefined) throw new Error(`the operation ${operation} has no scope: see src/domain/rules/scopes.ts`);
   return scope;
 }
 
-/** Permissions of a key; null for all. */
+/** A key's permissions, or null for all of them. */
 export type Scopes = readonly Scope[] | null;
 
 export function mayDo(scopes: Scopes, operation: string): boolean {
@@ -162,7 +167,7 @@ export function mayDo(scopes: Scopes, operation: string): boolean {
   return scope === PUBLIC || scopes === null || scopes.includes(scope);
 }
 
-/** Refuses with forbidden, naming the scope that the key lacks. */
+/** Throws forbidden if the key lacks the scope, with a message that names the scope. */
 export function checkScope(scopes: Scopes, operation: string): void {
   if (mayDo(scopes, operation)) return;
   const scope = scopeOf(operation) as Scope;

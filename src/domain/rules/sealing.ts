@@ -1,19 +1,19 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
-/** AES-256-GCM with a random nonce per secret. */
+/** AES-256-GCM, with a random nonce for each secret. */
 const CIPHER = 'aes-256-gcm';
 export const SEALING_KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_LENGTH = 16;
 
-/** A key that seals secrets. `id` names it without revealing any of it. */
+/** A key that seals secrets. `id` identifies it without revealing any part of it. */
 export interface SealingKey {
   id: string;
   bytes: Buffer;
 }
 
-/** Reads a key of 32 bytes in hex. */
+/** Reads a key of 32 bytes written in hex. */
 export function sealingKey(hex: string): SealingKey {
   const bytes = Buffer.from(hex, 'hex');
   if (bytes.length !== SEALING_KEY_BYTES) throw new Error(`a sealing key must have ${SEALING_KEY_BYTES} bytes`);
@@ -21,8 +21,8 @@ export function sealingKey(hex: string): SealingKey {
 }
 
 /**
- * Returns nonce, ciphertext and tag. `context` identifies what the secret belongs to: sealed bytes can't be opened in
- * another context.
+ * Returns the nonce, ciphertext and tag. `context` identifies what the secret belongs to, and the sealed bytes can't be
+ * opened in any other context.
  */
 export function seal(key: SealingKey, context: string, text: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
@@ -30,7 +30,7 @@ export function seal(key: SealingKey, context: string, text: string): Buffer {
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Returns the text. Throws if the bytes were changed, or sealed with another key or for another context. */
+/** Returns the plaintext. Throws if the bytes were changed, or were sealed with another key or in another context. */
 export function unseal(key: SealingKey, context: string, sealed: Buffer): string {
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const text = sealed.subarray(NONCE_BYTES, -TAG_BYTES);

@@ -25,11 +25,12 @@ import { earliest, type Instant, latest } from './time.js';
 import { deleteVolume } from './volume.js';
 
 /**
- * Executes everything due before `now`, each at its own second. At its deadline an instance stops or is destroyed, at a
- * limit the instances under it stop, at exhaustion all running instances stop, at the end of grace all instances are
- * destroyed and all volumes deleted. Within one second deadlines come first, then limits, those of instances before
- * those of keys and the account. `live` are the account's undestroyed instances, `volumes` those not deleted. The
- * amounts don't depend on how late this is called.
+ * Does everything that was due before `now`, each at its own second. At its deadline, an instance stops or is
+ * destroyed. When a limit is reached, the instances that it applies to stop. When credit runs out, all running
+ * instances stop. At the end of the grace period, all instances are destroyed and all volumes deleted. Within the same
+ * second, deadlines come first, then the limits of instances, and then those of keys and the account. `live` are the
+ * account's instances that aren't destroyed, and `volumes` are its volumes that aren't deleted. The amounts don't
+ * depend on how late this is called.
  */
 export function settle(
   account: Account,
@@ -46,13 +47,16 @@ export function settle(
   updateLimits(account, live, changes);
 }
 
-/** An account's undestroyed instances, and its volumes that are not deleted. */
+/** An account's instances that aren't destroyed, and its volumes that aren't deleted. */
 export interface Holdings {
   live: readonly Instance[];
   volumes: readonly Volume[];
 }
 
-/** Updates the limits' seconds, derived from account and instances. Call it before the account is written. */
+/**
+ * Updates the seconds at which limits are reached, which are derived from the account and its instances. Must be called
+ * before the account is written.
+ */
 export function updateLimits(account: Account, live: readonly Instance[], changes: RowChanges): void {
   for (const key of account.limited?.keys ?? []) {
     const limitAt = monthlyLimitAt(key, runsOf(key, live));
@@ -65,13 +69,15 @@ export function updateLimits(account: Account, live: readonly Instance[], change
   changes.accounts.add(account);
 }
 
-/** Something that happens automatically, once its second is over. */
+/** Something that happens automatically, as soon as its second is over. */
 interface Event {
   at: Instant;
   execute(step: Step): void;
 }
 
-/** Returns the next event; within one second the first in the order of `settle`. */
+/**
+ * Returns the next event. If several are in the same second, returns the first one in the order described at `settle`.
+ */
 function nextEvent(account: Account, { live, volumes }: Holdings, grace: bigint): Event | null {
   let next: Event | null = null;
   const consider = (at: Instant | null, execute: Event['execute']) => {
@@ -98,7 +104,8 @@ function nextEvent(account: Account, { live, volumes }: Holdings, grace: bigint)
 function reachLimit(step: Step, limit: MonthlyLimit, running: readonly Instance[]): void {
   limit.limitReachedAt = step.at;
   for (const instance of running) stop(step, instance, 'SPEND_LIMIT');
-  // Not beyond the end of credit, which is the first second without it: it would be mistaken for a later one.
+  // Never advanced past the end of credit, the first second without credit, because that would then be taken for a
+  // later one.
   advanceBoth(step, limit, earliest(step.end, step.account.dueAt)!);
   step.changes.accounts.add(step.account);
   for (const key of step.account.limited?.keys ?? []) if (key === limit) step.changes.keys.add(key);
@@ -135,8 +142,8 @@ function meetDeadlines(step: Step, live: readonly Instance[]): void {
 }
 
 /**
- * Sets an instance's spend limit; null removes it. A limit that is already exceeded is reached in this second.
- * Instances it stopped stay stopped.
+ * Sets an instance's spend limit. Null removes it. A limit that has already been exceeded counts as reached in this
+ * second. Instances that the limit stopped before stay stopped.
  */
 export function setSpendLimit(step: Step, instance: Instance, spendLimit: Micro | null): void {
   const before = instanceLimitAt(instance);
@@ -151,8 +158,8 @@ export function setSpendLimit(step: Step, instance: Instance, spendLimit: Micro 
 }
 
 /**
- * Sets the monthly limit of the account or one of its keys, as `setSpendLimit` does; `running` are the instances that
- * it would stop.
+ * Sets the monthly limit of the account or of one of its keys, in the same way as `setSpendLimit`. `running` are the
+ * instances that it would stop.
  */
 export function setMonthlyLimit(
   step: Step,
@@ -163,7 +170,7 @@ export function setMonthlyLimit(
   const before = monthlyLimitAt(limit, running);
   limit.monthlyLimit = monthlyLimit;
   limit.limitReachedAt = null;
-  // Spend before the current month no longer counts.
+  // Spend before the current month doesn't count anymore.
   advanceBoth(step, limit, step.at);
   const by = latest(step.end, step.account.settledAt);
   if (isMonthlyLimitPassed(limit, running, by)) reachLimit(notAfter(step, before), limit, running);
@@ -171,8 +178,8 @@ export function setMonthlyLimit(
 }
 
 /**
- * Advances a limit's line and the account's. A key's line must not be ahead of its account: if the clock is set back,
- * the next start would count seconds before it began, and pass a limit that it exceeds.
+ * Advances the spend of both a limit and the account. A key's line must not be ahead of its account's. Otherwise, after
+ * the clock was set back, the next start would count seconds from before it began, and pass a limit that it exceeds.
  */
 function advanceBoth({ account }: Step, limit: MonthlyLimit, at: Instant): void {
   advance(limit, at);
@@ -180,8 +187,8 @@ function advanceBoth({ account }: Step, limit: MonthlyLimit, at: Instant): void 
 }
 
 /**
- * Returns the step with the end of the previous limit, if that was in this very second: the rest of the second stays
- * unsold.
+ * Returns the step, but ending when the previous limit was reached if that was within this very second. The rest of the
+ * second is then not sold.
  */
 function notAfter(step: Step, before: Instant | null): Step {
   return before !== null && before < step.end ? { ...step, end: before } : step;

@@ -1,30 +1,30 @@
 /**
- * A host's GPUs are sold in blocks: aligned ones of 1, 2, 4 and 8 by their places on the host, and the whole. Each
- * block is a machine with its own id. GPUs of one model are adjacent, with close ones next to each other, so that a
- * block consists of one model and is well connected. design.md section 12.
+ * A host's GPUs are sold in blocks. These are aligned blocks of 1, 2, 4 and 8 GPUs by place, and the whole host. Each
+ * block is a machine with its own id. GPUs of the same model are adjacent, and GPUs that are closely connected are next
+ * to each other, so each block has a single model and fast connections. See design.md section 12.
  */
 
-/** Maximum GPUs of one host. */
+/** Maximum GPUs per host. */
 export const MAX_HOST_GPUS = 8;
-/** Stands for the whole host among the sizes. */
+/** Represents the whole host in a list of sizes. */
 export const WHOLE = 0;
 const BLOCK_SIZES = [1, 2, 4, 8];
-/** All sizes, sold by default. */
+/** All sizes, which is what is sold by default. */
 export const ALL_SIZES: readonly number[] = [...BLOCK_SIZES, WHOLE];
 export const WHOLE_ONLY: readonly number[] = [WHOLE];
 
-/** The parts of a host that its blocks depend on. */
+/** The properties of a host that determine its blocks. */
 export interface SlicedHost {
   id: string;
-  /** Slugs of the GPUs' models, by place. */
+  /** Slug of each GPU's model, by place. */
   models: readonly string[];
-  /** Subset of ALL_SIZES. */
+  /** A subset of ALL_SIZES. */
   sizes: readonly number[];
-  /** Places of missing GPUs: no block with one is sold. */
+  /** Places whose GPU is missing. Blocks that contain such a place aren't sold. */
   missing?: readonly number[];
 }
 
-/** GPUs [first, first + count) of a host. */
+/** The GPUs [first, first + count) of a host. */
 export interface Block {
   first: number;
   count: number;
@@ -36,7 +36,9 @@ export interface SoldBlock extends Block {
   gpu: string;
 }
 
-/** Returns the blocks for sale, smaller ones first, without duplicates: at most 15 for eight GPUs of one model. */
+/**
+ * Returns the blocks for sale without duplicates, smaller ones first. For eight GPUs of one model there are at most 15.
+ */
 export function blocksOf({ id, models, sizes, missing = [] }: SlicedHost): SoldBlock[] {
   const runs = runsOf(models);
   const blocks: SoldBlock[] = [];
@@ -55,7 +57,7 @@ export function blocksOf({ id, models, sizes, missing = [] }: SlicedHost): SoldB
   return blocks;
 }
 
-/** Returns runs of adjacent GPUs of one model. */
+/** Returns the runs of adjacent GPUs that have the same model. */
 function runsOf(models: readonly string[]): Block[] {
   const runs: Block[] = [];
   models.forEach((model, place) => {
@@ -67,15 +69,17 @@ function runsOf(models: readonly string[]): Block[] {
 }
 
 /**
- * Returns the id of a machine. The whole host has the host's own id; others name their GPUs by place: `m-1.g0`,
- * `m-1.g4-7`.
+ * Returns the id of a machine. The whole host has the host's own id. The ids of other machines name their GPUs by
+ * place, such as `m-1.g0` or `m-1.g4-7`.
  */
 export function machineIdOf(hostId: string, hostGpus: number, { first, count }: Block): string {
   if (count === hostGpus) return hostId;
   return `${hostId}.g${first}${count === 1 ? '' : `-${first + count - 1}`}`;
 }
 
-/** Returns the host whose block a machine of such an id would be; null for any other id. */
+/**
+ * Returns the id of the host that a machine with this id would be a block of, or null if the id isn't that of a block.
+ */
 export function hostIdOf(machineId: string): string | null {
   return /^(.+)\.g\d(-\d)?$/.exec(machineId)?.[1] ?? null;
 }
@@ -84,22 +88,25 @@ export function overlaps(one: Block, other: Block): boolean {
   return one.first < other.first + other.count && other.first < one.first + one.count;
 }
 
-/** Returns a block's share, by GPUs, of something of which the whole host has `amount`; at least 1. */
+/**
+ * Returns a block's share, by number of GPUs, of a resource of which the whole host has `amount`. The share is at least
+ * 1 if the host has any.
+ */
 export function shareOf(amount: number, { count }: Pick<Block, 'count'>, hostGpus: number): number {
   return count === hostGpus ? amount : Math.max(Math.floor((amount * count) / hostGpus), amount > 0 ? 1 : 0);
 }
 
 /**
- * Whether the GPUs of a block are linked, on a host whose GPUs `areLinked`: a single GPU of a larger host is not
- * linked.
+ * Whether the GPUs of a block are linked. `areLinked` is whether those of its host are. A single GPU of a larger host
+ * isn't linked.
  */
 export function isLinked(areLinked: boolean, { count }: Pick<Block, 'count'>, hostGpus: number): boolean {
   return areLinked && (count > 1 || hostGpus === 1);
 }
 
 /**
- * Returns the larger blocks that contain this one, sold or not: aligned ones and the whole run of its model, largest
- * first.
+ * Returns the larger blocks that contain this one, whether or not they are sold. These are the aligned blocks and the
+ * whole run of its model. The largest one comes first.
  */
 export function blocksAround(models: readonly string[], block: Block): Block[] {
   const run = runsOf(models).find((each) => overlaps(each, block))!;

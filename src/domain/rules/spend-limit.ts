@@ -5,24 +5,26 @@ import { minimumUnitsAt } from './preemption.js';
 import { addMonths, formatInstant, type Instant, LAST_INSTANT, latest, monthStartOf } from './time.js';
 
 /**
- * Limits on spend. A limit is reached at the last second at which the spend, plus what the minimums of running starts
- * would add if they ended there, does not exceed it: a function of rates and ledger, like the end of credit. The
- * instances under the limit stop at that second, so no GPU second is sold beyond it; disks continue to be charged.
+ * Limits on spend. A limit is reached at the last second at which it isn't exceeded by the spend plus whatever the
+ * minimums of running starts would add if these ended there. This second follows from the rates and the ledger, like
+ * the end of credit does. At that second, the instances that the limit applies to stop, so no GPU second is sold beyond
+ * it. Disks continue to be charged.
  */
 
-/** Seconds of all charges for which a limit must leave room before a deploy or start. */
+/** Before a deploy or a start, a limit must leave room for this many seconds of all charges. */
 export const LIMIT_MARGIN_SECONDS = 60n;
 /**
- * One of any two consecutive months has 31 days: a limit that is not reached in either at one rate is never reached.
+ * Number of months to look ahead. Of any two consecutive months, one has 31 days, so a limit that isn't reached in
+ * either of them at a constant rate is never reached.
  */
 const MONTHS_AHEAD = 2;
 
-/** A monthly limit, and the line of the spend that it counts. */
+/** A monthly limit, and the spend that it counts. */
 export interface MonthlyLimit extends MonthLine {
   monthlyLimit: Micro | null;
-  /** When it was last reached; null for never, or if it was changed since. */
+  /** When the limit was last reached, or null if it wasn't or has been changed since. */
   limitReachedAt: Instant | null;
-  /** When it is next reached at the current rates; null for never. */
+  /** When the limit is next reached at the current rates, or null if it never is. */
   limitAt: Instant | null;
 }
 
@@ -31,20 +33,20 @@ export interface LimitedKey extends MonthlyLimit {
   id: string;
 }
 
-/** Spend at an instant, and its rate of growth. */
+/** The spend at an instant, and the rate at which it grows. */
 interface Point {
   at: Instant;
   units: Units;
   rate: Rate;
 }
 
-/** A running instance under a limit. */
+/** A running instance that a limit applies to. */
 export interface Run {
   gpuRate: Rate;
   minimumUntil: Instant | null;
 }
 
-/** Data that an instance's own limit counts. */
+/** The data that an instance's own limit depends on. */
 export interface LimitedInstance extends Run {
   spendLimit: Micro | null;
   limitReachedAt: Instant | null;
@@ -58,7 +60,7 @@ export interface LimitedInstance extends Run {
   minimumUnits: Units;
 }
 
-/** Returns when the limit is next reached, from the line's origin on; null for never at this rate. */
+/** Returns when the limit is next reached, starting from the line's origin, or null if it never is at this rate. */
 export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: readonly Run[]): Instant | null {
   if (limit.monthlyLimit === null) return null;
   const most = unitsOfMicro(limit.monthlyLimit);
@@ -66,7 +68,7 @@ export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: reado
   for (let month = 0; month <= MONTHS_AHEAD; month += 1) {
     const monthStart = monthStartOf(point.at);
     const monthEnd = addMonths(monthStart, 1);
-    // Once per month: until its end nothing can be started under it.
+    // A limit is reached once per month, because nothing can be started under it until the month ends.
     const isOver = limit.limitReachedAt !== null && limit.limitReachedAt >= monthStart;
     const reached = isOver ? null : lastWithin(point, runs, most);
     if (reached !== null && reached < monthEnd) return reached;
@@ -75,7 +77,7 @@ export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: reado
   return null;
 }
 
-/** Returns when a limit was reached this month, or will be at the current rates; null for never. */
+/** Returns when a limit was reached this month or will be reached at the current rates, or null if it never is. */
 export function limitReachedAt(
   { limitReachedAt, limitAt }: { limitReachedAt: Instant | null; limitAt: Instant | null },
   now: Instant,
@@ -83,14 +85,17 @@ export function limitReachedAt(
   return limitReachedAt !== null && limitReachedAt >= monthStartOf(now) ? limitReachedAt : limitAt;
 }
 
-/** Returns when an instance's own limit is reached, or was while it was stopped; null for never, or once recorded. */
+/**
+ * Returns when an instance's own limit is reached, or was reached while the instance was stopped. Returns null if it
+ * never is, or if this has already been recorded.
+ */
 export function instanceLimitAt(instance: LimitedInstance): Instant | null {
   const { spendLimit, limitReachedAt, destroyedAt } = instance;
   if (spendLimit === null || limitReachedAt !== null || destroyedAt !== null) return null;
   return lastWithin(pointOf(instance), runsOf(instance), unitsOfMicro(spendLimit));
 }
 
-/** Returns the instance's spend at its last start, stop or deploy. */
+/** Returns what the instance had spent when it was last started, stopped or deployed. */
 function pointOf(instance: LimitedInstance): Point {
   const { createdAt, runningSince, stoppedAt, gpuRate, diskRate } = instance;
   const at = latest(createdAt, runningSince ?? stoppedAt ?? createdAt);
@@ -110,7 +115,7 @@ export function isInstanceLimitPassed(instance: LimitedInstance, at: Instant): b
   return reachedAt < at || countedAt(pointOf(instance), runsOf(instance)) > unitsOfMicro(instance.spendLimit!);
 }
 
-/** Whether the counted spend exceeds a monthly limit, as `isInstanceLimitPassed`. */
+/** Whether the counted spend exceeds a monthly limit, like `isInstanceLimitPassed`. */
 export function isMonthlyLimitPassed(limit: MonthlyLimit, runs: readonly Run[], at: Instant): boolean {
   const reachedAt = monthlyLimitAt(limit, runs);
   if (reachedAt === null) return false;
@@ -118,15 +123,15 @@ export function isMonthlyLimitPassed(limit: MonthlyLimit, runs: readonly Run[], 
   return reachedAt < at || countedAt(point, runs) > unitsOfMicro(limit.monthlyLimit!);
 }
 
-/** Returns the spend plus what the minimums of the runs would add if they ended there. */
+/** Returns the spend, plus what the minimums of the runs would add if the runs ended there. */
 function countedAt({ at, units }: Pick<Point, 'at' | 'units'>, runs: readonly Run[]): Units {
   return runs.reduce((sum, run) => sum + minimumUnitsAt(run, at), units);
 }
 
 /**
- * Returns the last second, from `at` on, at which the units don't exceed `most`; `at` itself if they already do, and
- * null if they never will. While a run is within its minimum it adds nothing, because the minimum is counted from its
- * beginning.
+ * Returns the last second, starting with `at`, at which the units don't exceed `most`. Returns `at` itself if they
+ * already exceed it, and null if they never will. A run doesn't add anything while it is within its minimum, because
+ * the minimum is counted in full from the start.
  */
 function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Units): Instant | null {
   const minimums = runs.flatMap(({ gpuRate, minimumUntil }) =>
@@ -147,15 +152,18 @@ function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Unit
   return reached > LAST_INSTANT ? null : reached;
 }
 
-/** Addition of a deploy or start. */
+/** The rates that a deploy or a start would add. */
 export interface AddedRun extends Run {
-  /** GPU rate and, for a deploy, disk rate. */
+  /** The GPU rate and, for a deploy, also the disk rate. */
   addedRate: Rate;
-  /** Rate of preempted instances that count under the same limit; 0 for none. */
+  /** The rate of preempted instances that the same limit counts, or 0 if there are none. */
   yieldedRate: Rate;
 }
 
-/** Refuses with `code` a deploy or start that exceeds a monthly limit. `whose` begins the message. */
+/**
+ * Throws an error with `code` if a deploy or start would exceed a monthly limit. `whose` is the beginning of the
+ * message.
+ */
 export function checkMonthlyLimit(
   whose: string,
   limit: Omit<MonthlyLimit, 'limitAt'>,
@@ -174,7 +182,7 @@ export function checkMonthlyLimit(
   const then = { ...limit };
   advance(then, at);
   const spent = then.spendUnits - then.monthStartSpendUnits;
-  // A preempted instance is charged to the end of its second.
+  // A preempted instance is charged until the end of its second.
   then.spendUnits += added.yieldedRate;
   changeRate(then, added.addedRate - added.yieldedRate, at);
   const reachedAt = monthlyLimitAt(then, [...runs, added]);
@@ -182,7 +190,7 @@ export function checkMonthlyLimit(
   throw limitExceeded(code, whose, 'monthly limit', limit.monthlyLimit, spent);
 }
 
-/** Returns the limit's view of an instance that would be deployed at `at`. */
+/** Returns what the limit of an instance would count if the instance were deployed at `at`. */
 export function newLimited(
   terms: Pick<LimitedInstance, 'spendLimit' | 'gpuRate' | 'diskRate' | 'minimumUntil'>,
   at: Instant,
@@ -192,8 +200,8 @@ export function newLimited(
 }
 
 /**
- * Refuses, as `checkMonthlyLimit` does for a monthly limit, an instance that would exceed its limit if it started at
- * `at`.
+ * Like `checkMonthlyLimit`, but for an instance's own spend limit. Throws an error with `code` if the instance would
+ * exceed it by starting at `at`.
  */
 export function checkInstanceSpendLimit(instance: LimitedInstance, at: Instant, code: ErrorCode): void {
   if (instance.spendLimit === null) return;

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from './errors.js';
 
-/** Maximum SSH keys of an account. */
+/** Maximum SSH keys per account. */
 export const MAX_SSH_KEYS = 50;
-/** Smaller RSA keys are refused. */
+/** Minimum size of an RSA key. Smaller ones are rejected. */
 const MIN_RSA_BITS = 3_072;
 const MAX_RSA_BITS = 16_384;
-/** Maximum length of a line of a key file: RSA with 16,384 bits takes about 2,800 characters. */
+/** Maximum length of a line in a key file. An RSA key with 16,384 bits takes about 2,800 characters. */
 export const MAX_SSH_KEY_LENGTH = 8_192;
 const MAX_COMMENT = 200;
 const ED25519_BYTES = 32;
-/** Bytes of an uncompressed point, by curve. */
+/** Size in bytes of an uncompressed point, by curve. */
 const CURVES: Readonly<Record<string, { curve: string; bytes: number }>> = {
   'ecdsa-sha2-nistp256': { curve: 'nistp256', bytes: 65 },
   'ecdsa-sha2-nistp384': { curve: 'nistp384', bytes: 97 },
@@ -20,19 +20,19 @@ export const SSH_KEY_TYPES = ['ssh-ed25519', ...Object.keys(CURVES), 'ssh-rsa'];
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const UNCOMPRESSED_POINT = 4;
 
-/** A public key as stored. */
+/** A public key in the form in which it is stored. */
 export interface SshPublicKey {
   type: string;
-  /** The blob that SSH sends. */
+  /** The key's binary form, as SSH sends it. */
   blob: Buffer;
-  /** `SHA256:` and the hash of the blob in base64, as ssh-keygen -l shows it. */
+  /** `SHA256:` and the hash of the blob in base64, in the same format as ssh-keygen -l. */
   fingerprint: string;
   comment: string;
 }
 
 /**
- * Parses a line such as `ssh-ed25519 AAAA… name@host`, as in id_ed25519.pub. Refuses with invalid_request anything that
- * is not a public key, unknown types and RSA of fewer than 3,072 bits.
+ * Parses a line such as `ssh-ed25519 AAAA… name@host`, in the format of id_ed25519.pub. Throws invalid_request if it
+ * isn't a public key, is of an unknown type, or is an RSA key with fewer than 3,072 bits.
  */
 export function parseSshKey(line: string): SshPublicKey {
   const text = line.trim();
@@ -49,7 +49,7 @@ function fingerprintOf(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
 }
 
-/** Formats a line of a key file. */
+/** Formats a key as a line of a key file. */
 export function formatSshKey({ type, blob, comment }: Pick<SshPublicKey, 'type' | 'blob' | 'comment'>): string {
   return `${type} ${Buffer.from(blob).toString('base64')}${comment === '' ? '' : ` ${comment}`}`;
 }
@@ -72,7 +72,10 @@ function checkBlob(type: string, blob: Buffer): void {
   }
 }
 
-/** Returns the fields of a blob, each preceded by its length in four bytes; empty if it is malformed. */
+/**
+ * Returns the fields of a blob, each of which is preceded by its length in four bytes. Returns none if the blob is
+ * malformed.
+ */
 function partsOf(blob: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   let at = 0;
@@ -86,7 +89,7 @@ function partsOf(blob: Buffer): Buffer[] {
   return parts;
 }
 
-/** Returns the bits of a positive number; 0 for any other. */
+/** Returns the number of bits of a positive number, or 0 for any other number. */
 function bitsOf(number: Buffer): number {
   if (number.length === 0 || number[0]! >= 0x80) return 0;
   const digits = number[0] === 0 ? number.subarray(1) : number;

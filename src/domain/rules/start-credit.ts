@@ -2,52 +2,50 @@ import type { Stretch } from './fleet.js';
 import { dateOf, formatDay, type Instant, latest } from './time.js';
 
 /**
- * Credits for a start's GPU seconds: only for what its renter can't cause (docs/billing.md, "Service credits"). Each
- * amount depends only on what was recorded of the start, not on when it is computed.
+ * Credits for the GPU seconds of a start. They are given only for what the renter can't cause (docs/billing.md,
+ * "Service credits"). Each amount depends only on what was recorded about the start, not on when it is computed.
  */
 
 /** Maximum seconds credited for a slow start. */
 export const SLOW_START_SECONDS = 600n;
 /** Maximum seconds credited per account and UTC day for starts of the operator's templates. */
 export const TEMPLATE_START_SECONDS = 600n;
-/**
- * Running seconds per second of grace: a stop gives a container one second to end for each this many that it ran in
- * that start.
- */
+/** A stop gives a container one second to end for each this many seconds that the container ran since that start. */
 const RUN_SECONDS_PER_GRACE_SECOND = 60n;
 
-/** A start: its charged seconds (`to` null while it runs), and what was observed of it. */
+/** A start, with the seconds that are charged for it (`to` is null while it runs) and what was observed about it. */
 export interface ObservedStart {
   from: Instant;
   to: Instant | null;
-  /** The first second in which its container was seen running. */
+  /** The first second in which its container was seen to be running. */
   runningAt: Instant | null;
-  /** Whether it failed, and no image could have run on the host. */
+  /** Whether it failed for a reason that would have kept any image from running on the host. */
   hostFault: boolean;
-  /** Whether a template of the operator names its image. */
+  /** Whether its image is named by one of the operator's templates. */
   operatorImage: boolean;
-  /** End of the minimum if it preempted another instance; seconds before are charged in any case. */
+  /** End of the minimum if it preempted another instance. Seconds before that are always charged. */
   minimumUntil: Instant | null;
-  /** End of its wait for a container of the same account; null if it did not wait. */
+  /** When it stopped waiting for another container of the same account, or null if it didn't have to wait. */
   ownWaitUntil: Instant | null;
-  /** Whether it had volumes to restore: the duration and success of that depend on its renter. */
+  /** Whether it had volumes to restore. How long that takes, and whether it succeeds, depends on the renter. */
   restores: boolean;
 }
 
 export type StartCredit =
   | { reason: 'SLOW_START' | 'START_FAILED'; stretch: Stretch }
-  /** Limited by the seconds left of the day's maximum. */
+  /** Limited by what is left of the day's maximum. */
   | { reason: 'TEMPLATE_START'; stretch: Stretch; day: string };
 
 /**
- * Returns the seconds of a start to credit, and why; `unknown` while that depends on the future. A stretch that ends
- * where it begins, or before, is empty. `now`: everything before it is known.
+ * Returns which seconds of a start to credit, and why, or `unknown` while that depends on the future. Everything before
+ * `now` is known. A stretch is empty if it doesn't end after it begins.
  */
 export function creditOfStart(start: ObservedStart, now: Instant): StartCredit | null | 'unknown' {
   const { from, to, runningAt, hostFault, operatorImage, minimumUntil, ownWaitUntil, restores } = start;
   const begin = minimumUntil ?? from;
   if (runningAt !== null && (to === null || runningAt < to)) return slowStart(start, runningAt, now);
-  // Other starts of the account may still end in the same second: those of a day are credited in a fixed order.
+  // Other starts of the account can still end in the same second, and all starts of a day are credited in a fixed
+  // order.
   if (to === null || to >= now) return 'unknown';
   if (hostFault) return { reason: 'START_FAILED', stretch: { from: begin, to } };
   if (!operatorImage || restores) return null;
@@ -55,7 +53,10 @@ export function creditOfStart(start: ObservedStart, now: Instant): StartCredit |
   return { reason: 'TEMPLATE_START', stretch: { from: waited, to }, day: formatDay(dateOf(to - 1n)) };
 }
 
-/** Credits at most the seconds that are then paid for: repeated starts must not hold a machine at no cost. */
+/**
+ * Credits at most as many seconds as are paid for afterwards, because otherwise repeated starts could hold a machine at
+ * no cost.
+ */
 function slowStart(start: ObservedStart, runningAt: Instant, now: Instant): StartCredit | 'unknown' {
   const { from, to, minimumUntil, ownWaitUntil, restores } = start;
   const begin = latest(minimumUntil ?? from, ownWaitUntil ?? from);
@@ -66,7 +67,7 @@ function slowStart(start: ObservedStart, runningAt: Instant, now: Instant): Star
 }
 
 /**
- * Returns the maximum seconds between SIGTERM and SIGKILL that a stop gives a container that ran this long in that
+ * Returns the maximum seconds between SIGTERM and SIGKILL when a container is stopped that has run this long since its
  * start.
  */
 export function stopGraceSeconds(ranSeconds: bigint): bigint {

@@ -1,11 +1,12 @@
-/** Maximum TCP ports of one launch. */
+/** Maximum TCP ports per launch. */
 export const MAX_TCP_PORTS = 5;
 /**
- * Maximum TCP ports of an account, including those it released within the quarantine: one account can't use up a range.
+ * Maximum TCP ports per account, including released ports that are still quarantined. Otherwise a single account could
+ * use up the whole range.
  */
 export const MAX_TCP_PORTS_OF_ACCOUNT = 50;
 /**
- * Seconds for which a released port is not forwarded: clients of the previous instance may still try it, with its
- * passwords.
+ * Seconds for which a released port isn't forwarded. Clients of the previous instance might still connect to it and
+ * send their passwords.
  */
 export const QUARANTINE_SECONDS = 3_600n;

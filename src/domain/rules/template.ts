@@ -1,11 +1,11 @@
 import { DomainError } from './errors.js';
 import type { Launch } from './launch.js';
 
-/** Maximum variables of one template. */
+/** Maximum variables per template. */
 export const MAX_TEMPLATE_VARIABLES = 30;
-/** Maximum ports of one template. */
+/** Maximum ports per template. */
 export const MAX_TEMPLATE_PORTS = 20;
-/** Names of template pictures; the console has an image for each. */
+/** Names of template pictures. The console has an image for each. */
 export const PICTURES = [
   'box',
   'chat',
@@ -19,26 +19,26 @@ export const PICTURES = [
   'tune',
 ] as const;
 
-/** A variable that a template's image reads. Its default is in the template's environment. */
+/** A variable that a template's image reads. Its default value is in the template's environment. */
 export interface TemplateVariable {
   name: string;
   description: string;
-  /** Whether a deploy without a value for it is refused. */
+  /** Whether a deploy is rejected if it has no value for the variable. */
   required?: boolean;
-  /** Whether its value is confidential: a secret of the account, rather than text. */
+  /** Whether the value is confidential. If so, it is one of the account's secrets rather than text. */
   secret?: boolean;
-  /** Whether the service generates a value if the renter gives none; the account's keys can read it. */
+  /** Whether the service generates a value if the renter doesn't give one. The account's keys can read that value. */
   made?: boolean;
 }
 
-/** Data of a template that a deploy needs. */
+/** The parts of a template that a deploy needs. */
 export interface TemplateTerms {
   slug: string;
   env: Record<string, string>;
   variables: readonly TemplateVariable[];
 }
 
-/** Refuses with invalid_request a launch without a value for a required variable of its template. */
+/** Throws invalid_request if the launch has no value for a variable that its template requires. */
 export function checkVariables({ slug, env, variables }: TemplateTerms, launch: Launch): void {
   const missing = variables
     .filter(({ required, made }) => required && !made)
@@ -50,7 +50,10 @@ export function checkVariables({ slug, env, variables }: TemplateTerms, launch: 
   });
 }
 
-/** Returns the variables to generate a value for: a value given by the renter is kept, even an empty one. */
+/**
+ * Returns the variables for which a value has to be generated. Values given by the renter are kept, even if they are
+ * empty.
+ */
 export function variablesToGenerate({ variables }: TemplateTerms, launch: Launch): string[] {
   return variables
     .filter(({ made }) => made)
@@ -64,14 +67,16 @@ function isGivenAsSecret({ secrets = [] }: Launch, name: string): boolean {
 
 const REFERENCE = /\$\(([A-Za-z_][A-Za-z0-9_]*)\)/g;
 
-/** Replaces `$(NAME)` in arguments by the variable's value; an unknown name is kept, as in Kubernetes. */
+/**
+ * Replaces each `$(NAME)` in arguments by the variable's value. Unknown names are left as they are, like in Kubernetes.
+ */
 export function withValues(args: readonly string[], env: Readonly<Record<string, string>>): string[] {
   return args.map((arg) => arg.replace(REFERENCE, (all, name: string) => variableIn(env, name) ?? all));
 }
 
 /**
- * Returns the path that a template's port is opened at. If a variable that it names has no value, only the part before
- * its query; if the variable is named there, the root.
+ * Returns the path at which a template's port is opened. If a variable in the path has no value, returns only the part
+ * before the query, or the root if that part has variables too.
  */
 export function pathWithValues(path: string, values: Readonly<Record<string, string>>): string {
   const isMissing = (name: string) => variableIn(values, name) === undefined;
@@ -82,7 +87,7 @@ export function pathWithValues(path: string, values: Readonly<Record<string, str
   return path.replace(REFERENCE, (_, name: string) => encodeURIComponent(variableIn(values, name)!));
 }
 
-/** Returns the variables that a text names as `$(NAME)`. */
+/** Returns the variables that a text refers to as `$(NAME)`. */
 export function namesIn(text: string): string[] {
   return [...text.matchAll(REFERENCE)].map((match) => match[1]!);
 }
@@ -91,7 +96,10 @@ function variableIn(values: Readonly<Record<string, string>>, name: string): str
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-/** Whether an image always means the same: a digest, or a tag that by its name does not move. */
+/**
+ * Whether an image always refers to the same content, because it has a digest or a tag that, judging by its name, isn't
+ * moved.
+ */
 export function isPinned(image: string): boolean {
   if (image.includes('@')) return true;
   const tag = /:([^:/]+)$/.exec(image)?.[1];

@@ -1,19 +1,19 @@
 /** Whole seconds since 1970-01-01T00:00:00Z. */
 export type Instant = bigint;
 
-/** The only source of time in the application, owned by the composition root. */
+/** The only source of time in the application. It is created by the composition root. */
 export interface Clock {
   now(): Instant;
-  /** The same time in milliseconds: billing rounds it down for beginnings and up for ends. */
+  /** The same time in milliseconds. Billing rounds it down for the start of an interval and up for the end. */
   nowMs(): number;
 }
 
 export const SECONDS_PER_HOUR = 3_600n;
 export const SECONDS_PER_DAY = 86_400n;
-/** 9999-12-31T23:59:59Z: RFC 3339 has no later second. */
+/** 9999-12-31T23:59:59Z, the last second that RFC 3339 can express. */
 export const LAST_INSTANT: Instant = 253_402_300_799n;
 
-/** Truncates to the second. */
+/** Truncates a date to the second. */
 export function instantOf(date: Date): Instant {
   return BigInt(Math.floor(date.getTime() / 1000));
 }
@@ -22,7 +22,7 @@ export function dateOf(instant: Instant): Date {
   return new Date(Number(instant) * 1000);
 }
 
-/** Formats as RFC 3339 in UTC with whole seconds: 2026-11-20T09:43:00Z. */
+/** Formats an instant as RFC 3339 in UTC with whole seconds, such as 2026-11-20T09:43:00Z. */
 export function formatInstant(instant: Instant): string {
   return dateOf(instant).toISOString().replace('.000Z', 'Z');
 }
@@ -30,12 +30,13 @@ export function formatInstant(instant: Instant): string {
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Completes "NAME must be …" for a text that `parseInstant` rejects. */
+/** Completes "NAME must be …" for a text that `parseInstant` can't parse. */
 export const INSTANT_TEXT = 'an instant of the calendar from 1970 on, such as 2026-11-23T18:00:00Z';
 
 /**
- * Parses an instant in RFC 3339; null for any other text, and outside 1970 to 9999. All instants from callers are read
- * here: `Date` alone takes 31 February for 3 March, and hour 24 for the next day. Truncates fractions of a second.
+ * Parses an instant in RFC 3339 and truncates fractions of a second. Returns null for any other text and for instants
+ * outside of 1970 to 9999. All instants from callers are read here, because `Date` alone would take 31 February for 3
+ * March and hour 24 for the next day.
  */
 export function parseInstant(text: string): Instant | null {
   const [, day] = INSTANT.exec(text) ?? [];
@@ -44,37 +45,38 @@ export function parseInstant(text: string): Instant | null {
   return instant >= 0n && instant <= LAST_INSTANT ? instant : null;
 }
 
-/** Formats a date's UTC calendar day: 2026-11-20. */
+/** Formats the UTC calendar day of a date, such as 2026-11-20. */
 export function formatDay(date: Date): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** Whether a text is a calendar day written YYYY-MM-DD. `Date` alone would take 31 February for 3 March. */
+/** Whether a text is a calendar day written as YYYY-MM-DD. `Date` alone would take 31 February for 3 March. */
 export function isDay(text: string): boolean {
   const midnight = /^\d{4}-\d{2}-\d{2}$/.test(text) ? dateOfDay(text) : null;
   return midnight !== null && !Number.isNaN(midnight.getTime()) && formatDay(midnight) === text;
 }
 
-/** Returns midnight UTC of a calendar day written YYYY-MM-DD. */
+/** Returns midnight UTC of a calendar day written as YYYY-MM-DD. */
 export function dateOfDay(day: string): Date {
   return new Date(`${day}T00:00:00Z`);
 }
 
 /**
- * The second [at, end) in which something happens. At a second's exact beginning, none of it has been used: an interval
- * that begins there takes the second, and one that ends there ends with the previous second, so `end` is `at`.
+ * The second [at, end) in which something happens. If it happens exactly at the start of a second, none of that second
+ * has been used, and `end` equals `at`: an interval that begins then includes the second, and an interval that ends
+ * then ends with the previous second.
  */
 export interface Second {
   at: Instant;
   end: Instant;
 }
 
-/** Returns the second of `ms`, milliseconds since 1970. */
+/** Returns the second that contains `ms`, in milliseconds since 1970. */
 export function secondOf(ms: number): Second {
   return { at: BigInt(Math.floor(ms / 1_000)), end: BigInt(Math.ceil(ms / 1_000)) };
 }
 
-/** Returns the second, or `first` if that is later, in case the clock stepped back. */
+/** Returns the second, or the one at `first` if that is later because the clock stepped back. */
 export function notBefore(first: Instant, second: Second): Second {
   return second.at < first ? { at: first, end: first + 1n } : second;
 }
@@ -83,19 +85,20 @@ export function latest(first: Instant, ...others: Instant[]): Instant {
   return others.reduce((a, b) => (b > a ? b : a), first);
 }
 
-/** Returns the earliest instant; null if all are null. */
+/** Returns the earliest instant, or null if all of them are null. */
 export function earliest(...instants: (Instant | null)[]): Instant | null {
   return instants.reduce((first, each) => (first === null || (each !== null && each < first) ? each : first), null);
 }
 
-/** Returns midnight UTC of the first of the instant's month. */
+/** Returns midnight UTC on the first day of the instant's month. */
 export function monthStartOf(instant: Instant): Instant {
   const date = dateOf(instant);
   return instantOf(new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)));
 }
 
 /**
- * Returns the same day and time `months` later; a day the month lacks becomes its last: 30 November + 3 is 28 February.
+ * Returns the same day and time `months` later. If that month is too short, returns its last day instead: 30 November +
+ * 3 is 28 February.
  */
 export function addMonths(instant: Instant, months: number): Instant {
   const date = dateOf(instant);

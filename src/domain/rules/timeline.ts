@@ -1,6 +1,7 @@
 /**
- * Kinds of events in an instance's timeline, with the text for its renter. The order is that of events within one
- * second, oldest first: a machine that fails a start stops it afterwards.
+ * The kinds of events in an instance's timeline, each with a text for its renter. They are listed in the order in which
+ * events within the same second are sorted, oldest first. For example, a machine that fails to start an instance stops
+ * it afterwards.
  */
 export const TIMELINE_KINDS = {
   RENTED: 'It was rented, at this rate.',
@@ -25,12 +26,12 @@ export type TimelineKind = keyof typeof TIMELINE_KINDS;
 
 const ORDER = Object.keys(TIMELINE_KINDS) as TimelineKind[];
 
-/** Position of an entry, unique within its instance. */
+/** The position of an entry, which is unique within its instance's timeline. */
 export interface TimelinePlace {
   /** Seconds since 1970. */
   at: bigint;
   kind: TimelineKind;
-  /** Subject of the entry: an ordinal, a volume and its snapshot, or the number of a note. */
+  /** Subject of the entry: an ordinal, a volume and its snapshot, or the number of an activity entry. */
   about: string;
 }
 
@@ -40,13 +41,14 @@ export function timelineCursor({ at, kind, about }: TimelinePlace): string {
   return Buffer.from(`T:${at}:${ORDER.indexOf(kind)}:${about}`).toString('base64');
 }
 
-/** Whether a decoded cursor was made by `timelineCursor`. */
+/** Whether a decoded cursor comes from `timelineCursor`. */
 export function isTimelineCursor(decoded: string): boolean {
   return ORDER[Number(CURSOR.exec(decoded)?.[2] ?? ORDER.length)] !== undefined;
 }
 
 /**
- * Returns the place as the statement compares it: second, rank of the kind, and subject. Null for an invalid cursor.
+ * Returns the position in the form in which the statement compares it: the second, the rank of the kind, and the
+ * subject. Returns null if the cursor is invalid.
  */
 export function placeOfCursor(cursor: string | null | undefined): [at: string, rank: number, about: string] | null {
   const match = cursor == null ? null : CURSOR.exec(Buffer.from(cursor, 'base64').toString());

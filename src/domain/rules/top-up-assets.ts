@@ -1,22 +1,28 @@
 import { smallestUnits } from './decimal.js';
 
-/** A coin on a network, accepted for payment. USDT is one coin on several networks, so the code names both. */
+/**
+ * A coin on a certain network that is accepted as payment. USDT is a single coin on several networks, so its codes
+ * include the network.
+ */
 export interface Asset {
   coin: string;
   network: string;
-  /** Confirmations (blocks including its own) after which a payment is final. */
+  /** Number of confirmations (blocks, including the payment's own) after which a payment is final. */
   confirmations: number;
-  /** URI that a wallet opens; only the address if wallets agree on nothing more. */
+  /** URI that a wallet can open. Consists of just the address if wallets don't agree on anything more. */
   uri(address: string, amount: string): string;
 }
 
-/** Contracts of USDT on the main networks, from tether.to: a wallet needs them to send the token. */
+/** Contracts of USDT on the main networks, from tether.to. A wallet needs them to send the token. */
 const USDT_ON_ETHEREUM = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 const USDT_ON_SOLANA = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
 const ETHER_DECIMALS = 18;
 const USDT_DECIMALS = 6;
 
-/** The seven coins of the service (contract section 1). Confirmations are defaults; the operator may set others. */
+/**
+ * The seven coins that the service accepts (contract section 1). The numbers of confirmations are defaults that the
+ * operator can override.
+ */
 export const ASSETS = {
   BTC: { coin: 'BTC', network: 'Bitcoin', confirmations: 2, uri: (to, amount) => `bitcoin:${to}?amount=${amount}` },
   LTC: { coin: 'LTC', network: 'Litecoin', confirmations: 6, uri: (to, amount) => `litecoin:${to}?amount=${amount}` },
@@ -54,7 +60,8 @@ function isAssetCode(code: string): code is AssetCode {
 }
 
 /**
- * Returns the asset that a text names, ignoring case; a coin with one network needs no network. Null: none, or several.
+ * Returns the asset that a text names, ignoring case. The network can be omitted if the coin has only one. Returns null
+ * if no asset or more than one matches.
  */
 export function assetNamed(text: string, taken: readonly AssetCode[] = ASSET_CODES): AssetCode | null {
   const code = text.toUpperCase();
@@ -63,12 +70,12 @@ export function assetNamed(text: string, taken: readonly AssetCode[] = ASSET_COD
   return ofCoin.length === 1 ? ofCoin[0]! : null;
 }
 
-/** Confirmations by asset: the defaults, overridden by the operator's. */
+/** Number of confirmations by asset. These are the defaults unless the operator has overridden them. */
 export type Confirmations = Readonly<Record<AssetCode, number>>;
 
 const MAX_CONFIRMATIONS = 1_000;
 
-/** Reads `BTC=3,USDT-TRX=25`; undefined for anything else. */
+/** Reads a text such as `BTC=3,USDT-TRX=25`. Returns undefined for anything else. */
 export function readConfirmations(text: string): Confirmations | undefined {
   const confirmations = Object.fromEntries(ASSET_CODES.map((code) => [code, ASSETS[code].confirmations])) as Record<
     AssetCode,

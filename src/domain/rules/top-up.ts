@@ -2,12 +2,12 @@ import type { Micro } from './money.js';
 import type { Instant } from './time.js';
 import type { AssetCode } from './top-up-assets.js';
 
-/** Decides whether a payment is credited, quarantined or only shown, and the resulting state of its top-up. */
+/** Decides whether a payment is credited, quarantined or only shown, and derives the state of its top-up. */
 
 /**
- * SEEN: not in a block yet. CONFIRMING: not final by the coin's confirmations. QUARANTINED: final, but set aside for
- * review. CREDITED, REFUSED, REVERSED: final states. GONE: before it was credited, the processor withdrew it or no
- * block included it.
+ * SEEN means that the payment isn't in a block yet. CONFIRMING means that it doesn't have enough confirmations to be
+ * final. QUARANTINED means that it is final, but waiting for a review. CREDITED, REFUSED and REVERSED are final states.
+ * GONE means that, before it was credited, the processor withdrew it or no block included it.
  */
 export type PaymentState = 'SEEN' | 'CONFIRMING' | 'QUARANTINED' | 'CREDITED' | 'REFUSED' | 'REVERSED' | 'GONE';
 
@@ -27,92 +27,98 @@ export interface TopUp {
   accountId: string;
   processor: string;
   asset: AssetCode;
-  /** Amount requested. */
+  /** Requested amount. */
   usdMicro: Micro;
-  /** The processor's id of its invoice. */
+  /** The processor's id for its invoice. */
   invoice: string;
   address: string;
-  /** Coins to send, and USD per coin, as decimal texts. */
+  /** Number of coins to send, and USD per coin, as decimal strings. */
   amount: string;
   rate: string;
   createdAt: Instant;
-  /** End of the promised rate; a payment first seen after it is late. */
+  /** When the promised rate ends. A payment first seen after that is late. */
   expiresAt: Instant;
 }
 
 export interface Payment {
   transaction: string;
   state: PaymentState;
-  /** OTHER: an asset unknown to the gateway. */
+  /** OTHER means an asset that the gateway doesn't know. */
   asset: AssetCode | 'OTHER';
   coins: string;
-  /** Amount to credit; null until the processor reports one. */
+  /** Amount to credit, or null until the processor reports one. */
   usdMicro: Micro | null;
-  /** Lower bound. */
+  /** Lower bound of the number of confirmations. */
   confirmations: number;
   firstSeenAt: Instant;
   creditedAt: Instant | null;
-  /** Whether the processor confirmed it when queried. */
+  /** Whether the processor confirmed the payment when it was queried. */
   confirmedByProcessor: boolean;
-  /** Why it is quarantined or was refused. */
+  /** Why the payment is quarantined or was refused. */
   reason: string | null;
 }
 
-/** Minimum of 5 USD: below it, network fees consume the payment. */
+/** Minimum of 5 USD, because network fees would use up a smaller payment. */
 export const MIN_TOP_UP_MICRO: Micro = 5_000_000n;
 export const MAX_TOP_UP_MICRO: Micro = 100_000_000_000n;
 /** Larger payments are always quarantined. */
 export const MAX_PAYMENT_MICRO: Micro = 1_000_000_000_000n;
-/** Maximum payments of a top-up, so that someone who keeps sending dust can't fill the table. */
+/** Maximum payments per top-up, so that a sender of many tiny payments can't fill the table. */
 export const MAX_PAYMENTS = 100;
-/** Maximum top-ups of an account that wait for a payment. */
+/** Maximum top-ups per account that are waiting for a payment. */
 export const MAX_WAITING = 20;
-/** Time limit of a top-up if the processor never changes its rate, in seconds. */
+/** How long a top-up lasts if the processor never changes its rate, in seconds. */
 export const DEFAULT_RATE_SECONDS = 86_400n;
-/** Seconds over which credits without a query to the processor are added up. */
+/** Credits made without querying the processor are added up over this many seconds. */
 export const UNCONFIRMED_SECONDS = 86_400n;
 
-/** Seconds for which a payment that is in no block is awaited. */
+/** How long the gateway waits for a block to include a payment, in seconds. */
 export const SEEN_SECONDS = 86_400n;
 
 /**
- * Divisor of the tolerance: a payment within one percent of the amount is complete, because wallets round and
+ * Divisor for the tolerance. A payment within one percent of the amount counts as complete, because wallets round and
  * processors convert back and forth.
  */
 const TOLERANCE = 100n;
 
-/** A transaction that pays an invoice, as the processor reports it. */
+/** A transaction that pays an invoice, as reported by the processor. */
 export interface ReportedPayment {
   transaction: string;
-  /** OTHER: a coin or network unknown to the gateway. */
+  /** OTHER means a coin or network that the gateway doesn't know. */
   asset: AssetCode | 'OTHER';
   address: string | null;
-  /** Coins that arrived, as decimal text. */
+  /** Number of coins that arrived, as a decimal string. */
   coins: string;
-  /** Their value by the processor's rate, rounded down once; null if not reported. */
+  /** Their value at the processor's rate, rounded down once, or null if it wasn't reported. */
   usd: Micro | null;
-  /** The value before the processor's own fee; null if not reported. */
+  /** The value before the processor's own fee, or null if it wasn't reported. */
   usdWithFee: Micro | null;
-  /** Lower bound of its confirmations. */
+  /** Lower bound of the number of confirmations. */
   confirmations: number;
-  /** `final`: by the processor's own count it won't be reversed. `gone`: it no longer pays the invoice. */
+  /**
+   * `final` means that, by the processor's own count, the payment won't be reversed. `gone` means that it no longer
+   * pays the invoice.
+   */
   status: 'pending' | 'final' | 'gone';
 }
 
 export interface Evaluation {
-  /** Amount credited to this account in the last day without a query, before this payment. */
+  /** Amount credited to this account within the last day without querying the processor, before this payment. */
   unconfirmedMicro: Micro;
-  /** Sum above which the processor is queried. */
+  /** If the sum is above this amount, the processor is queried. */
   queryAboveMicro: Micro;
-  /** The processor's response for this transaction; undefined: not queried yet. Null: the processor doesn't know it. */
+  /**
+   * The processor's response about this transaction. Undefined if it hasn't been queried yet, and null if it doesn't
+   * know the transaction.
+   */
   queried: ReportedPayment | null | undefined;
   now: Instant;
 }
 
-/** Stored as the reason of payments and compared with it; keep the text. */
+/** This text is stored as the reason of payments and compared with it, so it must not change. */
 export const NOT_QUERIED_YET = 'the processor is yet to be asked back';
 
-/** Returns a payment's new state after a report; null if nothing changes. `known` is its stored state. */
+/** Returns a payment's new state after a report, or null if nothing changes. `known` is the stored payment. */
 export function evaluatePayment(
   topUp: TopUp,
   known: Payment | undefined,
@@ -144,7 +150,7 @@ function evaluateState(
   evaluation: Evaluation,
 ): Payment {
   if (report.status === 'gone') return { ...payment, state: 'GONE', reason: 'the processor withdrew it' };
-  // A payment that was final is not made pending by a callback about another transaction.
+  // A payment that was already final doesn't become pending because of a callback about another transaction.
   if (report.status === 'pending') return known?.state === 'QUARANTINED' ? known : payment;
   const quarantined = (reason: string): Payment => ({ ...payment, state: 'QUARANTINED', reason });
   if (report.asset !== topUp.asset) return quarantined('it arrived in another coin or on another network');
@@ -163,8 +169,8 @@ function evaluateState(
 }
 
 /**
- * Whether the processor's response confirms the payment. The credit is compared with the value before the fee: after
- * it, two roundings could differ.
+ * Whether the processor's response confirms the payment. The credit is compared with the value before the fee, because
+ * after the fee two different roundings could disagree.
  */
 function confirms(response: ReportedPayment, payment: Payment, topUp: TopUp): boolean {
   const isMined = response.status === 'final' || (response.status === 'pending' && response.confirmations > 0);
@@ -179,7 +185,7 @@ function confirms(response: ReportedPayment, payment: Payment, topUp: TopUp): bo
   );
 }
 
-/** Whether a payment is credited, refused or reversed: further reports change nothing. */
+/** Whether a payment is credited, refused or reversed, so that further reports don't change anything. */
 export function isOver({ state }: Payment): boolean {
   return state === 'CREDITED' || state === 'REFUSED' || state === 'REVERSED';
 }
@@ -194,14 +200,15 @@ function isSame(known: Payment, evaluated: Payment): boolean {
   );
 }
 
-/** Returns the amount credited to the account. */
+/** Returns the total amount credited to the account. */
 export function creditedMicro(payments: readonly Payment[]): Micro {
   return payments.reduce((sum, { state, usdMicro }) => (state === 'CREDITED' ? sum + usdMicro! : sum), 0n);
 }
 
 /**
- * Returns the payments as displayed: one that no block included within a day, or before others had paid the full
- * amount, is gone. Processors keep a replaced transaction forever. If a block includes it after all, it is credited.
+ * Returns the payments as they are displayed. A payment counts as gone if no block included it within a day, or before
+ * other payments added up to the full amount, because processors keep replaced transactions forever. If a block
+ * includes it after all, it is still credited.
  */
 export function withoutReplaced(topUp: TopUp, payments: readonly Payment[], now: Instant): Payment[] {
   const paidAt = paidInFullAt(topUp, payments);
@@ -212,7 +219,7 @@ export function withoutReplaced(topUp: TopUp, payments: readonly Payment[], now:
   });
 }
 
-/** Returns when the credited payments first reached the requested amount. */
+/** Returns when the credited payments first added up to the requested amount. */
 function paidInFullAt(topUp: TopUp, payments: readonly Payment[]): Instant | null {
   const credited = payments
     .filter(({ state }) => state === 'CREDITED')
@@ -225,7 +232,10 @@ function paidInFullAt(topUp: TopUp, payments: readonly Payment[]): Instant | nul
   return null;
 }
 
-/** Returns a top-up's state, derived from its payments as displayed; never stored, so always up to date. */
+/**
+ * Returns the state of a top-up. It is derived from the payments as displayed and never stored, so it is always up to
+ * date.
+ */
 export function topUpState(topUp: TopUp, payments: readonly Payment[], now: Instant): TopUpState {
   const has = (state: PaymentState) => payments.some((payment) => payment.state === state);
   if (has('QUARANTINED')) return 'QUARANTINED';
@@ -239,7 +249,7 @@ export function topUpState(topUp: TopUp, payments: readonly Payment[], now: Inst
   return credited > topUp.usdMicro + tolerance ? 'OVERPAID' : 'CREDITED';
 }
 
-/** Returns the confirmations of the payment with the fewest, while one is not final; null otherwise. */
+/** Returns the lowest number of confirmations among payments that aren't final yet, or null if all are. */
 export function confirmationsOf(payments: readonly Payment[]): number | null {
   const pending = payments.filter(({ state }) => state === 'SEEN' || state === 'CONFIRMING');
   return pending.length === 0 ? null : Math.min(...pending.map(({ confirmations }) => confirmations));

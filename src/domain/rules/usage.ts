@@ -3,21 +3,21 @@ import { type Micro, shownCost, shownSpend, unitsOfUsage } from './money.js';
 import { earlyExitUnitsAt, gpuSecondsAt, reservedUntilAt } from './reserved.js';
 import { type Instant, latest } from './time.js';
 
-/** Usage and cost of an instance up to a second. */
+/** An instance's usage and cost up to a certain second. */
 export interface Usage {
   gpuSeconds: bigint;
   diskSeconds: bigint;
   gpuCost: Micro;
   diskCost: Micro;
   earlyExit: Micro;
-  /** Amount that minimums of preempting starts add to usage. */
+  /** The amount by which the minimums of preempting starts exceed their usage. */
   preemptionMinimum: Micro;
   total: Micro;
   asOf: Instant;
 }
 
 /**
- * Returns the usage. Each part is the rounded total including it less the rounded total before it, so that the parts
+ * Returns the usage. Each part is the rounded total including it minus the rounded total before it, so that the parts
  * add up.
  */
 export function usageAt(instance: Instance, now: Instant): Usage {
@@ -42,19 +42,19 @@ export function usageAt(instance: Instance, now: Instant): Usage {
   };
 }
 
-/** Returns the current end of the reserved term; null for other modes. */
+/** Returns when the reserved term currently ends, or null in other modes. */
 export function termEndAt(instance: Instance, now: Instant): Instant | null {
   return reservedUntilAt(instance, seenAt(instance, now));
 }
 
-/** Returns what destroying the instance now would cost beyond usage. */
+/** Returns what it would cost to destroy the instance now, in addition to its usage. */
 export function earlyExitCostAt(instance: Instance, now: Instant): Micro {
   return shownCost(earlyExitUnitsAt(instance, seenAt(instance, now)));
 }
 
 /**
- * Returns the second to show an instance at: for a destroyed one its end, and never before its last change, in case the
- * clock stepped back.
+ * Returns the second as of which to show an instance. For a destroyed instance this is its end. It is never before the
+ * last change, in case the clock stepped back.
  */
 export function seenAt(instance: Instance, now: Instant): Instant {
   if (instance.destroyedAt !== null) return instance.destroyedAt;

@@ -1,20 +1,20 @@
 import { DomainError, type ErrorCode } from './errors.js';
 
-/** Maximum volumes of one instance. */
+/** Maximum volumes per instance. */
 export const MAX_ATTACHED = 8;
 const MAX_PATH_LENGTH = 200;
-/** Folders that a container needs unchanged. Paths below them are refused too. */
+/** Folders that a container needs unchanged. Paths inside of them are rejected too. */
 const TAKEN_TREES = ['/proc', '/sys', '/dev', '/run/secrets'];
-/** Refused paths; paths below them are allowed. */
+/** Paths that are rejected, although paths inside of them are allowed. */
 const TAKEN_PATHS = ['/', '/etc'];
 
-/** A volume of the account, and its mount path in the container. */
+/** One of the account's volumes, and the path where it is mounted in the container. */
 export interface VolumeAtPath {
   id: string;
   path: string;
 }
 
-/** Completes "PATH must …" for a path at which no volume can be mounted; null for a valid path. */
+/** Returns the end of "PATH must …" for a path where no volume can be mounted, or null if the path is valid. */
 export function volumePathFault(path: string): string | null {
   if (!path.startsWith('/')) return 'begin with a slash, such as /data';
   if (path.length < 2 || path.length > MAX_PATH_LENGTH) return `have 2 to ${MAX_PATH_LENGTH} characters`;
@@ -36,8 +36,8 @@ export function volumePathFault(path: string): string | null {
 }
 
 /**
- * Refuses with `code` a machine whose host agent can't mount volumes. Without an agent, volumes are only records, so
- * they are allowed.
+ * Throws an error with `code` if the machine's host agent can't mount volumes. Machines without an agent are accepted,
+ * because volumes are only records there.
  */
 export function checkSupportsVolumes(machine: { id: string; supportsVolumes: boolean }, code: ErrorCode): void {
   if (machine.supportsVolumes) return;

@@ -6,17 +6,17 @@ export const KEPT_WRITERS = 7;
 
 export interface StoredSnapshot {
   id: string;
-  /** Time at which all of it had arrived, in milliseconds since 1970. */
+  /** When the complete snapshot had arrived, in milliseconds since 1970. */
   atMs: number;
-  /** The lease that wrote it; null for the owner's own. */
+  /** The lease under which it was written, or null if the owner wrote it. */
   lease: bigint | null;
 }
 
 /**
- * Returns the snapshots to drop. Keeps the last of each of the newest 24 hours and 7 days (UTC) that have a snapshot,
- * the last of each of the newest 7 writers (each lease, and the owner between two leases), and the last one before the
- * current lease (`leaseSinceMs`; null without a lease). A malicious host therefore can't displace the last snapshot of
- * an earlier writer.
+ * Returns the snapshots to drop. The following are kept: the last one of each of the newest 24 hours and 7 days (in
+ * UTC) that have any, the last one of each of the newest 7 writers (each lease is a writer, and so is the owner between
+ * two leases), and the last one before the current lease (which began at `leaseSinceMs`, or null if there is none). A
+ * malicious host therefore can't displace an earlier writer's last snapshot.
  */
 export function droppedSnapshots(snapshots: readonly StoredSnapshot[], leaseSinceMs: number | null): StoredSnapshot[] {
   const newestFirst = [...snapshots].sort((one, other) => other.atMs - one.atMs);

@@ -1,26 +1,28 @@
 import { isWebPass } from './web-pass.js';
 import type { WebSite } from './web-site.js';
 
-/** Headers in Node's raw form: name, value, name, value … */
+/** Headers in Node's raw form, in which names and values alternate. */
 export type RawHeaders = readonly string[];
 
 /**
- * Cookie that gives a browser access. Behind TLS its name binds it to one host, so that no neighbour can set one like
- * it.
+ * Cookie that gives a browser access. Behind TLS, its name binds it to a single host, so that other instances on the
+ * domain can't set a cookie with this name.
  */
 export const WEB_COOKIE = 'gpu_web';
 export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
-/** Header that grants a program access. `Authorization` belongs to the program in the container. */
+/**
+ * Header that gives a program access. `Authorization` isn't used because it belongs to the program in the container.
+ */
 export const WEB_TOKEN_HEADER = 'X-Web-Token';
 const WEB_TOKEN = WEB_TOKEN_HEADER.toLowerCase();
-/** Maximum passes of one request: more than fit into its head, so that none hides another. */
+/** Maximum passes per request. More than this don't fit into the header section, so no pass can hide another. */
 const MAX_PASSES = 400;
 
-/** The gateway's own cookies: of web links and of the console. */
+/** The gateway's own cookies, which are those of web links and of the console. */
 const OWN_COOKIE = /^(__Host-|__Secure-)?(gpu_web|console)$/i;
-/** The gateway's own secrets, anywhere in a header. */
+/** Matches the gateway's own secrets anywhere in a header. */
 const OWN_SECRET = /gpu_(live|host|join)_[0-9a-f]{40}/i;
-/** Headers of one connection (RFC 9110, 7.6.1), and those that the gateway writes itself. */
+/** Headers that apply only to a single connection (RFC 9110, 7.6.1), and those that the gateway writes itself. */
 const HOP_BY_HOP = new Set([
   'connection',
   'content-length',
@@ -39,19 +41,20 @@ const HOP_BY_HOP = new Set([
 const PROXY_HEADERS =
   /^(x-forwarded(-.*)?|forwarded|via|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip|fastly-client-ip)$/;
 /**
- * Headers with an effect beyond the host that sends them: cookies of the whole domain, and the address of the gateway.
+ * Headers that affect more than the host that sends them, such as the cookies of the whole domain or the gateway's
+ * address.
  */
 const BEYOND_ITS_HOST = new Set(['clear-site-data', 'alt-svc']);
 
 export interface VisitorRequest {
-  /** The Host header, as the visitor sent it. */
+  /** The Host header as the visitor sent it. */
   host: string;
-  /** The visitor's address, then those of the proxies up to the nearest, as far as they are trusted; never empty. */
+  /** The visitor's address, followed by those of trusted proxies, ending with the nearest one. Never empty. */
   addresses: readonly string[];
   isTls: boolean;
 }
 
-/** Returns the visitor's headers for the container, without those that frame the message. */
+/** Returns the visitor's headers as they are sent to the container, without those that frame the message. */
 export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }: VisitorRequest): string[] {
   const passed = filtered(raw, (name, value) => {
     if (name === 'host' || name === WEB_TOKEN || PROXY_HEADERS.test(name) || holdsSecret(value)) return null;
@@ -61,7 +64,7 @@ export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }:
   return ['Host', host, ...passed, ...added, 'X-Forwarded-Host', host, 'X-Real-IP', addresses[0]!];
 }
 
-/** Returns a container's headers for the visitor, without those that frame the message. */
+/** Returns a container's headers as they are sent to the visitor, without those that frame the message. */
 export function headersForVisitor(raw: RawHeaders): string[] {
   return filtered(raw, (name, value) => {
     if (BEYOND_ITS_HOST.has(name)) return null;
@@ -70,8 +73,8 @@ export function headersForVisitor(raw: RawHeaders): string[] {
 }
 
 /**
- * Returns the distinct passes of a request, in the order of its cookies. Behind TLS only the cookie that no neighbour
- * can set counts. Values that can't be a pass don't count towards the maximum.
+ * Returns the distinct passes of a request, in the order of its cookies. Behind TLS, only the cookie that other
+ * instances can't set is used. Values that can't be a pass don't count towards the maximum.
  */
 export function passesOf(cookie: string | undefined, isTls: boolean): string[] {
   const wanted = isTls ? WEB_COOKIE_TLS : WEB_COOKIE;
@@ -89,9 +92,9 @@ export interface Provenance {
 }
 
 /**
- * Whether a request may use its sender's pass. Browsers count all instances as one site, so SameSite alone would let
- * the page of one instance act on another with the visitor's cookie. Pages of the same instance may use it, and pages
- * that the visitor opens in a tab; `siteOf` reads an origin's host.
+ * Whether a request may use the pass that its sender has. Browsers treat all instances as one site, so with SameSite
+ * alone a page of one instance could act on another one using the visitor's cookie. The pass may be used by pages of
+ * the same instance and for pages that the visitor opens in a tab. `siteOf` interprets the host of an origin.
  */
 export function mayUsePass(
   { method, origin, fetchSite, fetchMode, fetchDest }: Provenance,
@@ -103,21 +106,21 @@ export function mayUsePass(
   return fetchMode === 'navigate' && fetchDest === 'document' && (method === 'GET' || method === 'HEAD');
 }
 
-/** Returns the pass in a program's header. A browser sends it only for pages that know it. */
+/** Returns the pass in the header that programs use. A browser sends this header only for pages that know the pass. */
 export function tokenOf(header: string | undefined): string[] {
   return header !== undefined && isWebPass(header) ? [header] : [];
 }
 
 /**
- * Whether a page of another site sent the visitor here. Programs in the container refuse such requests, so the gateway
- * first shows a page of their own host, whose request then has the same origin.
+ * Whether a page of another site sent the visitor here. Programs in the container reject such requests, so the gateway
+ * first shows a page on the instance's own host. The request that this page then makes has the same origin.
  */
 export function isFromElsewhere({ method, fetchSite, fetchMode, fetchDest }: Provenance): boolean {
   const isVisit = method === 'GET' && fetchMode === 'navigate' && fetchDest === 'document';
   return isVisit && (fetchSite === 'cross-site' || fetchSite === 'same-site');
 }
 
-/** Leaves out headers of one connection, and those for which `pass` returns null. */
+/** Omits headers that apply only to a single connection, and those for which `pass` returns null. */
 function filtered(raw: RawHeaders, pass: (name: string, value: string) => string | null): string[] {
   const named = namedByConnection(raw);
   const passed: string[] = [];
@@ -130,7 +133,7 @@ function filtered(raw: RawHeaders, pass: (name: string, value: string) => string
   return passed;
 }
 
-/** Returns the headers that the sender declared as belonging to this connection. */
+/** Returns the names of the headers that the sender declared as belonging to this connection. */
 function namedByConnection(raw: RawHeaders): Set<string> {
   const names = new Set<string>();
   for (let index = 0; index < raw.length; index += 2) {
@@ -152,8 +155,8 @@ function withoutOwnCookies(cookie: string): string | null {
 }
 
 /**
- * Restricts a cookie to the host that set it, by removing its domain. Null for one that would be mistaken for the
- * gateway's.
+ * Restricts a cookie to the host that set it, by removing its domain. Returns null if the cookie could be mistaken for
+ * one of the gateway's.
  */
 function ownHostOnly(setCookie: string): string | null {
   const [pair, ...attributes] = setCookie.split(';');

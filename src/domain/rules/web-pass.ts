@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 
-/** Random bytes of a link and of a cookie, written as 43 characters of base64url. */
+/** Random bytes in a link or cookie, which are written as 43 characters of base64url. */
 export const WEB_PASS_BYTES = 32;
-/** How long a link is valid, in seconds; it works once. */
+/** How long a link is valid, in seconds. It works only once. */
 export const LINK_SECONDS = 60n;
-/** How long its cookie is valid, in seconds. */
+/** How long the link's cookie is valid, in seconds. */
 export const COOKIE_SECONDS = 86_400n;
-/** Maximum links and cookies of one instance: a new one ends the oldest. */
+/** Maximum links and cookies per instance. Creating another one ends the oldest. */
 export const MAX_PASSES_OF_INSTANCE = 100;
-/** Maximum public ports of one instance. */
+/** Maximum public ports per instance. */
 export const MAX_OPEN_PORTS = 20;
 
 const PASS = /^[A-Za-z0-9_-]{43}$/;
@@ -18,7 +18,7 @@ export function isWebPass(text: string): boolean {
   return PASS.test(text);
 }
 
-/** Returns the SHA-256, the only form that is stored; null for a text that can't be a pass. */
+/** Returns the SHA-256 of the pass, which is the only form that is stored, or null if the text can't be a pass. */
 export function hashWebPass(text: string): Buffer | null {
   return isWebPass(text) ? createHash('sha256').update(text).digest() : null;
 }

@@ -1,22 +1,22 @@
 import { isIP } from 'node:net';
 
-/** The target of a host name below SERVICE_DOMAIN: a port of one instance. */
+/** The target of a host name under SERVICE_DOMAIN: a port of an instance. */
 export interface WebSite {
   instanceId: string;
   /** Null for the instance's first port. */
   port: number | null;
 }
 
-/** Maximum length of a host: a DNS name has at most 253 characters, and a port and two dots may follow. */
+/** Maximum length of a host. A DNS name has at most 253 characters, and can be followed by a port and two dots. */
 const MAX_HOST = 262;
 const MAX_PORT = 65_535;
 const PORT_SUFFIX = /:\d{0,5}$/;
 const LABEL = /^(i-[a-f0-9]{8})(?:-([1-9]\d{0,4}))?$/;
 
 /**
- * Reads the Host header (`domain` and `ownHosts` are in lower case). All names below the domain belong to instances,
- * except for the gateway's own. Null for an invalid one, such as `i-1.gpu.localhost` or `www.gpu.localhost`. Undefined
- * for any other name: the gateway itself serves it.
+ * Interprets the Host header. `domain` and `ownHosts` are in lower case. All names under the domain belong to
+ * instances, except for the gateway's own. Returns null if such a name is invalid, such as `i-1.gpu.localhost` or
+ * `www.gpu.localhost`, and undefined for all other names, which the gateway itself serves.
  */
 export function webSiteOf(host: string, domain: string, ownHosts: readonly string[]): WebSite | null | undefined {
   if (host.length > MAX_HOST) return undefined;
@@ -29,8 +29,9 @@ export function webSiteOf(host: string, domain: string, ownHosts: readonly strin
 }
 
 /**
- * Whether a request named a host that the operator has not published: the console is not shown there. Addresses, names
- * without a dot and local names may be an operator's own ways to the gateway, and so may any name if none is published.
+ * Whether a request named a host that the operator hasn't published, in which case the console isn't shown. IP
+ * addresses, names without a dot and local names are never foreign, because an operator may use them to reach the
+ * gateway. If no name is published, the same applies to any name.
  */
 export function isForeignHost(host: string, publicUrl: string): boolean {
   const published = new URL(publicUrl).hostname;
@@ -46,15 +47,18 @@ function nameOf(host: string): string {
   return host.replace(PORT_SUFFIX, '').replace(/\.$/, '').toLowerCase();
 }
 
-/** Returns the host name of an instance's port; null for its first. */
+/** Returns the host name for an instance's port. A null port means the instance's first one. */
 export function webHostOf(instanceId: string, port: number | null, domain: string): string {
   return `${instanceId}${port === null ? '' : `-${port}`}.${domain}`;
 }
 
-/** Matches a path: two slashes would begin another host's address, and so would a backslash in browsers. */
+/**
+ * Matches a path. Two slashes at the start would begin the address of another host, and so would a backslash in
+ * browsers.
+ */
 const WEB_PATH = /^\/(?![/\\])[\x21-\x7e]*$/;
 
-/** Whether a text is a path with an optional query, within its host. */
+/** Whether a text is a path within its host, with an optional query. */
 export function isWebPath(text: string): boolean {
   return WEB_PATH.test(text);
 }

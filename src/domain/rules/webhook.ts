@@ -3,26 +3,26 @@ import { holds, networkList } from './networks.js';
 import { earliest, type Instant, instantOf, latest, SECONDS_PER_DAY, SECONDS_PER_HOUR } from './time.js';
 
 export const MAX_WEBHOOKS = 10;
-/** Maximum waiting deliveries of one webhook; more of them pause it. */
+/** Maximum waiting deliveries per webhook. If there are more, the webhook is paused. */
 export const MAX_QUEUE = 10_000;
-/** How long one event is retried, in seconds. */
+/** How long the delivery of an event is retried, in seconds. */
 const TRY_SECONDS = 3n * SECONDS_PER_DAY;
-/** How long the replaced secret also signs, in seconds. */
+/** How long the replaced secret is still used for signing, in seconds. */
 export const OLD_SECRET_SECONDS = SECONDS_PER_DAY;
 export const SECRET_BYTES = 24;
 const SECRET_PREFIX = 'whsec_';
-/** Seconds from one attempt to the next; the last one repeats. */
+/** Seconds from each attempt to the next. The last value is repeated. */
 const PAUSES = [5n, 30n, 120n, 600n, 1_800n, 3_600n, 7_200n, 14_400n, 28_800n, 43_200n];
-/** Maximum pause of a receiver that doesn't respond to any of its events, in seconds. */
+/** Maximum pause in seconds for a receiver that doesn't respond to any event. */
 const MAX_WAIT_SECONDS = 300n;
 const GONE = 410;
-/** Maximum Retry-After that counts: a receiver must not hold back events for days. */
+/** Maximum Retry-After that is respected, because a receiver must not hold back events for days. */
 const MAX_RETRY_AFTER_SECONDS = SECONDS_PER_HOUR;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * Loopback, private, link-local, shared, documentation, benchmark, multicast and reserved addresses, and those that
- * translate to such.
+ * Addresses that aren't public: loopback, private, link-local, shared, documentation, benchmark, multicast and reserved
+ * addresses, and those that are translated to such addresses.
  */
 const NOT_PUBLIC = networkList([
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
@@ -46,14 +46,14 @@ export function mayConnect(address: string, allowed: readonly string[]): boolean
 }
 
 function isPublic(address: string): boolean {
-  // A receiver doesn't need an IPv4 address in another IPv6 notation.
+  // There is no reason for a receiver to have an IPv4 address in another IPv6 notation.
   if (/^::ffff:/i.test(address) && !/^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address)) return false;
   return (holds(EVERYTHING, address) && !holds(NOT_PUBLIC, address)) || false;
 }
 
 const EVERYTHING = networkList(['0.0.0.0/0', '::/0']);
 
-/** Whether a text is an http or https URL with a host, without user and fragment. */
+/** Whether a text is an http or https URL with a host, but without credentials and a fragment. */
 export function isWebhookUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hash, hostname } = new URL(text);
@@ -64,7 +64,7 @@ export function formatSecret(random: Buffer): string {
   return SECRET_PREFIX + random.toString('base64');
 }
 
-/** Returns the headers of Standard Webhooks, signed with each valid secret, newest first. */
+/** Returns the headers defined by Standard Webhooks, with a signature for each valid secret, newest first. */
 export function signedHeaders(
   { id, at, body }: { id: string; at: Instant; body: string },
   secrets: readonly string[],
@@ -76,13 +76,13 @@ export function signedHeaders(
   return { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': signatures.join(' ') };
 }
 
-/** Outcome of one attempt: the response's status, or why there was none. */
+/** The outcome of an attempt: the status of the response, or why there was none. */
 export interface Attempt {
   status: number | null;
   error: string | null;
-  /** Whether the receiver refuses everything permanently. */
+  /** Whether the receiver permanently rejects all deliveries. */
   isFinal?: boolean;
-  /** The response's Retry-After, verbatim. */
+  /** The response's Retry-After header, exactly as it was received. */
   retryAfter?: string | undefined;
 }
 
@@ -90,7 +90,7 @@ export function isAccepted({ status }: Attempt): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** Returns when a failed delivery is retried; null for never, which pauses its webhook. */
+/** Returns when a failed delivery is retried, or null if it isn't retried and its webhook is paused. */
 export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, outcome: Attempt): Instant | null {
   const [next, end] = [now + PAUSES[Math.min(attempts, PAUSES.length) - 1]!, firstAt + TRY_SECONDS];
   if (outcome.isFinal === true || outcome.status === GONE || next > end) return null;
@@ -98,8 +98,8 @@ export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, 
 }
 
 /**
- * Returns the seconds that a receiver which did not accept an event wants to pause, at most one hour; 0 if it does not
- * say.
+ * Returns how many seconds a receiver that didn't accept an event wants to wait, at most one hour. Returns 0 if it
+ * doesn't say.
  */
 export function retryAfterOf(outcome: Attempt, now: Instant): bigint {
   const { retryAfter = '' } = outcome;
@@ -112,16 +112,16 @@ export function retryAfterOf(outcome: Attempt, now: Instant): bigint {
   return latest(0n, earliest(seconds, MAX_RETRY_AFTER_SECONDS)!);
 }
 
-/** Returns how long to pause a receiver after this many failed rounds in a row. */
+/** Returns how long to pause deliveries to a receiver after this many consecutive failed rounds. */
 export function pauseOf(failures: number): bigint {
   const pause = failures === 0 ? 0n : 1n << BigInt(Math.min(failures, 9));
   return pause < MAX_WAIT_SECONDS ? pause : MAX_WAIT_SECONDS;
 }
 
-/** Lead times of notices that something ends, in seconds. */
+/** Lead times of the notices that something is about to end, in seconds. */
 const LEADS = [600n, SECONDS_PER_HOUR];
 
-/** Returns the lead time of the notice to send now; null: none. */
+/** Returns the lead time, in seconds, of the notice to send now, or null if no notice is due. */
 export function leadAt(endsAt: Instant, now: Instant): bigint | null {
   if (endsAt <= now) return null;
   return LEADS.find((lead) => endsAt - now <= lead) ?? null;

@@ -124,7 +124,8 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     const env = { XDG_CONFIG_HOME: folder(), GPU_BASE_URL: `${fleet.address}/v1`, GPU_API_KEY: renter.api.key! };
     const deployWith = async ({ path }: KeyPair) => {
       await renter.destroyAll();
-      const args = ['deploy', host.machineId, '--template', TALKS, '--disk-gb', '10', '--ssh', '-i', path];
+      const options = ['--template', TALKS, '--disk-gb', '10', '--user', '0:0'];
+      const args = ['deploy', host.machineId, ...options, '--ssh', '-i', path];
       return gpu(args, env, 'echo in $((6 * 7)); exit 3\n');
     };
     const done = await deployWith(key);

@@ -131,6 +131,7 @@ describe('the agent with a misbehaving gateway', () => {
         disks: openDisks(host.dataDir, 'none'),
         volumes: await HostVolumes.open(host.dataDir, ''),
         gpus: await openGpuAccess({ count: 1, name: 'GPU', vramMb: 1 }, opened, log),
+        allowsFuse: false,
         pretended: true,
         registries: new Registries(engine.registries),
         ownImages: new Set(),

@@ -56,6 +56,8 @@ describe('GPUs provided through CDI', needsEngine('podman'), () => {
       volumes: [],
       secrets: null,
       quotaGb: null,
+      user: null,
+      fuse: false,
     };
     const without = { ...nothing, env: {}, vcpus: 1, memoryMb: 256 };
     await opened.create({ instanceId: ID, machineId: 'm-test', start: 1, imageId, ...without });

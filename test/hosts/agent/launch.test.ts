@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { desiredInstance, type TestHost } from '../../support/hosts/agent-process.js';
@@ -128,6 +128,118 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       }
     },
   );
+
+  describe('with a user', () => {
+    const USERS = 'root:x:0:0::/:/bin/sh\napp:x:1234:1234::/:/bin/sh\nroot2:x:0:0::/:/bin/sh\n';
+    const GROUPS = 'root:x:0:\napp:x:1234:\nstaff:x:50:app\n';
+    const image = () => `${registry.at}/as-app`;
+    const pushed = async (passwd = USERS, user = 'app') => {
+      const at = folder();
+      for (const [name, text] of Object.entries({ passwd, group: GROUPS })) writeFileSync(join(at, name), text);
+      const files = { '/etc/passwd': join(at, 'passwd'), '/etc/group': join(at, 'group') };
+      await registry.push('as-app', { user, files, command: STAYS });
+    };
+    /** Returns the ids and permissions of the first process, which are the container's. */
+    const first = async () => {
+      const { text } = await engine.exec(id, 'grep', '-E', '^(Uid|Gid|CapBnd|NoNewPrivs|Seccomp):', '/proc/1/status');
+      const lines = text.trim().split('\n');
+      return Object.fromEntries(lines.map((line) => [line.split(':')[0], line.split(/\s+/)[1]]));
+    };
+    const started = async (user: string | undefined, start: number) => {
+      gateway.setDesired([running({ image: image(), ...(user !== undefined && { user }), start })]);
+      await gateway.waitUntil(id, (seen) => seen.phase === 'RUNNING' && seen.start === start);
+    };
+    const erased = async () => {
+      gateway.setDesired([desiredInstance(id, 'absent')]);
+      await gateway.phase(id, 'ERASED');
+    };
+
+    it('runs as it instead of the image’s user, with the same limits', async () => {
+      await pushed();
+      // The limits of an image whose user is root.
+      gateway.setDesired([running({ image: `${registry.at}/busybox` })]);
+      await gateway.phase(id, 'RUNNING');
+      const { CapBnd, NoNewPrivs, Seccomp } = await first();
+      expect([NoNewPrivs, Seccomp]).toEqual(['1', '2']);
+      await erased();
+      const cases = [
+        [undefined, '1234', '1234'],
+        ['root', '0', '0'],
+        ['0:0', '0', '0'],
+        ['4321', '4321', '0'],
+        ['4321:4322', '4321', '4322'],
+        ['app:root', '1234', '0'],
+        ['2147483647:2147483647', '2147483647', '2147483647'],
+      ] as const;
+      for (const [user, Uid, Gid] of isLong ? cases : cases.slice(0, 4)) {
+        await started(user, 1);
+        expect(await first(), user).toMatchObject({ Uid, Gid, CapBnd, NoNewPrivs, Seccomp });
+        expect((await engine.exec(id, 'id', '-u')).text).toBe(`${Uid}\n`);
+        await erased();
+      }
+    });
+
+    it('is id 0 for the name root, even if the image maps it to another id', async () => {
+      await pushed('root:x:1234:1234::/:/bin/sh\n', 'root');
+      await started('root', 1);
+      expect(await first()).toMatchObject({ Uid: '0', Gid: '0' });
+    });
+
+    it('makes files of secrets readable only for it', async () => {
+      await pushed();
+      gateway.secrets = { variables: {}, files: { key: 'hush' }, registryLogin: null };
+      gateway.setDesired([running({ image: image(), user: '4321:0', secrets: true })]);
+      await gateway.phase(id, 'RUNNING');
+      const seen = await engine.exec(id, 'sh', '-c', 'stat -c "%a %u" /run/secrets/key; cat /run/secrets/key');
+      expect(seen.text).toBe('400 4321\nhush');
+    });
+
+    it.each([
+      ['ghost', 'the user does not exist in the image'],
+      ['app:ghosts', 'the group does not exist in the image'],
+    ])('fails, charged, if the image lacks it (%s)', async (user, message) => {
+      await pushed();
+      gateway.setDesired([running({ image: image(), user })]);
+      const failed = await gateway.phase(id, 'FAILED');
+      expect([failed.message, failed.fault]).toEqual([message, 'image']);
+    });
+  });
+
+  describe('with FUSE', () => {
+    const SYS_ADMIN = 1n << 21n;
+    const mayMount = async () => {
+      const { text } = await engine.exec(id, 'grep', 'CapBnd', '/proc/1/status');
+      return (BigInt(`0x${text.trim().split(/\s+/)[1]}`) & SYS_ADMIN) !== 0n;
+    };
+    const mounts = () =>
+      engine.exec(
+        id,
+        'sh',
+        '-c',
+        'mkdir -p /mnt && exec 3<>/dev/fuse && mount -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 test /mnt && grep -c " /mnt fuse" /proc/mounts',
+      );
+
+    it('has no device and can’t mount if the host does not allow it', async () => {
+      gateway.setDesired([running({ image: `${registry.at}/busybox` })]);
+      await gateway.phase(id, 'RUNNING');
+      expect((await engine.exec(id, 'ls', '/dev/fuse')).code).not.toBe(0);
+      expect(await mayMount()).toBe(false);
+      expect(gateway.reports.at(-1)).toMatchObject({ users: true, fuse: false });
+    });
+
+    it.skipIf(!existsSync('/dev/fuse'))('mounts a file system of the container if the host allows it', async () => {
+      await host.end();
+      host.start({ GPU_AGENT_ALLOW_FUSE: '1' });
+      expect(await gateway.next()).toMatchObject({ fuse: true });
+      gateway.setDesired([running({ image: `${registry.at}/busybox`, gpus: 1 })]);
+      await gateway.phase(id, 'RUNNING');
+      expect(await mayMount()).toBe(true);
+      expect(await mounts()).toEqual({ code: 0, text: '1\n' });
+      await host.end();
+      host.start();
+      expect(await gateway.next()).toMatchObject({ fuse: false });
+    });
+  });
 
   itsOwn('fails with the gateway’s message and is charged if its secret is deleted', async () => {
     gateway.secrets = null;

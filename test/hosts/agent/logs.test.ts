@@ -40,6 +40,8 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
       volumes: [],
       secrets: null,
       quotaGb: null,
+      user: null,
+      fuse: false,
     };
     const rest = { ...nothing, env: {}, vcpus: 1, memoryMb: 64 };
     await engine.create({ instanceId: id, machineId: 'm-test', start: 1, imageId, command, ...rest });

@@ -63,8 +63,10 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     return opened.close();
   });
 
-  const begin = async (command: string, { id = ID, env = {} } = {}): Promise<Exec> =>
-    engine.exec(id, { argv: ['/bin/sh', '-c', command], env, terminal: null });
+  const begin = async (
+    command: string,
+    { id = ID, env = {}, user = null }: { id?: string; env?: Record<string, string>; user?: string | null } = {},
+  ): Promise<Exec> => engine.exec(id, { argv: ['/bin/sh', '-c', command], env, terminal: null, user });
   const outcome = async (exec: Exec) => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const said = Promise.all([text(stdout), text(stderr)]);
@@ -92,6 +94,36 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
       // Engines differ in whether a user's own group is listed here.
       expect((await run('grep Groups /proc/self/status', { id })).out).toMatch(/^Groups:\s*((0|1234)\s*)?$/);
     }
+  });
+
+  it('run as root on request, with the same permissions as in a container of root', async () => {
+    // Podman gives a container's user all its capabilities, so the inherited sets differ from root's: they are not compared.
+    const RIGHTS = /^(Uid|Gid|CapPrm|CapEff|CapBnd|NoNewPrivs|Seccomp)/;
+    const rights = (out: string) => out.split('\n').filter((line) => RIGHTS.test(line));
+    const own = rights((await run(LOOKS)).out);
+    expect(own).toContain('NoNewPrivs:\t1');
+    for (const user of ['root', '0']) {
+      const exec = await begin(LOOKS, { id: OTHER, user });
+      expect(exec.constructor.name).toBe('Command');
+      expect(rights((await outcome(exec)).out)).toEqual(own);
+    }
+    // Changing the owner of a file needs a capability.
+    const { out } = await run('touch /of-root && chown 7:8 /of-root && stat -c %u:%g /of-root', {
+      id: OTHER,
+      user: 'root',
+    });
+    expect(out).toBe('7:8\n');
+    expect((await run('mount -t tmpfs none /mnt', { id: OTHER, user: 'root' })).exitCode).not.toBe(0);
+    // Other users go through the engine, which reads the image's users.
+    for (const [user, uid] of [
+      ['app', '1234'],
+      ['4321', '4321'],
+    ] as const) {
+      const exec = await begin('id -u', { user, id: OTHER });
+      expect(exec.constructor.name).toBe('Object');
+      expect(await outcome(exec)).toMatchObject({ exitCode: 0, out: `${uid}\n` });
+    }
+    await expect(begin('id -u', { user: 'ghost', id: OTHER })).rejects.toThrow(/unable to find user ghost/);
   });
 
   it('have streams that any user can reopen', async () => {
@@ -201,14 +233,15 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
   });
 
   it('are left to the engine if the runtime refuses or is unknown', async () => {
-    const missing = engine.exec('i-00000009', { argv: ['/bin/sh'], env: {}, terminal: null });
+    const missing = engine.exec('i-00000009', { argv: ['/bin/sh'], env: {}, terminal: null, user: null });
     await expect(missing).rejects.toMatchObject({ kind: 'missing' });
     const { engineId, pid } = (await engine.inspect(ID))!;
-    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
+    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null, user: null };
     const before = descriptors();
     const commands = new RuntimeCommands(dir);
-    const known = async () => ({ engineId, pid: pid! });
-    expect(await commands.exec(ID, async () => ({ engineId: NO_ENGINE_ID, pid: pid! }), spec)).toBeNull();
+    const known = async () => ({ engineId, pid: pid!, capabilities: [] });
+    const unknown = async () => ({ engineId: NO_ENGINE_ID, pid: pid!, capabilities: [] });
+    expect(await commands.exec(ID, unknown, spec)).toBeNull();
     // The argument is longer than the system accepts.
     const long = { ...spec, argv: ['/bin/sh', '-c', 'x'.repeat(200_000)] };
     expect(await commands.exec(ID, known, long)).toBeNull();
@@ -216,7 +249,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
   });
 
   it('are left to the engine while the maximum number is starting', async () => {
-    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
+    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null, user: null };
     const commands = new RuntimeCommands(dir);
     let asked = 0;
     let answer: (none: null) => void = () => {};
@@ -252,8 +285,8 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     const exec = await begin(`mkdir -p ${at} && cd ${at} && sleep 5436; true`);
     const pidOf = () => readdirSync('/proc').find((pid) => readOr(`/proc/${pid}/cmdline`) === 'sleep\x005436\0');
     await until('it runs', async () => pidOf() !== undefined, 10_000);
-    const find = async () => ({ engineId: NO_ENGINE_ID, pid: Number(pidOf()) });
-    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null };
+    const find = async () => ({ engineId: NO_ENGINE_ID, pid: Number(pidOf()), capabilities: [] });
+    const spec = { argv: ['/bin/sh', '-c', 'true'], env: {}, terminal: null, user: null };
     expect(await new RuntimeCommands(dir).exec(ID, find, spec)).toBeNull();
     expect(existsSync(join(host, 'done'))).toBe(false);
     await hangUp(exec);

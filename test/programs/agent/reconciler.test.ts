@@ -118,6 +118,7 @@ beforeEach(async () => {
     disks: openDisks(dataDir, 'none'),
     volumes: await HostVolumes.open(dataDir, ''),
     gpus: await openGpuAccess(SIMULATED, engine as Partial<Engine> as Engine, pino({ level: 'silent' })),
+    allowsFuse: false,
     clock: fastClock,
     log: pino({ level: 'warn' }, { write: (line: string) => logged.push(line) }),
     machineId: MACHINE,

@@ -39,6 +39,7 @@ export interface TerminalRequest {
   seen?: number;
   columns?: number;
   rows?: number;
+  user?: string;
 }
 
 export interface PageOptions {
@@ -67,12 +68,12 @@ export class TerminalPage {
     asked: TerminalRequest,
     { shows = true, client = {} }: PageOptions = {},
   ) {
-    const { instance, shell = newShell(), seen = 0, columns = 80, rows = 24 } = asked;
+    const { instance, shell = newShell(), seen = 0, columns = 80, rows = 24, user } = asked;
     this.shell = shell;
     const headers = { origin: gateway, cookie, ...client.headers };
     this.ws = new WebSocket(`${gateway.replace('http', 'ws')}/console/terminal`, { ...client, headers });
     this.ws.on('error', () => {});
-    this.ws.once('open', () => this.send({ type: 'open', instance, shell, columns, rows, seen }));
+    this.ws.once('open', () => this.send({ type: 'open', instance, shell, columns, rows, seen, user }));
     this.ws.once('close', (code) => {
       this.closed = code;
     });

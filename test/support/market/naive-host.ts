@@ -40,6 +40,7 @@ export const PLAIN: NaiveHost = {
   cudaMax: '12.8',
   demo: false,
   hasAgent: true,
+  fuse: false,
 };
 
 /** Computes the host's offers GPU by GPU, each with its GPUs and the size of the block that its rental splits. */

@@ -7,6 +7,7 @@ export const texts: typeof english = {
   shell: (keys) => <>Shell, mit einem {keys}:</>,
   yourKeys: 'Ihrer SSH-Schlüssel',
   copyCommand: 'Befehl kopieren',
+  asRoot: (command) => <>Als root: {command}</>,
   tcp: (port, address) => (
     <>
       TCP-Port {port}, für alle offen: {address}

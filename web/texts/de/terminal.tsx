@@ -3,9 +3,11 @@ import type { texts as english } from '../en/terminal.js';
 export const texts: typeof english = {
   title: 'Terminals',
   new: 'Neues Terminal',
+  newAsRoot: 'Als root',
   aloud: 'Für Screenreader',
   hint: 'Bei verlorener Verbindung läuft eine Shell noch 5 Minuten weiter. Strg+C kopiert die Auswahl, Strg+V fügt ein, Strg+Umschalt+F6 verlässt das Terminal mit der Tastatur.',
   name: (number) => `Terminal ${number}`,
+  nameAsRoot: (number) => `Terminal ${number} (root)`,
   close: (number) => `Terminal ${number} schließen`,
   isNew: 'Die vorherige Shell wurde beendet. Dies ist eine neue.',
   connecting: 'Wird verbunden …',

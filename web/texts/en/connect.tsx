@@ -7,6 +7,7 @@ export const texts = {
   shell: (keys: ComponentChildren) => <>Shell, with any of {keys}:</>,
   yourKeys: 'your SSH keys',
   copyCommand: 'Copy command',
+  asRoot: (command: ComponentChildren) => <>As root: {command}</>,
   tcp: (port: number, address: ComponentChildren) => (
     <>
       TCP port {port}, open to anyone: {address}

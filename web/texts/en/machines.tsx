@@ -9,8 +9,8 @@ export const texts = {
 
   // Popular models.
   popular: 'Models with the most free GPUs',
-  popularHint: (vramGb: number, free: string) => `${vramGb} GB · ${free} free`,
-  fromPrice: (price: string) => `from ${price} USD/h`,
+  popularHint: (vramGb: number, free: string) => `${vramGb} GB · ${free}\u00a0free`,
+  fromPrice: (price: string) => `from ${price}\u00a0USD/h`,
 
   // Requirements.
   search: 'Machines',
@@ -36,6 +36,7 @@ export const texts = {
   freeDisk: 'Free disk (GB)',
   vcpus: 'vCPUs',
   nvlink: 'NVLink',
+  fuse: 'FUSE',
   busy: 'Include machines held by an interruptible instance',
   only: 'Only',
   removeModel: (model: string) => `Remove ${model}`,

@@ -1,9 +1,11 @@
 export const texts = {
   title: 'Terminals',
   new: 'New terminal',
+  newAsRoot: 'As root',
   aloud: 'For screen readers',
   hint: 'A shell keeps running for 5 minutes after its connection is lost. Ctrl+C copies the selection, Ctrl+V pastes, Ctrl+Shift+F6 leaves the terminal by keyboard.',
   name: (number: number) => `Terminal ${number}`,
+  nameAsRoot: (number: number) => `Terminal ${number} (root)`,
   close: (number: number) => `Close terminal ${number}`,
   isNew: 'The previous shell has ended. This is a new one.',
   connecting: 'Connecting …',

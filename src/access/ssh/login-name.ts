@@ -1,0 +1,20 @@
+import { isLoginUser } from '../../domain/rules/container-user.js';
+
+/** The parts of a login name. */
+export interface LoginName {
+  instanceId: string;
+  /** User of the container that commands run as; null: the container's own. */
+  user: string | null;
+}
+
+/**
+ * Reads a login name: an instance, or a user of its container, `@` and the instance, such as `root@i-31f72534`. A name
+ * in any other form names no instance.
+ */
+export function readLoginName(name: string): LoginName {
+  const at = name.indexOf('@');
+  const user = at < 0 ? null : name.slice(0, at);
+  return user !== null && isLoginUser(user)
+    ? { instanceId: name.slice(at + 1), user }
+    : { instanceId: name, user: null };
+}
