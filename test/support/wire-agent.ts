@@ -11,9 +11,9 @@ export class WireAgent {
   launches = true;
   /** Whether the host supports volumes. False for a host without restic. */
   volumes = true;
-  /** Whether it supports users of launches; false for an older version. */
+  /** Whether the agent supports users of launches. False for an older version. */
   users = true;
-  /** Whether its operator lets containers mount FUSE file systems. */
+  /** Whether the host's operator lets containers mount FUSE file systems. */
   fuse = false;
   readonly #token: string;
   readonly #session = randomBytes(8).toString('hex');

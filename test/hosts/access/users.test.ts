@@ -10,12 +10,12 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { UNTIL_TERM } from '../../support/hosts/registry.js';
 import { folder } from '../../support/process.js';
 
-/** An image whose user is not root. */
+/** An image whose user isn't root. */
 const AS_APP = 'as-app';
 const PASSWD = 'root:x:0:0::/root:/bin/sh\napp:x:1234:1234::/home/app:/bin/sh\nother:x:77:78::/:/bin/sh\n';
 const WHO = 'echo $(id -u):$(id -g) $HOME $USER';
 
-describe.each<EngineName>(['podman', 'docker'])('users of a container on %s', (engineName) => {
+describe.each<EngineName>(['podman', 'docker'])('the user of a command on %s', (engineName) => {
   const wanted = needsEngine(engineName, ...OPEN_SSH);
   if (wanted.skip) {
     it('are skipped', wanted, () => {});
@@ -67,7 +67,7 @@ describe.each<EngineName>(['podman', 'docker'])('users of a container on %s', (e
   const inTerminal = async (login: string, command: string) =>
     (await outcome(ssh.spawn(login, ['-tt'], command))).stdout.trim();
 
-  it('is the image’s by SSH, or another one before the instance', async () => {
+  it('is the image’s user by SSH unless the login names another one', async () => {
     const cases = [
       [id, '1234:1234 /home/app app'],
       [`root@${id}`, '0:0 /root root'],
@@ -83,7 +83,7 @@ describe.each<EngineName>(['podman', 'docker'])('users of a container on %s', (e
     expect([code, stdout]).toEqual([0, '0\n']);
   });
 
-  it('is refused with a reason if it does not exist, with and without a terminal', async () => {
+  it('is rejected if it doesn’t exist, with a reason when there is no terminal', async () => {
     const reason = 'the user does not exist in the image';
     expect(await ssh.ssh(`ghost@${id}`, 'id')).toMatchObject({ code: 255, stdout: '', stderr: `${reason}\r\n` });
     expect(await inTerminal(`ghost@${id}`, 'id')).toBe('');
@@ -91,7 +91,7 @@ describe.each<EngineName>(['podman', 'docker'])('users of a container on %s', (e
     expect([code, stderr]).toEqual([2, expect.stringContaining('--user must be root')]);
   });
 
-  it('can be chosen for a terminal in a browser, and stays the same', async () => {
+  it('can be chosen for a browser terminal and doesn’t change afterwards', async () => {
     const cookie = await sessionOf(fleet.address, renter.api.key!);
     const open = (request: object) => new TerminalPage(fleet.address, cookie, { instance: id, ...request }).ready();
     const own = await open({});
@@ -102,7 +102,7 @@ describe.each<EngineName>(['podman', 'docker'])('users of a container on %s', (e
     root.type('echo it is $(id -u)\n');
     await root.waitForText('it is 0');
     root.lose();
-    // The shell is still the previous one, regardless of the requested user.
+    // This is still the previous shell, regardless of the requested user.
     const again = await open({ shell: root.shell, seen: root.place });
     again.type('echo it is still $(id -u)\n');
     await again.waitForText('it is still 0');
@@ -113,7 +113,7 @@ describe.each<EngineName>(['podman', 'docker'])('users of a container on %s', (e
     expect(await missing.end()).toMatchObject({ message: 'the user does not exist in the image' });
   });
 
-  it('owns copied files, by scp, sftp and gpu cp', async () => {
+  it('owns files that are copied by scp, sftp and gpu cp', async () => {
     const from = join(folder(), 'from');
     writeFileSync(from, 'of root');
     expect(await ssh.ssh(`root@${id}`, 'chmod 1777 /tmp')).toMatchObject({ code: 0, stderr: '' });
@@ -135,7 +135,7 @@ describe.each<EngineName>(['podman', 'docker'])('users of a container on %s', (e
     expect(await ownerOf('/tmp/by-gpu')).toBe('0\n');
   });
 
-  it('is the launch’s for the command, by SSH and by the engine', async () => {
+  it('is the user of the launch for its command, by SSH and through the engine', async () => {
     await renter.destroy(id);
     await renter.phase(id, 'ERASED');
     id = await deployed({ user: 'root' });
@@ -143,12 +143,12 @@ describe.each<EngineName>(['podman', 'docker'])('users of a container on %s', (e
     expect((await fleet.engine.exec(id, 'stat', '-c', '%u', '/proc/1')).text).toBe('0\n');
     expect(await ssh.ssh(id, WHO)).toMatchObject({ stdout: '0:0 /root root\n' });
     expect(await ssh.ssh(`app@${id}`, WHO)).toMatchObject({ stdout: '1234:1234 /home/app app\n' });
-    // Changing an owner needs root's capabilities, also in a container without new privileges.
+    // Changing an owner needs root's capabilities, even in a container without new privileges.
     const chowns = 'touch /workspace/mine && chown app /workspace/mine && stat -c %U /workspace/mine';
     expect(await inTerminal(id, chowns)).toBe('app');
   });
 
-  it('fails the start with a reason if it does not exist', async () => {
+  it('makes the start fail with a reason if it doesn’t exist', async () => {
     await renter.destroy(id);
     await renter.phase(id, 'ERASED');
     const { id: failing } = await renter.deploy(host.machineId, { template: AS_APP, user: 'ghost' });

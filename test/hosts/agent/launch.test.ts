@@ -154,9 +154,9 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       await gateway.phase(id, 'ERASED');
     };
 
-    it('runs as it instead of the image’s user, with the same limits', async () => {
+    it('runs as that user instead of the image’s, with the same limits', async () => {
       await pushed();
-      // The limits of an image whose user is root.
+      // These are the limits of an image whose user is root.
       gateway.setDesired([running({ image: `${registry.at}/busybox` })]);
       await gateway.phase(id, 'RUNNING');
       const { CapBnd, NoNewPrivs, Seccomp } = await first();
@@ -179,13 +179,13 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       }
     });
 
-    it('is id 0 for the name root, even if the image maps it to another id', async () => {
+    it('runs as id 0 for the name root, even if the image maps that to another id', async () => {
       await pushed('root:x:1234:1234::/:/bin/sh\n', 'root');
       await started('root', 1);
       expect(await first()).toMatchObject({ Uid: '0', Gid: '0' });
     });
 
-    it('makes files of secrets readable only for it', async () => {
+    it('makes files with secrets readable only for that user', async () => {
       await pushed();
       gateway.secrets = { variables: {}, files: { key: 'hush' }, registryLogin: null };
       gateway.setDesired([running({ image: image(), user: '4321:0', secrets: true })]);
@@ -197,7 +197,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     it.each([
       ['ghost', 'the user does not exist in the image'],
       ['app:ghosts', 'the group does not exist in the image'],
-    ])('fails, charged, if the image lacks it (%s)', async (user, message) => {
+    ])('fails and is charged if the image lacks the user (%s)', async (user, message) => {
       await pushed();
       gateway.setDesired([running({ image: image(), user })]);
       const failed = await gateway.phase(id, 'FAILED');
@@ -219,7 +219,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
         'mkdir -p /mnt && exec 3<>/dev/fuse && mount -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 test /mnt && grep -c " /mnt fuse" /proc/mounts',
       );
 
-    it('has no device and can’t mount if the host does not allow it', async () => {
+    it('has no device and can’t mount if the host doesn’t allow it', async () => {
       gateway.setDesired([running({ image: `${registry.at}/busybox` })]);
       await gateway.phase(id, 'RUNNING');
       expect((await engine.exec(id, 'ls', '/dev/fuse')).code).not.toBe(0);
@@ -227,7 +227,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       expect(gateway.reports.at(-1)).toMatchObject({ users: true, fuse: false });
     });
 
-    it.skipIf(!existsSync('/dev/fuse'))('mounts a file system of the container if the host allows it', async () => {
+    it.skipIf(!existsSync('/dev/fuse'))('can mount the container’s file systems if the host allows it', async () => {
       await host.end();
       host.start({ GPU_AGENT_ALLOW_FUSE: '1' });
       expect(await gateway.next()).toMatchObject({ fuse: true });

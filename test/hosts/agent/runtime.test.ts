@@ -96,8 +96,8 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     }
   });
 
-  it('run as root on request, with the same permissions as in a container of root', async () => {
-    // Podman gives a container's user all its capabilities, so the inherited sets differ from root's: they are not compared.
+  it('run as root on request with the same permissions as in a container run by root', async () => {
+    // The inherited sets aren't compared. They differ, because Podman gives a container's user all of its capabilities.
     const RIGHTS = /^(Uid|Gid|CapPrm|CapEff|CapBnd|NoNewPrivs|Seccomp)/;
     const rights = (out: string) => out.split('\n').filter((line) => RIGHTS.test(line));
     const own = rights((await run(LOOKS)).out);
@@ -114,7 +114,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     });
     expect(out).toBe('7:8\n');
     expect((await run('mount -t tmpfs none /mnt', { id: OTHER, user: 'root' })).exitCode).not.toBe(0);
-    // Other users go through the engine, which reads the image's users.
+    // Commands of other users go through the engine, which reads the image's users.
     for (const [user, uid] of [
       ['app', '1234'],
       ['4321', '4321'],
