@@ -79,7 +79,7 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
 
 /** Deletes a secret. Running containers keep its value, but later starts that need it fail. Throws not_found. */
 export async function deleteSecret(deps: Deps, accountId: string, name: string): Promise<Secret> {
-  // PostgreSQL can't search for a text with NUL.
+  // PostgreSQL can't search for a string that contains NUL.
   const isName = fields.secretName.schema.safeParse(name).success;
   const found = isName
     ? await deps.db.prisma.secret.findUnique({ where: { accountId_name: { accountId, name } } })
