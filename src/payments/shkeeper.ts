@@ -32,17 +32,17 @@ import { isSignedBy } from './signature.js';
  *   known to be final.
  */
 
-/** Maximum difference of a callback's timestamp from now, in either direction. */
+/** Maximum difference between a callback's timestamp and the current time, in either direction. */
 const WINDOW_SECONDS = 300n;
 const SECONDS_PER_HOUR = 3_600n;
 const AMOUNT_DECIMALS = 10;
 const MAX_NAME = 200;
-/** Maximum transactions read of one invoice. */
+/** Maximum transactions read per invoice. */
 const MAX_TRANSACTIONS = 100;
-/** A path that requires the key and returns an empty list: no top-up has this id. */
+/** A path that requires the key and returns an empty list, because no top-up has this id. */
 const KEY_PROBE = '/invoices/none';
 
-/** SHKeeper's names for our assets; it has more. */
+/** SHKeeper's names for our assets. It supports others too. */
 const CODES: Record<AssetCode, string> = {
   BTC: 'BTC',
   LTC: 'LTC',
@@ -58,7 +58,7 @@ const ASSET_OF = new Map(Object.entries(CODES).map(([asset, code]) => [code, ass
 
 export interface ShkeeperOptions {
   url: string;
-  /** API key, which also signs SHKeeper's callbacks. */
+  /** API key, which SHKeeper also uses to sign its callbacks. */
   key: string;
   callbackUrl: string;
   now(): Instant;
@@ -80,7 +80,7 @@ export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: Shke
   return {
     name: 'shkeeper',
     assets: async () => {
-      // The list is public. With a wrong key no invoice can be opened, so there are no assets to pay with.
+      // The list of coins is public. With a wrong key, no invoice can be opened, so there are no assets to pay with.
       const [{ crypto }] = await Promise.all([fetchJson('/crypto'), fetchJson(KEY_PROBE)]);
       if (!Array.isArray(crypto)) throw new ProcessorUnavailable('/crypto: not a list');
       return crypto.flatMap((code) => ASSET_OF.get(code) ?? []);
@@ -128,7 +128,7 @@ function openedInvoice(response: Json, now: Instant, path: string): OpenedInvoic
 
 type FetchJson = (path: string, body?: object) => Promise<Json>;
 
-/** Returns SHKeeper's fee; null if it has no quotes for this coin. */
+/** Returns SHKeeper's fee; null if it has no quotes for the coin. */
 async function readFee(fetchJson: FetchJson, asset: AssetCode): Promise<Fee | null> {
   const quote = async (usd: bigint): Promise<Quote> => {
     const response = await fetchJson(`/${CODES[asset]}/quote`, { fiat: 'USD', amount: String(usd) });
@@ -143,7 +143,7 @@ async function readFee(fetchJson: FetchJson, asset: AssetCode): Promise<Fee | nu
   }
 }
 
-/** Reads a transaction with its value, which `/invoices` omits; the value includes SHKeeper's own fee. */
+/** Reads a transaction together with its value, which `/invoices` omits. The value includes SHKeeper's own fee. */
 async function readPayment(
   fetchJson: FetchJson,
   topUp: InvoiceOf,
@@ -198,8 +198,8 @@ function malformed(reason: string): VerifiedCallback {
 }
 
 /**
- * Reads a payment in the memory pool, which is reported once and without a value. Returns the reason if it is
- * malformed.
+ * Reads a payment in the memory pool, which is reported only once and without a value. Returns the reason if the
+ * payment is malformed.
  */
 function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayments | string {
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
@@ -215,8 +215,8 @@ function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayme
 }
 
 /**
- * Reads each transaction separately, so that an unreadable one doesn't affect the others. Returns the reason if none is
- * readable.
+ * Reads each transaction separately, so that an unreadable one doesn't affect the others. Returns the reason if none
+ * can be read.
  */
 function transactionsOf({ addr, fiat, transactions }: Json): CallbackPayments | string {
   if (fiat !== 'USD') return 'fiat is not USD';
@@ -238,7 +238,7 @@ function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment |
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
   if (!isName(crypto, MAX_NAME)) return 'crypto is missing';
   if (!isAmount(coins)) return 'amount_crypto is not a decimal text';
-  // Below zero if a fixed fee exceeds the payment.
+  // The amount is negative if a fixed fee exceeds the payment.
   const isBelowZero = typeof fiat === 'string' && fiat.startsWith('-') && isAmount(fiat.slice(1));
   if (!isBelowZero && !isAmount(fiat)) return 'amount_fiat_without_fee is not a decimal text';
   if (typeof trigger !== 'boolean') return 'trigger is not a boolean';
@@ -249,7 +249,8 @@ function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment |
     coins: tidyDecimal(coins),
     usd: isBelowZero ? 0n : microOf(fiat),
     usdWithFee: isAmount(paid) ? microOf(paid) : null,
-    // Their number isn't reported: at least one, and enough for SHKeeper if the callback is about this transaction.
+    // The number of confirmations isn't reported. There is at least one, and if the callback is about this transaction,
+    // there are enough for SHKeeper.
     confirmations: 1,
     status: trigger ? 'final' : 'pending',
   };
