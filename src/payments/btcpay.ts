@@ -14,11 +14,11 @@ import { createRequestSender, type MoreHeaders } from './send-request.js';
 import { isSignedBy } from './signature.js';
 
 /**
- * BTCPay Server by its Greenfield API, as in its code of 23 July 2026 (GreenfieldInvoiceController.cs,
+ * BTCPay Server, accessed through its Greenfield API as of its code of 23 July 2026 (GreenfieldInvoiceController.cs,
  * InvoicePaymentMethodDataModel.cs, WebhookSender.cs).
  *
- * A webhook only triggers a read from the server, so a repeated or late one changes nothing. It has no signed time, so
- * a replay triggers a read too.
+ * A webhook only makes the gateway read from the server, so a repeated or late webhook changes nothing. Webhooks have
+ * no signed timestamp, so a replayed one triggers a read too.
  */
 
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;

@@ -18,18 +18,19 @@ import { type Fee, feeOf, LARGE_USD, type Quote, SMALL_USD, withoutFee } from '.
 import { isSignedBy } from './signature.js';
 
 /**
- * SHKeeper, as in its code of 1 July 2026 (vsys-host/shkeeper.io: api_v1.py, callback.py, models.py,
+ * SHKeeper, as of its code of 1 July 2026 (vsys-host/shkeeper.io: api_v1.py, callback.py, models.py,
  * services/webhook_hmac.py).
  *
- * - Errors are HTTP 200 with `status: "error"`.
- * - Amounts are texts with at most 10 decimals, so no JSON number is ever read as an amount.
+ * - Errors are returned as HTTP 200 with `status: "error"`.
+ * - Amounts are strings with at most 10 decimals, so the gateway never reads a JSON number as an amount.
  * - A callback lists all transactions of the invoice, including those that still need confirmations. Only the one with
- *   `trigger` is final. Each gets its own callback, repeated every 60 s until the response is 202.
- * - `GET /tx-info` returns amounts with the fee, callbacks without; with a fixed fee that may be below zero.
+ *   `trigger` is final. Each transaction gets its own callback, which is repeated every 60 s until the response is 202.
+ * - `GET /tx-info` returns amounts that include the fee. Callbacks exclude it, so with a fixed fee, their amounts may
+ *   be negative.
  * - A replaced transaction stays UNCONFIRMED forever.
  * - `GET /crypto` requires no key.
- * - `GET /invoices/{id}` returns CONFIRMED from the first block on and never reverts it: a payment read there is not
- *   known to be final.
+ * - `GET /invoices/{id}` returns CONFIRMED from the first block on and never reverts it, so a payment read there may
+ *   not be final.
  */
 
 /** Maximum difference between a callback's timestamp and the current time, in either direction. */
