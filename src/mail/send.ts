@@ -18,14 +18,14 @@ export interface MailSettings {
   url: string;
   /** Only for smtp: whether mail is sent in plaintext if the server doesn't support STARTTLS. */
   tls: 'required' | 'offered';
-  /** Sender: an address, or a name followed by an address in angle brackets. */
+  /** The sender: an address, or a name followed by an address in angle brackets. */
   from: string;
   /** Called once per change: with the reason when sending starts to fail, and with null when it works again. */
   onDelivery(reason: string | null): void;
   withinMs?: number;
 }
 
-/** Returns a sender that uses the operator's server, with one connection per mail. */
+/** Returns a function that sends mail through the operator's server, with one connection per mail. */
 export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN_MS }: MailSettings): SendMail {
   let transport: Promise<Transporter> | undefined;
   let isDown = false;

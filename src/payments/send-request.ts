@@ -1,7 +1,7 @@
 import { ProcessorUnavailable } from '../domain/top-ups/processor.js';
 import { parseJson } from '../untrusted/json.js';
 
-/** Time limit of one request, including its response. */
+/** Time limit for one request, including the response. */
 const PROCESSOR_TIMEOUT_MS = 5_000;
 /** Maximum size of a response. A usual one has a few kilobytes. */
 const MAX_RESPONSE_BYTES = 1_000_000;

@@ -123,7 +123,7 @@ class BaseBackup extends Readable implements Submittable {
     this.#connection?.stream.resume();
   }
 
-  // The methods that node-postgres calls on a query.
+  // node-postgres calls these methods on queries.
   submit(connection: Connection): void {
     this.#connection = connection;
     connection.query(this.#text);

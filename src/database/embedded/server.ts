@@ -46,7 +46,7 @@ export interface ServerStart {
   temporaryFailure(): Promise<string>;
 }
 
-/** Starts a server. Concurrent starts are harmless: PostgreSQL allows one server per cluster. */
+/** Starts a server. Concurrent starts are harmless, because PostgreSQL allows only one server per cluster. */
 export async function startServer(site: Site, port: number): Promise<ServerStart> {
   const { binaries, launcher } = await site.tools();
   await giveTo(site.directory, launcher.ownerUid);

@@ -372,7 +372,7 @@ async function lockMachine(transaction: Transaction, id: string): Promise<Machin
   return rows[0] ?? null;
 }
 
-/** Keeps the fields that the operator maintains (net, ports, reliability, state). */
+/** Keeps the fields that the operator maintains: net, ports, reliability and state. */
 const WRITE_MACHINE = `
   insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
     nvlink, cuda_max, reliability, state, demo, created_at)

@@ -10,7 +10,7 @@ const CONFIRMS_WITHIN_SECONDS = 30n * 86_400n;
 
 const PENDING_STATES: ReadonlySet<TopUpState> = new Set(['SEEN', 'CONFIRMING', 'QUARANTINED']);
 
-/** Returns a top-up of the account; null if it doesn't exist or belongs to another account. */
+/** Returns one of the account's top-ups; null if it doesn't exist or belongs to another account. */
 export async function findTopUp(deps: Deps, accountId: string, id: string): Promise<PaidTopUp | null> {
   const row = await findTopUpRow(deps.db.pool, id);
   if (row === null || row.accountId !== accountId) return null;

@@ -11,10 +11,11 @@ import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
 import { isOver, silentText } from './ended-leases.js';
 
 /**
- * A lease lets one instance at a time write a volume, from its start until its last snapshot is stored. Each lease has
- * the next number; the store refuses writes of any but the newest. A lease ends when its host reports that all is saved
- * (checked against the snapshots that the gateway received), when the host has been silent for too long, or when the
- * owner ends it. No timer ends a lease: it is evaluated whenever the volume is requested.
+ * A lease lets one instance at a time write to a volume, from the instance's start until its last snapshot is stored.
+ * Leases are numbered, and the store rejects writes under any lease but the newest. A lease ends when its host reports
+ * that everything is saved (which is checked against the snapshots that the gateway received), when the host has been
+ * silent for too long, or when the owner ends it. No timer ends a lease. Instead, the lease is evaluated whenever the
+ * volume is requested.
  */
 
 const NONCE_BYTES = 16;
