@@ -86,8 +86,8 @@ export async function creditPayment(
 }
 
 /**
- * Refuses a payment permanently. A payment that was already credited is reversed by an adjustment, even if the balance
- * becomes negative. For example, after a chain reorganization, the money was never received.
+ * Refuses a payment permanently. If it was already credited, it is reversed by an adjustment, even if the balance
+ * becomes negative, because the money was never received (for example after a chain reorganization).
  */
 export async function refusePayment(deps: Deps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
   return decide(deps, id, (current, account, topUp, payments) => {

@@ -29,9 +29,9 @@ export interface OpenedInvoice {
   /** The processor's id for the invoice. */
   invoice: string;
   address: string;
-  /** Coins to send, as decimal text. */
+  /** Coins to send, as a decimal string. */
   amount: string;
-  /** USD per coin, as decimal text. */
+  /** USD per coin, as a decimal string. */
   rate: string;
   /** When the rate expires; null if the processor never changes it. */
   holdsUntil: Instant | null;

@@ -8,7 +8,7 @@ import { VolumeFull } from './full.js';
 /**
  * Writes the row for a snapshot whose object is stored in this transaction, which must have locked the volume's row.
  * The snapshot's time is later than those of all previous ones, even within the same second of the clock. Throws
- * VolumeFull.
+ * VolumeFull if the volume already has the maximum number of snapshots.
  */
 export async function recordSnapshot(
   { clock }: Deps,

@@ -21,7 +21,7 @@ export interface ListedObject {
 /** An object whose bytes have all arrived, but which can't be read yet. */
 export interface Received {
   /**
-   * Makes the object available under its name. When this resolves, that is durable; if it fails, nothing was published.
+   * Makes the object available under its name, completely or not at all. Once this resolves, the change is durable.
    * `kept` means that an object of the same size already existed and was kept. `replaced` means that the object
    * replaced one of `wasBytes` bytes.
    */
