@@ -73,6 +73,11 @@ async function take(browser, gateway, { name, path, signedIn = true, dark = fals
     .waitFor();
   await page.waitForLoadState('load');
   await page.waitForTimeout(1_500);
+  // All screens together exceed the account's rate limit. The page retries as soon as it is allowed to.
+  await page.waitForFunction(() => !/too many requests|rate limit|Loading /.test(document.body.innerText), null, {
+    timeout: 90_000,
+  });
+  await page.waitForTimeout(500);
   if (foot) await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
   await writeFile(`${FOLDER}/${name}.png`, await page.screenshot());
   await context.close();

@@ -26,7 +26,7 @@ type Event =
   | { kind: 'charge'; units: bigint; at: bigint }
   | { kind: 'advance'; at: bigint };
 
-/** Spend as plain sums over all events. A charge counts from its second on, or only after it. */
+/** Spend as a plain sum over all events. A charge counts from its own second on, or only after that second. */
 function spendOf(events: readonly Event[], second: bigint, isIncluded: boolean): bigint {
   return events.reduce((sum, event) => {
     if (event.kind === 'rate') return second > event.from ? sum + event.difference * (second - event.from) : sum;
@@ -42,7 +42,7 @@ function carryOut(accrual: Accrual, event: Event): void {
   else advance(accrual, event.at);
 }
 
-/** Seconds around two beginnings of months, mostly ascending and sometimes slightly backwards. */
+/** Seconds around two starts of a month, mostly ascending and sometimes slightly backwards. */
 const moves = fc.array(
   fc.record({
     kind: fc.constantFrom('rate' as const, 'charge' as const, 'advance' as const),
@@ -58,17 +58,17 @@ function eventsOf(drawn: readonly { kind: Event['kind']; step: bigint; amount: b
     second = second + step < BEGIN ? BEGIN : second + step;
     if (kind === 'charge') return { kind, units: amount, at: second };
     if (kind === 'advance') return { kind, at: second };
-    // A rate never falls below zero: only rates added earlier are subtracted.
+    // A rate never falls below zero, because only rates that were added earlier are subtracted.
     const difference = amount % 2n === 0n && burn > 0n ? -(amount % (burn + 1n)) : amount;
     burn += difference;
     return { kind, difference, from: second };
   });
 }
 
-/** Rounded down: a rate subtracted at an earlier second than it was added makes spend negative. */
+/** Rounds down. Spend is negative if a rate is subtracted at an earlier second than it was added. */
 const shown = (units: bigint) => (units - (((units % 3_600n) + 3_600n) % 3_600n)) / 3_600n;
 
-describe('an account as one line of money', () => {
+describe("an account's running balance", () => {
   it('is the sum of all events, in any order of arrival', () => {
     fc.assert(
       fc.property(moves, fc.bigInt(0n, 5_000_000n), fc.bigInt(0n, 99_999_999n), (drawn, ahead, creditUnits) => {
@@ -109,13 +109,13 @@ describe('an account as one line of money', () => {
     expect(exhaustionOf(fresh({ creditUnits: left + 1n, burnRate: 1n }))).toBeNull();
   });
 
-  it('is exhausted immediately without credit, whether or not anything runs', () => {
+  it('is exhausted immediately without credit, whether or not anything is running', () => {
     expect(exhaustionOf(fresh())).toBe(BEGIN);
     expect(exhaustionOf(fresh({ creditUnits: 5n, spendUnits: 6n, burnRate: 1n }))).toBe(BEGIN);
     expect(exhaustionOf(fresh({ creditUnits: 1n }))).toBeNull();
   });
 
-  it('is shown as of its last write if the clock steps back', () => {
+  it('is reported as of its last write if the clock steps back', () => {
     const accrual = fresh({ creditUnits: 36_000n, spendUnits: 7_200n, burnRate: 3_600n });
     expect([balanceUnitsAt(accrual, BEGIN - 9n), balanceAt(accrual, BEGIN - 9n)]).toEqual([28_800n, 8n]);
     expect(monthSpendAt({ ...accrual, monthStartSpendUnits: 3_600n }, BEGIN - 9n)).toBe(1n);
@@ -123,11 +123,11 @@ describe('an account as one line of money', () => {
     expect(accrual).toEqual(fresh({ creditUnits: 36_000n, spendUnits: 7_200n, burnRate: 3_600n }));
   });
 
-  it('separates spend before a month from the month, to its first second', () => {
+  it('separates spend before a month from spend in it, up to its first second', () => {
     const accrual = fresh({ burnRate: 3_600n });
     const month = at('2026-12-01T00:00:00Z');
     expect([month - 1n, month, month + 1n].map((second) => monthSpendAt(accrual, second))).toEqual([3_599n, 0n, 1n]);
-    // A charge in the first second belongs to the month; one in the previous second doesn't, however late it is booked.
+    // A charge in the first second belongs to the month. A charge in the previous second doesn't, even if booked later.
     addCharge(accrual, 36_000n, month);
     addCharge(accrual, 72_000n, month - 1n);
     expect(monthSpendAt(accrual, month)).toBe(10n);

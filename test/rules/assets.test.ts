@@ -8,7 +8,7 @@ import {
 } from '../../src/domain/rules/top-up-assets.js';
 
 const TO = 'ADDRESS';
-/** The contract's coins, their networks, and the confirmations after which a payment is final. */
+/** The contract's coins with their networks and the confirmations after which a payment is final. */
 const TABLE: [AssetCode, string, string, number, string][] = [
   ['BTC', 'BTC', 'Bitcoin', 2, 'bitcoin:ADDRESS?amount=1.5'],
   ['LTC', 'LTC', 'Litecoin', 6, 'litecoin:ADDRESS?amount=1.5'],
@@ -34,7 +34,7 @@ const TABLE: [AssetCode, string, string, number, string][] = [
 ];
 
 describe('accepted assets', () => {
-  it('are each a coin on its network, with the URI a wallet opens', () => {
+  it('are each a coin on a network, with the URI that a wallet opens', () => {
     const found = ASSET_CODES.map((code) => {
       const { coin, network, confirmations, uri } = ASSETS[code];
       return [code, coin, network, confirmations, uri(TO, '1.5')];
@@ -42,7 +42,7 @@ describe('accepted assets', () => {
     expect(found).toEqual(TABLE);
   });
 
-  it('are found by code in any case, or by a coin with only one network', () => {
+  it('are found by code in any case, or by coin if it has only one network', () => {
     for (const code of ASSET_CODES) expect([assetNamed(code), assetNamed(code.toLowerCase())]).toEqual([code, code]);
     expect([assetNamed('usdt'), assetNamed('usdt', ['BTC', 'USDT-ETH']), assetNamed('usdt', ['BTC'])]).toEqual([
       null,
@@ -53,7 +53,7 @@ describe('accepted assets', () => {
   });
 });
 
-describe('the operator’s confirmations', () => {
+describe('the operator’s numbers of confirmations', () => {
   const defaults = Object.fromEntries(TABLE.map(([code, , , confirmations]) => [code, confirmations]));
 
   it('replace the defaults of the named assets', () => {
@@ -79,7 +79,7 @@ describe('the operator’s confirmations', () => {
     'xBTC=3',
     'BTC=3x',
     'BTC=3,x',
-  ])('are not %j', (text) => {
+  ])("can't be given as %j", (text) => {
     expect(readConfirmations(text)).toBeUndefined();
   });
 });

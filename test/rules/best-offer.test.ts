@@ -61,13 +61,13 @@ function ranked(request: Partial<BestOfferRequest>, offers: ReturnType<typeof of
 }
 
 describe('the best offer', () => {
-  it('is a machine that runs containers, if there is one of the preferred model', () => {
+  it('is for a machine that runs containers, if one has the preferred model', () => {
     const offers = [offer('m-1', 10n, { hasAgent: false }), offer('m-2', 20n), offer('m-3', 5n, { gpu: 'b' })];
     expect(ranked({}, offers)).toBe('m-3 m-2 m-1');
     expect(ranked({ gpus: ['a', 'b'] }, offers)).toBe('m-2 m-1 m-3');
   });
 
-  it('is the cheapest, then free, then most reliable, then first by id', () => {
+  it('is the cheapest, then a free one, then the most reliable, then the first by id', () => {
     const offers = [
       offer('m-1', 20n, { numGpus: 2 }),
       offer('m-2', 30n, { preemptible: true, reliability: 1 }),
@@ -78,7 +78,7 @@ describe('the best offer', () => {
     expect(ranked({}, offers)).toBe('m-4 m-5 m-3 m-2 m-1');
   });
 
-  it('breaks the smallest free block among equally cheap and free machines', () => {
+  it('breaks the smallest free block among equally cheap free machines', () => {
     const offers = [
       offer('m-1', 1n, { breaks: 8, reliability: 1 }),
       offer('m-2', 1n, { breaks: 2 }),
@@ -90,7 +90,7 @@ describe('the best offer', () => {
     expect(ranked({}, offers)).toBe('m-4 m-6 m-2 m-1 m-3 m-5');
   });
 
-  it('is of the most preferred model, then region, regardless of the price', () => {
+  it('has the most preferred model, then region, regardless of the price', () => {
     const offers = [
       offer('m-1', 1n, { gpu: 'b' }),
       offer('m-2', 3n, { gpu: 'a', region: 'y' }),
@@ -102,27 +102,27 @@ describe('the best offer', () => {
     expect(ranked({ gpus: ['a', 'b'], regions: ['y', 'x'] }, offers)).toBe('m-2 m-3 m-1');
   });
 
-  it('costs at most the limit in the mode', () => {
+  it('costs at most the limit in the requested mode', () => {
     const offers = [offer('m-1', 1_000n), offer('m-2', 1_001n)];
     expect(ranked({ maxRate: 1_000n }, offers)).toBe('m-1');
     expect(ranked({ maxRate: 650n, mode: 'RESERVED' }, offers)).toBe('m-1 m-2');
     expect(ranked({ maxRate: 649n, mode: 'RESERVED' }, offers)).toBe('');
   });
 
-  it('has enough disk, and everything the filter requires', () => {
+  it('has enough disk and everything that the filter requires', () => {
     const offers = [offer('m-1', 1n, { diskGb: 99 }), offer('m-2', 2n, { diskGb: 100 }), offer('m-3', 3n)];
     expect(ranked({ diskGb: 100 }, offers)).toBe('m-2 m-3');
     expect(ranked({ diskGb: 10, filter: { ...REQUEST.filter, diskGbMin: 101 } }, offers)).toBe('m-3');
   });
 
-  it('is not preemptible for interruptible renters or without opting in', () => {
+  it('is never preemptible for interruptible renters or without opting in', () => {
     const offers = [offer('m-1', 1n, { preemptible: true }), offer('m-2', 2n)];
     expect(ranked({}, offers)).toBe('m-1 m-2');
     expect(ranked({ mode: 'INTERRUPTIBLE' }, offers)).toBe('m-2');
     expect(ranked({ filter: { ...REQUEST.filter, includePreemptible: false } }, offers)).toBe('m-2');
   });
 
-  it('is searched for within one model or region if there is just one', () => {
+  it('is searched for within one model or region if only one is given', () => {
     expect(
       bestOffer({ ...REQUEST, gpus: ['a'], filter: { ...REQUEST.filter, regions: ['y'] } }).criteria,
     ).toMatchObject({

@@ -25,7 +25,7 @@ function cover(
   return () => checkCover(of, at, { addedRate, preempted, coverSeconds }, 'deploy_failed');
 }
 
-describe('the balance that a deploy or start needs', () => {
+describe('the balance needed for a deploy or start', () => {
   it('is one hour of the new rate, to the micro-USD', () => {
     expect(cover(account('2'), USD('2'))).not.toThrow();
     expect(cover(account('1.999999'), USD('2'))).toThrow(
@@ -40,11 +40,11 @@ describe('the balance that a deploy or start needs', () => {
     );
   });
 
-  it('is compared with the balance remaining in that second', () => {
+  it('is compared with the remaining balance in that second', () => {
     expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too low');
   });
 
-  it('excludes the rates of the account’s own preempted instances only', () => {
+  it('excludes the rates of instances that are preempted, but only the account’s own', () => {
     const preempted = [{ accountId: 'acc-1', gpuRate: USD('1') }];
     expect(cover(account('2', USD('1')), USD('2'), { preempted })).not.toThrow();
     const both = [...preempted, ...preempted];
@@ -54,7 +54,7 @@ describe('the balance that a deploy or start needs', () => {
     );
   });
 
-  it('covers the operator’s number of hours, rounded up for display', () => {
+  it('covers the operator’s number of hours and is rounded up for display', () => {
     expect(cover(account('1'), USD('2'), { coverSeconds: 1_800n })).not.toThrow();
     expect(cover(account('0'), 1n, { coverSeconds: 1_800n })).toThrow(
       'balance too low: 0.00 USD does not cover 0.5 h of all instances, which cost 0.000001 USD',
@@ -73,7 +73,7 @@ describe('the balance that a deploy or start needs', () => {
     );
   });
 
-  it('is refused with the caller’s code', () => {
+  it('causes an error with the caller’s code if it is missing', () => {
     const check = () =>
       checkCover(account('0'), AT, { addedRate: 1n, preempted: [], coverSeconds: 1n }, 'action_failed');
     expect(check).toThrow(expect.objectContaining({ code: 'action_failed' }));

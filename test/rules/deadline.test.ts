@@ -55,7 +55,7 @@ describe('a deadline as text', () => {
   ])('%s is not a deadline', (text) => expect(isDeadlineText(text)).toBe(false));
 
   test.each(['0s', '0d0h', '1970-01-01T00:00:10Z', '366d1s', '9999d', '9999-12-31T23:59:59Z'])(
-    '%s is refused: not after now, or too far ahead',
+    '%s is rejected because it is not after now or too far ahead',
     (text) => {
       for (const field of ['stopAt', 'destroyAt']) {
         expect(() => deadlinesOf({ ...NONE, [field]: text }, 'ON_DEMAND', 10n)).toThrow(
@@ -137,7 +137,7 @@ const TERMS = {
 } as const;
 
 describe('a deadline', () => {
-  it('ends an instance at its second, however late it is processed', () => {
+  it('ends an instance at its second, even if it is processed later', () => {
     for (const late of [51n, 52n, 5_000n]) {
       const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
       rented.settle(late);
@@ -147,7 +147,7 @@ describe('a deadline', () => {
     }
   });
 
-  it('is due once its second is over: an action within it comes first', () => {
+  it('is due once its second is over, so an action within that second comes first', () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     expect([isDue(rented.account, 50n), isDue(rented.account, 51n)]).toEqual([false, true]);
     setDeadlines(rented.at(50n), rented.instances[0]!, { stopAt: 80n, destroyAt: null });
@@ -158,7 +158,7 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['STOPPED', 'DEADLINE', 80, null]]);
   });
 
-  it('bounds the charge for its second, even if the instance ends otherwise in it', () => {
+  it('limits the charge for its second even if the instance ends differently in it', () => {
     const stopped = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     stop(stopped.at(50n, 51n), stopped.instances[0]!, 'USER');
     expect(stopped.seen()).toEqual([['STOPPED', 'USER', 50, null]]);
@@ -184,11 +184,11 @@ describe('a deadline', () => {
     expect(rented.account.spendUnits).toBe(20n * 100n + 50n * 10n + 50n * 110n);
   });
 
-  it('is ordered by second with exhaustion and grace, and first within one', () => {
+  it('is ordered by second with exhaustion and grace, and comes first within a second', () => {
     const before = new Rented(100n, { stopAt: 99n, destroyAt: null });
     before.settle(1_000n);
     expect(before.seen()).toEqual([['STOPPED', 'DEADLINE', 99, null]]);
-    // The remaining credit is then for the disk only: 110 units at 10 per second.
+    // The remaining credit is then for the disk only: 110 units at 10 units per second.
     expect([before.account.exhaustedAt, before.account.dueAt]).toEqual([110n, 110n + 7n * DAY]);
     const same = new Rented(100n, { stopAt: 100n, destroyAt: null });
     same.settle(1_000n);
@@ -199,7 +199,7 @@ describe('a deadline', () => {
     expect(after.account.deadlineAt).toBeNull();
   });
 
-  it('that passes while the instance is stopped stops no later start', () => {
+  it("that passes while the instance is stopped doesn't stop a later start", () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     const [instance] = rented.instances as [Instance];
     stop(rented.at(20n), instance, 'USER');
@@ -210,7 +210,7 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['RUNNING', null, null, null]]);
   });
 
-  it('in the second of a start applied to the time before it', () => {
+  it('in the second of a start does not affect that start', () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     const [instance] = rented.instances as [Instance];
     stop(rented.at(20n), instance, 'USER');

@@ -12,7 +12,7 @@ import {
 
 const MILLION = 1_000_000n;
 
-/** Plain digits, and the whole number that they are with `scale` decimals. */
+/** Plain digits, and the whole number that they represent with `scale` decimals. */
 const decimals = fc
   .record({ digits: fc.bigInt(0n, 10n ** 24n - 1n), scale: fc.integer({ min: 0, max: 24 }) })
   .map(({ digits, scale }) => {
@@ -20,7 +20,7 @@ const decimals = fc
     return { digits, scale, text: scale === 0 ? text : `${text.slice(0, -scale)}.${text.slice(-scale)}` };
   });
 
-/** A value at 48 decimals, which all of these fit. */
+/** Returns the value with 48 decimals, which is enough for all of these. */
 const exact = (text: string) => {
   const [whole, rest = ''] = text.split('.');
   return BigInt(whole! + rest.padEnd(48, '0'));
@@ -28,7 +28,7 @@ const exact = (text: string) => {
 
 describe('decimal text', () => {
   it.each(['0', '1', '0.5', '00.50', '9'.repeat(24), `0.${'9'.repeat(28)}`, `${'9'.repeat(24)}.${'9'.repeat(28)}`])(
-    'is %s',
+    'can be %s',
     (text) => {
       expect(isDecimal(text)).toBe(true);
     },
@@ -50,7 +50,7 @@ describe('decimal text', () => {
     '９',
     '9'.repeat(25),
     `0.${'9'.repeat(29)}`,
-  ])('is not %j', (text) => {
+  ])("can't be %j", (text) => {
     expect([
       isDecimal(text),
       microOf(text),
@@ -62,7 +62,7 @@ describe('decimal text', () => {
     expect(() => subtractDecimals('1', text)).toThrow(new RangeError('not a decimal'));
   });
 
-  it('is not a number type, and has at most the requested decimals', () => {
+  it('is not accepted as a number type, and has at most the requested decimals', () => {
     for (const other of [1, 1n, null, undefined, {}, ['1']]) expect(isDecimal(other)).toBe(false);
     expect([isDecimal('1', 0), isDecimal('1.5', 0), isDecimal('1.55', 2), isDecimal('1.555', 2)]).toEqual([
       true,
@@ -80,13 +80,13 @@ describe('decimal text', () => {
     ['0010.0100', '10.01'],
     ['1.000', '1'],
     ['00.10', '0.1'],
-  ])('%s is tidy as %s', (text, tidy) => {
+  ])('%s is normalized to %s', (text, tidy) => {
     expect(tidyDecimal(text)).toBe(tidy);
   });
 });
 
 describe('amounts', () => {
-  it('in micro-USD are exact, rounded down once', () => {
+  it('in micro-USD are exact and rounded down once', () => {
     fc.assert(
       fc.property(decimals, decimals, (one, other) => {
         expect(microOf(one.text)).toBe((one.digits * MILLION) / 10n ** BigInt(one.scale));
@@ -101,7 +101,7 @@ describe('amounts', () => {
     ]);
   });
 
-  it('are subtracted exactly, down to zero', () => {
+  it('are subtracted exactly and never fall below zero', () => {
     fc.assert(
       fc.property(decimals, decimals, (one, other) => {
         const left = exact(one.text) - exact(other.text);
@@ -117,7 +117,7 @@ describe('amounts', () => {
     ]);
   });
 
-  it('have the rate of their credit, 6 decimals rounded down, unless zero coins', () => {
+  it("use their credit's rate with 6 decimals, rounded down, unless there are no coins", () => {
     expect(rateOf(50_000_000n, '0.625')).toBe('80');
     expect(rateOf(1_000_000n, '3')).toBe('0.333333');
     expect(rateOf(2_000_000n, '3')).toBe('0.666666');

@@ -7,19 +7,19 @@ const liveInstances = [
   { status: 'DESTROYED', diskGb: 500, volumeGb: 500 },
 ] as const;
 
-describe('the disk of a machine', () => {
-  it('is used by running and stopped instances and their volumes only', () => {
+describe("a machine's disk", () => {
+  it('is used only by running and stopped instances and their volumes', () => {
     expect(usedDiskGb(liveInstances)).toBe(90);
     expect(usedDiskGb([])).toBe(0);
   });
 
-  it('has no space left, never a negative amount, if it is smaller than its use', () => {
+  it('has no space left, never a negative amount, if more is used than exists', () => {
     expect(diskLeftGb(100, 90)).toBe(10);
     expect(diskLeftGb(90, 90)).toBe(0);
     expect(diskLeftGb(80, 90)).toBe(0);
   });
 
-  it('accepts a new disk of exactly the remaining space, and refuses one GB more', () => {
+  it('accepts a new disk of exactly the remaining space and rejects one more GB', () => {
     const machine = { id: 'm-1', diskGb: 100, hostDiskGb: 100, liveInstances };
     expect(() => checkDisk(machine, 10)).not.toThrow();
     const refused = () => checkDisk(machine, 11);
@@ -27,7 +27,7 @@ describe('the disk of a machine', () => {
     expect(refused).toThrow(expect.objectContaining({ code: 'deploy_failed' }));
   });
 
-  it('accepts a new disk with its volumes', () => {
+  it('accepts a new disk together with its volumes', () => {
     const machine = { id: 'm-1', diskGb: 100, hostDiskGb: 100, liveInstances };
     expect(() => checkDisk(machine, 4, 6)).not.toThrow();
     expect(() => checkDisk(machine, 5, 6)).toThrow(
@@ -35,19 +35,19 @@ describe('the disk of a machine', () => {
     );
   });
 
-  it('has room for volumes that have grown, or that have not', () => {
+  it('has room for volumes whether or not they have grown', () => {
     const machine = { id: 'm-1', diskGb: 50, hostDiskGb: 100, liveInstances };
     const [, stopped] = liveInstances;
     expect(() => checkGrownVolumes(machine, stopped, 30)).not.toThrow();
     const refused = () => checkGrownVolumes(machine, stopped, 31);
     expect(refused).toThrow('machine m-1 has 30 GB of free disk for volumes, less than the 31 that they now need');
     expect(refused).toThrow(expect.objectContaining({ code: 'action_failed' }));
-    // The host became smaller than its use: existing instances may start again.
+    // The host became smaller than what is used. Existing instances may start again.
     expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 20)).not.toThrow();
     expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 21)).toThrow('has 20 GB');
   });
 
-  it('is its share of the host, or the host’s remaining space if that is less', () => {
+  it("is its share of the host's disk, or the host’s remaining space if that is less", () => {
     const slice = { id: 'm-1', diskGb: 100, liveInstances };
     expect(() => checkDisk({ ...slice, hostDiskGb: 400 }, 100)).not.toThrow();
     expect(() => checkDisk({ ...slice, hostDiskGb: 400 }, 101)).toThrow('has 100 GB of free disk');

@@ -3,7 +3,7 @@ import { checkEarlyExit } from '../../src/domain/rules/early-exit.js';
 import { parseUsd, unitsOfMicro } from '../../src/domain/rules/money.js';
 import { earlyExitUnitsAt, type ReservedTerm } from '../../src/domain/rules/reserved.js';
 
-/** Half a USD of discount per hour, for 2 hours by second 7,200. */
+/** A discount of half a USD per hour, which totals 1 USD by second 7,200. */
 const TERM: ReservedTerm = {
   mode: 'RESERVED',
   createdAt: 0n,
@@ -22,19 +22,19 @@ function account(balance: string) {
 }
 
 describe('leaving a reserved term early', () => {
-  it('is allowed to the last micro-USD of the balance, otherwise refused', () => {
+  it('is allowed up to the last micro-USD of the balance, and otherwise rejected', () => {
     expect(() => checkEarlyExit(account('1'), TERM, 7_200n)).not.toThrow();
     const refused = () => checkEarlyExit(account('0.999999'), TERM, 7_200n);
     expect(refused).toThrow('leaving the reserved term early costs 1.00 USD, more than the balance');
     expect(refused).toThrow(expect.objectContaining({ code: 'action_failed' }));
   });
 
-  it('names an amount rounded up', () => {
+  it('names an amount that is rounded up', () => {
     expect(earlyExitUnitsAt({ ...TERM, onDemandRate: 500_001n }, 1n)).toBe(1n);
     expect(() => checkEarlyExit(account('0'), { ...TERM, onDemandRate: 500_001n }, 1n)).toThrow('costs 0.000001 USD');
   });
 
-  it('costs nothing without a discount due, regardless of the debt', () => {
+  it('costs nothing if no discount is due, regardless of debt', () => {
     const inDebt = account('-5');
     expect(() => checkEarlyExit(inDebt, { ...TERM, mode: 'ON_DEMAND' }, 7_200n)).not.toThrow();
     expect(() => checkEarlyExit(inDebt, TERM, 0n)).not.toThrow();

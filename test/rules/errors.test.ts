@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { DomainError, refusedBy, STATUS_OF } from '../../src/domain/rules/errors.js';
 import { GPU_TIERS, gpuTierOfSlug } from '../../src/domain/rules/gpu-tier.js';
 
-it('a refusal has its code’s status and details', () => {
+it('a refusal has the status and details of its code', () => {
   expect(STATUS_OF).toEqual({
     ...{ invalid_json: 400, unauthorized: 401, forbidden: 403, not_found: 404, no_route: 404, method_not_allowed: 405 },
     ...{ deploy_failed: 409, action_failed: 409, idempotency_in_progress: 409, payload_too_large: 413 },
@@ -18,7 +18,7 @@ it('a refusal has its code’s status and details', () => {
   expect(full.reason).toBe('taken');
 });
 
-it('a refusal may be returned; a fault may not', () => {
+it('a refusal can be returned as a value, but any other error is thrown', () => {
   const refuse = (error: Error) => () => {
     throw error;
   };
@@ -30,7 +30,7 @@ it('a refusal may be returned; a fault may not', () => {
   expect(() => refusedBy(refuse(new TypeError('a fault')))).toThrow(new TypeError('a fault'));
 });
 
-it('each tier has its spelling', () => {
+it('each tier has its own spelling', () => {
   expect(GPU_TIERS).toEqual(['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP', 'CONSUMER']);
   expect((['flagship', 'datacenter', 'consumer-flagship', 'consumer'] as const).map(gpuTierOfSlug)).toEqual(GPU_TIERS);
 });

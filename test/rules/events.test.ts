@@ -15,13 +15,13 @@ const INTERVAL = {
 const instance = (status: string, stopReason: string | null) =>
   ({ id: 'i-1', accountId: 'acc-1', gpu: 'rtx-4090', machineId: 'm-1', status, stopReason }) as Instance;
 
-describe('events of changed rows', () => {
+describe('events for changed rows', () => {
   it.each([
     ['STOPPED', 'USER', 'instance.stopped'],
     ['STOPPED', 'PREEMPTED', 'instance.preempted'],
     ['STOPPED', 'START_FAILED', 'instance.failed'],
     ['STOPPED', 'BALANCE_EXHAUSTED', 'instance.stopped'],
-  ])('%s by %s is reported as %s, at its end', (status, reason, type) => {
+  ])("report %s by %s as %s at the instance's end", (status, reason, type) => {
     const changes = noChanges();
     changes.updated.add(instance(status, reason));
     changes.closed.push({ ...INTERVAL, resource: 'GPU', endedAt: 9n });
@@ -30,7 +30,7 @@ describe('events of changed rows', () => {
     ]);
   });
 
-  it('report a destroy once, and a start without an agent', () => {
+  it('report a destroy only once, and a start without an agent', () => {
     const changes = noChanges();
     changes.updated.add(instance('DESTROYED', 'USER'));
     changes.closed.push({ ...INTERVAL, resource: 'GPU', endedAt: 9n }, { ...INTERVAL, resource: 'DISK', endedAt: 9n });
@@ -45,7 +45,7 @@ describe('events of changed rows', () => {
     expect(eventsOf(started, false)).toEqual([]);
   });
 
-  it('report a credit with its amount, and exhaustion once', () => {
+  it('report a credit with its amount, and exhaustion only once', () => {
     const changes = noChanges();
     const entry = { id: 'e-1', accountId: 'acc-1', kind: 'CREDIT' as const, units: 3_600n * 1_500_000n, at: 5n };
     changes.entries.push({ ...entry, instanceId: null, reference: null, note: null });
@@ -68,7 +68,7 @@ it('amounts are decimal text', () => {
   ]);
 });
 
-it('a network is wide enough for a moving client', () => {
+it('a network is wide enough for a client that moves within it', () => {
   expect(['203.0.113.9', '::ffff:203.0.113.9', '2001:db8:1:2::7'].map(wideNetworkOf)).toEqual([
     '203.0.113.0/24',
     '203.0.113.0/24',
@@ -76,6 +76,6 @@ it('a network is wide enough for a moving client', () => {
   ]);
 });
 
-it('types follow one naming scheme', () => {
+it('event types follow one naming scheme', () => {
   for (const type of Object.keys(EVENT_TYPES)) expect(type).toMatch(/^[a-z]+\.[a-z_]+$/);
 });

@@ -78,11 +78,11 @@ it.each<[string, Field<unknown>, unknown, string]>([
     ['10.0.0.0/8', '10.0.0.0/33'],
     'networks[1] must be a network or an address such as 203.0.113.0/24 or 2001:db8::/32',
   ],
-])('%s: a refusal names the entry and its fault (%#)', (name, field, value, message) => {
+])('%s: a refusal names the entry and what is wrong with it (%#)', (name, field, value, message) => {
   expect(() => check(name, field, value)).toThrow(expect.objectContaining({ code: 'invalid_request', message }));
 });
 
-it('quotes neither values nor long names', () => {
+it('messages quote neither values nor long names', () => {
   const secret = 'hunter2';
   const refused = (value: unknown) => {
     try {

@@ -12,7 +12,7 @@ const refused = (check: (path: Buffer) => unknown, ...paths: (string | Buffer)[]
   });
 
 describe('a path in a container', () => {
-  it('is absolute, without zero bytes, and not too long for Linux', () => {
+  it('is absolute, has no zero bytes and is not too long for Linux', () => {
     expect(
       refused(checkPath, '', 'a', '/a\0', `/${'x'.repeat(4_095)}`, `/${'x'.repeat(4_094)}`, '/', '/a/../b'),
     ).toEqual([
@@ -27,7 +27,7 @@ describe('a path in a container', () => {
     expect(refused(checkPath, Buffer.from([0x2f, 0xff, 0xfe]))).toEqual(['taken']);
   });
 
-  it('to create or remove ends with a name', () => {
+  it('that is to be created or removed ends with a name', () => {
     const words = 'path must end with a name of 1 to 255 bytes that is neither . nor ..';
     const paths = ['/', '/a/', '/a/.', '/a/..', `/${'x'.repeat(256)}`, `/${'x'.repeat(255)}`, '/...', '/a'];
     expect(refused(checkNewPath, ...paths)).toEqual([words, words, words, words, words, 'taken', 'taken', 'taken']);

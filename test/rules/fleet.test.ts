@@ -34,32 +34,32 @@ describe('desiredPhases', () => {
     }
   });
 
-  it('holds a container back until every other one is seen ended', () => {
+  it('holds a container back until every other one has been seen to end', () => {
     const past = (changes: Partial<KnownContainer>) => container('old', { status: 'STOPPED', ...changes });
     for (const phase of ['WAITING', 'PULLING', 'STARTING', 'RUNNING', 'STOPPING'] satisfies ContainerPhase[]) {
       expect(desired(past({ phase }), fresh)).toEqual({ old: 'stopped' });
     }
     for (const phase of ['STOPPED', 'FAILED', 'ERASED'] satisfies ContainerPhase[]) {
       expect(desired(past({ phase }), fresh)).toEqual({ old: 'stopped', new: 'running' });
-      // That was the end of the previous start: nothing of the newest one has been seen yet.
+      // The report was about the end of the previous start, and nothing of the newest one has been seen yet.
       expect(desired(past({ phase, gpuIntervals: 2, start: 1, sentStart: 2 }), fresh)).toEqual({ old: 'stopped' });
     }
   });
 
-  it('does not wait for containers with other GPUs', () => {
+  it('does not wait for containers on other GPUs', () => {
     const old = container('old', { status: 'STOPPED', phase: 'STOPPING', firstGpu: 1, numGpus: 1 });
     expect(desired(old, fresh)).toEqual({ old: 'stopped', new: 'running' });
     expect(desired(old, { ...fresh, numGpus: 2 })).toEqual({ old: 'stopped' });
   });
 
-  it('stops the previous run until it may start again, and keeps sent starts', () => {
+  it('stops the previous run until it may start again, and keeps starts already sent', () => {
     const other = container('other', { status: 'STOPPED', phase: 'STOPPING' });
     const again = container('mine', { phase: 'STOPPED', gpuIntervals: 2, sentStart: 1 });
     expect(desired(again, other)).toEqual({ mine: 'stopped', other: 'stopped' });
     expect(desired({ ...again, sentStart: 2 }, other)).toEqual({ mine: 'running', other: 'stopped' });
   });
 
-  it('holds back a new start until the previous one is seen ended', () => {
+  it('holds back a new start until the previous one has been seen to end', () => {
     const again = container('mine', { gpuIntervals: 2, sentStart: 1 });
     expect(desired({ ...again, phase: 'STOPPING' })).toEqual({ mine: 'stopped' });
     expect(desired({ ...again, phase: 'STOPPED' })).toEqual({ mine: 'running' });
@@ -68,20 +68,20 @@ describe('desiredPhases', () => {
 
 describe('within', () => {
   const bounds = { from: 10n, to: 20n };
-  it('keeps the common part', () => {
+  it('returns the common part', () => {
     expect(within({ from: 0n, to: 30n }, bounds)).toEqual(bounds);
     expect(within({ from: 12n, to: 30n }, bounds)).toEqual({ from: 12n, to: 20n });
     expect(within({ from: 0n, to: 11n }, bounds)).toEqual({ from: 10n, to: 11n });
   });
 
-  it('is null if they only touch', () => {
+  it('returns null if the spans only touch', () => {
     expect(within({ from: 0n, to: 10n }, bounds)).toBeNull();
     expect(within({ from: 20n, to: 30n }, bounds)).toBeNull();
   });
 });
 
 describe('without', () => {
-  it('leaves each uncredited second, for any order and overlap of gaps', () => {
+  it('returns each uncredited second, for any order and overlap of gaps', () => {
     const span = { from: 10n, to: 20n };
     const seconds = Array.from({ length: 16 }, (_, index) => BigInt(8 + index));
     const has = ({ from, to }: { from: bigint; to: bigint }, second: bigint) => from <= second && second < to;
@@ -91,7 +91,7 @@ describe('without', () => {
         const left = without(span, [one, other]);
         const expected = seconds.filter((at) => has(span, at) && !has(one, at) && !has(other, at));
         expect(seconds.filter((at) => left.some((part) => has(part, at)))).toEqual(expected);
-        // No second twice, no empty span, in order.
+        // No second appears twice, no span is empty, and the spans are sorted.
         expect(left.reduce((sum, { from, to }) => sum + (to - from), 0n)).toBe(BigInt(expected.length));
         for (const [index, { from, to }] of left.entries()) {
           expect(from < to && (index === 0 || left[index - 1]!.to < from)).toBe(true);
@@ -100,20 +100,20 @@ describe('without', () => {
     }
   });
 
-  it('leaves a span whole without gaps', () => {
+  it('returns the whole span if there are no gaps', () => {
     expect(without({ from: 1n, to: 2n }, [])).toEqual([{ from: 1n, to: 2n }]);
   });
 });
 
 describe('isLate', () => {
   const known = { session: 'b', sequence: 7n, pastSessions: ['a'] };
-  it('holds for overtaken and repeated reports, and those of a past run', () => {
+  it('is true for overtaken and repeated reports, and those of a past run', () => {
     expect(isLate({ session: 'b', sequence: 6n }, known)).toBe(true);
     expect(isLate({ session: 'b', sequence: 7n }, known)).toBe(true);
     expect(isLate({ session: 'a', sequence: 99n }, known)).toBe(true);
   });
 
-  it('does not hold for the next report, or the first of a new run', () => {
+  it('is false for the next report and for the first one of a new run', () => {
     expect(isLate({ session: 'b', sequence: 8n }, known)).toBe(false);
     expect(isLate({ session: 'c', sequence: 1n }, known)).toBe(false);
     expect(isLate({ session: 'a', sequence: 1n }, { session: null, sequence: 0n, pastSessions: [] })).toBe(false);

@@ -19,7 +19,7 @@ function machine(...liveInstances: ReturnType<typeof on>[]) {
 }
 
 describe('a listed machine', () => {
-  it('is free for every mode without a running instance', () => {
+  it('is free for every mode if no instance is running', () => {
     expect(availabilityOf('LISTED', null)).toBe('FREE');
     for (const mode of MODES) expect(isFreeFor(mode, 'FREE')).toBe(true);
   });
@@ -28,7 +28,7 @@ describe('a listed machine', () => {
     ['ON_DEMAND', true],
     ['RESERVED', true],
     ['INTERRUPTIBLE', false],
-  ] as const)('that an interruptible instance runs on is free for %s: %s', (mode, isFree) => {
+  ] as const)('with a running interruptible instance is free for %s: %s', (mode, isFree) => {
     expect(availabilityOf('LISTED', 'INTERRUPTIBLE')).toBe('PREEMPTIBLE');
     expect(isFreeFor(mode, 'PREEMPTIBLE')).toBe(isFree);
   });
@@ -47,7 +47,7 @@ it('an unlisted machine is free for no mode, with or without instances', () => {
 });
 
 describe('claiming a machine', () => {
-  it('preempts nothing with only stopped and destroyed instances', () => {
+  it('preempts nothing if all instances are stopped or destroyed', () => {
     for (const mode of MODES) expect(claim(machine(on('STOPPED'), on('DESTROYED')), mode, 'deploy_failed')).toEqual([]);
   });
 
@@ -77,7 +77,7 @@ describe('claiming a machine', () => {
     ['ON_DEMAND', 'INTERRUPTIBLE'],
     ['ON_DEMAND', 'ON_DEMAND'],
     ['RESERVED', 'RESERVED'],
-  ] as const)('is refused while a %s instance runs, to %s', (running, mode) => {
+  ] as const)('is refused while a %s instance runs, for %s', (running, mode) => {
     expect(() => claim(machine(on('RUNNING', running)), mode, 'action_failed')).toThrow(
       new DomainError('action_failed', 'machine m-1 is taken', { reason: 'taken' }),
     );
@@ -88,7 +88,7 @@ describe('claiming a machine', () => {
     ['OFFLINE', 'offline'],
     ['RETIRED', 'no longer listed'],
     ['UNREACHABLE', 'unreachable'],
-  ] as const)('is refused if it is %s, with the caller’s code', (state, why) => {
+  ] as const)('is refused if it is %s, with the caller’s error code', (state, why) => {
     for (const code of ['deploy_failed', 'action_failed'] as const) {
       const refused = () => claim({ ...machine(), state }, 'ON_DEMAND', code);
       expect(refused).toThrow(`machine m-1 is ${why}`);
@@ -117,7 +117,7 @@ describe('claiming a machine', () => {
   });
 });
 
-it('a machine is offered with at least 50 GB of free disk', () => {
+it('a machine is offered only if it has at least 50 GB of free disk', () => {
   expect(isOffered('FREE', 50)).toBe(true);
   expect(isOffered('PREEMPTIBLE', 50)).toBe(true);
   expect(isOffered('FREE', 49)).toBe(false);

@@ -74,13 +74,13 @@ describe('modelOfGpu', () => {
     expect(found).toEqual(MODELS.map(({ slug }) => slug));
   });
 
-  it.each(SPELLINGS)('recognizes %s of %d MB', (name, vramMb, slug) => {
+  it.each(SPELLINGS)('recognizes %s with %d MB as a model', (name, vramMb, slug) => {
     expect(slugOf(name, vramMb)).toBe(slug);
     expect(slugOf(name.toUpperCase(), vramMb)).toBe(slug);
   });
 
   it.each([
-    // Other boards whose names contain a whole catalogue name.
+    // Other boards whose names contain a complete catalogue name.
     ['NVIDIA GeForce RTX 4090 D', 24_564],
     ['NVIDIA GeForce RTX 4090 Laptop GPU', 16_376],
     ['NVIDIA GeForce RTX 3080 Laptop GPU', 10_240],
@@ -88,26 +88,26 @@ describe('modelOfGpu', () => {
     ['NVIDIA A10G', 23_028],
     ['NVIDIA TITAN X (Pascal)', 12_288],
     ['Tesla V100S-PCIE-32GB', 32_768],
-    // A catalogue name with another memory size.
+    // A catalogue name with a different memory size.
     ['NVIDIA GeForce RTX 3080', 12_288],
     ['NVIDIA GeForce RTX 4060 Ti', 8_188],
     ['NVIDIA GeForce GTX 1060 3GB', 3_072],
     ['Tesla P100-PCIE-12GB', 12_288],
     ['NVIDIA A100-SXM-64GB', 65_536],
-    // Partial names: more than one model, or none, has it.
+    // Partial names that several models share, or none.
     ['NVIDIA RTX PRO 6000', 97_887],
     ['NVIDIA RTX 6000', 49_140],
     ['NVIDIA GeForce RTX', 24_564],
-    // No model of the catalogue.
+    // Names that match no model in the catalogue.
     ['NVIDIA H20', 97_871],
     ['NVIDIA', 24_564],
     ['NVIDIA X1', 24_564],
     ['', 24_564],
-  ])('recognizes no model in %s of %d MB', (name, vramMb) => {
+  ])('recognizes no model in %s with %d MB', (name, vramMb) => {
     expect(slugOf(name, vramMb)).toBeNull();
   });
 
-  it('recognizes neither of two models that fit a name', () => {
+  it('recognizes neither of two models that match a name', () => {
     const twins = ['one', 'two'].map((slug) => ({ slug, name: 'NVIDIA RTX 4090', vramGb: 24 }));
     expect(modelOfGpu(twins.slice(0, 1), 'NVIDIA GeForce RTX 4090', 24_564)?.slug).toBe('one');
     expect(modelOfGpu(twins, 'NVIDIA GeForce RTX 4090', 24_564)).toBeNull();
@@ -144,13 +144,13 @@ describe('modelOfGpu', () => {
     expect(found(['WSX9'], 'WSX9')).toBe('WSX9');
   });
 
-  it('allows memory to differ by 15 percent', () => {
+  it('allows memory sizes to differ by 15 percent', () => {
     const sizes = [17_407, 17_408, 23_552, 23_553];
     expect(sizes.map((vramMb) => found(['X9'], 'X9', vramMb))).toEqual([undefined, 'X9', 'X9', undefined]);
   });
 });
 
-describe('the models of a name', () => {
+describe('the models matching a name', () => {
   it.each([
     ['rtx-4090', ['rtx-4090']],
     ['RTX 4090', ['rtx-4090']],
@@ -170,7 +170,7 @@ describe('the models of a name', () => {
     ['NVIDIA', []],
     ['80GB', []],
     ['', []],
-  ])('%s: %j', (name, slugs) => expect(modelsNamed(MODELS, name).map(({ slug }) => slug)).toEqual(slugs));
+  ])('for %s are %j', (name, slugs) => expect(modelsNamed(MODELS, name).map(({ slug }) => slug)).toEqual(slugs));
 
   it('are counted in a market file with machine-written prices and counts', async () => {
     async function* rows() {
@@ -185,7 +185,7 @@ describe('the models of a name', () => {
     }
     const reading = await readListings(MODELS, rows());
     expect(reading.models.get('rtx-4090')!.listings).toBe(2);
-    // It is ambiguous.
+    // The name is ambiguous.
     expect([...reading.unknownSlugs]).toEqual([['H100', 1]]);
     expect(reading.rejected.map(({ line }) => line)).toEqual([5, 6]);
   });

@@ -56,7 +56,7 @@ it.each([
   expect(() => check('template', fields.template, text)).toThrow('template must be');
 });
 
-it('a hostile text of maximum length is checked quickly', () => {
+it('a malicious reference of maximum length is checked quickly', () => {
   const hostile = [`${'a-'.repeat(127)}!`, `${'a.'.repeat(127)}!`, `${'a'.repeat(254)}!`, `${'a/'.repeat(127)}!`];
   const begun = process.cpuUsage();
   for (const text of hostile) expect(() => check('template', fields.template, text)).toThrow();
@@ -69,4 +69,4 @@ it.each([
   ['a..b', false],
   ['ghcr.io:99999', false],
   ['GHCR.io', false],
-])('the registry %s: %s', (host, isOne) => expect(REGISTRY_HOST.test(host)).toBe(isOne));
+])('the registry host %s is valid: %s', (host, isOne) => expect(REGISTRY_HOST.test(host)).toBe(isOne));

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { DomainError } from '../../src/domain/rules/errors.js';
 import { checkInstanceLimit } from '../../src/domain/rules/instance-limit.js';
 
-it('an account can deploy its 1,000th instance but no more', () => {
+it('an account can deploy up to 1,000 instances', () => {
   expect(() => checkInstanceLimit({ liveInstances: 999 })).not.toThrow();
   for (const liveInstances of [1_000, 1_001]) {
     expect(() => checkInstanceLimit({ liveInstances })).toThrow(

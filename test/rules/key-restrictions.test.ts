@@ -25,8 +25,8 @@ function refusalOf(work: () => unknown): DomainError | null {
   }
 }
 
-describe('the power of a key', () => {
-  it('ends at the second it expires, not after it', () => {
+describe("an API key's permissions", () => {
+  it('end at the second in which the key expires, not after it', () => {
     const key = { ...UNRESTRICTED, expiresAt: NOW };
     expect([NOW - 1n, NOW, NOW + 1n].map((at) => keyFaultOf(key, at, () => true))).toEqual([
       null,
@@ -37,7 +37,7 @@ describe('the power of a key', () => {
     expect(keyFaultOf(UNRESTRICTED, NOW, () => false)).toBeNull();
   });
 
-  it('is inherited if omitted, and never exceeded', () => {
+  it("are inherited if omitted, and never exceed the creator's", () => {
     expect(restrictionsOfNewKey(creator, {})).toEqual(creator);
     expect(restrictionsOfNewKey(UNRESTRICTED, {})).toEqual(UNRESTRICTED);
     const less = { scopes: ['read'] as const, expiresAt: NOW + 1n, networks: ['10.1.0.0/16', '2001:db8:1::7'] };
@@ -52,7 +52,7 @@ describe('the power of a key', () => {
     ['networks', { networks: ['0.0.0.0/0'] }],
     ['networks', { networks: ['2001:db8::/31'] }],
     ['networks', { networks: ['::ffff:10.0.0.0/104'] }],
-  ])('is refused more %s than the creator has', (field, requested) => {
+  ])('are rejected if they request more %s than the creator has', (field, requested) => {
     const refusal = refusalOf(() => restrictionsOfNewKey(creator, requested));
     expect(refusal).toMatchObject({ code: 'forbidden', field });
   });
@@ -69,7 +69,7 @@ describe('networks', () => {
     ['fe80::1%eth0', ['fe80::/10'], true],
     ['', ['0.0.0.0/0', '::/0'], false],
     ['10.0.0.1', [], false],
-  ])('%s in %j: %s', (address, networks, expected) => {
+  ])('match %s against %j: %s', (address, networks, expected) => {
     expect(holds(networkList(networks), address)).toBe(expected);
   });
 
@@ -85,7 +85,7 @@ describe('networks', () => {
     'a.example',
   ])('refuses %j', (text) => expect(parseNetwork(text)).toBeNull());
 
-  it('lie each within one of the others', () => {
+  it('are within others only if each is within one of them', () => {
     expect(areWithin(['10.0.0.0/9', '10.128.0.1'], ['10.0.0.0/8'])).toBe(true);
     expect(areWithin(['10.0.0.0/7'], ['10.0.0.0/8'])).toBe(false);
     expect(areWithin(['::/0'], ['0.0.0.0/0'])).toBe(false);
@@ -93,7 +93,7 @@ describe('networks', () => {
 });
 
 describe('scopes', () => {
-  it('allow each operation by its own scope only', () => {
+  it('allow each operation only by its own scope', () => {
     for (const [operation, scope] of Object.entries(OPERATION_SCOPES)) {
       expect(mayDo(null, operation)).toBe(true);
       for (const given of SCOPES)
@@ -101,7 +101,7 @@ describe('scopes', () => {
     }
   });
 
-  it('name the missing one', () => {
+  it('are named in the error if missing', () => {
     const refusal = refusalOf(() => checkScope(['read', 'access'], 'Mutation.deploy'));
     expect(refusal).toMatchObject({ code: 'forbidden', extensions: { status: 403, scope: 'rent' } });
     expect(refusal?.message).toMatch(/lacks the scope rent/);

@@ -14,7 +14,7 @@ describe.each([
   ['a machine token', 'gpu_host_', hashHostToken],
   ['a join code', 'gpu_join_', hashJoinCode],
 ])('%s', (_name, prefix, hash) => {
-  it('is identified by its hash only', () => {
+  it('is identified only by its hash', () => {
     expect(hash(prefix + HEX)).toEqual(sha256(prefix + HEX));
   });
 
@@ -35,7 +35,7 @@ it('an API key is written with its prefix', () => {
   expect(formatApiKey(Buffer.from(HEX, 'hex'))).toBe(`gpu_live_${HEX}`);
 });
 
-it('a pass is 43 characters of base64url', () => {
+it('a pass has 43 characters of base64url', () => {
   const pass = 'Aa0_-'.padEnd(43, 'z');
   expect([isWebPass(pass), hashWebPass(pass)]).toEqual([true, sha256(pass)]);
   for (const other of [
@@ -66,7 +66,7 @@ it('a bearer token is the text after the scheme', () => {
     expect(bearerOf(other), other).toBeUndefined();
 });
 
-describe('the network of a client', () => {
+describe("a client's network", () => {
   it.each([
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
@@ -87,7 +87,7 @@ describe('the network of a client', () => {
     ['2001:db8:1:2::ffff:192.0.2.7', '2001:db8:1:2::/64'],
     ['somewhere', 'somewhere'],
     [undefined, 'unknown'],
-  ])('of %s is %s', (address, network) => {
+  ])('for the address %s is %s', (address, network) => {
     expect(clientNetworkOf(address)).toBe(network);
   });
 });

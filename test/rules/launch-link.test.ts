@@ -11,8 +11,8 @@ const link = (launch: object, variables: object[] | null = null, template = 'ser
 const membersOf = (text: string) =>
   [...new URL(text).searchParams].filter(([name]) => !['template', 'image', 'deploy-disk'].includes(name));
 
-describe('a link of a saved template', () => {
-  it('has no value for a generated variable, and doesn’t request one', () => {
+describe('a launch link for a saved template', () => {
+  it('has no value for a generated variable and doesn’t request one', () => {
     const variables = [
       { name: 'JUPYTER_TOKEN', description: '', made: true },
       { name: 'LOGIN', description: '', made: true, secret: true },
@@ -37,7 +37,7 @@ describe('a link of a saved template', () => {
     'GH_PAT',
     'KEY',
     'GOOGLE_CREDENTIALS',
-  ])('has no value of an undescribed variable with a secret’s name: %s', (name) => {
+  ])('has no value for an undescribed variable with a secret’s name: %s', (name) => {
     for (const variables of [null, []])
       expect(membersOf(link({ env: { [name]: 'typed-in-clear' } }, variables))).toEqual([['secret', name]]);
   });
@@ -54,7 +54,7 @@ describe('a link of a saved template', () => {
     expect(membersOf(link({ env: { SORT_KEY: 'size' } }, variables))).toEqual([['env.SORT_KEY', 'size']]);
   });
 
-  it('never exceeds the length that servers accept, by omitting parts', () => {
+  it('never exceeds the length that servers accept, and omits parts if necessary', () => {
     const env = Object.fromEntries(Array.from({ length: 29 }, (_, index) => [`A${index}`, '%'.repeat(900)]));
     const ports = [{ port: 8000, name: 'API' }];
     const text = link({ name: 'mine', env: { ...env, LAST: 'short' }, command: ['serve'], ports }, []);
@@ -68,7 +68,7 @@ describe('a link of a saved template', () => {
       ['env.LAST', 'short'],
     ]);
     const words = Array.from({ length: 12 }, () => '%'.repeat(900));
-    // Half a command would be a different one.
+    // Half a command would be a different command.
     expect(membersOf(link({ command: words }, []))).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ test.each([
     'env must not set GPU_INSTANCE_ID, which the service sets',
   ],
   [{ ports: [{ port: 80 }, { port: 80, name: 'again' }] }, 'ports must not name port 80 twice'],
-])('%j is refused', (launch, message) => {
+])('a launch with %j is rejected', (launch, message) => {
   expect(() => checkLaunch(launch, 'ON_DEMAND')).toThrow(message);
 });
 
@@ -40,7 +40,7 @@ test('a launch without contradictions is accepted', () => {
   expect(() => checkLaunch({ ...launch, onExit: 'DESTROY' }, 'RESERVED')).toThrow("can't be destroyed");
 });
 
-test('the secrets of a launch are named once each, including the registry login', () => {
+test('the secrets of a launch are listed once each, including the registry login', () => {
   const secrets = [
     { secret: 's', file: 'f' },
     { secret: 's', variable: 'B' },
@@ -61,7 +61,7 @@ test.each([
   else expect(check).toThrow(message);
 });
 
-test('a login goes to the registry that the agent pulls from', () => {
+test('a login is sent to the registry from which the agent pulls', () => {
   const images = [
     'busybox',
     'me/image:1',

@@ -27,7 +27,7 @@ import { LAST_INSTANT } from '../../src/domain/rules/time.js';
 import { createVolume, deleteVolume, growVolume, VOLUME_ID } from '../../src/domain/rules/volume.js';
 import { randomHistories } from '../support/long.js';
 
-/** `MODEL_RUNS=10000` for more. */
+/** Set `MODEL_RUNS=10000` for more. */
 const RUNS = 150;
 
 const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
@@ -68,7 +68,7 @@ class World {
     settle(this.account, { live: this.instances, volumes: this.volumes }, this.now, GRACE, this.changes);
   }
 
-  /** Within a second; what ends does so at its end. */
+  /** Returns a step. If it isn't whole, anything that ends in it ends when its second does. */
   step(isWhole = true): Step {
     return { account: this.account, at: this.now, end: this.now + (isWhole ? 0n : 1n), changes: this.changes };
   }
@@ -111,7 +111,7 @@ class World {
     return volume;
   }
 
-  /** Current intervals: each was opened once, and closed at most once. */
+  /** Current intervals. Each was opened once and closed at most once. */
   get intervals() {
     const { changes } = this;
     const asUsage = ({ volumeId, ...size }: RowChanges['openedSizes'][number]) => ({
@@ -168,7 +168,7 @@ class World {
         ...kept.map(({ id, sizes }) => `${id}/volume/${sizes}`),
       ].sort(),
     );
-    // Each closed interval is charged to the unit, under its own name, at its end.
+    // Each closed interval is charged to the unit, under its own name and at its end.
     for (const { name, resource, rate, startedAt, endedAt } of intervals.filter(({ endedAt }) => endedAt !== null))
       expect(changes.entries.filter(({ id }) => id === name)).toMatchObject([
         {
@@ -185,7 +185,7 @@ class World {
     this.#checkDue(live.length + kept.length > 0);
   }
 
-  /** Its sizes are contiguous from its creation to its deletion. */
+  /** The sizes of a volume are contiguous from its creation to its deletion. */
   #checkVolume({ id, createdAt, sizedAt, sizeGb, sizes, deletedAt, deleteReason }: Volume): void {
     const own = this.intervals.filter(({ instanceId }) => instanceId === id);
     expect(own.map(({ startedAt }) => startedAt)).toEqual([
@@ -263,7 +263,7 @@ const moves = fc.array(
 );
 type Move = typeof moves extends fc.Arbitrary<(infer T)[]> ? T : never;
 
-/** As the service would: due events first, and nothing that its rules refuse. */
+/** Acts as the service would: it processes due events first, and does nothing that its rules forbid. */
 function carryOut(world: World, { what, which, isWhole, preempts, ahead, units }: Move): void {
   const { account, instances, now } = world;
   world.settle();
@@ -350,7 +350,7 @@ describe('an account, its instances and its volumes', () => {
     );
   });
 
-  it('total the same however often and however late they are settled', () => {
+  it('have the same totals no matter how often and how late they are settled', () => {
     fc.assert(
       fc.property(
         moves,
@@ -380,15 +380,15 @@ describe('an account, its instances and its volumes', () => {
 });
 
 describe('exhausted credit', () => {
-  it('stops running instances in that second, and destroys all after grace', () => {
-    // 107 units per second: after the 94th second 58 are owed.
+  it('stops running instances in that second, and destroys all after the grace period', () => {
+    // The account spends 107 units per second. After the 94th second, 58 are owed.
     const world = new World(10_000n);
     const [running, stopped] = [world.rent('ON_DEMAND'), world.rent('ON_DEMAND')];
     stop(world.step(), stopped, 'USER');
     expect(world.account.dueAt).toBe(1_000n + 88n);
     world.now = 1_088n;
     world.settle();
-    // Due events happen once their second is over.
+    // Events are due once their second is over.
     expect(running.status).toBe('RUNNING');
     world.now = 1_089n;
     world.settle();
@@ -406,7 +406,7 @@ describe('exhausted credit', () => {
     expect([...world.changes.updated]).toEqual(expect.arrayContaining([running, stopped]));
   });
 
-  it('ends once a credit lifts the balance above zero, not at zero', () => {
+  it('ends once a credit lifts the balance above zero, but not at exactly zero', () => {
     const world = new World(700n);
     world.rent('ON_DEMAND');
     world.now = 1_010n;
@@ -421,7 +421,7 @@ describe('exhausted credit', () => {
   });
 });
 
-it('exhausted credit keeps volumes until the end of grace, then deletes them', () => {
+it('exhausted credit keeps volumes until the grace period ends, then deletes them', () => {
   const world = new World(3_000n);
   const volume = world.store(10);
   expect(world.account).toMatchObject({ burnRate: 30n, dueAt: 1_100n, liveVolumes: 1 });
@@ -441,18 +441,18 @@ it('exhausted credit keeps volumes until the end of grace, then deletes them', (
   ]);
 });
 
-it('no second of a volume is charged twice, or for two sizes', () => {
+it('no second of a volume is charged twice or for two sizes', () => {
   const world = new World(1_000_000n);
   const volume = world.store(1);
   const sizes = () => world.intervals.map(({ startedAt, endedAt }) => [startedAt, endedAt]);
-  // In the second of its creation, and twice more in the same.
+  // The volume grows twice more in the second of its creation.
   for (const gb of [2, 3]) growVolume(world.step(false), volume, gb, null);
   expect(sizes()).toEqual([
     [1_000n, 1_001n],
     [1_001n, 1_001n],
     [1_001n, null],
   ]);
-  // Deleted in the second in which it grew.
+  // The volume is deleted in the second in which it grew.
   deleteVolume(world.step(false), volume, 'USER');
   expect(sizes()).toEqual([
     [1_000n, 1_001n],
@@ -463,13 +463,13 @@ it('no second of a volume is charged twice, or for two sizes', () => {
   world.check();
 });
 
-it('the id of a volume is eight hexadecimal digits', () => {
+it('the id of a volume has eight hexadecimal digits', () => {
   expect(VOLUME_ID.test('v-31f72534')).toBe(true);
   for (const other of ['v-31f7253', 'v-31f725345', 'xv-31f72534', 'v-31F72534', 'v-31f72534\n', 'i-31f72534'])
     expect(VOLUME_ID.test(other), other).toBe(false);
 });
 
-it('leaving a reserved term early is charged once at its end, besides usage', () => {
+it('leaving a reserved term early is charged once, at its end, in addition to usage', () => {
   const world = new World(1_000_000n);
   const reserved = world.rent('RESERVED');
   world.now = 1_100n;
@@ -489,7 +489,7 @@ it('leaving a reserved term early is charged once at its end, besides usage', ()
   ]);
 });
 
-it('a preempting start pays its first minute, regardless of how it ends', () => {
+it('a preempting start pays for its first minute, no matter how it ends', () => {
   const world = new World(1_000_000n);
   const instance = world.rent('ON_DEMAND', { preempts: true, soldUntil: 1_001n });
   expect(instance).toMatchObject({ runningSince: 1_001n, minimumUntil: 1_061n });
@@ -504,8 +504,8 @@ it('a preempting start pays its first minute, regardless of how it ends', () => 
   expect(instance).toMatchObject({ minimumUntil: null, gpuIntervals: 2 });
 });
 
-it('an event due in the second of a stop is its end, and no second is sold twice', () => {
-  // All credit is used up with the tenth second.
+it('an event due in the second of a stop ends the run, and no second is sold twice', () => {
+  // All credit is used up in the tenth second.
   const world = new World(1_070n);
   const instance = world.rent('ON_DEMAND');
   world.now = 1_010n;
@@ -517,7 +517,7 @@ it('an event due in the second of a stop is its end, and no second is sold twice
   other.now = 1_010n;
   stop(other.step(false), again, 'USER');
   expect([again.stoppedAt, destroyEndOf(other.step(), again)]).toEqual([1_011n, 1_011n]);
-  // Its end is after the second in which it is destroyed.
+  // The run ends after the second in which the instance is destroyed.
   destroy(other.step(), again, 'USER');
   expect(again.destroyedAt).toBe(1_011n);
   expect(other.changes.entries.map(({ kind }) => kind)).toEqual(['GPU_USAGE', 'DISK_USAGE']);
@@ -528,7 +528,7 @@ it('an account that is never exhausted loses no disk', () => {
   expect(diskDeleteAtOf(never, GRACE)).toBeNull();
 });
 
-it('the id of an instance is eight hexadecimal digits', () => {
+it('the id of an instance has eight hexadecimal digits', () => {
   expect(INSTANCE_ID.test('i-31f72534')).toBe(true);
   for (const other of [
     'i-31f7253',

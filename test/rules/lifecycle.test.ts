@@ -71,7 +71,7 @@ describe('an action', () => {
     DESTROY: ['RUNNING', 'STOPPED'],
   };
 
-  it.each(['START', 'STOP', 'DESTROY'] as const)('%s is allowed in its states and refused in all others', (action) => {
+  it.each(['START', 'STOP', 'DESTROY'] as const)('%s is allowed in its states and rejected in all others', (action) => {
     for (const status of ['RUNNING', 'STOPPED', 'DESTROYED'] as const) {
       const check = () => checkAllowed(action, status);
       if (allowed[action].includes(status)) expect(check).not.toThrow();
@@ -84,7 +84,7 @@ describe('an action', () => {
 });
 
 describe('a deploy', () => {
-  it('creates a running instance, the next of its account, at locked rates', () => {
+  it("creates the account's next instance, running and at locked rates", () => {
     const { step, instance } = rented();
     expect(instance).toEqual({
       id: 'i-00000001',
@@ -132,14 +132,14 @@ describe('a deploy', () => {
     ]);
   });
 
-  it('reserved begins its term', () => {
+  it('in reserved mode begins its term', () => {
     // 1970-01-01T00:00:10Z + 3 months.
     expect(rented('RESERVED').instance.reservedUntil).toBe(10n + 90n * 86_400n);
   });
 });
 
 describe('suspending an account', () => {
-  it('stops running instances in that second, once; resuming starts nothing', () => {
+  it('stops running instances once, in that second, and resuming starts nothing', () => {
     const { step, instance } = rented();
     const later = { ...step, at: 70n, end: 70n };
     suspend(later, [instance]);
@@ -159,15 +159,15 @@ describe('suspending an account', () => {
     expect(instance).toMatchObject({ stoppedAt: 20n, stopReason: 'USER' });
   });
 
-  it('is recorded among the changes, even if nothing runs', () => {
+  it('is recorded among the changes even if nothing is running', () => {
     const step = { account: account(), at: 5n, end: 5n, changes: noChanges() };
     suspend(step, []);
     expect([...step.changes.accounts]).toEqual([step.account]);
   });
 });
 
-describe('the usage of an instance', () => {
-  it('adds up to the micro-USD, and stops once it is destroyed', () => {
+describe("an instance's usage", () => {
+  it('adds up to the micro-USD and stops once the instance is destroyed', () => {
     const instance = { ...rented().instance, gpuRate: 3_599n, diskRate: 3_599n };
     const usage = usageAt(instance, 13n);
     expect(usage).toMatchObject({
@@ -181,7 +181,7 @@ describe('the usage of an instance', () => {
     expect(usageAt({ ...instance, destroyedAt: 13n, runningSince: null, gpuSeconds: 3n }, 99n)).toEqual(usage);
   });
 
-  it('never goes back before its last change when a clock does', () => {
+  it('never goes back before its last change, even if a clock does', () => {
     expect(usageAt(rented().instance, 0n)).toMatchObject({ gpuSeconds: 0n, diskSeconds: 0n, total: 0n });
     const { step, instance } = rented();
     stop({ ...step, at: 20n, end: 20n }, instance, 'USER');

@@ -12,13 +12,13 @@ const CHANGES = Object.keys(LEADS_TO) as MachineChange[];
 const ACTIVE: MachineState[] = ['LISTED', 'DRAINED', 'OFFLINE'];
 
 describe('a machine', () => {
-  it.each(CHANGES)('may be changed by %s from every state but retired', (change) => {
+  it.each(CHANGES)('can be changed by %s from every state except retired', (change) => {
     for (const state of ACTIVE) {
       expect(stateAfter(change, { id: 'm-1', state, isInUse: false })).toBe(LEADS_TO[change]);
     }
   });
 
-  it('in use may be changed in every way except retiring', () => {
+  it('in use can be changed in every way except retiring', () => {
     for (const state of ACTIVE) {
       for (const change of CHANGES.filter((change) => change !== 'retire')) {
         expect(stateAfter(change, { id: 'm-1', state, isInUse: true })).toBe(LEADS_TO[change]);

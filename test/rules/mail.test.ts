@@ -21,7 +21,7 @@ const DATA = {
 };
 
 describe('mail', () => {
-  it('describes each event in one sentence, with its facts', () => {
+  it('describes each event with its facts in one sentence', () => {
     const subjects = Object.keys(EVENT_TYPES).map((type) => {
       const event = { id: 'evt-1', type, at: 0n, data: { ...DATA, nothing: null } };
       const { subject, text } = mailOfEvent(event, 'a@example.com', 'https://gpu.example.com', 'https://end');
@@ -35,7 +35,7 @@ describe('mail', () => {
     expect(subjects).toContain('Instance i-1 stops in ten minutes: its deadline');
   });
 
-  it('goes to one plain mailbox', () => {
+  it('is sent to exactly one plain mailbox', () => {
     const longest = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(58)}.eu`;
     for (const good of ['a@b.cd', "o'brien+x@mail.example.com", 'A.B-c_d@xn--bcher-kva.example', longest])
       expect(isMailAddress(good), good).toBe(true);
@@ -57,7 +57,7 @@ describe('mail', () => {
     expect(isMailAddress(`${longest}x`)).toBe(false);
   });
 
-  it('counts equivalent addresses as one mailbox', () => {
+  it('treats equivalent addresses as one mailbox', () => {
     const same = ['some.one@example.com', 'SOMEONE+shop@Example.com', 's.o.m.e.o.n.e+a+b@example.com'].map((each) =>
       mailboxOf(each).toString('hex'),
     );

@@ -9,8 +9,8 @@ import {
   percentOf,
 } from '../../src/domain/rules/market-snapshot.js';
 
-describe('the date of a snapshot', () => {
-  it('is any day without a snapshot, otherwise a later one', () => {
+describe("a snapshot's date", () => {
+  it('can be any day if there is no snapshot yet, otherwise a later one', () => {
     expect(() => checkNewer('2026-11-20', null, '2030-01-01')).not.toThrow();
     expect(() => checkNewer('2026-11-20', '2026-11-19', '2030-01-01')).not.toThrow();
     expect(() => checkNewer('2027-01-01', '2026-12-31', '2030-01-01')).not.toThrow();
@@ -34,7 +34,7 @@ describe('the date of a snapshot', () => {
     '20261120',
     '2026-11-20T00:00:00Z',
     '+02026-11-20',
-  ])('is not %j', (date) => {
+  ])("can't be %j", (date) => {
     const refused = () => checkNewer(date, '1970-01-01', '2030-01-01');
     expect(refused).toThrow('date must be a day such as 2026-11-20');
     expect(refused).toThrow(expect.objectContaining({ code: 'invalid_request' }));
@@ -43,7 +43,7 @@ describe('the date of a snapshot', () => {
 });
 
 describe('a future day', () => {
-  it('may be tomorrow, and no later one', () => {
+  it('can be tomorrow, but no later', () => {
     expect(() => checkNewer('2026-11-23', '2026-11-20', '2026-11-23')).not.toThrow();
     for (const date of ['2026-11-24', '2027-01-01', '9999-12-31']) {
       expect(() => checkNewer(date, null, '2026-11-23')).toThrow('date must be 2026-11-23 or earlier');
@@ -58,7 +58,7 @@ describe('models that lose their median', () => {
     ...Array.from({ length: unknown }, () => ({ gpu: 'u', oldMedianMicro: null, medianMicro: null })),
   ];
 
-  it('may be up to that share of those that had one', () => {
+  it('may be up to the allowed share of those that had one', () => {
     expect(() => checkLosses(models(5, 5, 100), 50)).not.toThrow();
     expect(() => checkLosses(models(49, 51, 0), 50)).toThrow(
       'more than 50 % of the models would lose their median: 51 of 100',
@@ -69,7 +69,7 @@ describe('models that lose their median', () => {
   });
 });
 
-describe('the listings of a snapshot', () => {
+describe("a snapshot's listings", () => {
   it('number 1 to 2 million', () => {
     expect(() => checkListings(1)).not.toThrow();
     expect(() => checkListings(2_000_000)).not.toThrow();
@@ -77,22 +77,22 @@ describe('the listings of a snapshot', () => {
     expect(() => checkListings(2_000_001)).toThrow('a market file may have at most 2000000 listings');
   });
 
-  it('are no source of prices if most rows are unreadable', () => {
+  it("can't be used for prices if most rows are unreadable", () => {
     expect(isMostlyUnreadable({ listings: 5, rejectedCount: 5 })).toBe(false);
     expect(isMostlyUnreadable({ listings: 5, rejectedCount: 6 })).toBe(true);
   });
 });
 
-describe('the prices of a snapshot', () => {
+describe("a snapshot's prices", () => {
   const from = (oldRate: bigint | null, newRate: bigint, gpu = 'a') => ({ gpu, oldRate, newRate });
 
-  it('move by whole percent of the old price, towards zero', () => {
+  it('change by whole percentages of the old price, rounded towards zero', () => {
     expect(percentOf(from(300n, 400n))).toBe(33n);
     expect(percentOf(from(300n, 200n))).toBe(-33n);
     expect(percentOf(from(null, 200n))).toBe(0n);
   });
 
-  it('may jump by the limit, up and down, and not by more', () => {
+  it('can jump up or down by the limit, but not by more', () => {
     expect(() => checkJumps([from(1_000n, 1_500n), from(1_000n, 500n)], 50)).not.toThrow();
     const refused = () => checkJumps([from(1_000n, 1_501n), from(5n, 5n, 'b'), from(1_000n, 499n, 'c')], 50);
     expect(refused).toThrow('prices would move by more than 50 %: a 50 %, c -50 %');
@@ -100,7 +100,7 @@ describe('the prices of a snapshot', () => {
     expect(() => checkJumps([from(1_000n, 1_001n)], 0)).toThrow('more than 0 %');
   });
 
-  it('may be anything for a new model, and once jumps are accepted', () => {
+  it('can be anything for a new model, or once jumps are accepted', () => {
     expect(() => checkJumps([from(null, 1_000_000n)], 0)).not.toThrow();
     expect(() => checkJumps([from(1n, 1_000_000n)], null)).not.toThrow();
   });

@@ -9,7 +9,7 @@ const compare = (one: Listing, other: Listing) => {
   return difference < 0n ? -1 : Number(difference > 0n);
 };
 
-/** Above the maximum of a listing. Divided, both give the same number, but the second is larger. */
+/** Above the maximum price of a listing. Divided, both give the same number, but the second fraction is larger. */
 const CLOSE: Listing[] = [
   { priceMicro: 4_398_046_504_452n, numGpus: 2_047n },
   { priceMicro: 4_395_897_971_719n, numGpus: 2_046n },
@@ -21,8 +21,8 @@ function collected(listings: readonly Listing[]): ListingPrices {
   return prices;
 }
 
-describe('the middle of prices', () => {
-  it('is that of the sorted fractions, however many are equal', () => {
+describe('the middle of several prices', () => {
+  it('is the middle of the sorted fractions, no matter how many are equal', () => {
     fc.assert(
       fc.property(fc.array(listing, { minLength: 1, maxLength: 1_100, size: 'max' }), (listings) => {
         const sorted = [...listings].sort(compare);
@@ -34,7 +34,7 @@ describe('the middle of prices', () => {
     );
   });
 
-  it('distinguishes fractions that are equal as numbers, at any place', () => {
+  it('distinguishes fractions that are equal as numbers, in any position', () => {
     const others = fc.constantFrom(
       { priceMicro: 1_000_000_000n, numGpus: 1n },
       { priceMicro: 4_000_000_000n, numGpus: 1n },
@@ -54,7 +54,7 @@ describe('the middle of prices', () => {
     );
   });
 
-  it('counts added listings, and refuses ambiguous ones', () => {
+  it('counts added listings and rejects ambiguous ones', () => {
     const prices = collected(
       Array.from({ length: 33 }, (_, index) => ({ priceMicro: BigInt(index + 1), numGpus: 1n })),
     );
@@ -72,12 +72,12 @@ describe('the middle of prices', () => {
 });
 
 describe('the market median', () => {
-  it('needs at least five listings', () => {
+  it('requires at least five listings', () => {
     const of = (count: number) => marketMedian(Array(count).fill({ priceMicro: 1_234_500n, numGpus: 1n }));
     expect([0, 1, 4, 5, 6].map(of)).toEqual([null, null, null, 1_234_500n, 1_234_500n]);
   });
 
-  it('is per GPU, the mean of the middle two, rounded half up to four decimals', () => {
+  it('is per GPU: the mean of the middle two, rounded half up to four decimals', () => {
     const of = (...prices: [bigint, bigint][]) =>
       marketMedian(prices.map(([priceMicro, numGpus]) => ({ priceMicro, numGpus })));
     expect(of([8_000_000n, 8n], [1n, 1n], [1n, 1n], [9_000_000n, 1n], [9_000_000n, 1n])).toBe(1_000_000n);

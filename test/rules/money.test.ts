@@ -26,7 +26,7 @@ describe('parseUsd', () => {
     ['+3', 3_000_000n],
     ['007', 7_000_000n],
     ['999999999999.999999', 999_999_999_999_999_999n],
-  ])('%s', (text, micro) => {
+  ])('reads %s', (text, micro) => {
     expect(parseUsd(text)).toBe(micro);
   });
 
@@ -46,7 +46,7 @@ describe('microOfUsd', () => {
     [99_999.999999, 99_999_999_999n],
     [-12.345678, -12_345_678n],
     [8_000_000_000.123456, 8_000_000_000_123_456n],
-  ])('%d', (usd, micro) => {
+  ])('converts %d', (usd, micro) => {
     expect(microOfUsd(usd)).toBe(micro);
   });
 
@@ -70,11 +70,11 @@ describe('formatUsd', () => {
     [-1n, '-0.000001'],
     [-500_000n, '-0.50'],
     [-1_000_001n, '-1.000001'],
-  ])('%d', (micro, text) => {
+  ])('formats %d', (micro, text) => {
     expect(formatUsd(micro)).toBe(text);
   });
 
-  it('returns what was parsed', () => {
+  it('returns the text that was parsed', () => {
     for (const text of ['0.00', '0.000139', '-12.50', '999999999999.999999', '3.0101']) {
       expect(formatUsd(parseUsd(text)!)).toBe(text);
     }
@@ -98,7 +98,7 @@ describe('division', () => {
 });
 
 describe('usage', () => {
-  it('is rate times seconds in 1/3600 micro-USD, exact', () => {
+  it('is exactly rate times seconds, in 1/3600 micro-USD', () => {
     expect(unitsOfUsage(2_190_000n, 1n)).toBe(2_190_000n);
     expect(unitsOfUsage(2_190_000n, 3600n)).toBe(unitsOfMicro(2_190_000n));
     expect(unitsOfMicro(1n)).toBe(3600n);
@@ -108,7 +108,7 @@ describe('usage', () => {
     expect([0n, 3599n, 3600n, 7199n].map(shownSpend)).toEqual([0n, 0n, 1n, 1n]);
   });
 
-  it('and balance add up to the credit shown', () => {
+  it('adds up with the balance to the credit shown', () => {
     const credit = unitsOfMicro(100_000_000n);
     for (const spend of [0n, 1n, 3599n, 3600n, 2_204_000n, credit, credit + 1n, credit + 3600n]) {
       expect(shownBalance(credit, spend) + shownSpend(spend)).toBe(100_000_000n);
@@ -127,7 +127,7 @@ describe('JSON numbers', () => {
     [99_999_388n, 99.999388],
     [-140_000n, -0.14],
     [8_500_000_000_123_457n, 8_500_000_000.123457],
-  ])('%d is %d', (micro, number) => {
+  ])('write %d as %d', (micro, number) => {
     expect(usdNumber(micro)).toBe(number);
     expect(parseUsd(usdNumber(micro).toFixed(6))).toBe(micro);
   });
@@ -144,11 +144,11 @@ describe('JSON numbers', () => {
     [0.0000001, 0n],
     [0.29, 290_000n],
     [1_000_000, 1_000_000_000_000n],
-  ])('the micro-USD not above %d are %d', (usd, micro) => {
+  ])('the largest amount in micro-USD not above %d is %d', (usd, micro) => {
     expect(microNotAbove(usd)).toBe(micro);
   });
 
-  it('a displayed price is not above itself', () => {
+  it('keep a displayed price unchanged when it is read back', () => {
     for (let cents = 1n; cents <= 5_000n; cents += 1n) {
       expect(microNotAbove(usdNumber(cents * 10_000n))).toBe(cents * 10_000n);
     }

@@ -8,7 +8,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createNameLookup, type LookupAll } from '../../src/name-lookup.js';
 
 const [A, AAAA] = [1, 28];
-/** Names that the DNS server knows, by type. It doesn't answer for names below `silent.example`, and fails for `FAILING`. */
+/**
+ * Names that the DNS server knows, by type. It doesn't answer for names under `silent.example` and fails for `FAILING`.
+ */
 const KNOWN: Record<string, Record<number, number[]>> = {
   'both.example': { [A]: [192, 0, 2, 1], [AAAA]: [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] },
   'v4.example': { [A]: [192, 0, 2, 2] },
@@ -66,7 +68,7 @@ const lookup = (more: Partial<Parameters<typeof createNameLookup>[0]> = {}) => {
     );
 };
 
-it('finds names in the hosts file, by DNS of both families and by the search list', async () => {
+it('finds names in the hosts file, in DNS for both families, and by the search list', async () => {
   const find = lookup();
   expect(await find('OWN.example.')).toEqual(['192.0.2.9']);
   expect(await find('own')).toEqual(['192.0.2.9', '::1']);
@@ -89,7 +91,7 @@ it('times out for names of a silent server without delaying other names or files
   expect(await find('own')).toEqual(['192.0.2.9', '::1']);
 });
 
-it('finds a name although the server fails for a longer candidate of the search list', async () => {
+it('finds a name even if the server fails for a longer candidate of the search list', async () => {
   expect(await lookup()('shop.example')).toEqual(['192.0.2.4']);
   expect(await lookup()(FAILING)).toBe('EAI_AGAIN');
 });

@@ -25,6 +25,6 @@ it.each([
   expect(nearestName(given, known)).toBe(nearest);
 });
 
-it('compares a long name with none', () => {
+it('does not compare overlong names', () => {
   expect(nearestName('disk_gb'.repeat(10_000), ['disk_gb'])).toBeNull();
 });

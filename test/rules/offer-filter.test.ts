@@ -67,17 +67,17 @@ describe('an offer', () => {
     ['numMin', { numMin: 4 }, { numMin: 5 }],
     ['numMax', { numMax: 4 }, { numMax: 3 }],
     ['pricePerGpuMax', { pricePerGpuMax: 2_000_000n }, { pricePerGpuMax: 1_999_999n }],
-  ])('is decided by %s, bounds included', (_name, met, missed) => {
+  ])('is matched by %s, bounds included', (_name, met, missed) => {
     expect(isFitting(met)).toBe(true);
     expect(isFitting(missed)).toBe(false);
   });
 
-  it('without NVLink fits a renter who excludes it', () => {
+  it('without NVLink matches a renter who excludes NVLink', () => {
     expect(isFitting({ nvlink: false }, offer({ nvlink: false }))).toBe(true);
     expect(isFitting({ nvlink: true }, offer({ nvlink: false }))).toBe(false);
   });
 
-  it('that an instance must yield fits only renters who opt in', () => {
+  it('that would preempt an instance matches only renters who opt in', () => {
     expect(isFitting({}, offer({ preemptible: true }))).toBe(false);
     expect(isFitting({ includePreemptible: true }, offer({ preemptible: true }))).toBe(true);
     expect(isFitting({ includePreemptible: true })).toBe(true);
@@ -90,13 +90,13 @@ describe('an offer', () => {
   });
 });
 
-describe('criteria', () => {
-  it('check machines individually only for requirements that groups lack', () => {
+describe('search criteria', () => {
+  it("check machines individually only for requirements that groups can't answer", () => {
     expect(criteriaOf({ ...ANY, gpus: ['h100'], numMin: 2, reliabilityMin: 0.9 }).sizeMin).toBeNull();
     expect(criteriaOf({ ...ANY, ramGbMin: 1 }).sizeMin).not.toBeNull();
   });
 
-  it('name the model and the region if there is just one', () => {
+  it('name the model and the region if there is only one', () => {
     expect(criteriaOf({ ...ANY, gpus: ['h100'], regions: ['a', 'b'] })).toMatchObject({ gpu: 'h100', region: null });
     expect([onlyOf(null), onlyOf(['a']), onlyOf(['a', 'b'])]).toEqual([null, 'a', null]);
   });
@@ -110,6 +110,6 @@ it.each<[number, string, boolean]>([
   [900, '12.0', true],
   [1204, '12', false],
   [1204, '', false],
-])('a machine for CUDA %i at least, with %s: %s', (cudaMin, cudaMax, isOne) => {
+])('a requirement of at least CUDA %i matches a machine with %s: %s', (cudaMin, cudaMax, isOne) => {
   expect(isFitting({ cudaMin }, offer({ cudaMax }))).toBe(isOne);
 });

@@ -8,7 +8,7 @@ import {
   rateInMode,
 } from '../../src/domain/rules/price-rule.js';
 
-describe('price rule', () => {
+describe('the price rule', () => {
   it.each([
     [3_140_000n, 2_190_000n],
     [1_255_800n, 870_000n],
@@ -23,11 +23,11 @@ describe('price rule', () => {
     [1n, 10_000n],
     [0n, 10_000n],
     [98_765_432_100n, 69_135_800_000n],
-  ])('of a median of %d is %d: × 0.70, down to the cent, at least a cent', (median, rate) => {
+  ])('turns a median of %d into %d: × 0.70, down to the cent, at least a cent', (median, rate) => {
     expect(onDemandRate(median)).toBe(rate);
   });
 
-  it('never exceeds 70 % of the median, nor is one cent less', () => {
+  it('never exceeds 70% of the median, and is always within one cent of it', () => {
     for (let median = 20_000n; median < 8_000_000n; median += 7_919n) {
       const rate = onDemandRate(median);
       expect(rate % 10_000n).toBe(0n);
@@ -35,7 +35,7 @@ describe('price rule', () => {
     }
   });
 
-  it('interruptible is 50 % and reserved 65 % of on-demand, exact', () => {
+  it('sets interruptible to exactly 50% and reserved to exactly 65% of on-demand', () => {
     expect(modeRates(2_190_000n)).toEqual({ onDemand: 2_190_000n, interruptible: 1_095_000n, reserved: 1_423_500n });
     expect(modeRates(10_000n)).toEqual({ onDemand: 10_000n, interruptible: 5_000n, reserved: 6_500n });
     for (let rate = 10_000n; rate < 10_000_000n; rate += 10_000n) {
@@ -50,7 +50,7 @@ describe('price rule', () => {
     expect(rateInMode(100n, 'RESERVED')).toBe(65n);
   });
 
-  it('locks the rates of the whole machine in the mode, and of the disk', () => {
+  it('locks the rates of the whole machine in its mode and of its disk', () => {
     const machine = { numGpus: 4, ratePerGpu: 1_000_000n };
     const locked = (mode: 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED') =>
       lockedRates(machine, { mode, diskGb: 50 }, 140n);
@@ -59,7 +59,7 @@ describe('price rule', () => {
     expect(locked('RESERVED')).toMatchObject({ gpuRate: 2_600_000n, onDemandRate: 4_000_000n });
   });
 
-  it('publishes by the median, else the last rate, else the reference', () => {
+  it('publishes by the median, otherwise the last rate, otherwise the reference price', () => {
     const reference = { referencePriceMicro: 1_000_000n };
     expect(publishedRate({ ...reference, medianMicro: 2_000_000n }, 500_000n)).toBe(1_400_000n);
     expect(publishedRate({ ...reference, medianMicro: null }, 500_000n)).toBe(500_000n);

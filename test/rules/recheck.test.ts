@@ -4,7 +4,7 @@ import { nextStep, type Recheck, retryAt } from '../../src/domain/rules/recheck.
 import { formatInstant, instantOf } from '../../src/domain/rules/time.js';
 
 const at = (text: string) => instantOf(new Date(text));
-/** A Wednesday; the schedule's Monday is the 23rd. */
+/** A Wednesday. The schedule's Monday is the 23rd. */
 const now = at('2026-11-25T09:00:00Z');
 
 function step(last: Recheck | null, sheetDay: string | null = '2026-09-26', dueDay: string | null = '2026-11-23') {
@@ -16,23 +16,23 @@ function begun(day: string, changes: Partial<Recheck> = {}): Recheck {
 }
 
 describe('nextStep', () => {
-  it('makes up for a missed time today', () => {
+  it('makes up today for a time that was missed', () => {
     const first = { kind: 'attempt', day: '2026-11-25', attempt: 1 };
     expect(step(null)).toEqual(first);
     expect(step(null, null)).toEqual(first);
     expect(step(begun('2026-11-16', { finished: true }))).toEqual(first);
-    // Last week's re-check was never finished, but is over anyway.
+    // Last week's re-check was never finished, but its time is over.
     expect(step(begun('2026-11-17'))).toEqual(first);
   });
 
-  it('is nothing before the first time, and after a finished re-check', () => {
+  it('does nothing before the first scheduled time or after a finished re-check', () => {
     expect(step(null, null, null)).toEqual({ kind: 'nothing' });
     for (const day of ['2026-11-23', '2026-11-24', '2026-11-25']) {
       expect(step(begun(day, { finished: true, nextAttemptAt: null }))).toEqual({ kind: 'nothing' });
     }
   });
 
-  it('resumes a started re-check on schedule, up to four attempts in total', () => {
+  it('resumes a started re-check on schedule, for up to four attempts in total', () => {
     const wait = begun('2026-11-23', { nextAttemptAt: now + 1n });
     expect(step(wait)).toEqual({ kind: 'wait', until: now + 1n });
     expect(step(begun('2026-11-23'))).toEqual({ kind: 'attempt', day: '2026-11-23', attempt: 2 });
@@ -40,7 +40,7 @@ describe('nextStep', () => {
     expect(step(begun('2026-11-23', { attempts: 4 }))).toEqual({ kind: 'exhausted', day: '2026-11-23' });
   });
 
-  it('keeps a sheet published since the last time', () => {
+  it('keeps a sheet that was published since the last scheduled time', () => {
     for (const sheetDay of ['2026-11-23', '2026-11-25', '2030-01-01']) {
       expect(step(null, sheetDay)).toEqual({ kind: 'current', day: '2026-11-25' });
       expect(step(begun('2026-11-24', { nextAttemptAt: now + 1n }), sheetDay)).toEqual({
@@ -57,7 +57,7 @@ describe('nextStep', () => {
 });
 
 describe('the schedule', () => {
-  it('is in UTC and due from its very second', () => {
+  it('is in UTC and due from its exact second on', () => {
     const due = (text: string) => formatInstant(lastDue('0 4 * * 1', at(text))!);
     expect(due('2026-11-23T03:59:59Z')).toBe('2026-11-16T04:00:00Z');
     expect(due('2026-11-23T04:00:00Z')).toBe('2026-11-23T04:00:00Z');

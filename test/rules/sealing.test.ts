@@ -4,7 +4,7 @@ import { seal, sealingKey, unseal } from '../../src/domain/rules/sealing.js';
 
 const key = () => sealingKey(randomBytes(32).toString('hex'));
 
-test('sealed text opens unchanged only with its key and context', () => {
+test('sealed text can be opened unchanged only with its key and context', () => {
   const [own, other] = [key(), key()];
   const text = 'hf_ümlaut\n$"\'=';
   const sealed = seal(own, 'a-1 sec-1', text);
@@ -20,7 +20,7 @@ test('sealed text opens unchanged only with its key and context', () => {
   }
 });
 
-test('a key has 32 bytes, and an id that reveals none of them', () => {
+test('a key has 32 bytes and an id that reveals none of them', () => {
   const hex = randomBytes(32).toString('hex');
   expect(sealingKey(hex)).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{16}$/) });
   expect(hex).not.toContain(sealingKey(hex).id);

@@ -14,7 +14,7 @@ import {
 } from '../../src/domain/rules/slices.js';
 import { randomHistories } from '../support/long.js';
 
-/** Models by place, written as one letter per GPU. */
+/** Models by position, written as one letter per GPU. */
 const host = (letters: string, sizes: readonly number[] = ALL_SIZES, missing: number[] = []) => ({
   id: 'm-1',
   models: [...letters],
@@ -29,7 +29,7 @@ const sizes = fc.subarray([...ALL_SIZES], { minLength: 1 });
 const missing = fc.subarray([0, 1, 2, 3, 4, 5, 6, 7], { maxLength: 2 });
 const anyHost = fc.record({ models, sizes, missing }).map((given) => ({ id: 'm-1', ...given }));
 
-describe('the blocks of a host', () => {
+describe('the blocks for sale', () => {
   it.each([
     [1, 1, 'm-1'],
     [2, 3, 'm-1.g0 m-1.g1 m-1'],
@@ -39,14 +39,14 @@ describe('the blocks of a host', () => {
     [6, 11, null],
     [7, 12, null],
     [8, 15, null],
-  ])('of %i GPUs are %i: %s', (gpus, count, expected) => {
+  ])('on a host with %i GPUs number %i: %s', (gpus, count, expected) => {
     const found = ids('a'.repeat(gpus));
     expect(found).toHaveLength(count);
     expect(new Set(found).size).toBe(count);
     if (expected !== null) expect(found.join(' ')).toBe(expected);
   });
 
-  it('are those of the sizes for sale', () => {
+  it('have only the sizes for sale', () => {
     expect(ids('aaaaaaaa', [2])).toEqual(['m-1.g0-1', 'm-1.g2-3', 'm-1.g4-5', 'm-1.g6-7']);
     expect(ids('aaaaaaaa', [4, WHOLE])).toEqual(['m-1.g0-3', 'm-1.g4-7', 'm-1']);
     expect(ids('aaaaaaaa', [8])).toEqual(['m-1']);
@@ -55,7 +55,7 @@ describe('the blocks of a host', () => {
     expect(ids('aaa', [4, 2])).toEqual(['m-1.g0-1']);
   });
 
-  it('of two models are of one model each, and none is the host', () => {
+  it('on a host with two models each have one model, and none is the whole host', () => {
     const found = blocksOf(host('aaabbbbb'));
     for (const { gpu, ...block } of found)
       expect(new Set(places(block).map((place) => 'aaabbbbb'[place]))).toEqual(new Set([gpu]));
@@ -70,7 +70,7 @@ describe('the blocks of a host', () => {
     expect(ids('a', ALL_SIZES, [0])).toEqual([]);
   });
 
-  it('are aligned, of one model, within the host and of the sizes', () => {
+  it('are aligned, have one model, lie within the host and have the sizes for sale', () => {
     fc.assert(
       fc.property(anyHost, (given) => {
         const found = blocksOf(given);
@@ -94,12 +94,12 @@ describe('the blocks of a host', () => {
 });
 
 describe('a share', () => {
-  it('is by GPUs, rounded down, and at least 1 of what exists', () => {
+  it('is proportional to the GPUs, rounded down, and at least 1 if anything exists', () => {
     expect([1, 2, 4, 8].map((count) => shareOf(100, { count }, 8))).toEqual([12, 25, 50, 100]);
     expect([shareOf(3, { count: 1 }, 8), shareOf(0, { count: 1 }, 8), shareOf(7, { count: 3 }, 3)]).toEqual([1, 0, 7]);
   });
 
-  it('of all blocks of one size never exceeds the total, if that suffices', () => {
+  it('never totals more than exists for all blocks of one size, if that suffices', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 8, max: 100_000 }), (hostGpus, amount) => {
         for (const count of [1, 2, 4, 8].filter((size) => size <= hostGpus))
@@ -110,8 +110,8 @@ describe('a share', () => {
 });
 
 /**
- * Computed with the blocks themselves, where the service uses bits. Larger ones around it are free, or it is the
- * largest itself.
+ * Returns the size of the block that a rental breaks, which is the largest free block around it or the rented block
+ * itself. It is computed with the blocks themselves, whereas the service uses bits.
  */
 function brokenBlock(
   { models, missing }: { models: readonly string[]; missing: readonly number[] },
@@ -129,7 +129,7 @@ describe('the block that a rental breaks', () => {
     return brokenBlock({ models: [...letters], missing: gone }, { first, count }, blocks);
   };
 
-  it('is the largest free one around it', () => {
+  it('is the largest free block around it', () => {
     expect(broken('aaaaaaaa', [0, 1])).toBe(8);
     expect(broken('aaaaaaaa', [0, 1], [[4, 1]])).toBe(4);
     expect(broken('aaaaaaaa', [0, 1], [[2, 1]])).toBe(2);
@@ -145,7 +145,7 @@ describe('the block that a rental breaks', () => {
     expect(broken('aaabbbbb', [2, 1], [[0, 1]])).toBe(1);
   });
 
-  it('ignores the instance it replaces', () => {
+  it('ignores the instance that it replaces', () => {
     expect(broken('aaaaaaaa', [0, 1], [[0, 2]])).toBe(8);
     expect(
       broken(
@@ -161,7 +161,7 @@ describe('the block that a rental breaks', () => {
 });
 
 describe('a layout', () => {
-  /** Disjoint blocks, each of an instance that yields or stays. */
+  /** Disjoint blocks, each with an instance that is interruptible or not. */
   const running = fc.array(fc.record({ of: fc.nat({ max: 30 }), yields: fc.boolean() }), { maxLength: 6 });
 
   it('agrees with the rules of its host for every block', () => {
@@ -190,7 +190,7 @@ describe('a layout', () => {
           if (mode === 'ON_DEMAND') continue;
           const size = brokenBlock(given, block, runs);
           expect(breaksOf(block, bits)).toBe(size === block.count ? 0 : size);
-          // For each GPU, the smaller block of at least `least` GPUs that contains it.
+          // For each GPU, the size of the largest smaller block of at least `least` GPUs that contains it.
           const within = places(block).map((place) =>
             Math.max(
               0,

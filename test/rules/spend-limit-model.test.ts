@@ -25,12 +25,12 @@ import { randomHistories } from '../support/long.js';
 
 const RUNS = 1_000;
 const GRACE = 5_000n;
-/** Micro-USD per hour, so that a limit of a few micro-USD lasts for minutes. */
+/** Rate in micro-USD per hour, so that a limit of a few micro-USD lasts for minutes. */
 const RATES: Record<PricingMode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n, RESERVED: 65n };
 const MODES = Object.keys(RATES) as PricingMode[];
 const BEGINNING = BigInt(Date.UTC(2027, 10, 30, 23, 50) / 1_000);
 
-/** When a limit was set, and the second from which it applies, until the next one for the same subject. */
+/** When a limit was set, and from which second it applies, until the next limit for the same subject. */
 interface Set {
   of: string;
   limit: bigint | null;
@@ -74,10 +74,10 @@ class World {
     return { account: this.account, at: this.now, end: this.now + (isWhole ? 0n : 1n), changes: this.changes };
   }
 
-  /** A refused action changes nothing, as in the gateway. */
+  /** Runs an action. A rejected action changes nothing, as in the gateway. */
   do(move: Move): void {
     this.settle();
-    // Until the clock has caught up with the end of the second.
+    // Nothing is possible until the clock has caught up with the end of the second.
     if (this.now < this.account.settledAt) return;
     try {
       this.#do(move);
@@ -143,8 +143,8 @@ class World {
   }
 
   /**
-   * Returns the recorded spend of a subject: usage up to an instant, and charges before it. With `exits`, also those for
-   * leaving a reserved term at that very instant.
+   * Returns the recorded spend of a subject, which is usage up to an instant and charges before it. With `exits`, the
+   * result includes charges for leaving a reserved term at that very instant.
    */
   spent(of: string, from: bigint, to: bigint, exits = false): bigint {
     const closed = new Map(
@@ -168,7 +168,7 @@ class World {
     }, used);
   }
 
-  /** Returns the most units of any GPU second sold beyond a limit in force. */
+  /** Returns the largest amount, in units, by which any GPU second sold exceeded a limit in force. */
   overspend(): bigint {
     const closed = this.changes.closed.filter(({ resource }) => resource === 'GPU');
     let most = 0n;
@@ -184,7 +184,10 @@ class World {
     return most;
   }
 
-  /** Returns the limits that may have caused a stop at an instant: the one in force, and one changed within a second of it. */
+  /**
+   * Returns the limits that may have caused a stop at an instant: the limit in force, and one changed within a second
+   * of it.
+   */
   #inForce(of: string, at: bigint): Set[] {
     const own = this.sets.filter((each) => each.of === of);
     return own.filter(
@@ -192,7 +195,7 @@ class World {
     );
   }
 
-  /** Expects no stop by a limit before the last second that fits into it. */
+  /** Expects that no limit stopped an instance before the last second that fits into it. */
   check(): void {
     expect(this.overspend()).toBe(0n);
     for (const { id, runKeyId, stopReason, stoppedAt, gpuRate, diskRate } of this.instances)
@@ -203,7 +206,7 @@ class World {
           .every(({ of, limit }) => {
             if (limit === null) return true;
             const from = of.startsWith('i-') ? 0n : monthStartOf(stoppedAt - 1n);
-            // With the seconds for which all of them could continue, and the minimum they would owe.
+            // Includes the seconds for which all instances could continue, and the minimum they would owe.
             const ahead = 60n * 5n * (RATES.ON_DEMAND + 7n);
             return this.spent(of, from, stoppedAt, true) + ahead + gpuRate + diskRate <= limit * 3_600n;
           });
@@ -228,19 +231,19 @@ const move = fc.record({
   preempts: fc.boolean(),
   of: fc.boolean(),
   stopIn: fc.option(fc.bigInt(1n, 3_000n), { freq: 2 }),
-  /** Micro-USD: 3,600 units each, half a minute of one instance. */
+  /** In micro-USD; each is 3,600 units, enough for half a minute of one instance. */
   limit: fc.option(fc.oneof(fc.bigInt(0n, 10n), fc.bigInt(0n, 200n), fc.bigInt(0n, 5_000n)), { freq: 4 }),
 });
 type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 
-it('no GPU second is sold beyond a limit, whenever it is settled', () => {
+it('no GPU second is sold beyond a limit, no matter when it is settled', () => {
   fc.assert(
     fc.property(
       fc.array(move, { minLength: 3, maxLength: 16, size: 'max' }),
       fc.oneof(fc.bigInt(0n, 400_000n), fc.constant(10n ** 12n)),
       fc.array(fc.bigInt(1n, 3_000n), { maxLength: 12 }),
       (moves, creditUnits, looks) => {
-        // Two gateways: one settles only when it must write, the other occasionally.
+        // There are two gateways: one settles only when it must write, the other occasionally.
         const [seldom, often] = [new World(creditUnits), new World(creditUnits)];
         for (const each of moves) {
           const until = often.now + each.wait;

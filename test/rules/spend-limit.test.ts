@@ -3,12 +3,12 @@ import { type Account, deploy, type Instance, noChanges, runsOf, stop } from '..
 import { setMonthlyLimit, settle } from '../../src/domain/rules/settle.js';
 
 const DAY = 86_400n;
-/** The first second of a month, and of the next: 2026-12 and 2027-01. */
+/** The first seconds of December 2026 and January 2027. */
 const DECEMBER = BigInt(Date.UTC(2026, 11, 1) / 1_000);
 const JANUARY = BigInt(Date.UTC(2027, 0, 1) / 1_000);
 const MICRO = 3_600n;
 
-/** An account with one instance: 100 units per second, its disk 20. */
+/** An account with one instance, which costs 100 units per second and its disk 20. */
 class Rented {
   readonly account: Account;
   readonly instance: Instance;
@@ -52,9 +52,9 @@ class Rented {
   }
 }
 
-describe('the spend limit of an instance', () => {
-  it('ends it at the last second that fits, even if settled three days later', () => {
-    // 3,600 units are 30 seconds.
+describe("an instance's spend limit", () => {
+  it('ends the run at the last second that fits, even if settled three days later', () => {
+    // 3,600 units last for 30 seconds.
     for (const late of [31n, 32n, 3n * DAY]) {
       const { instance, ...rented } = new Rented(1n);
       settle(rented.account, { live: [instance], volumes: [] }, DECEMBER + 30n, 7n * DAY, noChanges());
@@ -67,7 +67,7 @@ describe('the spend limit of an instance', () => {
     }
   });
 
-  it('is also the end of a stop by its owner in its second', () => {
+  it('sets the end even if the owner stops the instance in that second', () => {
     const rented = new Rented(1n);
     rented.settle(DECEMBER + 30n);
     stop(rented.at(DECEMBER + 30n, DECEMBER + 31n), rented.instance, 'USER');
@@ -75,37 +75,38 @@ describe('the spend limit of an instance', () => {
   });
 
   it('counts the minimum of a preempting start from its beginning', () => {
-    // 60 s of GPU are 6,000 units; of 2 micro-USD, 1,200 units remain for exactly 60 s of disk.
+    // 60 GPU seconds cost 6,000 units. Of 2 micro-USD, 1,200 units remain, which pay for exactly 60 s of disk.
     const rented = new Rented(2n, true);
     rented.settle(DECEMBER + 3n * DAY);
     expect(rented.instance).toMatchObject({ stoppedAt: DECEMBER + 60n, minimumUnits: 0n });
-    // 600 units are 30 s of disk: the rest of the minimum is charged at the stop.
+    // 600 units are 30 s of disk. The rest of the minimum is charged at the stop.
   });
 
-  it('reached by a stopped instance’s disk stops nothing and is recorded', () => {
+  it('reached through a stopped instance’s disk stops nothing and is recorded', () => {
     const rented = new Rented(1n);
     stop(rented.at(DECEMBER + 10n), rented.instance, 'USER');
-    // 1,200 units are used; 2,400 are 120 s of disk.
+    // 1,200 units are used. The remaining 2,400 pay for 120 s of disk.
     rented.settle(DECEMBER + DAY);
     expect(rented.instance).toMatchObject({ stopReason: 'USER', limitReachedAt: DECEMBER + 130n });
   });
 });
 
-describe('the monthly limit of an account', () => {
-  it('restarts with the month, and is predicted months ahead', () => {
+describe("an account's monthly limit", () => {
+  it('restarts with the month and is predicted months ahead', () => {
     const rented = new Rented(null);
-    // 120 units per second: 30 days and one hour of December, which January has too.
+    // At 120 units per second, the limit lasts for 30 days and one hour of December, and January is long enough for
+    // that.
     rented.limit(DECEMBER, (120n * (30n * DAY + 3_600n)) / MICRO);
     rented.settle(DECEMBER + 1n);
     expect(rented.account.limitAt).toBe(DECEMBER + 30n * DAY + 3_600n);
-    // February is too short for 30 days, March is not.
+    // February is too short for 30 days, but March is not.
     const longer = new Rented(null);
     longer.limit(JANUARY + 31n * DAY, (120n * 30n * DAY) / MICRO);
     longer.settle(JANUARY + 31n * DAY + 1n);
     expect(longer.account.limitAt).toBe(JANUARY + (31n + 28n + 30n) * DAY);
   });
 
-  it('set in a new month ignores the previous month, though nothing happened since', () => {
+  it('ignores the previous month if set in a new month, even if nothing happened since', () => {
     const rented = new Rented(null);
     rented.limit(JANUARY, 1n);
     expect([rented.instance.status, rented.account.limitReachedAt]).toEqual(['RUNNING', null]);
@@ -114,7 +115,7 @@ describe('the monthly limit of an account', () => {
     expect(rented.account).toMatchObject({ limitReachedAt: JANUARY + 30n, burnRate: 20n });
   });
 
-  it('already exceeded when set stops running instances in that second', () => {
+  it('stops running instances in the second it is set if already exceeded', () => {
     const rented = new Rented(null);
     rented.limit(DECEMBER + 100n, 1n);
     expect(rented.instance).toMatchObject({ stopReason: 'SPEND_LIMIT', stoppedAt: DECEMBER + 101n });

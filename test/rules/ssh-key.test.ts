@@ -5,7 +5,7 @@ import { formatSshKey, parseSshKey } from '../../src/domain/rules/ssh-key.js';
 
 const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbWDl7yCIpUyWpfP6f3fLUJXGMTi0B+FO0rHVx+WQ2P someone@somewhere';
 
-/** A line with an RSA key with a modulus of `bits` bits. */
+/** Returns a line with an RSA key whose modulus has `bits` bits. */
 function rsa(bits: number): string {
   const digits = ((1n << BigInt(bits - 1)) + 1n).toString(16);
   const modulus = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
@@ -27,7 +27,7 @@ describe('a public SSH key', () => {
     expect(formatSshKey(key)).toBe(ED25519);
   });
 
-  it('may be ECDSA, and RSA of 3,072 bits or more', () => {
+  it('can be ECDSA, or RSA with at least 3,072 bits', () => {
     for (const [bits, type] of [
       [256, 'ecdsa-sha2-nistp256'],
       [384, 'ecdsa-sha2-nistp384'],
@@ -51,7 +51,7 @@ describe('a public SSH key', () => {
     );
   });
 
-  it('is refused if malformed, incomplete, or of an unsupported type', () => {
+  it('is rejected if malformed, incomplete, or of an unsupported type', () => {
     const [type, blob] = ED25519.split(' ');
     const refused = [
       '',
@@ -96,7 +96,7 @@ describe('a public SSH key', () => {
   const E = Buffer.from([1, 0, 1]);
   const whole = field(ED);
 
-  it('is complete, to the byte', () => {
+  it('must be complete to the byte', () => {
     for (const good of [
       line(ED, ED, Buffer.alloc(32)),
       line(P256, P256, 'nistp256', point(65)),
@@ -129,11 +129,11 @@ describe('a public SSH key', () => {
     ['with a negative modulus', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x80))],
     ['with an extra number', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x7f), E)],
     ['with 16,385 bits', line('ssh-rsa', 'ssh-rsa', E, point(2_049, 1))],
-  ])('a key %s is refused', (_why, text) => {
+  ])('a key %s is rejected', (_why, text) => {
     expect(() => parseSshKey(text)).toThrow('publicKey is not a complete public key');
   });
 
-  it('is refused with a message that lists what is accepted', () => {
+  it('is rejected with a message that lists the accepted types', () => {
     const shape = 'publicKey must be one line of a .pub file: TYPE KEY COMMENT';
     for (const text of ['', 'hello', ED, `${ED25519}\n${ED25519}`])
       expect(() => parseSshKey(text), text).toThrow(shape);
@@ -141,7 +141,7 @@ describe('a public SSH key', () => {
     expect(() => parseSshKey('ssh-dss AAAA')).toThrow(`publicKey must be of the type ${types}`);
   });
 
-  it('may be separated by several spaces or tabs from a visible comment', () => {
+  it('can be separated from a visible comment by several spaces or tabs', () => {
     const [type, blob] = ED25519.split(' ');
     expect(parseSshKey(`${type} \t ${blob} \t a b`)).toMatchObject({ type, comment: 'a b' });
     expect(parseSshKey(`${type} ${blob} \u0007 a \u0007`).comment).toBe('a');

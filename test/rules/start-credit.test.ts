@@ -14,7 +14,7 @@ const start: ObservedStart = {
 const later = 1_000_000n;
 const of = (changes: Partial<ObservedStart>, now = later) => creditOfStart({ ...start, ...changes }, now);
 const slow = (from: bigint, to: bigint) => ({ reason: 'SLOW_START', stretch: { from, to } });
-/** Seconds that are credited; null while unknown. */
+/** Number of credited seconds, or null while unknown. */
 const seconds = (changes: Partial<ObservedStart>, now = later) => {
   const credit = of(changes, now);
   if (credit === 'unknown') return null;
@@ -23,13 +23,13 @@ const seconds = (changes: Partial<ObservedStart>, now = later) => {
 };
 
 describe('a slow start', () => {
-  it('credits at most its delay, 600 seconds, and the seconds that it then ran', () => {
+  it('credits its delay, but at most 600 seconds and as long as the instance then ran', () => {
     for (const lag of [0n, 1n, 59n, 599n, 600n, 601n, 5_000n])
       for (const ran of [1n, 30n, 599n, 600n, 601n, 9_999n]) {
         const [runningAt, to] = [1_000n + lag, 1_000n + lag + ran];
         const expected = Math.min(Number(lag), 600, Number(ran));
         expect([lag, ran, seconds({ runningAt, to })]).toEqual([lag, ran, expected]);
-        // While it runs, the result is known once it has earned the full credit.
+        // While the instance runs, the result is known once it has earned the full credit.
         const earned = lag < 600n ? lag : 600n;
         if (earned > 0n) expect(seconds({ runningAt }, runningAt + earned - 1n)).toBeNull();
         expect(seconds({ runningAt }, runningAt + earned)).toBe(Number(earned));
@@ -37,14 +37,14 @@ describe('a slow start', () => {
       }
   });
 
-  it('credits nothing if volumes had to be restored, which depends on the renter', () => {
+  it('credits nothing if volumes had to be restored, since that depends on the renter', () => {
     expect(seconds({ restores: true, runningAt: 1_300n, to: 9_000n })).toBe(0);
     expect(seconds({ restores: true, runningAt: 1_300n })).toBe(0);
     expect(of({ restores: true, operatorImage: true, to: 1_300n })).toBeNull();
     expect(seconds({ restores: true, hostFault: true, to: 1_300n })).toBe(300);
   });
 
-  it('is the same whenever it is evaluated', () => {
+  it('credits the same amount whenever it is evaluated', () => {
     expect(of({ runningAt: 1_042n, to: 1_050n }, 1_050n)).toBe('unknown');
     expect(of({ runningAt: 1_042n, to: 1_050n }, 1_051n)).toEqual(slow(1_000n, 1_008n));
     for (let now = 1_042n; now < 1_200n; now += 1n) {
@@ -53,20 +53,20 @@ describe('a slow start', () => {
     }
   });
 
-  it('excludes a preempting start’s minimum, and waiting for its own account', () => {
+  it('excludes a preempting start’s minimum and the wait for its own account', () => {
     expect(of({ runningAt: 1_100n, minimumUntil: 1_060n })).toEqual(slow(1_060n, 1_100n));
     expect(seconds({ runningAt: 1_030n, minimumUntil: 1_060n })).toBe(0);
     expect(of({ runningAt: 1_100n, ownWaitUntil: 1_010n })).toEqual(slow(1_010n, 1_100n));
     expect(seconds({ runningAt: 1_100n, ownWaitUntil: 1_200n })).toBe(0);
   });
 
-  it('does not count seconds before a start that begins in the next one', () => {
+  it('does not count seconds before a start that begins in the next second', () => {
     expect(seconds({ from: 1_000n, runningAt: 999n, to: 1_100n })).toBe(0);
   });
 });
 
 describe('a start that ended before it ran', () => {
-  it('is charged, except for a fault of the host', () => {
+  it('is charged, unless the host is at fault', () => {
     expect(seconds({ to: 5_000n })).toBe(0);
     expect(of({})).toBe('unknown');
     expect(of({ to: 5_000n, hostFault: true })).toEqual({
@@ -78,12 +78,12 @@ describe('a start that ended before it ran', () => {
     });
   });
 
-  it('ran if it was seen running before its end, and not at it', () => {
+  it('counts as run if it was seen running before its end, but not at its end', () => {
     expect(of({ to: 5_000n, hostFault: true, runningAt: 4_999n })).toEqual(slow(1_000n, 1_001n));
     expect(of({ to: 5_000n, hostFault: true, runningAt: 5_000n })).toMatchObject({ reason: 'START_FAILED' });
   });
 
-  it('of an operator’s template is credited on the day of its last second', () => {
+  it('from an operator’s template is credited on the day of its last second', () => {
     const midnight = BigInt(Date.parse('2026-11-21T00:00:00Z') / 1_000);
     const template = { operatorImage: true, from: midnight - 90n };
     expect(of({ ...template, to: midnight }, midnight)).toBe('unknown');
@@ -99,7 +99,7 @@ describe('a start that ended before it ran', () => {
   });
 });
 
-describe('the grace at a stop', () => {
+describe('the grace period for a stop', () => {
   it('is a sixtieth of the running time, in whole seconds', () => {
     expect([-1n, 0n, 59n, 60n, 119n, 120n, 600n, 6_000n].map(stopGraceSeconds)).toEqual([
       0n,

@@ -38,14 +38,14 @@ describe('a required variable', () => {
     else expect(check).toThrow(`env must have a value for ${missing}, which the template serve needs`);
   });
 
-  it('is generated unless the renter gives one, even an empty one', () => {
+  it('is generated unless the renter provides a value, even an empty one', () => {
     expect(variablesToGenerate(terms, {})).toEqual(['PASSWORD']);
     expect(variablesToGenerate(terms, { env: { PASSWORD: '' } })).toEqual([]);
     expect(variablesToGenerate(terms, { secrets: [{ secret: 'hf', variable: 'PASSWORD' }] })).toEqual([]);
   });
 });
 
-it('a command takes the values of variables, and keeps unknown ones', () => {
+it('a command uses the values of variables and keeps unknown variables', () => {
   const env = { MODEL: 'a/b $(MODE)', MODE: 'x y' };
   const words = ['--model', '$(MODEL)', 'in $(MODE)$(MODE)', '$(date)', '$(toString)', '$MODEL', '$(MODEL'];
   expect(withValues(words, env)).toEqual([
@@ -59,7 +59,7 @@ it('a command takes the values of variables, and keeps unknown ones', () => {
   ]);
 });
 
-it('a path takes percent-encoded values, and without one has no query', () => {
+it('a path uses percent-encoded values and has no query if a value is missing', () => {
   expect(pathWithValues('/lab?token=$(TOKEN)&x=1', { TOKEN: 'a&b=/"<' })).toBe('/lab?token=a%26b%3D%2F%22%3C&x=1');
   expect(pathWithValues('/lab?token=$(TOKEN)', { OTHER: 'a' })).toBe('/lab');
   expect(pathWithValues('/$(TOKEN)/x', {})).toBe('/');

@@ -17,7 +17,7 @@ import {
 const at = (text: string) => instantOf(new Date(text));
 
 describe('instants', () => {
-  it('are whole seconds, truncated and not rounded', () => {
+  it('are whole seconds that are truncated and not rounded', () => {
     expect(instantOf(new Date('2026-11-20T12:00:00.999Z'))).toBe(at('2026-11-20T12:00:00Z'));
     expect(instantOf(new Date(-1))).toBe(-1n);
     expect(instantOf(new Date(0))).toBe(0n);
@@ -75,7 +75,7 @@ describe('monthStartOf', () => {
     ['2026-10-31T23:59:59Z', '2026-10-01T00:00:00Z'],
     ['2028-02-29T23:59:59Z', '2028-02-01T00:00:00Z'],
     ['2027-01-01T00:00:00Z', '2027-01-01T00:00:00Z'],
-  ])('%s: %s', (instant, start) => {
+  ])('of %s is %s', (instant, start) => {
     expect(formatInstant(monthStartOf(at(instant)))).toBe(start);
   });
 });
@@ -94,13 +94,13 @@ describe('addMonths', () => {
     ['2026-03-31T05:00:00Z', -1, '2026-02-28T05:00:00Z'],
     ['2026-11-20T00:00:00Z', 0, '2026-11-20T00:00:00Z'],
     ['1969-10-31T23:59:59Z', 1, '1969-11-30T23:59:59Z'],
-  ])('%s + %d: %s', (instant, months, result) => {
+  ])('%s + %d is %s', (instant, months, result) => {
     expect(formatInstant(addMonths(at(instant), months))).toBe(result);
   });
 });
 
 describe('days', () => {
-  it('are calendar days, in UTC', () => {
+  it('are calendar days in UTC', () => {
     expect(formatDay(new Date('2026-11-20T23:59:59.999Z'))).toBe('2026-11-20');
     expect(dateOfDay('2026-11-20').toISOString()).toBe('2026-11-20T00:00:00.000Z');
     for (const day of ['2026-11-20', '2028-02-29', '0001-01-01', '9999-12-31']) expect(isDay(day), day).toBe(true);
@@ -110,8 +110,8 @@ describe('days', () => {
   });
 });
 
-describe('the second in which something happens', () => {
-  it('begins with it and ends after it, or ends where it exactly begins', () => {
+describe('the second of an event', () => {
+  it('begins before and ends after the event, or ends exactly where it begins', () => {
     expect([999, 1_000, 1_001, 1_999].map(secondOf)).toEqual([
       { at: 0n, end: 1n },
       { at: 1n, end: 1n },
@@ -120,7 +120,7 @@ describe('the second in which something happens', () => {
     ]);
   });
 
-  it('is not before the known time, even if a clock steps back', () => {
+  it('is never before the known time, even if a clock steps back', () => {
     expect(notBefore(5n, { at: 4n, end: 4n })).toEqual({ at: 5n, end: 6n });
     expect(notBefore(5n, { at: 5n, end: 5n })).toEqual({ at: 5n, end: 5n });
     expect(notBefore(5n, { at: 6n, end: 7n })).toEqual({ at: 6n, end: 7n });

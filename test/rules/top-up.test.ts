@@ -91,7 +91,7 @@ describe('a payment above the setting', () => {
     expect(evaluated(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_QUERIED_YET });
   });
 
-  it('includes one that exceeds it together with that day’s unconfirmed credits', () => {
+  it('can be one that exceeds it only together with that day’s unconfirmed credits', () => {
     const of = (unconfirmed: bigint) => evaluated(undefined, { unconfirmed, usd: 200n * USD })?.state;
     expect([of(300n * USD), of(300n * USD + 1n)]).toEqual(['CREDITED', 'QUARANTINED']);
   });
@@ -180,7 +180,7 @@ describe('a report of a payment', () => {
       REPORT,
       { state: 'CREDITED' },
     ],
-  ])('%s', (_name, known, report, payment) => {
+  ])("%s sets the payment's state", (_name, known, report, payment) => {
     expect(taken(known, report)).toMatchObject(payment);
   });
 
@@ -193,12 +193,12 @@ describe('a report of a payment', () => {
     ['that waits for the processor', quarantined(NOT_QUERIED_YET), { ...PENDING, confirmations: 3 }],
     ['that lost its block', CONFIRMING, PENDING],
     ['that is reported unchanged', SEEN, PENDING],
-  ])('changes nothing for one %s', (_name, known, report) => {
+  ])('changes nothing about a payment %s', (_name, known, report) => {
     expect(taken(known, report)).toBeNull();
   });
 });
 
-it('counts only credited payments', () => {
+it("a top-up's credited amount includes only credited payments", () => {
   const others = (['SEEN', 'CONFIRMING', 'QUARANTINED', 'REFUSED', 'REVERSED', 'GONE'] as const).map((state) => ({
     ...PAYMENT,
     state,
@@ -206,7 +206,7 @@ it('counts only credited payments', () => {
   expect(creditedMicro([PAYMENT, ...others, { ...PAYMENT, usdMicro: 1n }])).toBe(600n * USD + 1n);
 });
 
-it('has the confirmations of the payment with the fewest', () => {
+it('a top-up has the confirmations of its least confirmed payment', () => {
   const of = (state: PaymentState, confirmations: number): Payment => ({ ...PAYMENT, state, confirmations });
   expect(confirmationsOf([of('CONFIRMING', 3), of('SEEN', 0), of('CREDITED', 6)])).toBe(0);
   expect(confirmationsOf([of('CONFIRMING', 3), of('CREDITED', 2)])).toBe(3);
@@ -215,26 +215,26 @@ it('has the confirmations of the payment with the fewest', () => {
 
 describe('a top-up', () => {
   it.each([
-    ['nothing, in time', [], 999n, 'WAITING'],
-    ['nothing, in the second that the rate ends', [], 1_000n, 'EXPIRED'],
-    ['one per cent less', [{ usdMicro: 594n * USD }], 0n, 'CREDITED'],
-    ['less than that', [{ usdMicro: 594n * USD - 1n }], 0n, 'UNDERPAID'],
-    ['one per cent more', [{ usdMicro: 606n * USD }], 0n, 'CREDITED'],
-    ['more than that', [{ usdMicro: 606n * USD + 1n }], 0n, 'OVERPAID'],
-    ['all of it, too late', [{ firstSeenAt: 1_000n }], 0n, 'LATE'],
-    ['all of it and one being confirmed', [{}, { state: 'CONFIRMING' }], 0n, 'CONFIRMING'],
-    ['a quarantined one', [{}, { state: 'QUARANTINED' }], 0n, 'QUARANTINED'],
-    ['all of it and one that is seen', [{}, { state: 'SEEN' }], 0n, 'SEEN'],
-    ['one in time, and a refused late one', [{}, { state: 'REFUSED', firstSeenAt: 1_000n }], 0n, 'CREDITED'],
-    ['one in time and a late one', [{ usdMicro: USD }, { firstSeenAt: 1_000n }], 0n, 'LATE'],
-    ['a refused one', [{ state: 'REFUSED' }], 0n, 'WAITING'],
-  ] as const)('that received %s', (_name, payments, now, state) => {
+    ['nothing before the rate ends', [], 999n, 'WAITING'],
+    ['nothing by the second in which the rate ends', [], 1_000n, 'EXPIRED'],
+    ['one percent less', [{ usdMicro: 594n * USD }], 0n, 'CREDITED'],
+    ['over one percent less', [{ usdMicro: 594n * USD - 1n }], 0n, 'UNDERPAID'],
+    ['one percent more', [{ usdMicro: 606n * USD }], 0n, 'CREDITED'],
+    ['over one percent more', [{ usdMicro: 606n * USD + 1n }], 0n, 'OVERPAID'],
+    ['everything, but too late', [{ firstSeenAt: 1_000n }], 0n, 'LATE'],
+    ['everything and a payment being confirmed', [{}, { state: 'CONFIRMING' }], 0n, 'CONFIRMING'],
+    ['everything and a quarantined payment', [{}, { state: 'QUARANTINED' }], 0n, 'QUARANTINED'],
+    ['everything and a payment that was seen', [{}, { state: 'SEEN' }], 0n, 'SEEN'],
+    ['a payment in time and a refused late one', [{}, { state: 'REFUSED', firstSeenAt: 1_000n }], 0n, 'CREDITED'],
+    ['a payment in time and a late one', [{ usdMicro: USD }, { firstSeenAt: 1_000n }], 0n, 'LATE'],
+    ['a refused payment', [{ state: 'REFUSED' }], 0n, 'WAITING'],
+  ] as const)('that received %s has the expected state', (_name, payments, now, state) => {
     const all = payments.map((payment): Payment => ({ ...PAYMENT, ...payment }));
     expect(topUpState(TOP_UP, all, now)).toBe(state);
   });
 });
 
-describe('a payment in no block', () => {
+describe('a payment that is not in a block', () => {
   const SEEN: Payment = { ...PAYMENT, state: 'SEEN', confirmations: 0, firstSeenAt: 100n, creditedAt: null };
   const credited = (creditedAt: bigint, usdMicro = 600n * USD): Payment => ({ ...PAYMENT, creditedAt, usdMicro });
   const stateOf = (now: bigint, ...others: Payment[]) =>
@@ -242,19 +242,19 @@ describe('a payment in no block', () => {
 
   it.each<[string, bigint, Payment[], string]>([
     ['is shown for a day', 100n + 86_399n, [], 'SEEN'],
-    ['is gone after it', 100n + 86_400n, [], 'GONE'],
-    ['is gone when all was paid in its second', 200n, [credited(100n)], 'GONE'],
-    ['is gone when all was paid after it', 200n, [credited(150n)], 'GONE'],
-    ['is shown when all was paid before it', 200n, [credited(99n)], 'SEEN'],
-    ['is shown when a part was paid after it', 200n, [credited(150n, 594n * USD - 1n)], 'SEEN'],
-    ['is gone when parts totalled all of it', 200n, [credited(150n, 300n * USD), credited(90n, 294n * USD)], 'GONE'],
-    ['is shown when parts had totalled all before it', 200n, [credited(150n), credited(99n)], 'SEEN'],
-    ['is shown when a payment was refused', 200n, [{ ...credited(150n), state: 'REFUSED' }], 'SEEN'],
+    ['is gone after a day', 100n + 86_400n, [], 'GONE'],
+    ['is gone if everything was paid in the same second', 200n, [credited(100n)], 'GONE'],
+    ['is gone if everything was paid after it', 200n, [credited(150n)], 'GONE'],
+    ['is shown if everything was paid before it', 200n, [credited(99n)], 'SEEN'],
+    ['is shown if only a part was paid after it', 200n, [credited(150n, 594n * USD - 1n)], 'SEEN'],
+    ['is gone if parts add up to everything', 200n, [credited(150n, 300n * USD), credited(90n, 294n * USD)], 'GONE'],
+    ['is shown if everything was already paid before it', 200n, [credited(150n), credited(99n)], 'SEEN'],
+    ['is shown if another payment was refused', 200n, [{ ...credited(150n), state: 'REFUSED' }], 'SEEN'],
   ])('%s', (_name, now, others, state) => {
     expect(stateOf(now, ...others)).toBe(state);
   });
 
-  it('becomes gone with a reason, and no other payment does', () => {
+  it('becomes gone with a reason, unlike other payments', () => {
     const confirming: Payment = { ...SEEN, state: 'CONFIRMING' };
     const reason = 'no block included it';
     expect(withoutReplaced(TOP_UP, [SEEN, confirming], 1_000_000n)).toEqual([

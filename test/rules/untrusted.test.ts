@@ -7,8 +7,8 @@ import { checkJson, JsonTooLarge, MAX_JSON_DEPTH, parseJson } from '../../src/un
 import { LastBytes, lastLine } from '../../src/untrusted/last-line.js';
 import { LineSplitter } from '../../src/untrusted/line-splitter.js';
 
-describe('bytes that come in pieces', () => {
-  it('are each copied only a few times, however small their pieces', () => {
+describe('bytes that arrive in pieces', () => {
+  it('are each copied only a few times, no matter how small the pieces are', () => {
     const queue = new ByteQueue();
     const taken: Buffer[] = [];
     for (let n = 0; n < 300_000; n += 1) {
@@ -22,7 +22,7 @@ describe('bytes that come in pieces', () => {
     expect(all.every((byte, index) => byte === index % 251)).toBe(true);
   });
 
-  it('become lines, of which overlong ones are cut', () => {
+  it('become lines, and overlong lines are cut', () => {
     const lines = new LineSplitter(8);
     expect(lines.push(Buffer.from('one\n\ntw'))).toEqual(['one', '']);
     expect(lines.push(Buffer.from('o\nas long as this'))).toEqual(['two']);
@@ -31,7 +31,7 @@ describe('bytes that come in pieces', () => {
     expect(lines.rest()).toBe('last');
   });
 
-  it('end in a line short enough for a message', () => {
+  it('end in a line that is short enough for a message', () => {
     expect(lastLine(Buffer.from('first\nlast\n'))).toBe('last');
     expect(lastLine(Buffer.from(`${'x'.repeat(100_000)}\n${'y'.repeat(100_000)}`))).toBe('y'.repeat(300));
     const words = new LastBytes();
@@ -43,7 +43,7 @@ describe('bytes that come in pieces', () => {
 describe('JSON', () => {
   const nested = (depth: number) => Buffer.from(`{"a":"[[\\"[{","b":${'['.repeat(depth)}${']'.repeat(depth)}}`);
 
-  it('nests at most 64 levels, not counting brackets in strings', () => {
+  it('is nested at most 64 levels deep, not counting brackets in strings', () => {
     expect(parseJson(nested(MAX_JSON_DEPTH - 1))).toMatchObject({ a: '[["[{' });
     expect(() => parseJson(nested(MAX_JSON_DEPTH))).toThrow('the JSON may nest at most 64 levels');
     expect(() => checkJson(Buffer.from('{"a":'.repeat(100)))).toThrow(JsonTooLarge);
@@ -58,7 +58,7 @@ describe('JSON', () => {
   });
 });
 
-/** Returns a shell in a container whose response to each command is given by `answer`. */
+/** Returns a shell in a container. `answer` gives its response to each command. */
 function shellThat(answer: (mark: string) => (string | Buffer)[]): SftpShell {
   const tunnel = new Duplex({
     read: () => {},
@@ -71,13 +71,13 @@ function shellThat(answer: (mark: string) => (string | Buffer)[]): SftpShell {
   return new SftpShell(Object.assign(tunnel, { stderr }) as unknown as Tunnel);
 }
 
-describe('a shell of an image', () => {
+describe('a shell in an image', () => {
   it.each([
     ['six million digits', `81a4 ${'9'.repeat(6_000_000)} 0 0 1 1`],
     ['more than 64 bits', '81a4 18446744073709551616 0 0 1 1'],
     ['text instead of a number', '81a4 many 0 0 1 1'],
     ['nothing', ''],
-  ])('is refused if it prints %s as a size', async (_what, line) => {
+  ])('is rejected if it prints %s as a size', async (_what, line) => {
     const beganMs = performance.now();
     await expect(shellThat((mark) => [`${line}\n${mark}0\n`]).stat('/file', true)).rejects.toThrow(
       /too much output|printed no attributes/,
@@ -90,13 +90,13 @@ describe('a shell of an image', () => {
     await expect(failing.run('false')).rejects.toMatchObject({ message: 'x'.repeat(300) });
   });
 
-  it('ends a command only at its mark, in however many pieces it arrives', async () => {
+  it('ends a command only at its end marker, no matter how many pieces it arrives in', async () => {
     const shell = shellThat((mark) => ['out', `${mark}no`, ...[...`put${mark}0\n`].map((byte) => Buffer.from(byte))]);
     expect(String(await shell.run('true'))).toMatch(/^out\[[0-9a-f]{32}\]noput$/);
     expect(String(await shell.run('true'))).toMatch(/^out/);
   });
 
-  it('lists a folder line by line, without lines that no stat prints', async () => {
+  it('lists a folder line by line and skips lines that no stat would print', async () => {
     const own = (command: string) => /'([0-9a-f]{16}) %f/.exec(command)![1]!;
     const tunnel = new Duplex({
       read: () => {},

@@ -46,8 +46,8 @@ function instance(changes: Partial<Instance> = {}): Instance {
   };
 }
 
-describe('what an instance used', () => {
-  it('is GPU seconds while it runs and disk seconds from its creation', () => {
+describe("an instance's usage", () => {
+  it('consists of GPU seconds while it runs and disk seconds from its creation on', () => {
     const again = instance({ gpuSeconds: 50n, runningSince: 300n });
     expect(usageAt(again, 400n)).toEqual({
       ...{ gpuSeconds: 150n, diskSeconds: 300n, gpuCost: 150n, diskCost: 3n, earlyExit: 0n, preemptionMinimum: 0n },
@@ -74,7 +74,7 @@ describe('what an instance used', () => {
     });
   });
 
-  it('is shown as of a destroyed one’s end, and never before its last change', () => {
+  it("is shown as of a destroyed instance's end, and never before its last change", () => {
     expect(seenAt(instance({ destroyedAt: 150n, runningSince: null, stoppedAt: 120n }), 999n)).toBe(150n);
     expect(seenAt(instance({ runningSince: 300n, stoppedAt: null }), 200n)).toBe(300n);
     expect(seenAt(instance({ runningSince: null, stoppedAt: 250n }), 200n)).toBe(250n);
@@ -82,11 +82,11 @@ describe('what an instance used', () => {
     expect(seenAt(instance(), 999n)).toBe(999n);
   });
 
-  it('of a reserved term ends with it, and costs its discount to leave', () => {
+  it('in a reserved term ends with it, and leaving the term costs its discount', () => {
     const reserved = instance({ mode: 'RESERVED', reservedUntil: 100n + 90n * DAY });
     expect(termEndAt(reserved, 200n)).toBe(100n + 90n * DAY);
     expect(termEndAt(instance(), 200n)).toBeNull();
-    // One micro-USD per hour less is a fraction per second, shown as one micro-USD.
+    // One micro-USD per hour less is a fraction per second and is shown as one micro-USD.
     expect([100n, 101n, 102n, 3_700n].map((now) => earlyExitCostAt(reserved, now))).toEqual([0n, 1n, 2n, 3_600n]);
     expect(earlyExitCostAt({ ...reserved, onDemandRate: 3_601n }, 101n)).toBe(1n);
     const stopped = { ...reserved, runningSince: null, stoppedAt: 200n, gpuSeconds: 100n };

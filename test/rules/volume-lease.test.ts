@@ -3,7 +3,7 @@ import { isLeaseToken, leaseToken, type VolumeLease } from '../../src/domain/rul
 
 const LEASE: VolumeLease = { id: 'v-0123abcd', lease: 7n, nonce: 'b1946ac92492d234' };
 
-test('a token is valid for one lease of one volume, secret and nonce', () => {
+test('a token is valid for one lease of one volume, with one secret and nonce', () => {
   const token = leaseToken('secret', LEASE);
   expect(token).toMatch(/^[0-9a-f]{64}$/);
   expect(isLeaseToken('secret', LEASE, token)).toBe(true);

@@ -28,7 +28,7 @@ const passed = (...raw: string[]) => {
   return all.slice(2, -SAID.length);
 };
 
-describe('the headers for a container', () => {
+describe('the headers sent to a container', () => {
   it('keep their spelling, order and repetition', () => {
     const raw = [
       'Accept',
@@ -71,7 +71,7 @@ describe('the headers for a container', () => {
     ['X-Whatever', `a ${KEY.replace('live', 'host')} b`],
     ['Cookie', 'gpu_web=x'],
     ['Cookie', ' __Host-gpu_web = x ; CONSOLE=y; __Secure-console=z'],
-  ])('have no %s: %s', (name, value) => {
+  ])("don't include %s: %s", (name, value) => {
     expect(passed(name, value)).toEqual([]);
   });
 
@@ -92,7 +92,7 @@ describe('the headers for a container', () => {
   });
 });
 
-it('sends a visitor no cookie beyond the host, and none like the gateway’s', () => {
+it('sends a visitor no cookie for a wider domain and none like the gateway’s', () => {
   const cookie = (value: string) => headersForVisitor(['Set-Cookie', value])[1];
   expect(cookie('a=b; Path=/; Domain=gpu.example.com; Secure')).toBe('a=b; Path=/; Secure');
   expect(cookie('a=b;DOMAIN=x;domain = .y; \tDomain\t=z')).toBe('a=b');
@@ -105,12 +105,12 @@ it('sends a visitor no cookie beyond the host, and none like the gateway’s', (
   ).toEqual(['Y', '2']);
 });
 
-it('finds the passes of a request, up to a maximum', () => {
+it('finds the passes in a request, up to a maximum', () => {
   const pass = (end: number) => `${'a'.repeat(40)}${100 + end}`;
   const cookies = `a=b; gpu_web=${pass(1)}; __Host-gpu_web=${pass(2)};gpu_web = ${pass(3)}; xgpu_web=${pass(4)}`;
   expect(passesOf(undefined, false)).toEqual([]);
   expect(passesOf(cookies, false)).toEqual([pass(1), pass(3)]);
-  // As many as fit into a request head, so that a neighbour's cookies can't hide any.
+  // As many passes as fit into the head of a request, so that a neighbour's cookies can't hide any.
   const many = Array.from({ length: 500 }, (_, end) => pass(end));
   expect(passesOf(many.map((each) => `gpu_web=${each}`).join('; '), false)).toEqual(many.slice(0, 400));
   // With TLS, a neighbour can set only the cookie without the prefix.
@@ -120,7 +120,7 @@ it('finds the passes of a request, up to a maximum', () => {
   expect(passesOf(`${'gpu_web=x; '.repeat(9)}gpu_web=${pass(7)}; gpu_web=${pass(7)}`, false)).toEqual([pass(7)]);
 });
 
-describe('whether a request may use a pass', () => {
+describe('the use of a pass', () => {
   const DOMAIN = 'gpu.example.com';
   const own = 'i-31f72534';
   const may = (changes: Partial<Provenance>) => {
@@ -138,7 +138,7 @@ describe('whether a request may use a pass', () => {
     { fetchSite: 'same-site', ...tab, method: 'HEAD' },
     { origin: `https://${own}.${DOMAIN}`, method: 'POST' },
     { origin: `http://${own}-8888.${DOMAIN}:4000`, fetchSite: 'same-site' },
-  ])('yes: %o', (changes) => {
+  ])('is allowed for %o', (changes) => {
     expect(may(changes)).toBe(true);
   });
 
@@ -153,12 +153,12 @@ describe('whether a request may use a pass', () => {
     { origin: `https://${own}.${DOMAIN}.evil.example` },
     { origin: `https://${DOMAIN}`, method: 'POST' },
     { origin: '', method: 'POST' },
-  ])('no: %o', (changes) => {
+  ])('is not allowed for %o', (changes) => {
     expect(may(changes)).toBe(false);
   });
 });
 
-describe('similar headers and cookies', () => {
+describe('headers and cookies with similar names', () => {
   const kept: [string, string][] = [
     ['X-A', 'a=1; gpu_web=x'],
     ['Cookie', 'xgpu_web=1; console2=2'],
@@ -169,7 +169,7 @@ describe('similar headers and cookies', () => {
     ['Authorization', `Basic ${Buffer.from(KEY).toString('base64')} x`],
     ['Authorization', `XBasic ${Buffer.from(KEY).toString('base64')}`],
   ];
-  it.each(kept)('passes: %s: %s', (name, value) => {
+  it.each(kept)('are passed on: %s: %s', (name, value) => {
     expect(passed(name, value)).toEqual([name, value]);
   });
 
@@ -180,11 +180,11 @@ describe('similar headers and cookies', () => {
     ['Proxy-Authentication-Info', 'x'],
     ['Proxy-Connection', 'close'],
     ['Authorization', `Basic   ${Buffer.from(KEY).toString('base64')} `],
-  ])('does not pass: %s: %s', (name, value) => {
+  ])('are not passed on: %s: %s', (name, value) => {
     expect(passed(name, value)).toEqual([]);
   });
 
-  it('includes other headers’ names, and a space before the first kept cookie', () => {
+  it('are matched by exact name, and spaces around names and cookies are ignored', () => {
     expect(passed('X-A', 'x-b', 'X-B', '1')).toEqual(['X-A', 'x-b', 'X-B', '1']);
     expect(passed('Connection', 'close ,  X-A ', 'x-a', '1')).toEqual([]);
     expect(passed('Cookie', 'gpu_web=x; a=1')).toEqual(['Cookie', 'a=1']);
@@ -192,12 +192,12 @@ describe('similar headers and cookies', () => {
   });
 });
 
-it('a token is taken only from its header, and only in the valid format', () => {
+it('a token is taken only from its header and only in the valid format', () => {
   expect(tokenOf('a'.repeat(43))).toEqual(['a'.repeat(43)]);
   for (const other of [undefined, '', 'a'.repeat(42), `${'a'.repeat(42)} `]) expect(tokenOf(other)).toEqual([]);
 });
 
-it('only a navigation from another site is shown a page of the host first', () => {
+it('only a navigation from another site shows a page of the gateway first', () => {
   const visit = {
     method: 'GET',
     origin: undefined,

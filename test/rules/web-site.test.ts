@@ -6,8 +6,8 @@ const ID = 'i-31f72534';
 const OWN = `api.${DOMAIN}`;
 const site = (host: string) => webSiteOf(host, DOMAIN, [OWN, 'gateway-1.example.net']);
 
-describe('the target of a host name', () => {
-  it('is the first port of an instance, or the one that it names', () => {
+describe("a host name's target", () => {
+  it('is the first port of an instance, or the port that it names', () => {
     expect(site(`${ID}.${DOMAIN}`)).toEqual({ instanceId: ID, port: null });
     expect(site(`${ID}-8888.${DOMAIN}`)).toEqual({ instanceId: ID, port: 8_888 });
     expect(site(`${ID}-65535.${DOMAIN}`)).toEqual({ instanceId: ID, port: 65_535 });
@@ -44,7 +44,7 @@ describe('the target of a host name', () => {
     `x${ID}.${DOMAIN}`,
     `${ID}.${OWN}`,
     `x.${OWN}`,
-  ])('is no instance, and not the gateway: %s', (host) => {
+  ])('is neither an instance nor the gateway: %s', (host) => {
     expect(site(host)).toBeNull();
   });
 
@@ -71,7 +71,7 @@ describe('the target of a host name', () => {
   });
 });
 
-it('is foreign if the operator has published another name', () => {
+it('a host name is foreign if the operator has published another name', () => {
   const foreign = (host: string, publicUrl = 'https://gpu.example.com') => isForeignHost(host, publicUrl);
   for (const host of ['evil.example', 'www.gpu.example.com', 'gpu.example.com.evil.example:4000'])
     expect(foreign(host), host).toBe(true);
@@ -89,7 +89,7 @@ it('is foreign if the operator has published another name', () => {
     expect(foreign('any.example', url), url).toBe(false);
 });
 
-it('accepts a path of the same host and nothing that leads elsewhere', () => {
+it('a path on the same host is accepted, but nothing that leads elsewhere', () => {
   for (const path of ['/', '/a/b?c=d#e', '/?next=//x']) expect(isWebPath(path), path).toBe(true);
   for (const path of [
     '',

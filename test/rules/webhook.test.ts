@@ -16,7 +16,7 @@ const now = BigInt(Math.floor(Date.now() / 1_000));
 const failed = { status: 500, error: null };
 
 describe('a signature', () => {
-  it('is accepted by the library of Standard Webhooks, for each valid secret', () => {
+  it('is accepted by the Standard Webhooks library for every valid secret', () => {
     const [fresh, old, other] = [1, 2, 3].map(() => formatSecret(randomBytes(24))) as [string, string, string];
     const body = JSON.stringify({ type: 'webhook.test', data: { text: 'ä' } });
     const headers = signedHeaders({ id: 'evt-1', at: now, body }, [fresh, old]);
@@ -42,11 +42,11 @@ describe('addresses', () => {
     ],
     ['::1', '::', 'fe80::1', 'fe80::1%eth0', 'fc00::1', 'fd00::1', 'ff02::1', '::ffff:127.0.0.1', '::ffff:10.0.0.1'],
     ['::ffff:7f00:1', '::127.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', '2001:db8::1', 'localhost', ''],
-  ])('that are not public are refused: %s, %s, %s …', (...addresses) => {
+  ])('that are not public are rejected: %s, %s, %s …', (...addresses) => {
     for (const address of addresses) expect(mayConnect(address, []), address).toBe(false);
   });
 
-  it('that are public, or that the operator lists, are not', () => {
+  it('that are public or listed by the operator are accepted', () => {
     for (const address of ['8.8.8.8', '1.1.1.1', '2606:4700::1111', '::ffff:8.8.8.8'])
       expect(mayConnect(address, []), address).toBe(true);
     expect(mayConnect('127.0.0.1', ['127.0.0.0/8'])).toBe(true);
@@ -62,11 +62,11 @@ describe('addresses', () => {
     ['https://a.example/#x', false],
     ['file:///etc/passwd', false],
     ['a.example', false],
-  ])('%s: %s', (url, expected) => expect(isWebhookUrl(url)).toBe(expected));
+  ])('%s is a webhook URL: %s', (url, expected) => expect(isWebhookUrl(url)).toBe(expected));
 });
 
 describe('an undelivered event', () => {
-  it('is retried for three days with growing pauses, then abandoned', () => {
+  it('is retried for three days with increasing delays, then abandoned', () => {
     let at = now;
     const pauses: bigint[] = [];
     for (let attempts = 1; ; attempts += 1) {
@@ -100,25 +100,25 @@ describe('an undelivered event', () => {
     [503, 'soon', 0n],
     [503, undefined, 0n],
     [200, '120', 0n],
-  ])('of %s with Retry-After %s waits %s s', (status, retryAfter, seconds) => {
+  ])('with status %s and Retry-After %s waits %s s', (status, retryAfter, seconds) => {
     const outcome = { status, error: null, retryAfter };
     expect(retryAfterOf(outcome, now)).toBe(seconds);
     if (status !== 200) expect(nextAttemptAt(1, now, now, outcome)).toBe(now + (seconds > 5n ? seconds : 5n));
   });
 
-  it('is not abandoned because of a Retry-After', () => {
+  it('is not abandoned because of a Retry-After header', () => {
     const late = now + 3n * 86_400n - 43_200n;
     const outcome = { status: 503, error: null, retryAfter: '3600' };
     expect(nextAttemptAt(20, now, late, outcome)).toBe(now + 3n * 86_400n);
     expect(nextAttemptAt(20, now, late + 1n, outcome)).toBeNull();
   });
 
-  it('pauses a receiver that accepts nothing, for at most five minutes', () => {
+  it('pauses a receiver that accepts nothing for at most five minutes', () => {
     expect([0, 1, 2, 20].map(pauseOf)).toEqual([0n, 2n, 4n, 300n]);
   });
 });
 
-it('has the shortest remaining lead time', () => {
+it('a deadline warning has the shortest lead time that has been reached', () => {
   const before = [3_601n, 3_600n, 601n, 600n, 1n, 0n].map((seconds) => leadAt(now + seconds, now));
   expect(before).toEqual([null, 3_600n, 3_600n, 600n, 600n, null]);
 });

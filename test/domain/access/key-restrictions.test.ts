@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-it('admits SSH keys only if the API key that added them is valid now and from there', async () => {
+it('admits an SSH key only while the API key that added it is valid for that address', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const now = domain.clock.now();
@@ -55,7 +55,7 @@ it('admits SSH keys only if the API key that added them is valid now and from th
   ]);
 });
 
-it('ends access in the second in which its API key expires', async () => {
+it('ends access in the second in which the API key that granted it expires', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);
@@ -72,7 +72,7 @@ it('ends access in the second in which its API key expires', async () => {
   expect(await state()).toBe('unknown');
 });
 
-it('grants no key to a request whose own key is revoked while it waits', async () => {
+it('grants no SSH key if the requesting API key is revoked while the request waits', async () => {
   const accountId = await domain.account();
   const { apiKey } = await createApiKey(domain, accountId);
   const creator = { accountId, keyId: apiKey.id, ...UNRESTRICTED };

@@ -22,7 +22,7 @@ it('ends the access of a revoked key even if the database fails at that moment',
     instanceId: instance.id,
     outlivesStop: false,
   };
-  // Each notice of the key causes one query, so the same access may be reported more than once.
+  // Each notice about the key causes one query, so the same access may be reported more than once.
   const ended = new Set<Access>();
   const watch = new ReachWatch({
     deps: domain,
@@ -44,7 +44,7 @@ it('ends the access of a revoked key even if the database fails at that moment',
   watch.close();
 });
 
-it('opens no tunnel for a key that is revoked while its instance is looked up', async () => {
+it('opens no tunnel if its key is revoked while the gateway looks up the instance', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);

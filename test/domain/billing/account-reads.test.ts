@@ -26,12 +26,12 @@ const accountsWith = (credits: readonly number[]) => Promise.all(credits.map((us
 test('reads concurrently requested balances with one statement', async () => {
   const credits = Array.from({ length: 40 }, (_, index) => index + 1);
   const accounts = await accountsWith(credits);
-  // One of them twice.
+  // One account is requested twice.
   const requested = [...accounts, accounts[7]!];
   let balances: bigint[] = [];
   const statements = await statementsOf(async () => {
     const first = requested.slice(0, 20).map((id) => readBalance(domain, id));
-    // As from another request that arrived at the same time.
+    // The other reads start some ticks later, as if from another request that arrived at the same time.
     for (let tick = 0; tick < 10; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
     const second = requested.slice(20).map((id) => readBalance(domain, id));
     balances = (await Promise.all([...first, ...second])).map(({ balance }) => balance);
@@ -65,7 +65,7 @@ test('reads concurrently requested instances with one statement, newest first', 
   expect(statements).toEqual(['read-accounts', 'read-live']);
 });
 
-test("returns the other accounts if one doesn't exist", async () => {
+test("returns the other accounts if one of them doesn't exist", async () => {
   const [account] = await accountsWith([5]);
   const [existing, absent] = await Promise.allSettled([
     readBalance(domain, account!),
@@ -75,7 +75,7 @@ test("returns the other accounts if one doesn't exist", async () => {
   expect(absent).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
 });
 
-test('includes everything committed before the request, despite reads in flight', async () => {
+test('includes everything committed before the request, even if reads are in flight', async () => {
   const [account] = await accountsWith([1]);
   for (let round = 1; round <= 20; round += 1) {
     const earlier = readBalance(domain, account!);

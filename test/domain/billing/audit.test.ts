@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-test('finds no difference in correct books', async () => {
+test('finds no mismatch in correct books', async () => {
   expect(await audit(domain)).toMatchObject({ accounts: 2, instances: 4, findings: [] });
 });
 
@@ -48,14 +48,14 @@ const KEY_SPEND = 'spend of keys with a limit';
 const MINIMUM = 'an instance that preempted another';
 
 describe('finds', () => {
-  // Each must be found by its own check: others that find it by chance might miss it next time.
+  // Each fault must be found by its own check: a check that finds it only by chance might miss it next time.
   test.each([
-    ['spend', TOTALS, `update account set spend_units = spend_units + 1 where not demo`],
-    ['credit', TOTALS, `update account set credit_units = credit_units - 3600 where not demo`],
-    ['burn', TOTALS, `update account set burn_rate = burn_rate + 1 where not demo`],
-    ['the month', TOTALS, `update account set month_start_spend_units = month_start_spend_units + 1 where not demo`],
-    ['live instances', TOTALS, `update account set live_instances = live_instances - 1 where not demo`],
-    ['deployed instances', TOTALS, `update account set deployed_instances = deployed_instances + 1 where not demo`],
+    ['wrong spend', TOTALS, `update account set spend_units = spend_units + 1 where not demo`],
+    ['wrong credit', TOTALS, `update account set credit_units = credit_units - 3600 where not demo`],
+    ['a wrong burn rate', TOTALS, `update account set burn_rate = burn_rate + 1 where not demo`],
+    ['wrong month', TOTALS, `update account set month_start_spend_units = month_start_spend_units + 1 where not demo`],
+    ['a wrong live count', TOTALS, `update account set live_instances = live_instances - 1 where not demo`],
+    ['a wrong deployed count', TOTALS, `update account set deployed_instances = deployed_instances + 1 where not demo`],
     ['a wrong due time', TOTALS, `update account set due_at = due_at + interval '1 second' where not demo`],
     [
       'a deadline missing from its account',
@@ -104,7 +104,7 @@ describe('finds', () => {
       `update ledger_entry set units = units - 1 where kind = 'EARLY_EXIT'`,
     ],
     [
-      'an early exit at a time other than the end',
+      'an early exit charged at a time other than the end',
       EARLY_EXIT,
       `update ledger_entry set at = at - interval '1 second' where kind = 'EARLY_EXIT'`,
     ],
@@ -119,7 +119,7 @@ describe('finds', () => {
       `insert into ledger_entry select instance.id || '/early-exit', account_id, 'EARLY_EXIT', -1, created_at, id from instance where mode = 'ON_DEMAND' limit 1`,
     ],
     [
-      'a gap in the seconds',
+      'a gap between intervals',
       AGREE,
       `update usage_interval set started_at = started_at + interval '1 second' where ordinal = 1 and resource = 'GPU'`,
     ],
@@ -129,12 +129,12 @@ describe('finds', () => {
       `update usage_interval set started_at = started_at + interval '1 second' where ordinal = 1 and resource = 'GPU'`,
     ],
     [
-      'an overlap',
+      'overlapping intervals',
       GPU_ORDER,
       `update usage_interval set started_at = started_at - interval '150 seconds' where ordinal = 2 and resource = 'GPU'`,
     ],
     [
-      'an overlap of a second',
+      'intervals that overlap by one second',
       GPU_ORDER,
       `update usage_interval set started_at = started_at - interval '101 seconds' where ordinal = 2 and resource = 'GPU'`,
     ],
@@ -191,7 +191,7 @@ describe('finds', () => {
     ['a sold GPU without its instance', 'recorded sold GPUs', `insert into sold_gpu values ('m', 0, 'i-00000000')`],
     ['a missing record of a sold GPU', 'recorded sold GPUs', 'delete from sold_gpu'],
     [
-      'a charge on another account',
+      'a charge to the wrong account',
       'a charge belongs to',
       `insert into account (id, name, created_at, settled_at) values ('acc-0000000000000000', 'x', now(), now());
        update ledger_entry set account_id = 'acc-0000000000000000' where id = (select min(id) from ledger_entry where kind = 'GPU_USAGE')`,
@@ -216,7 +216,7 @@ describe('on a machine that changed hands within a second, finds', () => {
       (await deploy(handover, who, { machineId, mode, diskGb: 1 })).instance.id;
     const anns = await rent(ann, 'INTERRUPTIBLE');
     handover.clock.advance(10.5);
-    // Takes it from Ann for 25 seconds, and later permanently.
+    // Takes the machine from Ann for 25 seconds, and later permanently.
     const bobs = await rent(bob, 'ON_DEMAND');
     handover.clock.advance(25);
     await act(handover, bob, { id: bobs, action: 'STOP' });
@@ -227,7 +227,7 @@ describe('on a machine that changed hands within a second, finds', () => {
   });
   afterAll(() => handover.close());
 
-  test('nothing without a fault', async () => {
+  test('nothing if there is no fault', async () => {
     expect((await audit(handover)).findings).toEqual([]);
   });
 
@@ -262,7 +262,7 @@ describe('on a machine that changed hands within a second, finds', () => {
       `update ledger_entry set units = units + 1 where kind = 'PREEMPTION_MINIMUM'`,
     ],
     [
-      'a minimum at a time other than the end',
+      'a minimum charged at a time other than the end',
       MINIMUM,
       `update ledger_entry set at = at + interval '1 second' where kind = 'PREEMPTION_MINIMUM'`,
     ],
@@ -277,18 +277,18 @@ describe('on a machine that changed hands within a second, finds', () => {
       `update ledger_entry set kind = 'DISK_USAGE' where kind = 'PREEMPTION_MINIMUM'`,
     ],
     [
-      'a minimum of a start that preempted nothing',
+      'a minimum for a start that preempted nothing',
       MINIMUM,
       `update usage_interval set minimum_until = started_at + interval '60 seconds'
        where ordinal = 1 and resource = 'GPU' and instance_id = (select id from instance where mode = 'INTERRUPTIBLE')`,
     ],
     [
-      'a minimum of a wrong length',
+      'a minimum with the wrong length',
       MINIMUM,
       `update usage_interval set minimum_until = minimum_until - interval '1 second' where ${SECOND}`,
     ],
     [
-      'an instance with a wrong minimum',
+      'an instance with a wrong end of its minimum',
       AGREE,
       `update instance set minimum_until = minimum_until + interval '1 second' where mode = 'ON_DEMAND'`,
     ],
@@ -302,7 +302,10 @@ describe('on a machine that changed hands within a second, finds', () => {
   });
 });
 
-/** Plants a fault past the triggers, audits in the same transaction, and rolls back. Returns the names of the checks that find it. */
+/**
+ * Bypasses the triggers to plant a fault, audits in the same transaction and rolls back. Returns the names of the
+ * checks that find the fault.
+ */
 async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]> {
   const client = await domain.db.pool.connect();
   try {
@@ -326,7 +329,7 @@ async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]
   }
 }
 
-test('rebuilds running totals from the ledger', async () => {
+test('rebuilds the running totals from the ledger', async () => {
   const before = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });
   await domain.db.pool.query(
     'update account set spend_units = 7, month_start_spend_units = 1, credit_units = 5, burn_rate = 3, due_at = null, live_instances = 0 where not demo',
@@ -337,7 +340,7 @@ test('rebuilds running totals from the ledger', async () => {
   expect((await audit(domain)).findings).toEqual([]);
 });
 
-test('keeps the books correct after a suspension and a destroy by the operator', async () => {
+test("keeps the books correct after the operator's suspension and destroy", async () => {
   await suspendAccount(domain, account);
   expect((await accountState(domain, account)).suspendedAt).toBe(domain.clock.now());
   const { rows } = await domain.db.pool.query<{ id: string; status: string; stop_reason: string }>(

@@ -20,9 +20,11 @@ import { dateOf, formatInstant, instantOf } from '../../../src/domain/rules/time
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 const DAY = 86_400n;
-/** USD/h of the rtx-4090 in the first snapshot, in micro-USD: 0.64 × 0.70 = 0.448, down to the cent. */
+/**
+ * Rate of the rtx-4090 in the first snapshot, in micro-USD per hour: 0.64 × 0.70 = 0.448 USD, rounded down to the cent.
+ */
 const RATE_4090 = 440_000n;
-/** 1 GB of disk at the default rate. */
+/** Cost of 1 GB of disk at the default rate. */
 const RATE_DISK = 140n;
 
 let domain: TestDomain;
@@ -47,8 +49,8 @@ const stop = (accountId: string, id: string) => act(domain, accountId, { id, act
 const start = (accountId: string, id: string) => act(domain, accountId, { id, action: 'START' });
 const destroy = (accountId: string, id: string) => act(domain, accountId, { id, action: 'DESTROY' });
 
-describe('seconds', () => {
-  test('never exhausts credit that lasts beyond the year 9999', async () => {
+describe('charging by the second', () => {
+  test('never exhausts credit that would last beyond the year 9999', async () => {
     const account = await domain.account('50000');
     const id = await rent(account);
     domain.clock.advance(60);
@@ -70,18 +72,18 @@ describe('seconds', () => {
     ]);
   });
 
-  test('charges one second of the cheapest GPU, shown rounded down', async () => {
+  test('charges one second of the cheapest GPU and shows the amount rounded down', async () => {
     const account = await domain.account('1');
     const id = await rent(account, { gpu: 'p4', mode: 'INTERRUPTIBLE' });
     domain.clock.advance(1);
     await stop(account, id);
     const entry = await domain.db.prisma.ledgerEntry.findUniqueOrThrow({ where: { id: `${id}/gpu/1` } });
-    // 0.005 USD/h for a second: 5,000 micro-USD/h × 1 s = 5,000 units of 1/3600 micro-USD = 1.388… micro-USD.
+    // One second at 0.005 USD/h costs 5,000 micro-USD/h × 1 s = 5,000 units of 1/3600 micro-USD = 1.388… micro-USD.
     expect(entry.units).toBe(-5_000n);
     expect((await readBalance(domain, account)).balance).toBe(1_000_000n - 1n);
   });
 
-  test('charges the most expensive machine for five years, to the last micro-USD', async () => {
+  test('charges five years of the most expensive machine exactly to the micro-USD', async () => {
     const account = await domain.account('1000000');
     await creditAccount(domain, account, { amountMicro: 1_000_000_000_000n });
     await creditAccount(domain, account, { amountMicro: 1_000_000_000_000n });
@@ -89,7 +91,7 @@ describe('seconds', () => {
     const from = domain.clock.now();
     domain.clock.set('2032-03-10T12:00:00Z');
     const seconds = domain.clock.now() - from;
-    // Five years, with the leap days of 2028 and 2032.
+    // Five years that include the leap days of 2028 and 2032.
     expect(seconds).toBe((5n * 365n + 2n) * DAY);
     const usage = usageOf(await look(account, id), domain.clock.now());
     expect(usage.gpuCost).toBe((8n * 5_950_000n * seconds) / 3_600n);
@@ -98,7 +100,7 @@ describe('seconds', () => {
     await destroy(account, id);
   });
 
-  test('never charges less than before when the clock steps back', async () => {
+  test('never lowers the amount charged when the clock steps back', async () => {
     const account = await domain.account();
     const id = await rent(account);
     domain.clock.advance(3_600);
@@ -115,7 +117,7 @@ describe('seconds', () => {
   });
 });
 
-describe('month spend', () => {
+describe('monthly spend', () => {
   test.each([
     ['a month', '2027-04-30T23:59:50Z'],
     ['a leap day', '2028-02-29T23:59:50Z'],
@@ -126,7 +128,7 @@ describe('month spend', () => {
     const id = await rent(account);
     domain.clock.advance(10);
     const rate = RATE_4090 + RATE_DISK;
-    // In the first second of the new month, everything so far belongs to the old one.
+    // In the first second of the new month, all usage so far belongs to the old month.
     expect((await readBalance(domain, account)).monthSpend).toBe(0n);
     domain.clock.advance(3_600);
     expect((await readBalance(domain, account)).monthSpend).toBe((rate * 3_610n) / 3_600n - (rate * 10n) / 3_600n);
@@ -134,7 +136,7 @@ describe('month spend', () => {
     expect((await readBalance(domain, account)).monthSpend).toBe((rate * 3_610n) / 3_600n - (rate * 10n) / 3_600n);
   });
 
-  test("counts entries of a month's first second in the new month", async () => {
+  test('counts entries in the first second of a month toward the new month', async () => {
     domain.clock.set('2027-04-30T22:00:00Z');
     const account = await domain.account();
     const id = await rent(account, { mode: 'RESERVED' });
@@ -152,7 +154,7 @@ describe('month spend', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test("doesn't count months without reads in the current month", async () => {
+  test("doesn't count a month in which nothing was read toward the current month", async () => {
     domain.clock.set('2027-01-15T00:00:00Z');
     const account = await domain.account();
     await rent(account, { gpu: 'p4' });
@@ -166,7 +168,7 @@ describe('month spend', () => {
 });
 
 describe('exhaustion', () => {
-  /** An account with credit for 10,000 s of a rented machine and its disk, less 1 unit. */
+  /** Creates an account with enough credit for 10,000 s of a rented machine and its disk, less 1 unit. */
   async function almostExhausted() {
     const account = await domain.account('1.222');
     const id = await rent(account);
@@ -176,7 +178,7 @@ describe('exhaustion', () => {
     return { account, id, from, exhaustsAt: from + seconds };
   }
 
-  test('stops in the first whole second without a positive balance, even if read late', async () => {
+  test('stops the instance in the first whole second without credit, even if read late', async () => {
     const { account, id, exhaustsAt } = await almostExhausted();
     expect((await accountState(domain, account)).exhaustsAt).toBe(exhaustsAt);
     domain.clock.set(exhaustsAt - 1n);
@@ -186,14 +188,14 @@ describe('exhaustion', () => {
     expect(instance).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
     expect(instantOf(instance.stoppedAt!)).toBe(exhaustsAt);
     expect(await accountState(domain, account)).toMatchObject({ exhaustsAt, diskDeleteAt: exhaustsAt + 7n * DAY });
-    // In that second the debt is less than one second's burn; then the disk costs for three days.
+    // In that second the debt is less than one second's cost; after that, only the disk is charged for three days.
     const debtAt = 1_222_000n * 3_600n - (RATE_4090 + RATE_DISK) * (exhaustsAt - instantOf(instance.createdAt));
     expect(-debtAt).toBeLessThan(RATE_4090 + RATE_DISK);
     const { balance } = await readBalance(domain, account);
     expect(balance).toBe(1_222_000n - (1_222_000n * 3_600n - debtAt + RATE_DISK * 3n * DAY) / 3_600n);
   });
 
-  test('counts a credit of the same second first, with or without reads', async () => {
+  test('counts a credit in the same second first, whether or not anything was read', async () => {
     for (const reads of [0, 3]) {
       const { account, id, exhaustsAt } = await almostExhausted();
       domain.clock.set(exhaustsAt);
@@ -210,17 +212,17 @@ describe('exhaustion', () => {
     domain.clock.set(exhaustsAt + 1n);
     await creditAccount(domain, account, { amountMicro: 1_000_000n });
     expect(await look(account, id)).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
-    // The credit ends the grace period, and starts nothing.
+    // The credit ends the grace period and starts nothing.
     expect(await accountState(domain, account)).toMatchObject({ liveInstances: 1 });
     domain.clock.advance(8n * DAY);
     expect(await look(account, id)).toMatchObject({ status: 'STOPPED' });
   });
 
-  test('ends grace to the second, or earlier only by a credit above zero', async () => {
+  test('ends the grace period on time, or earlier only by a credit above zero', async () => {
     const { account, id, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 6n * DAY);
     const { balance } = await readBalance(domain, account);
-    // Exactly zero is not above zero.
+    // A balance of exactly zero is not above zero.
     const row = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });
     expect(balance).toBeLessThan(0n);
     await creditAccount(domain, account, { amountMicro: 1n });
@@ -231,14 +233,14 @@ describe('exhaustion', () => {
     expect(gone).toMatchObject({ status: 'DESTROYED' });
     expect(instantOf(gone.destroyedAt!)).toBe(exhaustsAt + 7n * DAY);
     expect(instantOf(row.exhaustedAt!)).toBe(exhaustsAt);
-    // The debt remains, and no longer grows.
+    // The debt remains but no longer grows.
     const debt = await readBalance(domain, account);
     domain.clock.advance(40n * DAY);
     expect((await readBalance(domain, account)).balance).toBe(debt.balance);
   });
 
-  test('changes nothing when a credit brings the balance to exactly zero', async () => {
-    // 3,600 s at whole micro-USD per second, so that the balance can be exactly zero.
+  test('changes nothing if a credit brings the balance to exactly zero', async () => {
+    // The instance runs for 3,600 s at a whole number of micro-USD per second, so that the balance can be exactly zero.
     const account = await domain.account('10');
     const id = await rent(account);
     await stop(account, id);
@@ -266,14 +268,14 @@ describe('exhaustion', () => {
     ],
     ['the operator’s list of the account', async (account) => (await listInstances(domain, account))[0]],
     ['the operator’s list of all', async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id)],
-  ])('is settled by the first read: %s', async (_name, read) => {
+  ])('is settled by the first read of %s', async (_name, read) => {
     const { account, id, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 100n);
     const row = { status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED', stoppedAt: dateOf(exhaustsAt) };
     expect(await read(account, id)).toMatchObject(row);
   });
 
-  test('is in a statement, even if nothing was read since', async () => {
+  test('appears in a statement even if nothing has been read since', async () => {
     const { account, from, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 3_600n);
     const { lines } = await statement(domain, account, { from, to: null });
@@ -283,7 +285,7 @@ describe('exhaustion', () => {
     ]);
   });
 
-  test('stops all running instances, on any number of machines, and restarts none', async () => {
+  test('stops all running instances on any number of machines and restarts none', async () => {
     const account = await domain.account('2');
     const running = [await rent(account), await rent(account), await rent(account, { gpu: 'p4' })];
     const stopped = await rent(account, { gpu: 'p4' });
@@ -299,11 +301,11 @@ describe('exhaustion', () => {
   });
 });
 
-describe('reserved term', () => {
+describe('a reserved term', () => {
   const TERM = instantOf(new Date('2028-02-29T12:00:00Z')) - instantOf(new Date('2027-11-30T12:00:00Z'));
   const DISCOUNT = RATE_4090 - (RATE_4090 * 65n) / 100n;
 
-  test('ends by the last day of February, later by each stopped second', async () => {
+  test('ends by the last day of February and is extended by each stopped second', async () => {
     domain.clock.set('2027-11-30T12:00:00Z');
     const account = await domain.account('5000');
     const id = await rent(account, { mode: 'RESERVED' });
@@ -319,9 +321,9 @@ describe('reserved term', () => {
   });
 
   test.each([
-    ['costs the whole discount one second before its end', TERM - 1n, DISCOUNT * (TERM - 1n)],
-    ['costs nothing at its end', TERM, 0n],
-    ['costs nothing after its end', TERM + 5n, 0n],
+    ['costs the whole discount if left one second before its end', TERM - 1n, DISCOUNT * (TERM - 1n)],
+    ['costs nothing if left at its end', TERM, 0n],
+    ['costs nothing if left after its end', TERM + 5n, 0n],
   ])('%s', async (_name, after, units) => {
     domain.clock.set('2027-11-30T12:00:00Z');
     const account = await domain.account('5000');
@@ -337,10 +339,11 @@ describe('reserved term', () => {
     expect((await readBalance(domain, account)).balance).toBe(5_000_000_000n - (reserved * after + units) / 3_600n);
   });
 
-  test('can’t be left without the balance for it, but exhaustion books the cost anyway', async () => {
+  test('can’t be ended with too little balance, but exhaustion charges the cost anyway', async () => {
     const account = await domain.account('0.45');
     const id = await rent(account, { mode: 'RESERVED' });
-    // 0.286 USD/h + disk: after 4,800 s 0.3815 of 0.45 is spent, and the discount of 0.154 USD/h totals 0.2053.
+    // At 0.286 USD/h plus disk, 0.3815 of 0.45 USD is spent after 4,800 s, and the discount of 0.154 USD/h totals
+    // 0.2053.
     domain.clock.advance(4_800);
     await expect(destroy(account, id)).rejects.toMatchObject({
       code: 'action_failed',
@@ -356,7 +359,7 @@ describe('reserved term', () => {
 });
 
 describe('a write', () => {
-  /** Locks a row during `work`, as another write in progress does. */
+  /** Locks a row while `work` runs, as another write in progress would. */
   async function whileLocked<T>(table: 'account' | 'machine', id: string, work: () => Promise<T>): Promise<T> {
     const client = await domain.db.pool.connect();
     try {
@@ -374,7 +377,7 @@ describe('a write', () => {
     return (await domain.db.pool.query(free, [account])).rowCount === 0;
   }
 
-  /** Counts the writes to this database that wait for a lock. */
+  /** Returns how many writes to this database are waiting for a lock. */
   async function waiting(): Promise<number> {
     const { rows } = await domain.db.pool.query<{ n: number }>(
       `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
@@ -401,7 +404,7 @@ describe('a write', () => {
     expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
   });
 
-  test('locks accounts in order of id, so that mutual preemptions never deadlock', async () => {
+  test('locks accounts ordered by id, so that mutual preemptions never deadlock', async () => {
     const [low, high] = [await domain.account(), await domain.account()].sort() as [string, string];
     for (const [requester, holder] of [
       [low, high],
@@ -420,13 +423,13 @@ describe('a write', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('decides again if another account got the machine while it waited', async () => {
+  test('checks the machine again if another account rented it while the write waited', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
     const { bobs, anns } = await whileLocked('machine', machineId, async () => {
       const bobs = deploy(domain, bob, { machineId, diskGb: 1, mode: 'INTERRUPTIBLE' });
       await expect.poll(waiting).toBe(1);
-      // No instance holds the machine when Ann's deploy checks.
+      // No instance holds the machine when Ann's deploy is checked.
       const anns = deploy(domain, ann, { machineId, diskGb: 1 });
       await expect.poll(waiting).toBe(2);
       return { bobs, anns };
@@ -437,7 +440,7 @@ describe('a write', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test("finds a machine free whose holder's credit ran out, even without reads", async () => {
+  test("finds a machine free if its holder's credit has run out, even without reads", async () => {
     const machineId = await domain.machine();
     const ann = await domain.account();
     const annRents = async () => (await deploy(domain, ann, { machineId, diskGb: 1 })).instance.id;
@@ -475,7 +478,7 @@ describe('the ledger', () => {
     }
   });
 
-  test('books a reference once, also for concurrent requests', async () => {
+  test('books each reference only once, even with concurrent requests', async () => {
     const account = await domain.account('1');
     const payment = { amountMicro: 5_000_000n, reference: 'invoice-7', note: 'bank transfer' };
     await Promise.all(Array.from({ length: 8 }, () => creditAccount(domain, account, payment)));
@@ -484,7 +487,7 @@ describe('the ledger', () => {
     await expect(other).rejects.toMatchObject({ code: 'invalid_request', field: 'reference' });
   });
 
-  test('binds a reference to one payment of one account, also for concurrent requests', async () => {
+  test('binds a reference to one payment of one account, even with concurrent requests', async () => {
     const accounts = await Promise.all(Array.from({ length: 8 }, () => domain.account('1')));
     const refused = { code: 'invalid_request', field: 'reference' };
     let holder = '';
@@ -502,7 +505,7 @@ describe('the ledger', () => {
     }
     const balances = await Promise.all(accounts.map(async (id) => (await readBalance(domain, id)).balance));
     expect(balances.reduce((sum, balance) => sum + balance, 0n)).toBe(8_000_000n + 5n * 5_000_000n);
-    // The same account can't use it for a movement of another kind either.
+    // The same account can't use the reference for another kind of entry either.
     const adjusted = adjustAccount(domain, holder, payment);
     await expect(adjusted).rejects.toMatchObject({
       ...refused,
@@ -513,7 +516,7 @@ describe('the ledger', () => {
     expect((await readBalance(domain, holder)).balance).toBe(balance);
   });
 
-  test('counts an adjustment of either sign as credit, not spend', async () => {
+  test('counts an adjustment of either sign as credit and not as spend', async () => {
     const account = await domain.account('1');
     await adjustAccount(domain, account, { amountMicro: -250_000n, note: 'double refund' });
     expect(await readBalance(domain, account)).toMatchObject({ balance: 750_000n, monthSpend: 0n });

@@ -36,13 +36,13 @@ const MACHINES = [
   { gpu: 'gtx-1080', numGpus: 1 },
 ];
 
-/** Seconds from now; usually null. */
+/** Seconds from now, usually null. */
 const deadline = fc.oneof(
   { weight: 5, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 20 }) },
   { weight: 2, arbitrary: fc.integer({ min: 20, max: 3 * 86_400 }) },
 );
-/** In micro-USD; usually null. */
+/** Amount in micro-USD, usually null. */
 const spendLimit = fc.oneof(
   { weight: 5, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 50_000 }) },
@@ -50,7 +50,7 @@ const spendLimit = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 0, max: 40_000_000 }) },
 );
 const volumeGb = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 10_000 }));
-/** 0 for no key, or one of the account's two keys. */
+/** 0 for no key, or the number of one of the account's two keys. */
 const key = fc.nat({ max: 2 });
 const account = fc.nat({ max: ACCOUNTS - 1 });
 const command = fc.oneof(
@@ -122,7 +122,7 @@ const command = fc.oneof(
       micro: fc.integer({ min: -3_000_000, max: 3_000_000 }),
     }),
   },
-  // The same few transactions are reported repeatedly, with different sums, before and after they are final.
+  // The same few transactions are reported repeatedly with different sums, before and after they become final.
   {
     weight: 4,
     arbitrary: fc.record({
@@ -151,7 +151,7 @@ const command = fc.oneof(
       ),
     }),
   },
-  // Rules fail most likely around the next exhaustion, end of grace or deadline.
+  // Faults are most likely around the next exhaustion, end of the grace period or deadline.
   {
     weight: 4,
     arbitrary: fc.record({
@@ -167,10 +167,10 @@ class World {
   readonly domain: TestDomain;
   readonly model: NaiveModel;
   readonly ids: string[] = [];
-  /** Null and the ids of two keys, for each account. */
+  /** For each account, null and the ids of its two keys. */
   readonly keys: (string | null)[][] = [];
   readonly topUps: TopUp[] = [];
-  /** Ids of each account's volumes, in the model's order. */
+  /** Ids of each account's volumes, in the same order as in the model. */
   readonly volumes: string[][] = [];
   readonly machines: { id: string; onDemandRate: bigint }[] = [];
 
@@ -197,7 +197,7 @@ class World {
     return world;
   }
 
-  /** Runs one command on the domain and the model, and expects both to accept or refuse it. */
+  /** Runs one command on both the domain and the model, and expects both to accept it or both to reject it. */
   async run(step: Command): Promise<void> {
     const { domain, model } = this;
     if (step.do === 'leap') return domain.clock.advance(step.seconds);
@@ -232,7 +232,7 @@ class World {
       await (step.do === 'credit' ? creditAccount : adjustAccount)(domain, id, { amountMicro: micro });
     } else if (step.do === 'report') {
       const { transaction, micro, isFinal } = step;
-      // A final sum of zero is quarantined permanently.
+      // A payment with a final sum of zero is quarantined permanently.
       if (micro === 0) return;
       model.notify(renter, `tx-${transaction}`, BigInt(micro), isFinal);
       await bookPayments(domain, this.topUps[step.account]!, [
@@ -287,7 +287,7 @@ class World {
     if (expected !== null) this.volumes[index]!.push((await made).volume.id);
   }
 
-  /** Returns the second of the next exhaustion, end of grace or deadline. */
+  /** Returns the second of the next exhaustion, end of a grace period, or deadline. */
   async dueAt(id: string): Promise<bigint | null> {
     const { dueAt, deadlineAt } = await this.domain.db.prisma.account.findUniqueOrThrow({ where: { id } });
     const both = [dueAt, deadlineAt].flatMap((each) => (each === null ? [] : [BigInt(each.getTime() / 1000)]));
@@ -378,7 +378,7 @@ class World {
       expect(row.exhaustedAt && BigInt(row.exhaustedAt.getTime() / 1000)).toBe(renter.exhaustedAt);
       const month = new Date(Number(now) * 1000);
       const monthStart = BigInt(Date.UTC(month.getUTCFullYear(), month.getUTCMonth(), 1) / 1000);
-      // Charges in the month's first second belong to the month.
+      // Charges in the first second of a month belong to that month.
       const charges = renter.rentals.flatMap((rental) => rental.charges);
       const chargedThen = charges.reduce((sum, { at, units }) => sum + (at === monthStart ? units : 0n), 0n);
       expect(shown.monthSpend).toBe(spend / 3_600n - (this.model.spend(renter, monthStart) - chargedThen) / 3_600n);
@@ -423,7 +423,10 @@ class World {
   }
 }
 
-/** Opens a top-up whose payments the test writes: the processor opens an invoice and gets no other request. */
+/**
+ * Opens a top-up whose payments are written by the test: the processor only opens the invoice and gets no other
+ * request.
+ */
 async function openTopUp(domain: TestDomain, accountId: string): Promise<TopUp> {
   const invoice = { invoice: '1', address: 'address', amount: '1', rate: '20', holdsUntil: null };
   const payments = { ...NO_PROCESSOR, open: async () => invoice };
@@ -461,7 +464,7 @@ async function done(work: Promise<unknown>): Promise<boolean> {
 }
 
 describe('random histories', () => {
-  test('equal the naive model after every step, to the last unit', { timeout: 300_000 }, async () => {
+  test('match the naive model to the last unit after every step', { timeout: 300_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { minLength: STEPS / 2, maxLength: STEPS }), async (steps) => {
         const world = await World.open();
@@ -478,7 +481,7 @@ describe('random histories', () => {
           await world.domain.close();
         }
       }),
-      // Shrinking a failure would exceed the test's timeout.
+      // Shrinking a failing history would exceed the test's timeout.
       { ...randomHistories(RUNS), verbose: 1, endOnFailure: true },
     );
   });

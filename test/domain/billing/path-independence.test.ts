@@ -13,10 +13,13 @@ afterAll(() => domain.close());
 
 const DAY = 86_400;
 
-/** A read between the steps of a history, which must change nothing. */
+/** Reads something between two steps of a history; reads must not change the outcome. */
 type Look = (accountId: string) => Promise<unknown>;
 
-/** Runs a history of two months with every kind of event: exhaustion, a credit in grace, an early exit, the end of grace. */
+/**
+ * Runs a two-month history with every kind of event: exhaustion, a credit during the grace period, an early exit, and
+ * the end of a grace period.
+ */
 async function runHistory(look: Look, looksPerWait = 0): Promise<unknown> {
   domain.clock.set('2027-11-30T23:59:57Z');
   const account = await domain.account('12');
@@ -61,7 +64,7 @@ async function runHistory(look: Look, looksPerWait = 0): Promise<unknown> {
   return historyOf(account);
 }
 
-/** Returns everything that was written, with instances named by their order. */
+/** Returns all records that were written, with instances named by the order of their creation. */
 async function historyOf(accountId: string) {
   await readBalance(domain, accountId);
   const instances = await domain.db.prisma.instance.findMany({ where: { accountId }, orderBy: { sequence: 'asc' } });
@@ -97,7 +100,7 @@ function sorted(rows: object[]): string[] {
     .sort();
 }
 
-test('leaves the same ledger for 0, 1 or 1,000 reads, and early or late sweeps', {
+test('writes the same ledger after 0, 1 or 1,000 reads, and with early or late sweeps', {
   timeout: 120_000,
 }, async () => {
   const read: Look = (account) => readBalance(domain, account);

@@ -56,7 +56,7 @@ async function expectCleanAudit(): Promise<void> {
   expect((await audit(domain)).findings).toEqual([]);
 }
 
-test('a deploy destroyed within its second costs a minute of GPU time', async () => {
+test('a preempting deploy costs a minute of GPU time even if destroyed within a second', async () => {
   const { machineId, anns } = await heldMachine();
   const id = await take(machineId);
   const from = domain.clock.now() + 1n;
@@ -100,7 +100,7 @@ test.each([
   await expectCleanAudit();
 });
 
-test('each start that preempts pays the minimum; a start on a free machine does not', async () => {
+test('each preempting start pays the minimum, but a start on a free machine does not', async () => {
   const machineId = await domain.machine();
   const id = await take(machineId);
   domain.clock.advance(5);
@@ -123,9 +123,9 @@ test('each start that preempts pays the minimum; a start on a free machine does 
   await expectCleanAudit();
 });
 
-test('deployBest pays the minimum too', async () => {
+test('a preempting deployBest also pays the minimum', async () => {
   const { machineId } = await heldMachine();
-  // No other machine of the model is offered.
+  // The model has no other machine on offer.
   await domain.db.prisma.machine.updateMany({
     where: { gpu: 'rtx-4090', id: { not: machineId } },
     data: { state: 'OFFLINE' },
@@ -189,7 +189,7 @@ test.each([
   await expectCleanAudit();
 });
 
-test('the minimum belongs to the month in which the start ended', async () => {
+test('the minimum is charged in the month in which the start ended', async () => {
   domain.clock.set('2026-11-30T23:59:30Z');
   const { machineId } = await heldMachine();
   const id = await take(machineId);
@@ -202,7 +202,7 @@ test('the minimum belongs to the month in which the start ended', async () => {
 });
 
 describe('on a machine with an agent', () => {
-  /** Lets Bob preempt Ann; returns the machine's agent and Bob's instance. */
+  /** Preempts Ann's instance with Bob's. Returns the machine's agent and Bob's instance. */
   async function preempted(): Promise<{ agent: TestAgent; id: string }> {
     const agent = await TestAgent.join(domain);
     const { machineId } = agent;
@@ -216,14 +216,14 @@ describe('on a machine with an agent', () => {
     await agent.fetch();
     return { agent, id };
   }
-  /** Returns the units paid for GPU time in the end. */
+  /** Returns the units that were finally charged for GPU time. */
   async function unitsPaid(id: string): Promise<bigint> {
     const kind = { in: ['GPU_USAGE', 'PREEMPTION_MINIMUM', 'SERVICE_CREDIT'] as ('GPU_USAGE' | 'SERVICE_CREDIT')[] };
     const entries = await domain.db.prisma.ledgerEntry.findMany({ where: { instanceId: id, kind } });
     return entries.reduce((sum, { units }) => sum - units, 0n);
   }
 
-  test('preempting with an image that can never run costs the minimum', async () => {
+  test('a preempting start costs the minimum even if its image can never run', async () => {
     const { agent, id } = await preempted();
     const anns = (
       await domain.db.prisma.instance.findFirstOrThrow({ where: { accountId: ann, machineId: agent.machineId } })
@@ -236,7 +236,7 @@ describe('on a machine with an agent', () => {
     await expectCleanAudit();
   });
 
-  test('a slow start is credited after its minute, at most for as long as it then ran', async () => {
+  test('a slow start is credited beyond its first minute, for at most as long as it ran', async () => {
     const { agent, id } = await preempted();
     const anns = (
       await domain.db.prisma.instance.findFirstOrThrow({ where: { accountId: ann, machineId: agent.machineId } })
@@ -253,7 +253,7 @@ describe('on a machine with an agent', () => {
     domain.clock.advance(-1);
     const { createdAt, gpuSeconds } = (await findInstance(domain, bob, id))!;
     expect(domain.clock.now() - instantOf(createdAt)).toBe(gpuSeconds);
-    // 100 s are charged: 90 passed until it ran, of which 60 are always paid, and it ran for 10.
+    // 100 s are charged. The instance took 90 s to start, of which 60 are always paid, and then ran for 10 s.
     expect(await unitsPaid(id)).toBe((gpuSeconds - 10n) * RATE);
     await expectCleanAudit();
   });

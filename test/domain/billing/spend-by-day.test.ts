@@ -20,7 +20,7 @@ afterAll(() => domain.close());
 const today = () => formatDay(dateOf(domain.clock.now()));
 const sum = (amounts: readonly { amount: bigint }[]) => amounts.reduce((total, { amount }) => total + amount, 0n);
 
-/** Returns a repeatable random choice, so that a failure can be reproduced. */
+/** Returns a function that picks random entries reproducibly, so that a failure can be repeated. */
 function chooser(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -29,7 +29,9 @@ function chooser(seed: number): (below: number) => number {
   };
 }
 
-/** Deploys, stops, starts and destroys at odd seconds over more than two months, skipping what is refused. */
+/**
+ * Deploys, stops, starts and destroys instances at odd seconds over more than two months, ignoring rejected actions.
+ */
 async function runHistory(seed: number): Promise<string> {
   const choose = chooser(seed);
   const account = await domain.account('900');
@@ -52,7 +54,7 @@ async function runHistory(seed: number): Promise<string> {
 
 const descending = (one: bigint, other: bigint) => (one < other ? 1 : one > other ? -1 : 0);
 
-/** Expects days and instances to add up, each and to the total. */
+/** Expects the days and the instances to add up to each other and to the total. */
 function expectToAddUp({ days, instances, others, total, volumes, models, names }: SpendByDay): void {
   expect(days.reduce((all, day) => all + day.total, 0n)).toBe(total);
   expect(sum(instances) + others).toBe(total);
@@ -86,7 +88,7 @@ test('days add up to the month’s spend, statements and instances in any histor
     expect(some.instances).toEqual(all.instances.slice(0, 2));
     expect(some.days.map(({ total }) => total)).toEqual(all.days.map(({ total }) => total));
 
-    // Each day equals its own statement, whichever period was requested.
+    // Each day equals its own statement, regardless of the requested period.
     for (const { date, total } of all.days.filter((_, index) => index % 7 === 0)) {
       const start = instantOf(dateOfDay(date));
       const { lines } = await statement(domain, account, { from: start, to: start + SECONDS_PER_DAY });
@@ -97,7 +99,7 @@ test('days add up to the month’s spend, statements and instances in any histor
 });
 
 describe('a period', () => {
-  test('holds every day, cut at midnight UTC, and nothing of other accounts', async () => {
+  test("has an entry for every UTC day and includes no other account's spend", async () => {
     domain.clock.set('2028-02-28T22:00:00Z');
     const [account, stranger] = [await domain.account(), await domain.account()];
     await deploy(domain, stranger, { machineId: await domain.machine() });
@@ -119,7 +121,7 @@ describe('a period', () => {
     expect([past.total, past.days.length]).toEqual([rate * 2n, 1]);
   });
 
-  test('is refused if it is too long, reversed or in the future', async () => {
+  test('is rejected if it is too long, reversed or in the future', async () => {
     const account = await domain.account();
     const refusal = (from: string, to?: string) =>
       spendByDay(domain, account, { from, to: to ?? null }).then(
@@ -135,7 +137,7 @@ describe('a period', () => {
   });
 });
 
-test('instances of one name or model are summed', async () => {
+test('instances with the same name or model are summed up', async () => {
   const account = await domain.account('900');
   const from = today();
   const ids: string[] = [];

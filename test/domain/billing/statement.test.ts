@@ -11,7 +11,7 @@ import { openTestDomain, type TestDomain } from '../../support/domain.js';
 let domain: TestDomain;
 let account: string;
 let from: Instant;
-/** The balance read at some seconds of the history. */
+/** Balances read at certain seconds of the history. */
 const seen = new Map<Instant, bigint>();
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ function change({ movements, lines }: Statement): bigint {
   return movements.reduce((sum, { amount }) => sum + amount, 0n) - lines.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-test('adds up exactly to the change of the balance, for any adjoining periods', async () => {
+test("a statement's lines add up exactly to the change in balance in adjoining periods", async () => {
   const end = domain.clock.now();
   const instant = fc.bigInt({ min: from, max: end + 5n });
   await fc.assert(
@@ -71,7 +71,7 @@ test('adds up exactly to the change of the balance, for any adjoining periods', 
   );
 });
 
-test('has the opening and closing balances read at the time', async () => {
+test('a statement has the opening and closing balances that were read at those times', async () => {
   for (const [at, balance] of seen) {
     expect((await statement(domain, account, { from, to: at })).closingBalance).toBe(balance);
   }
@@ -79,7 +79,7 @@ test('has the opening and closing balances read at the time', async () => {
   expect(closingBalance).toBe((await readBalance(domain, account)).balance);
 });
 
-test('charges each line exactly its seconds at its rate', async () => {
+test('a statement charges each line exactly for its seconds at its rate', async () => {
   const { lines, movements } = await statement(domain, account, { from, to: domain.clock.now() });
   expect(lines.map(({ kind }) => kind)).toEqual(['GPU', 'DISK', 'EARLY_EXIT', 'GPU', 'DISK', 'GPU', 'DISK']);
   for (const { units, rate, seconds } of lines) expect(units).toBe(rate * seconds);
@@ -90,9 +90,9 @@ test('charges each line exactly its seconds at its rate', async () => {
   ]);
 });
 
-test("gives each line's first second and the end of its last within the period", async () => {
+test('a line has its first second and the end of its last second within the period', async () => {
   const { lines } = await statement(domain, account, { from: from + 1_000n, to: from + 130_000n });
-  // The first existed before; the second ran for a while, and its disk still exists.
+  // The first instance existed before the period. The second ran for a while, and its disk still exists.
   expect(lines.map((line) => [line.kind, line.from - from, line.to - from])).toEqual([
     ['GPU', 1_000n, 127_658n],
     ['DISK', 1_000n, 127_658n],
@@ -104,7 +104,7 @@ test("gives each line's first second and the end of its last within the period",
   ]);
 });
 
-test('refuses a period that is reversed, in the future, or has too many lines', async () => {
+test("a statement can't be reversed, in the future, or have too many lines", async () => {
   const now = domain.clock.now();
   const refused = { code: 'invalid_request' };
   await expect(statement(domain, account, { from: now, to: now - 1n })).rejects.toMatchObject(refused);
@@ -112,7 +112,7 @@ test('refuses a period that is reversed, in the future, or has too many lines', 
   await expect(statement(domain, account, { from, to: now }, 3)).rejects.toMatchObject(refused);
 });
 
-test('includes entries booked in this second, and usage up to now', async () => {
+test('a statement includes entries booked in the current second and usage up to now', async () => {
   const other = await domain.account('100');
   const since = domain.clock.now();
   const machineId = await domain.machine();
@@ -132,7 +132,7 @@ test('includes entries booked in this second, and usage up to now', async () => 
   }
 });
 
-test('puts an entry on the boundary of two statements only into the later one', async () => {
+test('an entry on the boundary of two statements appears only in the later one', async () => {
   const other = await domain.account('100');
   const since = domain.clock.now();
   const machineId = await domain.machine();
@@ -148,7 +148,7 @@ test('puts an entry on the boundary of two statements only into the later one', 
       await statement(domain, other, { from: boundary, to: null }),
     ] as const;
   };
-  // During that second, and after it.
+  // Reads during that second and after it.
   for (const later of [0, 1, 86_400]) {
     const [first, second] = await read(later);
     expect(first.to).toBe(boundary);
@@ -161,7 +161,7 @@ test('puts an entry on the boundary of two statements only into the later one', 
   }
 });
 
-test('is read at one moment, even while entries are booked', async () => {
+test('a statement is read at one moment, even while entries are being booked', async () => {
   const other = await domain.account('100');
   const since = domain.clock.now();
   const machineId = await domain.machine();

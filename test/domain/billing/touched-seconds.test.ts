@@ -10,7 +10,7 @@ import { formatInstant, type Instant, instantOf } from '../../../src/domain/rule
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { randomHistories } from '../../support/long.js';
 
-/** Each second in which an instance ran, or its disk existed, is paid for exactly once. */
+/** Each second in which an instance ran or its disk existed is paid for exactly once. */
 
 let domain: TestDomain;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => domain.close());
 beforeEach(() => domain.clock.set('2026-11-20T12:00:00Z'));
 
-/** Moves the clock to the next moment with this fraction of a second. */
+/** Advances the clock to the next moment whose second has this fraction. */
 function at(fraction: number): void {
   const left = fraction - (domain.clock.nowMs() % 1_000) / 1_000;
   domain.clock.advance(left > 0 ? left : left + 1);
@@ -39,7 +39,7 @@ async function usage(account: string, id: string) {
   return usageOf((await findInstance(domain, account, id))!, domain.clock.now());
 }
 
-/** Returns the GPU seconds sold on the machine; all its intervals must have ended. */
+/** Returns how many GPU seconds were sold on the machine. All its intervals must have ended. */
 async function soldOf(machineId: string): Promise<bigint> {
   const rows = await domain.db.prisma.usageInterval.findMany({ where: { resource: 'GPU', instance: { machineId } } });
   return rows.reduce((sum, { startedAt, endedAt }) => sum + instantOf(endedAt!) - instantOf(startedAt), 0n);
@@ -50,7 +50,7 @@ async function expectCleanAudit(): Promise<void> {
 }
 
 describe('a touched second is paid for', () => {
-  test('in runs of 0.92 s, each within one second', async () => {
+  test('in runs of 0.92 s that each stay within one second', async () => {
     const account = await domain.account();
     const machineId = await domain.machine();
     at(0.01);
@@ -83,7 +83,7 @@ describe('a touched second is paid for', () => {
     await expectCleanAudit();
   });
 
-  test('for each disk, however short its life', async () => {
+  test('for each disk, no matter how briefly it existed', async () => {
     const account = await domain.account();
     const machineId = await domain.machine();
     at(0.1);
@@ -99,7 +99,7 @@ describe('a touched second is paid for', () => {
     await expectCleanAudit();
   });
 
-  test('on two machines if the account stops one and deploys the other within it', async () => {
+  test('on two machines if the account stops one and deploys the other in that second', async () => {
     const account = await domain.account();
     const [m1, m2] = [await domain.machine(), await domain.machine()];
     at(0.1);
@@ -116,7 +116,7 @@ describe('a touched second is paid for', () => {
   });
 });
 
-test('bills the example of docs/billing.md as documented', async () => {
+test('bills the example in docs/billing.md as documented', async () => {
   const [ann, bob] = [await domain.account(), await domain.account()];
   const machineId = await domain.machine();
   const minute = domain.clock.now();
@@ -218,7 +218,7 @@ describe('a second is sold once', () => {
     await expectCleanAudit();
   });
 
-  test('when the clock steps back, without negative amounts', async () => {
+  test('without negative amounts when the clock steps back', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
     at(0.5);
@@ -239,7 +239,7 @@ describe('a second is sold once', () => {
   });
 });
 
-test('at a second’s edge, a start begins with the new second, a stop ends the old one', async () => {
+test('on a boundary, a start begins with the new second and a stop ends the old one', async () => {
   const account = await domain.account();
   const machineId = await domain.machine();
   const id = await rent(account, machineId);
@@ -253,7 +253,7 @@ test('at a second’s edge, a start begins with the new second, a stop ends the 
   await expectCleanAudit();
 });
 
-test('a stop shows the end of its second, and the amounts that are charged', async () => {
+test('a stop returns the end of its second and the amounts that are charged', async () => {
   const account = await domain.account('10');
   const machineId = await domain.machine();
   at(0.3);
@@ -277,7 +277,7 @@ test('a stop shows the end of its second, and the amounts that are charged', asy
   expect(await readBalance(domain, account)).toMatchObject(shown);
 });
 
-test('a month’s last second belongs to it if an instance stops within it', async () => {
+test('the last second of a month belongs to that month if an instance stops within it', async () => {
   domain.clock.set('2026-11-30T23:59:59Z');
   const account = await domain.account('10');
   const [m1, m2] = [await domain.machine(), await domain.machine()];
@@ -286,7 +286,7 @@ test('a month’s last second belongs to it if an instance stops within it', asy
   domain.clock.advance(0.2);
   await stop(account, one);
   domain.clock.advance(0.2);
-  // The account is settled up to midnight; this instance begins earlier.
+  // The account is settled up to midnight, and this instance begins earlier.
   const other = await rent(account, m2);
   domain.clock.set('2026-12-01T00:00:00Z');
   expect((await readBalance(domain, account)).monthSpend).toBe(0n);
@@ -307,7 +307,7 @@ test('a month’s last second belongs to it if an instance stops within it', asy
 });
 
 describe('when credit runs out at T', () => {
-  /** Returns an instance whose credit runs out at T, with the clock half a second before T. */
+  /** Returns an instance whose credit runs out at T, with the clock set half a second before T. */
   async function almostExhausted(mode: 'ON_DEMAND' | 'INTERRUPTIBLE' = 'ON_DEMAND') {
     const account = await domain.account('0.5');
     const machineId = await domain.machine();
@@ -321,7 +321,7 @@ describe('when credit runs out at T', () => {
   const stoppedAt = async (id: string): Promise<Instant> =>
     instantOf((await domain.db.prisma.instance.findUniqueOrThrow({ where: { id } })).stoppedAt!);
 
-  test('a stop in the second before T ends at T', async () => {
+  test('a stop in the second before T ends the instance at T', async () => {
     const { account, id, exhaustsAt } = await almostExhausted();
     await stop(account, id);
     expect(await stoppedAt(id)).toBe(exhaustsAt);
@@ -332,7 +332,7 @@ describe('when credit runs out at T', () => {
     ['a stop', async (account: string, id: string) => void (await stop(account, id))],
     ['a destroy', async (account: string, id: string) => void (await destroy(account, id))],
     ["the operator's stop", async (_: string, id: string) => void (await operatorAct(domain, id, 'STOP'))],
-  ])('%s in the second of T ends at T, and no later second is charged', async (_name, end) => {
+  ])('%s in the second of T ends it at T, and no later second is charged', async (_name, end) => {
     const { account, id, exhaustsAt } = await almostExhausted();
     at(0.5);
     await end(account, id);
@@ -370,7 +370,7 @@ describe('when credit runs out at T', () => {
   });
 });
 
-test('the balance is the same however often it is read', async () => {
+test('the balance is the same no matter how often it is read', async () => {
   const [read, unread] = [await domain.account('10'), await domain.account('10')];
   const machines = [await domain.machine(), await domain.machine()];
   const ids = ['', ''];
@@ -411,7 +411,7 @@ describe('in any order of actions', () => {
     do: fc.constantFrom('deploy', 'deploy', 'START', 'STOP', 'STOP', 'DESTROY'),
     mode: fc.constantFrom('ON_DEMAND' as const, 'INTERRUPTIBLE' as const),
     pick: fc.nat({ max: 2 }),
-    // Often within the same second, sometimes exactly on its edge.
+    // Actions often fall within the same second, sometimes exactly on its boundary.
     passes: fc.oneof(
       fc.integer({ min: 1, max: 400 }),
       fc.integer({ min: 1, max: 3_000 }),
@@ -419,7 +419,7 @@ describe('in any order of actions', () => {
     ),
   });
 
-  /** A span [from, to) of milliseconds in which an instance actually held its machine. */
+  /** Span [from, to) in milliseconds during which an instance actually held its machine. */
   interface Hold {
     id: string;
     machineId: string;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
-/** Rules that the database enforces itself, whichever faulty program writes. */
+/** Rules that the database itself enforces against any faulty program. */
 
 let domain: TestDomain;
 
@@ -65,7 +65,7 @@ test.each([
   ['a machine without GPUs', `update machine set num_gpus = 0`, 'machine_bounds'],
   ['a reliability above 1', `update machine set reliability = 1.5`, 'machine_bounds'],
   ['a price of zero', `update gpu_price set on_demand_rate = 0`, 'gpu_price_bounds'],
-])('refuses %s', async (_name, sql, constraint) => {
+])('rejects %s', async (_name, sql, constraint) => {
   const client = await domain.db.pool.connect();
   try {
     await client.query('begin');

@@ -5,7 +5,7 @@ import { createPool } from '../../../src/database/pool.js';
 import { inTransaction } from '../../../src/database/transaction.js';
 import { createTestDatabase } from '../../support/database.js';
 
-/** The last message before a session is ready, and the one that ends a session. */
+/** The last message before a session is ready, and the message that ends a session. */
 const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
 const FIELDS = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
 const LENGTH = Buffer.alloc(4);
@@ -13,7 +13,7 @@ LENGTH.writeInt32BE(FIELDS.length + 4);
 const ONE = { name: 'one', text: 'select 1', values: [] };
 const ENDED = Buffer.concat([Buffer.from('E'), LENGTH, FIELDS]);
 
-it('survives a connection that is ended in the packet that reports it ready', async () => {
+it('survives a connection that ends in the same packet that reports it ready', async () => {
   const target = new URL(await createTestDatabase());
   const wire = createServer((client) => {
     const server = dial(Number(target.port), target.hostname);
@@ -39,7 +39,7 @@ it('survives a connection that is ended in the packet that reports it ready', as
   for (const refusal of refusals) expect([isUnavailable(refusal), String(refusal)]).toEqual([true, expect.any(String)]);
   expect(pool.totalCount).toBe(0);
   process.off('uncaughtException', onUncaught);
-  // An error without a listener would end the gateway.
+  // An error without a listener would crash the gateway.
   expect(uncaught).toEqual([]);
   await pool.end();
   wire.close();

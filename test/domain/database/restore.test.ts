@@ -114,7 +114,7 @@ describe('restore', () => {
       /neither a file nor a folder/,
     ],
     ['the same file twice', () => putFiles(...DATA, DATA[0]!, MANIFEST), /PG_VERSION/],
-  ])('refuses %s and restores nothing', async (_name, make, reason) => {
+  ])('rejects %s and restores nothing', async (_name, make, reason) => {
     const target = folder();
     const refused = await restore(await make(), target).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(RestoreRefused);

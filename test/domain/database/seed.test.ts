@@ -7,10 +7,10 @@ import { systemClock } from '../../../src/system-clock.js';
 import { testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 
-/** Tables in the order in which they are loaded. */
+/** Tables in loading order. */
 const LOADED = ['gpu_model', 'region', 'template', 'market_snapshot', 'gpu_price', 'machine'];
 
-it('loads the seed in one message, and reports its contents if that takes long', async () => {
+it('loads the seed in one message and reports its contents if that takes long', async () => {
   const db = openDatabase(await createTestDatabase());
   const holder = await db.pool.connect();
   await holder.query(`set session_replication_role = replica; truncate ${LOADED}, installation, account cascade`);
@@ -28,7 +28,7 @@ it('loads the seed in one message, and reports its contents if that takes long',
       (given as { text?: string }).text?.match(/\bBEGIN|COMMIT$|(?<=EXECUTE "insert-rows-)\w+/g) ?? [],
   );
   sent.mockRestore();
-  // The transaction never waits for this process, however slow it is.
+  // The transaction never waits for this process, even if this process is slow.
   expect(steps.filter((names) => names.includes('machine'))).toEqual([['BEGIN', ...LOADED, 'COMMIT']]);
   expect(await db.prisma.machine.count()).toBe(1_501);
   await db.close();

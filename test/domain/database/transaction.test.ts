@@ -24,7 +24,7 @@ const get = (id: string): PreparedStatement => ({
   values: [id],
 });
 
-/** Returns the texts of the messages that `work` sends. */
+/** Returns the text of each message that `work` sends. */
 async function messagesOf(work: () => Promise<unknown>): Promise<string[]> {
   const spy = vi.spyOn(pg.Client.prototype, 'query');
   await work();
@@ -70,14 +70,14 @@ describe('values', () => {
     ]);
   });
 
-  it('with a zero byte are refused, and the connection remains usable', async () => {
+  it('with a zero byte are rejected, and the connection remains usable', async () => {
     await expect(inTransaction(pool, (transaction) => transaction.run(put('zero\0byte')))).rejects.toThrow('zero byte');
     expect((await pool.query(`select from thing where id like 'zero%'`)).rowCount).toBe(0);
   });
 });
 
 describe('messages', () => {
-  it('combine BEGIN with the first statements and COMMIT with the last', async () => {
+  it('combine BEGIN with the first statements and COMMIT with the last ones', async () => {
     const work = () =>
       inTransaction(pool, async (transaction) => {
         await transaction.run(get('first'));
@@ -105,7 +105,7 @@ describe('messages', () => {
   });
 });
 
-it('a statement sees what was committed while the previous one waited for a lock', async () => {
+it('a statement sees changes committed while the previous one waited for a lock', async () => {
   await pool.query(`insert into thing values ('lock', 1), ('read', 1)`);
   const other = await pool.connect();
   await other.query(
@@ -134,7 +134,7 @@ describe('when a statement fails', () => {
     const good = { name: 'half-known', text: 'select 1 as one', values: [] };
     const bad = { name: 'bad', text: 'select missing from thing', values: [] };
     const one = new pg.Pool({ ...pool.options, max: 1 });
-    // Its connection may still be closing when the database is dropped.
+    // The connection may still be closing when the database is dropped.
     one.on('error', () => {});
     try {
       await expect(inTransaction(one, (transaction) => transaction.run(good, bad))).rejects.toThrow('missing');
@@ -145,7 +145,7 @@ describe('when a statement fails', () => {
   });
 });
 
-it('raises the timeouts of a long transaction and resets them afterwards', async () => {
+it('raises the timeouts for a long transaction and resets them afterwards', async () => {
   const limits = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
   const current: PreparedStatement = {
     name: 'limits',

@@ -21,11 +21,11 @@ const PATIENCE = { timeout: 30_000, interval: 10 };
 let url: string;
 let wire: DatabaseWire;
 let domain: TestDomain;
-/** Another program, which bypasses the wire. */
+/** Stands in for another program, which bypasses the wire protocol. */
 let another: pg.Client;
 
 beforeAll(async () => {
-  // The test decides when intervals pass, and the time by which probes of the connection are measured.
+  // The test controls when intervals elapse and the clock against which connection probes are timed.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   url = await createTestDatabase();
   wire = await openWire(new URL(url));
@@ -49,7 +49,7 @@ describe('due work', () => {
 
   beforeEach(async () => {
     [checks, answer] = [0, null];
-    // A previous test may have held back the connection's probes.
+    // A previous test may have blocked the connection's probes.
     await pass();
     const check = async () => {
       checks += 1;
@@ -62,7 +62,7 @@ describe('due work', () => {
   });
   afterEach(() => stop());
 
-  /** Lets intervals pass, each probe of the connection being answered before the next. */
+  /** Lets intervals elapse; each connection probe is answered before the next one. */
   async function pass(intervals = 1): Promise<void> {
     for (let passed = 0; passed < intervals; passed += 1) {
       await vi.advanceTimersByTimeAsync(INTERVAL_MS);
@@ -83,12 +83,12 @@ describe('due work', () => {
     domain.clock.advance(3_601);
     await pass();
     expect(checks).toBe(3);
-    // It is not done yet.
+    // The work is not done yet.
     await pass(2);
     expect(checks).toBe(5);
   });
 
-  it('is checked at the next interval after the gateway’s own notice or a failure', async () => {
+  it("is checked at the next interval after this gateway's own notice or a failure", async () => {
     await pass(3);
     expect(checks).toBe(1);
     domain.db.notices.publish([DUE_WORK]);
@@ -100,10 +100,10 @@ describe('due work', () => {
     expect(checks).toBe(3);
   });
 
-  it('is checked immediately on another program’s notice, once per interval', async () => {
+  it('is checked immediately on another program’s notice, at most once per interval', async () => {
     await pass();
     await another.query(`select pg_notify('gateway', '{"table":"due_work"}')`);
-    // Polling would let intervals pass.
+    // Polling would let intervals elapse.
     await domain.db.notices.caughtUp();
     expect(checks).toBe(2);
     // The next check waits for its interval.
@@ -114,7 +114,7 @@ describe('due work', () => {
     expect(checks).toBe(3);
   });
 
-  it('is checked when another gateway disconnects, whose last notices may be lost', async () => {
+  it('is checked when another gateway disconnects, since its last notices may be lost', async () => {
     const peer = openDatabase(url, 'after');
     await peer.notices.ready();
     await pass(2);
@@ -141,7 +141,7 @@ describe('due work', () => {
     expect(checks).toBe(resumedAt + 1);
   });
 
-  it('is checked when the connection for notices is silent for a second', async () => {
+  it('is checked when the notification connection has been silent for a second', async () => {
     await pass(2);
     wire.holdNotices();
     try {
@@ -156,7 +156,7 @@ describe('due work', () => {
     await domain.db.notices.caughtUp();
   });
 
-  it('is checked occasionally without any notice', async () => {
+  it('is checked from time to time even without any notice', async () => {
     await pass(2 * 20 + 1);
     expect(checks).toBe(3);
   });
@@ -195,10 +195,10 @@ describe('a write that makes work due earlier', () => {
       'a session',
       `insert into console_session (token_hash, key_id, created_at, expires_at) values ('a', $3, now(), now())`,
     ],
-    ['the end of a key', 'update api_key set expires_at = now() where id = $3'],
+    ['the expiry of a key', 'update api_key set expires_at = now() where id = $3'],
     ['a deadline of the account', 'update account set deadline_at = now() where id = $1'],
     ['the end of credit', 'update account set due_at = now() where id = $1'],
-  ])('by another program is followed by a notice: %s', async (_what, text) => {
+  ])('by another program sends a notice for %s', async (_what, text) => {
     // PostgreSQL must know each parameter's type.
     const typed = `with given as (select $1::text, $2::text, $3::text) ${/^with /.test(text) ? `, ${text.slice(5)}` : text}`;
     await another.query(typed, [account, webhook, key]);
@@ -207,7 +207,7 @@ describe('a write that makes work due earlier', () => {
     expect(tables.some((table) => table === 'due_work' || table === 'account')).toBe(true);
   });
 
-  it('by this gateway is followed by its own notice of events outside of rentals', async () => {
+  it('by this gateway sends its own notice for events outside of rentals', async () => {
     const owner = await domain.account('5');
     const { id } = (await createWebhook(domain, owner, { url: 'https://receiver.test/' })).webhook;
     const { apiKey: used } = await createApiKey(domain, owner);
@@ -224,7 +224,7 @@ describe('a write that makes work due earlier', () => {
     expect(await isAnnounced(() => recordKeyNetworks(domain, [{ ...place, network: '198.51.0.0/16' }]))).toBe(true);
     await another.query('insert into balance_notice (account_id, below_micro) values ($1, 10000000)', [owner]);
     expect(await isAnnounced(() => emitTimedEvents(domain))).toBe(true);
-    // Reported once.
+    // It is reported once.
     expect(await isAnnounced(() => emitTimedEvents(domain))).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import { audit } from '../../../src/domain/billing/audit.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
-/** Random bytes to draw next, before real ones. */
+/** Random bytes to return first, before real random bytes. */
 const drawn: string[] = [];
 
 let domain: TestDomain;
@@ -24,7 +24,7 @@ afterAll(async () => {
   await domain?.close();
 });
 
-/** With 2^32 ids and a million rentals, it happens once in a few thousand rentals. */
+/** With 2^32 ids and a million rentals, a collision happens once in a few thousand rentals. */
 it('draws a new id if one is taken, without any other effect', async () => {
   const rent = async () => {
     const machineId = await domain.machine();

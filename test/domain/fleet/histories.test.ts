@@ -13,15 +13,15 @@ const [start, stop, destroy] = (['START', 'STOP', 'DESTROY'] as const).map((acti
 const leap = (seconds: number) => ({ do: 'leap', seconds }) as const;
 
 describe('offers, credits and the naive model agree to the unit', () => {
-  test('over the end of credit', () => play([rent, leap(5), beat, leap(10 * DAY), beat, leap(10), beat]));
-  test('over the end of credit and of the grace', () => play([rent, beat, leap(40 * DAY), leap(1), beat]));
-  test("over a month's end", () => play([rent, leap(3), beat, leap(40), beat, leap(5), beat]));
-  test('over the end of a reserved term', () =>
+  test('when credit runs out', () => play([rent, leap(5), beat, leap(10 * DAY), beat, leap(10), beat]));
+  test('when credit runs out and the grace period ends', () => play([rent, beat, leap(40 * DAY), leap(1), beat]));
+  test('when a month ends', () => play([rent, leap(3), beat, leap(40), beat, leap(5), beat]));
+  test('when a reserved term ends', () =>
     play(
       [reserve, beat, leap(91 * DAY), beat, leap(2 * DAY), beat, { do: 'DESTROY', account: 0, pick: 0 }, beat],
       9_000n,
     ));
-  test('over a stop, a destroy and a preemption', () =>
+  test('when instances are stopped, destroyed and preempted', () =>
     play([
       ...[
         { ...rent, mode: 'INTERRUPTIBLE' } as const,
@@ -40,21 +40,21 @@ describe('offers, credits and the naive model agree to the unit', () => {
         beat,
       ],
     ]));
-  test('over two rentals of a machine within a second', () =>
+  test('when a machine is rented twice within a second', () =>
     play([leap(0.001), beat, rent, { do: 'DESTROY', account: 0, pick: 0 }, rent, beat]));
-  test('over a start that fails after it ran', () =>
+  test('when a start fails after it ran', () =>
     play([rent, leap(2), beat, leap(9), { ...beat, says: 'FAILED' }, leap(9), beat]));
-  test('over a start that the host makes fail', () =>
+  test('when the host makes a start fail', () =>
     play([rent, leap(200), beat, leap(9), { ...beat, says: 'HOST_FAILED' }, leap(9), beat]));
-  test('over repeated starts that run for less time than they waited, or never', () =>
+  test('when repeated starts run for less time than they waited, or never run', () =>
     play([
       ...[rent, leap(25), { ...beat, says: 'PULLING' } as const, leap(25), beat, leap(10), stop, leap(1), beat],
       ...[start, leap(25), { ...beat, says: 'PULLING' } as const, leap(25), stop, leap(1)],
       ...[start, leap(29), stop, start, leap(29), stop, start, leap(20_000), stop, leap(2), beat],
     ]));
-  test('over a host that returns in the second in which a rental in its outage ended', () =>
+  test('when a host returns in the same second in which a rental ended during its outage', () =>
     play([leap(600.001), beat, rent, leap(618), destroy, beat, leap(600), beat]));
-  test('over a start that waits for its own previous container to end or be erased', () =>
+  test('when a start waits until its own previous container has ended or been erased', () =>
     play([
       ...[rent, leap(2), beat, leap(20), stop, leap(0.5), start, leap(9), beat, leap(1), beat, leap(5), beat, leap(20)],
       ...[destroy, leap(1), rent, leap(9), beat, leap(9), beat, leap(9), beat, leap(20), beat],

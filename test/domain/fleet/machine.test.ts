@@ -23,7 +23,8 @@ const anyMachine = { machineId: null, gpu: null, region: 'us-tx', online: false,
 async function isOffered(machineId: string): Promise<boolean> {
   const offers = await findOffers(domain, { gpu: 'rtx-4090', limit: 100 });
   const row = await domain.db.prisma.machine.findUniqueOrThrow({ where: { id: machineId } });
-  // The list has the 100 cheapest, the more reliable first, so this machine must be among the most reliable.
+  // The list contains the 100 cheapest machines, the more reliable ones first, so this machine must be among the most
+  // reliable.
   expect(row.reliability).toBe(1);
   return offers.some((offer) => offer.machineId === machineId);
 }
@@ -50,7 +51,7 @@ describe('joining', () => {
     expect(stored).not.toContain(answer.token);
   });
 
-  test('refuses hardware that can’t be offered, and the code remains valid', async () => {
+  test('rejects hardware that can’t be offered and keeps the code valid', async () => {
     const { code } = await enrol(domain, anyMachine);
     const [gpu] = hardware().gpus;
     for (const gpus of [
@@ -63,7 +64,7 @@ describe('joining', () => {
     expect((await join(domain, code, hardware())).gpu).toBe('rtx-4090');
   });
 
-  test('needs the operator to name the model of an unknown GPU name', async () => {
+  test('requires the operator to name the model if the GPU name is unknown', async () => {
     const { code } = await enrol(domain, { ...anyMachine, gpu: 'l40s' });
     const gpus = [{ ...hardware().gpus[0]!, name: 'Something' }];
     expect((await join(domain, code, hardware({ gpus }))).gpu).toBe('l40s');
@@ -71,7 +72,7 @@ describe('joining', () => {
     await expect(enrol(domain, { ...anyMachine, region: null })).rejects.toEqual(refused('invalid_request'));
   });
 
-  test('marks simulated GPUs as demo, and without demo data needs the operator’s consent', async () => {
+  test("marks simulated GPUs as demo, and needs the operator's consent without demo data", async () => {
     const agent = await TestAgent.join(domain, { pretended: true });
     expect((await findMachine(domain, agent.machineId)).demo).toBe(true);
     await domain.db.prisma.installation.updateMany({ data: { seed: 'catalogue' } });
@@ -84,7 +85,7 @@ describe('joining', () => {
     }
   });
 
-  test('replaces the previous token, and a revoked one is refused', async () => {
+  test('replaces the previous token, and a revoked token is rejected', async () => {
     const agent = await TestAgent.join(domain);
     const again = await TestAgent.join(domain, {}, agent.machineId);
     await domain.db.notices.caughtUp();
@@ -105,7 +106,7 @@ describe('a join', () => {
   const enrolWith = (gpu: string | null, numGpus: number | null) => enrol(domain, { ...anyMachine, gpu, numGpus });
   const two = () => [...hardware().gpus, ...hardware().gpus];
 
-  test('with another model or number than expected is refused; the code remains valid', async () => {
+  test('with an unexpected model or GPU count is rejected, and the code remains valid', async () => {
     const { code } = await enrolWith('rtx-4090', 2);
     const [gpu, other] = two();
     for (const gpus of [[gpu!], [gpu!, other!, ...hardware().gpus]])
@@ -117,7 +118,7 @@ describe('a join', () => {
       await expect(enrolWith(null, count)).rejects.toThrow(/--count must be a whole number from 1 to 8/);
   });
 
-  test('with a GPU of another machine is refused unless that machine gave it up', async () => {
+  test('is rejected if a GPU belongs to another machine, unless that machine gave it up', async () => {
     const [mine, spare] = [hardware().gpus, hardware().gpus];
     const first = await TestAgent.join(domain, { gpus: mine });
     const joinWithSameGpus = () => TestAgent.join(domain, { gpus: mine });
@@ -134,7 +135,7 @@ describe('a join', () => {
     await expect(TestAgent.join(domain, { gpus: [{ ...spare[0]!, uuid: '[N/A]' }] })).rejects.toThrow(/no UUID/);
   });
 
-  test('succeeds once for hosts that join concurrently with one code or one GPU', async () => {
+  test('succeeds once for hosts that join concurrently with the same code or GPU', async () => {
     const joined = async (joins: Promise<unknown>[]) =>
       (await Promise.allSettled(joins)).filter(({ status }) => status === 'fulfilled').length;
     const { code } = await enrol(domain, anyMachine);
@@ -146,7 +147,7 @@ describe('a join', () => {
 });
 
 describe('the desired state', () => {
-  test('follows the rental, with a generation that grows with each change only', async () => {
+  test('follows the rental, and its generation grows only when something changes', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const before = await agent.fetch();
@@ -176,12 +177,12 @@ describe('the desired state', () => {
     expect(await phases(agent)).toEqual([[instance.id, 'absent']]);
     await agent.report([seen(instance.id, 'ERASED', { start: 2 })]);
     expect(await phases(agent)).toEqual([]);
-    // A slow agent reports it again: nothing changes.
+    // A slow agent reports again, which changes nothing.
     await agent.report([seen(instance.id, 'ERASED', { start: 2 })]);
     expect(await phases(agent)).toEqual([]);
   });
 
-  test('gets one generation if requested many times concurrently', async () => {
+  test('gets one generation even if requested many times concurrently', async () => {
     const agent = await TestAgent.join(domain);
     const { instance } = await deploy(domain, await domain.account(), { machineId: agent.machineId });
     const states = await Promise.all(Array.from({ length: 20 }, () => domain.fleet.desired.current(agent.machineId)));
@@ -229,14 +230,14 @@ describe('the desired state', () => {
     await agent.fetch();
     await act(domain, account, { id: old.id, action: 'DESTROY' });
     const { instance: next } = await deploy(domain, account, { machineId: agent.machineId });
-    // The report is on an old generation: the container may still appear.
+    // The report is on an old generation, so the container may still appear.
     await agent.report([], { generation: 0 });
     expect(await phases(agent)).toEqual([[old.id, 'absent']]);
     await agent.report([]);
     expect(await phases(agent)).toEqual([[next.id, 'running']]);
   });
 
-  test('erases nothing that was never sent to the agent', async () => {
+  test('erases no container of an instance that was never sent to the agent', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -259,7 +260,7 @@ describe('the desired state', () => {
 });
 
 describe('reports', () => {
-  test('about containers that the machine never received are refused', async () => {
+  test('about containers that the machine never received are rejected', async () => {
     const agent = await TestAgent.join(domain);
     const other = await TestAgent.join(domain);
     const account = await domain.account();
@@ -282,7 +283,7 @@ describe('reports', () => {
     });
   });
 
-  test('that arrive late, from this run or a past one, change nothing', async () => {
+  test('that arrive late, from this run or an earlier one, change nothing', async () => {
     const agent = await TestAgent.join(domain);
     const { instance } = await deploy(domain, await domain.account(), { machineId: agent.machineId });
     await agent.fetch();
@@ -317,7 +318,7 @@ describe('reports', () => {
 });
 
 describe('an unreachable machine', () => {
-  test('leaves the offers, refuses deploys and starts, and returns', async () => {
+  test("isn't offered and rejects deploys and starts until it returns", async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     expect(await isOffered(agent.machineId)).toBe(true);

@@ -22,7 +22,7 @@ afterAll(async () => {
   await domain.close();
 });
 
-/** A host with a running container, which reports what the test chooses. */
+/** Simulates a host with a running container. The test chooses what it reports. */
 class SampledHost {
   readonly agent: TestAgent;
   readonly id: string;
@@ -33,7 +33,7 @@ class SampledHost {
   }
 
   static async start(gpus = 1): Promise<SampledHost> {
-    // Only a few hosts may join from one network per minute.
+    // Only a few hosts per minute may join from one network.
     domain.clock.advance(61);
     const gpu = hardware().gpus[0]!;
     const found = Array.from({ length: gpus }, (_, index) => ({ ...gpu, index, uuid: `GPU-${Math.random()}` }));
@@ -53,12 +53,12 @@ class SampledHost {
     await domain.samples.flush();
   }
 
-  /** Reports a sample every 10 s for `seconds`; `sample` gets its number. */
+  /** Reports a sample every 10 s for `seconds`. `sample` receives its number. */
   async run(seconds: number, sample: (number: number) => Partial<InstanceSample>): Promise<void> {
     for (let number = 0; number < seconds / 10; number += 1) {
       domain.clock.advance(10);
       await this.agent.report([seen(this.id, 'RUNNING')], { samples: [sampled(this.id, sample(number))] });
-      // A minute's samples at a time, for fewer statements.
+      // Sends a minute's samples at a time, to use fewer statements.
       if (number % 6 === 5) await domain.samples.flush();
     }
     await domain.samples.flush();
@@ -79,7 +79,7 @@ async function rows(table: string, step: number, id: string): Promise<Record<str
   return (await domain.db.pool.query(text, [step, id])).rows;
 }
 
-/** Advances the clock to 1 s after the beginning of a step of 15 minutes. */
+/** Advances the clock to 1 s after the start of a 15-minute step. */
 function toNewQuarter(): void {
   domain.clock.advance(900n - (domain.clock.now() % 900n) + 1n);
 }
@@ -102,14 +102,14 @@ describe('a sample', () => {
     ]);
   });
 
-  it('has its own slot even if reports arrive before or after a boundary', async () => {
+  it('has its own slot even if reports arrive just before or after a boundary', async () => {
     const host = await SampledHost.start();
     toNewQuarter();
     domain.clock.advance(19);
     const begin = domain.clock.now();
     const first = Number(begin / 10n);
     for (let round = 0; round < 12; round += 1) {
-      // Due at the boundary: a second early, in time, or a second late.
+      // Each report is due at the boundary and arrives a second early, on time, or a second late.
       const late = [0, 1, -1, 0, 0, -1, 1, -1, 0, 1, 0, -1][round]!;
       const due = begin + BigInt(round) * 10n + BigInt(late);
       domain.clock.advance(due - domain.clock.now());
@@ -120,7 +120,7 @@ describe('a sample', () => {
     );
   });
 
-  it('counts in a report that contains nothing else new', async () => {
+  it('counts even if its report contains nothing else new', async () => {
     const host = await SampledHost.start();
     await host.sendSamples({ cpuPercent: 1 });
     domain.clock.advance(10);
@@ -137,7 +137,7 @@ describe('a sample', () => {
     expect((await host.rows()).map((row) => row.cpu_percent)).toEqual([1, 2]);
   });
 
-  it('does not count for another host’s container, another start, or while not running', async () => {
+  it('is ignored for another host’s container, another start, or while not running', async () => {
     const [one, two] = [await SampledHost.start(), await SampledHost.start()];
     await two.report([sampled(one.id)]);
     await one.sendSamples({ start: 2 });
@@ -157,13 +157,13 @@ describe('a sample', () => {
     expect(await one.rows()).toHaveLength(1);
   });
 
-  it('counts for only as many GPUs as the instance has', async () => {
+  it('counts only as many GPUs as the instance has', async () => {
     const host = await SampledHost.start(2);
     await host.sendSamples({ gpus: [0, 1, 2, 63].map((place) => gpuSampled({ place, busyPercent: place })) });
     expect((await host.rows(10, 'gpu_sample')).map((row) => row.place)).toEqual([0, 1]);
   });
 
-  it('is refused with its report if there are too many, or a place occurs twice', async () => {
+  it('is rejected with its report if there are too many samples or a repeated index', async () => {
     const host = await SampledHost.start();
     domain.clock.advance(60);
     const seven = Array.from({ length: 7 }, (_, age) => ({ age }));
@@ -175,7 +175,7 @@ describe('a sample', () => {
     expect(await host.rows()).toHaveLength(2);
   });
 
-  it('is written with other hosts’ and subsequent samples in one statement', async () => {
+  it('is written in one statement with other hosts’ samples and later ones', async () => {
     const all = [await SampledHost.start(), await SampledHost.start()];
     const { pool } = domain.db;
     const query = pool.query;
@@ -200,7 +200,7 @@ describe('a sample', () => {
     for (const host of all) expect((await host.rows()).length).toBeGreaterThan(0);
   });
 
-  it('is dropped and counted if the gateway’s buffer is full', async () => {
+  it('is dropped and counted as dropped if the gateway’s buffer is full', async () => {
     const host = await SampledHost.start();
     const samples = new SampleBuffer(domain.db, () => {}, 50);
     for (let second = 0; second < 55; second += 1)
@@ -214,7 +214,7 @@ describe('a sample', () => {
 });
 
 describe('a lying host', () => {
-  it('chooses no future slot, nor one far from the reported age', async () => {
+  it("can't choose a slot in the future or far from the reported age", async () => {
     const host = await SampledHost.start();
     toNewQuarter();
     domain.clock.advance(300);
@@ -238,7 +238,7 @@ describe('a lying host', () => {
     expect((await host.rows()).every((row) => (row.at as bigint) <= now && (row.at as bigint) > now - 90n)).toBe(true);
   });
 
-  it('spoils no other host’s sample with numbers that no column can store', async () => {
+  it("can't spoil another host’s sample with numbers that no column can store", async () => {
     const [liar, other] = [await SampledHost.start(), await SampledHost.start()];
     const tiny = { cpuPercent: 5e-324, gpus: [gpuSampled({ powerWatts: 1e-300, celsius: 1e-50 })] };
     await liar.agent.report([seen(liar.id, 'RUNNING')], { samples: [sampled(liar.id, tiny)] });
@@ -247,7 +247,7 @@ describe('a lying host', () => {
     expect((await other.rows())[0]).toMatchObject({ cpu_percent: 12.346 });
   });
 
-  it('displaces no other host’s samples with many reports', async () => {
+  it("can't displace other hosts’ samples by sending many reports", async () => {
     const [liar, other] = [await SampledHost.start(), await SampledHost.start()];
     const { samples } = domain;
     const before = samples.dropped;
@@ -262,7 +262,7 @@ describe('a lying host', () => {
     expect(await other.rows()).toHaveLength(1);
   });
 
-  it('causes no deadlock of two gateways by reporting in different orders', async () => {
+  it("can't deadlock two gateways by reporting in different orders", async () => {
     const host = await SampledHost.start();
     domain.clock.advance(20);
     const now = domain.clock.now();
@@ -277,7 +277,7 @@ describe('a lying host', () => {
       await another.query(insert(early));
       domain.samples.add(host.agent.machineId, [sampled(host.id), sampled(host.id, { age: 20 })], now);
       const written = domain.samples.flush();
-      // Locks are listed for all databases, in which other tests may be waiting.
+      // Locks are listed for all databases, and other tests may be waiting in those.
       const waits = `select 1 from pg_locks join pg_stat_activity using (pid)
         where not granted and locktype = 'transactionid' and datname = current_database()`;
       await expect.poll(async () => (await domain.db.pool.query(waits)).rowCount, { timeout: 20_000 }).toBe(1);
@@ -291,12 +291,12 @@ describe('a lying host', () => {
   });
 });
 
-describe('steps', () => {
-  it('are the means of their samples without nulls, and the greatest load of GPUs', async () => {
+describe('metric steps', () => {
+  it('are the means of their samples without nulls, and the highest GPU load', async () => {
     const host = await SampledHost.start();
     toNewQuarter();
     const begin = domain.clock.now() - 1n;
-    // The numbers of the second minute are 5 to 10: the first slot is 10 s after the beginning.
+    // The numbers in the second minute are 5 to 10, since the first slot starts 10 s after the beginning.
     await host.run(1_200, (number) => ({
       cpuPercent: number % 2 === 0 ? number % 100 : null,
       memoryUsedBytes: number * 1_000_000_000_000,
@@ -304,7 +304,7 @@ describe('steps', () => {
     }));
     await maintainSamples(domain);
     const minutes = await host.rows(60);
-    // Late samples are awaited for 120 s.
+    // The gateway waits 120 s for late samples.
     expect(minutes.map((row) => row.at)).toEqual(
       Array.from({ length: 18 }, (_, minute) => begin + BigInt(minute) * 60n),
     );
@@ -349,7 +349,7 @@ describe('steps', () => {
       const kept = maintainSamples(domain).finally(() => {
         isDone = true;
       });
-      // Locks are listed for all databases, in which other tests may be waiting.
+      // Locks are listed for all databases, and other tests may be waiting in those.
       const waits = `select 1 from pg_locks join pg_stat_activity using (pid)
         where not granted and locktype = 'transactionid' and datname = current_database()`;
       const hasEnded = async () => isDone || (await another.query(waits)).rowCount !== 0;
@@ -365,7 +365,7 @@ describe('steps', () => {
     expect([(await host.rows(10)).length, (await host.rows(60)).length]).toEqual([0, 16]);
   });
 
-  it('are dropped by age, samples only once they are in every step', async () => {
+  it('are dropped by age, and samples only once every step includes them', async () => {
     const host = await SampledHost.start();
     await host.run(900, () => ({}));
     domain.clock.advance(4_000);
@@ -396,7 +396,7 @@ describe('metrics', () => {
       if (isRolledUp) await maintainSamples(domain);
       const minutes = await host.points({ from: begin - 7_200n });
       expect([isRolledUp, minutes.stepSeconds]).toEqual([isRolledUp, 60]);
-      // The first slot is 10 s after the beginning.
+      // The first slot starts 10 s after the beginning.
       expect(minutes.points.map(({ at }) => at)).toEqual(Array.from({ length: 31 }, (_, n) => begin + BigInt(n) * 60n));
       expect(minutes.points[2]).toMatchObject({ cpuPercent: 13.5, gpus: [{ busyMaxPercent: 0 }] });
       const quarters = await host.points({ from: begin - 3n * 86_400n });
@@ -432,11 +432,11 @@ describe('metrics', () => {
   });
 });
 
-describe('the range of a response', () => {
+describe('the range of a metrics response', () => {
   const now = 1_800_000_000n + 7n;
   const range = (from: bigint | null, to: bigint | null, points = 360) => metricRange({ from, to, points }, now);
 
-  it('is the last hour by default, with the current slot', () => {
+  it('is the last hour by default and includes the current slot', () => {
     expect(range(null, null)).toMatchObject({ step: STEPS[0], pointSeconds: 10, from: 1_799_996_410n, to: now + 1n });
     expect(range(null, null, 1_000)).toMatchObject({ pointSeconds: 10, from: 1_799_996_410n });
   });
@@ -447,7 +447,7 @@ describe('the range of a response', () => {
     [172_800n, 60],
     [172_900n, 900],
     [7_776_000n, 900],
-  ])('beginning %d s ago has steps of %d s', (seconds, step) => {
+  ])('that begins %d s ago has steps of %d s', (seconds, step) => {
     expect(range(now - seconds, null, 1_000).step.seconds).toBe(step);
   });
 
@@ -461,7 +461,7 @@ describe('the range of a response', () => {
     }
   });
 
-  it('is refused if it is reversed, begins in the future, or exceeds what is kept', () => {
+  it('is rejected if it is reversed, begins in the future, or exceeds what is kept', () => {
     expect(() => range(now, now)).toThrow('from must be before to');
     expect(() => range(now + 10n, null)).toThrow('from must be before to');
     expect(() => range(now - 7_776_002n, null)).toThrow('at most 90 days before to');

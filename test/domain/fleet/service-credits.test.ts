@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-describe('money', () => {
+describe('service credits', () => {
   const RATE = async (id: string) => (await domain.db.prisma.instance.findUniqueOrThrow({ where: { id } })).gpuRate;
 
   /** Returns a rental on a dedicated machine. */
@@ -43,11 +43,11 @@ describe('money', () => {
     }
   }
 
-  test('the seconds before an instance first ran are credited once it has run as long', async () => {
+  test('the seconds before the first run are credited once the instance ran that long', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'PULLING');
     await pass(25, agent, id, 'RUNNING');
-    // Seen running since second 50: at second 100 it has earned the credit for 50.
+    // The instance has been seen running since second 50, so by second 100 it has earned a credit for 50 s.
     await pass(25, agent, id, 'RUNNING');
     await pass(24, agent, id, 'RUNNING');
     expect(await creditsOf(domain, account)).toEqual([]);
@@ -66,7 +66,7 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('a stop sooner credits as much as the instance ran; ten minutes are the maximum', async () => {
+  test('a slow start is credited for as long as the instance ran, up to ten minutes', async () => {
     const short = await rentMachine(HOSTILE);
     await pass(100, short.agent, short.id, 'PULLING');
     await pass(1, short.agent, short.id, 'RUNNING');
@@ -97,7 +97,7 @@ describe('money', () => {
     expect(await creditsOf(domain, account)).toHaveLength(1);
   });
 
-  test('a start that fails on the host is credited in full, by the image not at all', async () => {
+  test('a failed start is credited in full if the host is at fault, and otherwise not', async () => {
     for (const [fault, credited] of [
       ['host', 20n],
       ['image', 0n],
@@ -122,7 +122,7 @@ describe('money', () => {
     }
   });
 
-  test('a host can’t retract reports: running time is paid, and bookings remain', async () => {
+  test('a host can’t retract reports, so running time stays charged and entries remain', async () => {
     const ran = await rentMachine(HOSTILE);
     await pass(30, ran.agent, ran.id, 'RUNNING');
     await pass(50, ran.agent, ran.id, 'RUNNING');
@@ -130,7 +130,7 @@ describe('money', () => {
     domain.clock.advance(1);
     await tick(domain);
     expect((await creditsOf(domain, ran.account)).map(([, units]) => units)).toEqual([25n * ran.rate]);
-    // Reported only after the end, and ignored.
+    // These are reported only after the end, and ignored.
     const ended = await rentMachine(HOSTILE);
     await pass(30, ended.agent, ended.id, 'PULLING');
     await act(domain, ended.account, { id: ended.id, action: 'STOP' });
@@ -143,7 +143,7 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('template starts that end before running are credited up to 600 s per day', async () => {
+  test('template starts that end before running are credited for up to 600 s per day', async () => {
     const { agent, account, id, rate } = await rentMachine('pytorch');
     const seconds = async () =>
       (await creditsOf(domain, account)).map(([, units, note]) => {
@@ -167,7 +167,7 @@ describe('money', () => {
     await runStart(300);
     expect(await seconds()).toEqual([400n, 200n]);
     await act(domain, account, { id, action: 'STOP' });
-    // The next day, in UTC.
+    // The next day begins in UTC.
     domain.clock.set((domain.clock.now() / 86_400n + 1n) * 86_400n);
     await agent.report([seen(id, 'STOPPED', { start })]);
     await act(domain, account, { id, action: 'START' });
@@ -178,13 +178,13 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('waiting for a container of the same account is not credited', async () => {
+  test('the wait for a container of the same account is not credited', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'RUNNING');
     await pass(25, agent, id, 'RUNNING');
     await act(domain, account, { id, action: 'STOP' });
     await act(domain, account, { id, action: 'START' });
-    // It ignores SIGTERM for 20 s, in which the agent must only stop it.
+    // The container ignores SIGTERM for 20 s, during which the agent must only stop it.
     expect((await agent.fetch()).instances).toEqual([expect.objectContaining({ id, phase: 'stopped', start: 1 })]);
     await pass(20, agent, id, 'STOPPING');
     await agent.report([seen(id, 'STOPPED')]);
@@ -192,7 +192,7 @@ describe('money', () => {
     await pass(3, agent, id, 'RUNNING', { start: 2 });
     await pass(50, agent, id, 'RUNNING', { start: 2 });
     expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([25n * rate, 3n * rate]);
-    // Waiting for another account's container is credited.
+    // The wait for another account's container is credited.
     const other = await domain.account();
     await act(domain, account, { id, action: 'STOP' });
     const takeover = await deploy(domain, other, { machineId: agent.machineId, template: HOSTILE });
@@ -211,7 +211,7 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('waiting until another account’s container is erased is credited', async () => {
+  test('the wait until another account’s container is erased is credited', async () => {
     const { agent, account, id } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'RUNNING');
     await act(domain, account, { id, action: 'DESTROY' });
@@ -226,7 +226,7 @@ describe('money', () => {
     expect((await creditsOf(domain, other)).map(([, units]) => units)).toEqual([13n * instance.gpuRate]);
   });
 
-  test('a wait for one’s own container ends when the agent may start the next', async () => {
+  test('a wait for one’s own container ends when the agent may start the next one', async () => {
     const agent = await TestAgent.join(domain);
     const [neighbour, account] = [await domain.account(), await domain.account()];
     const { instance: stopped } = await deploy(domain, neighbour, { machineId: agent.machineId });
@@ -252,7 +252,7 @@ describe('money', () => {
     expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([10n * gpuRate]);
   });
 
-  test('a stop grants a container a sixtieth of the seconds that it ran in that start', async () => {
+  test('a stop grants a container a sixtieth of the seconds it ran in that start', async () => {
     const { agent, account, id } = await rentMachine(HOSTILE);
     const graceAfter = async (lag: number, ran: number, start: number) => {
       await pass(lag, agent, id, 'PULLING', { start });
@@ -271,7 +271,7 @@ describe('money', () => {
     expect(await graceAfter(0, 605, 4)).toBe(10);
   });
 
-  test('the reason of a failed start remains readable until the next start', async () => {
+  test('the reason for a failed start remains readable until the next start', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -284,7 +284,7 @@ describe('money', () => {
       await agent.report([seen(instance.id, phase)]);
       expect(await container()).toMatchObject(failed);
     }
-    // An agent that was restarted and knows of no start.
+    // The agent was restarted and knows of no start.
     agent.session = 'another';
     await agent.report([seen(instance.id, 'STOPPED', { start: 0 })]);
     expect(await container()).toMatchObject(failed);
@@ -303,7 +303,7 @@ describe('money', () => {
     expect(await container()).toMatchObject({ phase: 'STOPPING' });
   });
 
-  test('an outage credits GPU and disk of running instances from the last heartbeat on', async () => {
+  test("an outage credits running instances' GPU and disk from the last heartbeat on", async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -326,7 +326,7 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('an outage booked when the operator forgot containers credits the rest too', async () => {
+  test('an outage booked when the operator forgot containers also credits the rest', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(100);
@@ -361,18 +361,18 @@ describe('money', () => {
     expect(await creditsOf(domain, account)).toEqual([]);
   });
 
-  test('a revoked agent is an outage from its last heartbeat, and the renter sees it', async () => {
+  test('a revoked agent is an outage from its last heartbeat, and is shown to the renter', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(12);
-    // Received, but not written yet.
+    // The heartbeat has been received but not written yet.
     await recordReport(domain, agent.machineId, agent.buildReport([seen(id, 'RUNNING')]));
     domain.clock.advance(8);
     const { pool } = domain.db;
     const query = pool.query.bind(pool) as (...values: unknown[]) => Promise<{ rowCount: number }>;
     const isRefused = 'select from machine_host where machine_id = $1 and revoked_at is not null';
     const querySpy = vi.spyOn(pool, 'query').mockImplementationOnce(async (...values: unknown[]) => {
-      // Enough time for a revocation that doesn't wait for the pending write.
+      // This leaves enough time for a revocation that doesn't wait for the pending write.
       for (let attempt = 0; attempt < 20 && (await query(isRefused, [agent.machineId])).rowCount === 0; attempt += 1)
         await new Promise((resolve) => setTimeout(resolve, 10));
       return query(...values);
@@ -397,14 +397,14 @@ describe('money', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('a late heartbeat moves no time back and credits no outage', async () => {
+  test('a late heartbeat neither moves time back nor credits an outage', async () => {
     const { agent, account, id } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     const early = domain.clock.now();
     domain.clock.advance(29);
     await agent.report([seen(id, 'RUNNING')]);
     const known = domain.clock.now();
-    // Written late by another, slow gateway.
+    // Another, slow gateway writes it late.
     domain.fleet.heartbeats.record(agent.machineId, early);
     await domain.fleet.heartbeats.flush();
     const seenAt = async () =>
@@ -414,7 +414,7 @@ describe('money', () => {
     await agent.report([seen(id, 'RUNNING')]);
     await tick(domain);
     expect(await creditsOf(domain, account)).toEqual([]);
-    // Nor does one make an unreachable machine reachable.
+    // A late heartbeat doesn't make an unreachable machine reachable either.
     domain.clock.advance(31);
     await tick(domain);
     domain.fleet.heartbeats.record(agent.machineId, known);
@@ -428,7 +428,7 @@ describe('money', () => {
     domain.clock.advance(100);
     await markUnreachable(domain.db, domain.clock.now());
     await act(domain, account, { id, action: 'DESTROY' });
-    // The agent returns, erases the container and reports it before the outage is processed.
+    // The agent returns, erases the container and reports that before the outage is processed.
     await agent.fetch();
     domain.clock.advance(1);
     await agent.report([seen(id, 'ERASED')]);
@@ -438,7 +438,7 @@ describe('money', () => {
     expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([100n * rate, 100n * 50n * 140n]);
   });
 
-  test('the audit finds a credit without a gap', async () => {
+  test('the audit finds a credit that has no service gap', async () => {
     const account = await domain.account();
     await domain.db.pool.query(
       `insert into ledger_entry (id, account_id, kind, units, at) values ('i-00000000/service/1', $1, 'SERVICE_CREDIT', 5, '2026-11-20')`,

@@ -34,7 +34,7 @@ function gpus(count: number) {
 }
 
 async function hostOf(count: number) {
-  // Only a few hosts may join from one network per minute.
+  // Only a few hosts per minute may join from one network.
   domain.clock.advance(61);
   const found = gpus(count);
   const agent = await TestAgent.join(domain, { gpus: found, vcpus: 64, ramGb: 512, diskGb: DISK_GB });
@@ -47,7 +47,7 @@ async function rent(machineId: string, { who = ann, mode = 'ON_DEMAND' as Pricin
   return (await deploy(domain, who, { machineId, mode, diskGb })).instance;
 }
 
-/** Advances the clock by `seconds`; the agent reports the same every 10 s. */
+/** Advances the clock by `seconds`, while the agent sends the same report every 10 s. */
 async function pass(agent: TestAgent, seconds: number, running: ReturnType<typeof seen>[], present: string[]) {
   for (let left = seconds; left > 0; left -= 10) {
     domain.clock.advance(Math.min(left, 10));
@@ -65,8 +65,8 @@ async function gpuSecondsCredited(id: string): Promise<number> {
   return Number(rows[0]!.seconds);
 }
 
-describe('a missing GPU of a renter of the whole host', () => {
-  it('credits nothing to later renters of the host’s other GPUs', async () => {
+describe('a GPU missing from a rental of the whole host', () => {
+  it('earns no credit for later renters of the host’s other GPUs', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const whole = await rent(id);
     await agent.fetch();
@@ -100,7 +100,7 @@ describe('a missing GPU of a renter of the whole host', () => {
   });
 });
 
-/** Resolves once `count` transactions wait for a lock. */
+/** Resolves once `count` transactions are waiting for a lock. */
 async function waiting(count: number): Promise<void> {
   for (;;) {
     const { rows } = await domain.db.pool.query(
@@ -131,13 +131,13 @@ describe('missing GPUs', () => {
     const stop = domain.db.notices.subscribe({ onNotice: ({ table }) => notices.push(table), onLost: () => {} });
     await agent.report(running, { gpus: uuids.slice(0, 1) });
     stop();
-    // Tunnels end at a notice of the host, which means that its token changed (src/access/tunnels.ts).
+    // Tunnels end on a host notice, since that means that the host's token changed (src/access/tunnels.ts).
     expect(notices).toContain('machine');
     expect(notices).not.toContain('host');
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
   });
 
-  it('of a host that is also unreachable credit nothing twice, and no neighbours', async () => {
+  it('are credited once if the host is unreachable too, and not to neighbours', async () => {
     const { id, agent, uuids } = await hostOf(4);
     const [mine, other] = [await rent(`${id}.g0`), await rent(`${id}.g2-3`, { who: bob })];
     await agent.fetch();
@@ -155,7 +155,7 @@ describe('missing GPUs', () => {
     await act(domain, bob, { id: other.id, action: 'DESTROY' });
   });
 
-  it('block a stopped instance’s start until they return, and may come and go', async () => {
+  it('block a stopped instance’s start until they return, and may vanish repeatedly', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await agent.fetch();
@@ -206,7 +206,7 @@ describe('a host that rejoins', () => {
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
   });
 
-  it('during a rental keeps each GPU in its place', async () => {
+  it('keeps each GPU in its place during a rental', async () => {
     const { id, found, uuids } = await hostOf(2);
     const { code } = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });
     const reversed = [...found].reverse().map((gpu, index) => ({ ...gpu, index }));
@@ -258,11 +258,11 @@ describe('a host that rejoins', () => {
 describe('a deploy that waits for its host', () => {
   for (const [title, change] of [
     [
-      'is refused a machine with a GPU recorded as missing in the meantime',
+      'is rejected if a GPU of the machine is recorded as missing in the meantime',
       `update machine_host set missing = '{0}' where machine_id = $1`,
     ],
     [
-      'is refused a machine sold in other sizes in the meantime',
+      'is rejected if the machine is sold in other sizes in the meantime',
       `update machine set sold = false where host_id = $1 and id = $1 || '.g0'`,
     ],
   ] as const)
@@ -286,7 +286,7 @@ describe('a deploy that waits for its host', () => {
     });
 });
 
-it('a report delayed by a change of block sizes does not restore the previous ones', async () => {
+it('a report delayed by a change of block sizes does not restore the previous sizes', async () => {
   const { id, agent, uuids } = await hostOf(2);
   const client = await domain.db.pool.connect();
   try {
@@ -306,7 +306,7 @@ it('a report delayed by a change of block sizes does not restore the previous on
 });
 
 describe('a downgrade of an agent from protocol 2 to 1', () => {
-  it('credits a part of the host that the agent can’t run', async () => {
+  it('credits a rented part of the host that the agent can’t run', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -347,7 +347,7 @@ describe('an import', () => {
   }
   const load = (...rows: Record<string, unknown>[]) => importMachines(domain, lines(...rows), { dryRun: false });
 
-  it('of operator-maintained properties of a host applies to its parts', async () => {
+  it('of properties that the operator maintains for a host applies to its parts', async () => {
     const { id } = await hostOf(4);
     await load(csv({ id }));
     const part = await domain.db.prisma.machine.findUniqueOrThrow({ where: { id: `${id}.g2-3` } });
@@ -361,7 +361,7 @@ describe('an import', () => {
     await expect(load(csv({ id: `${id}.g0`, num_gpus: 1 }))).rejects.toThrow(/host/);
   });
 
-  it('of a machine with the id of a part prevents such a host from joining', async () => {
+  it("of a machine that has the id of a host's part prevents that host from joining", async () => {
     const id = `m-${randomBytes(4).toString('hex')}`;
     await load(csv({ id: `${id}.g1`, num_gpus: 1 }));
     domain.clock.advance(61);

@@ -15,7 +15,7 @@ const GPU = 'rtx-4090';
 const [HOSTS, STEPS] = isLong ? [20, 10_000] : [5, 400];
 const GPUS = 8;
 const ACCOUNTS = 4;
-/** Number of steps from 0 to 1. */
+/** Number of steps into which [0, 1] is divided. */
 const STEP_OF_RANDOM = 2 ** 24;
 const SEED = Number(process.env.MODEL_SEED ?? randomInt(2 ** 31));
 
@@ -31,7 +31,7 @@ interface Rental {
   isRunning: boolean;
 }
 
-/** Hosts as arrays of GPUs, each with the rental that runs on it. */
+/** Models hosts as arrays of GPUs, each with the rental that runs on it. */
 class Naive {
   readonly hosts: (Rental | null)[][] = Array.from({ length: HOSTS }, () => Array(GPUS).fill(null));
   readonly rentals: Rental[] = [];
@@ -52,7 +52,7 @@ class Naive {
       .map((first) => ({ host, first }));
   }
 
-  /** Returns the size of the largest free block around these GPUs. */
+  /** Returns the size of the largest free block that contains these GPUs. */
   breaks(host: number, first: number, count: number): number {
     const sizes = [8, 4, 2, 1].filter((size) => size >= count);
     const isFree = (size: number) =>
@@ -184,14 +184,14 @@ async function rented(work: Promise<{ instance: { id: string; machineId: string 
   }
 }
 
-test(`${STEPS} random rentals via two gateways equal a naive model’s (seed ${SEED})`, async () => {
+test(`${STEPS} random rentals via two gateways match a naive model (seed ${SEED})`, async () => {
   const below = randomFrom(SEED);
   random = () => below(STEP_OF_RANDOM) / STEP_OF_RANDOM;
   const naive = new Naive();
   const gateways = [domain, other];
   for (let n = 0; n < STEPS; n += 1) {
     domain.clock.advance(random() < 0.5 ? 0 : random() * 3);
-    // Heartbeats arrive regularly: outages are not tested here.
+    // Heartbeats arrive regularly, since outages are not tested here.
     if (n % 10 === 0) await recordHeartbeats();
     const gateway = pick(gateways);
     await gateway.db.notices.caughtUp();

@@ -34,7 +34,7 @@ function gpus(count: number, model = MODEL) {
 }
 
 async function hostOf(count: number, found = gpus(count)) {
-  // Only a few hosts may join from one network per minute.
+  // Only a few hosts per minute may join from one network.
   domain.clock.advance(61);
   const agent = await TestAgent.join(domain, { gpus: found, vcpus: 64, ramGb: 512, diskGb: 4_000 });
   const report = (changes = {}) => agent.report([], { gpus: found.map(({ uuid }) => uuid), ...changes });
@@ -80,7 +80,7 @@ const ALL = [
 ];
 
 describe('a host of eight GPUs', () => {
-  it('is fifteen machines, each with its share', async () => {
+  it('is offered as fifteen machines, each with its share', async () => {
     const { id } = await hostOf(8);
     expect(await offered(id)).toEqual(ALL);
     const row = (machineId: string) => domain.db.prisma.machine.findUniqueOrThrow({ where: { id: machineId } });
@@ -95,7 +95,7 @@ describe('a host of eight GPUs', () => {
     expect(await row(id)).toMatchObject({ hostId: id, firstGpu: 0, numGpus: 8, vcpus: 64, ramGb: 512, diskGb: 4_000 });
   });
 
-  it('sells each GPU once: overlapping blocks leave and enter the offers together', async () => {
+  it('sells each GPU once, as overlapping blocks leave and enter the offers together', async () => {
     const { id } = await hostOf(8);
     const { id: one } = await rent(`${id}.g4-5`);
     expect(await offered(id)).toEqual(['.g0', '.g0-1', '.g0-3', '.g1', '.g2', '.g2-3', '.g3', '.g6', '.g6-7', '.g7']);
@@ -107,7 +107,7 @@ describe('a host of eight GPUs', () => {
     expect(await offered(id)).not.toContain('.g4-7');
   });
 
-  it('refuses a second instance on a GPU by constraints of PostgreSQL', async () => {
+  it("can't run a second instance on a GPU because PostgreSQL constraints prevent it", async () => {
     const { id } = await hostOf(4);
     const { id: one } = await rent(`${id}.g1`);
     const copy = (machineId: string) =>
@@ -140,7 +140,7 @@ describe('a host of eight GPUs', () => {
     expect(await offered(id)).toEqual([]);
   });
 
-  it('preempts all interruptible instances in the way, for one minimum of 60 s', async () => {
+  it('preempts all interruptible instances in the way, for one 60 s minimum', async () => {
     const { id } = await hostOf(8);
     const yielding = [];
     for (const suffix of ['.g0', '.g1', '.g2-3'])
@@ -160,7 +160,7 @@ describe('a host of eight GPUs', () => {
     expect(minimums).toEqual([{ units: -60n * preempting.gpuRate }]);
     const { status } = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id: kept.id } });
     expect(status).toBe('RUNNING');
-    // One instance that is not interruptible is enough to keep the block.
+    // A single instance that is not interruptible is enough to keep the block.
     await rent(`${id}.g0`, { who: bob });
     await act(domain, ann, { id: yielding[2]!.id, action: 'START' });
     expect(await outcome(rent(`${id}.g0-3`))).toBe('taken');
@@ -175,7 +175,7 @@ describe('a host of eight GPUs', () => {
     expect(await outcome(rent(`${id}.g0`, { diskGb: 100 }))).toBe('rented');
   });
 
-  it('assigns each instance GPUs, processors and memory once the previous is gone', async () => {
+  it('assigns each instance GPUs, processors and memory once the previous one is gone', async () => {
     const { id, agent, found, report } = await hostOf(4);
     const one = await rent(`${id}.g1`);
     const two = await rent(`${id}.g2-3`, { who: bob });
@@ -190,7 +190,7 @@ describe('a host of eight GPUs', () => {
     await agent.report([seen(one.id, 'RUNNING'), seen(two.id, 'RUNNING')], { gpus: uuids });
     await act(domain, ann, { id: one.id, action: 'DESTROY' });
     const whole = await rent(`${id}.g0-1`);
-    // An instance waits for the previous one on its GPU, not for neighbours.
+    // An instance waits for the previous one on its GPU, but not for its neighbours.
     const neighbour = { ...(await agent.fetch()) }.instances.find((each) => each.id === whole.id);
     expect(neighbour).toBeUndefined();
     await agent.report([seen(one.id, 'ERASED'), seen(two.id, 'RUNNING')], { gpus: uuids });
@@ -201,8 +201,8 @@ describe('a host of eight GPUs', () => {
   });
 });
 
-describe('a sold host', () => {
-  it('has new block sizes immediately; current rentals continue and may restart', async () => {
+describe('a host for sale', () => {
+  it('gets new block sizes immediately, and current rentals continue and may restart', async () => {
     const { id } = await hostOf(4);
     const mine = await rent(`${id}.g0-1`);
     await sellSlices(domain, id, [1]);
@@ -289,7 +289,7 @@ describe('a GPU that vanishes', () => {
     await act(domain, bob, { id: other.id, action: 'STOP' });
   });
 
-  it('can be replaced; a host that rejoins with reordered GPUs keeps their places', async () => {
+  it('can be replaced, and a host that rejoins with reordered GPUs keeps their places', async () => {
     const { id, agent, found } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     const { code } = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });
@@ -299,7 +299,7 @@ describe('a GPU that vanishes', () => {
     await domain.db.notices.caughtUp();
     const desired = (await agent.fetch()).instances.find((each) => each.id === mine.id);
     expect(desired).toMatchObject({ gpuUuids: [found[1]!.uuid] });
-    // A missing GPU may be replaced by one of its model; any other change is refused.
+    // A missing GPU may be replaced by one of its model, but any other change is rejected.
     const [spare] = gpus(1);
     const replaced = [found[0]!, found[1]!, spare!, found[3]!];
     const again = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });

@@ -23,7 +23,7 @@ describe('deployBest', () => {
   });
   afterEach(() => vi.restoreAllMocks());
 
-  /** Leaves only these machines, with names unique to the test. */
+  /** Leaves only these machines on offer. Their names are unique to the test. */
   async function offer(...machines: Like[]): Promise<void> {
     await onlyMachines(
       domain,
@@ -61,7 +61,7 @@ describe('deployBest', () => {
     expect(await best()).toBe('record');
   });
 
-  it('takes the cheapest, then the most reliable, then by id, until none remains', async () => {
+  it('takes machines by price, then reliability, then id, until none remains', async () => {
     await offer(
       { id: 'two', numGpus: 2, reliability: 0.999 },
       { id: 'c', reliability: 0.95 },
@@ -90,7 +90,7 @@ describe('deployBest', () => {
     expect(instance.gpuRate).toBe(572_000n);
   });
 
-  it('falls back through the regions of the first model, then to the next model', async () => {
+  it('falls back to the other regions for the first model, then to the next model', async () => {
     const input = { gpus: ['h100-sxm', 'rtx-4090'], regions: ['us-tx', 'us-mo'] };
     await offer(
       { id: 'other-model', gpu: 'rtx-3060' },
@@ -114,7 +114,7 @@ describe('deployBest', () => {
     expect(await refusal(best({ gpus: ['rtx-4090'], filter: { gpus: ['l4'] } }))).toMatch(/^deploy_failed/);
   });
 
-  it('compares the cap with the whole machine in the chosen mode', async () => {
+  it("compares the cap with the whole machine's price in the chosen mode", async () => {
     await offer({ id: 'a', numGpus: 2 }, { id: 'b', numGpus: 2 }, { id: 'c', numGpus: 2 });
     const prices = { ON_DEMAND: 0.88, INTERRUPTIBLE: 0.44, RESERVED: 0.572 };
     for (const [mode, price] of Object.entries(prices) as [PricingMode, number][]) {
@@ -134,13 +134,13 @@ describe('deployBest', () => {
     expect(await best({ diskGb: 100 })).toBe('a');
   });
 
-  it('takes a machine with room for the requested disk, even if the filter needs less', async () => {
+  it('takes a machine with room for the requested disk even if the filter needs less', async () => {
     await offer({ id: 'a', diskGb: 300 }, { id: 'b', diskGb: 500 }, { id: 'c', diskGb: 900 });
     expect(await best({ diskGb: 400, filter: { diskGbMin: 100 } })).toBe('b');
     expect(await best({ diskGb: 100, filter: { diskGbMin: 400 } })).toBe('c');
   });
 
-  it('preempts only on request, without an equally cheap free machine, by rank of mode', async () => {
+  it('preempts only on request and if no free machine is as cheap, by rank of mode', async () => {
     await offer({ id: 'a' }, { id: 'b', reliability: 0.95 }, { id: 'dear', numGpus: 2 });
     const bob = await domain.account();
     const bobs = await hold('a', bob, 'INTERRUPTIBLE');
@@ -156,7 +156,7 @@ describe('deployBest', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  it("finds a machine free whose holder's credit ran out", async () => {
+  it("treats a machine as free when its holder's credit has run out", async () => {
     await offer({ id: 'a' });
     const bob = await domain.account('0.5');
     const bobs = await hold('a', bob, 'ON_DEMAND');
@@ -167,7 +167,7 @@ describe('deployBest', () => {
     expect(row.stopReason).toBe('BALANCE_EXHAUSTED');
   });
 
-  it('refuses by the rules of deploy: balance, number of instances, suspension', async () => {
+  it('applies the rules of deploy for balance, number of instances and suspension', async () => {
     await offer({ id: 'a' });
     const poor = await domain.account('0.4');
     expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: balance too low/);
@@ -183,7 +183,7 @@ describe('deployBest', () => {
     expect(await best()).toBe('a');
   });
 
-  it('repeats the stored response for the same request, and refuses another', async () => {
+  it('repeats the stored response for the same request and rejects a different one', async () => {
     await offer({ id: 'a' }, { id: 'b' }, { id: 'c', gpu: 'l4' });
     const request = { idempotencyKey: 'one', filter: { gpus: ['rtx-4090', 'l4'] }, regions: ['us-tx', 'us-mo'] };
     const first = await deployBest(domain, ann, request);
@@ -205,7 +205,7 @@ describe('deployBest', () => {
     expect(await domain.db.prisma.instance.count({ where: { accountId: ann } })).toBe(1);
   });
 
-  it('refuses invalid input by name', async () => {
+  it('rejects invalid input and names the field', async () => {
     expect(await refusal(best({ maxPricePerHour: -1 }))).toMatch(/^invalid_request: maxPricePerHour/);
     expect(await refusal(best({ gpus: Array(101).fill('l4') }))).toMatch(/^invalid_request: gpus/);
     expect(await refusal(best({ regions: ['\u0000'] }))).toMatch(/^invalid_request: regions/);
@@ -213,7 +213,7 @@ describe('deployBest', () => {
   });
 
   describe('with outdated offers', () => {
-    /** Changes machines without a notice, as if it had not arrived yet. */
+    /** Changes machines without sending a notice, as if the notice had not arrived yet. */
     async function changeUnnoticed(change: string, ...ids: string[]): Promise<void> {
       // Otherwise a read in progress might include the change.
       await domain.inventory.current();
@@ -245,7 +245,7 @@ describe('deployBest', () => {
       expect([await best(), await best(), await best()]).toEqual(['c', 'a', 'b']);
     });
 
-    it('continues with its next candidate, however many are gone', async () => {
+    it('continues with the next candidate, no matter how many are gone', async () => {
       const ids = Array.from({ length: 130 }, (_, index) => `m${1000 + index}`);
       await offer(...ids.map((id) => ({ id })));
       await changeUnnoticed("state = 'DRAINED'", ...ids.slice(0, 120));
@@ -256,7 +256,7 @@ describe('deployBest', () => {
   });
 
   describe('during other transactions', () => {
-    /** Locks machines until `end`, as a request in progress does. */
+    /** Locks machines until `end` is called, as a request in progress would. */
     async function lockMachines(...ids: string[]) {
       const client = await domain.db.pool.connect();
       await client.query('begin');
@@ -281,10 +281,10 @@ describe('deployBest', () => {
       }
     });
 
-    it('waits if others have locked all matches, and takes what they leave', async () => {
+    it('waits if others have locked all matches, and takes one that they leave', async () => {
       await offer({ id: 'a' }, { id: 'b' });
       const other = await lockMachines('a', 'b');
-      // Connections for reading the new offers are not counted.
+      // Connections that read the new offers are not counted.
       await domain.inventory.current();
       const connected = vi.spyOn(domain.db.pool, 'connect');
       const waiting = best();
@@ -320,7 +320,7 @@ describe('deployBest', () => {
       const connect = domain.db.pool.connect.bind(domain.db.pool) as (callback?: unknown) => Promise<pg.PoolClient>;
       let taken = false;
       vi.spyOn(domain.db.pool, 'connect').mockImplementation((async (callback?: unknown) => {
-        // The pool's own queries come with a callback.
+        // The pool's own queries have a callback.
         if (callback !== undefined) return connect(callback);
         const client = await connect();
         const query = client.query.bind(client) as (...args: unknown[]) => Promise<pg.QueryResult>;
@@ -331,7 +331,7 @@ describe('deployBest', () => {
             await domain.db.pool.query('select 1 from machine where id = $1 for no key update nowait', [named('a')]);
             return query(...args);
           }
-          // The statement's result if its snapshot is older than a rival's commit.
+          // Simulates the statement's result if its snapshot is older than a rival's commit.
           taken = true;
           await hold('a', bob, 'ON_DEMAND');
           await query('select 1 from machine where id = $1 for no key update', [named('a')]);
@@ -354,7 +354,7 @@ describe('deployBest', () => {
         const client = await connect();
         const query = client.query.bind(client) as (...args: unknown[]) => Promise<pg.QueryResult>;
         client.query = (async (...args: unknown[]) => {
-          // The price is read under the machine's lock, after a choice by the previous price.
+          // The price is read under the machine's lock, after a choice based on the previous price.
           const { text = '' } = args[0] as { text?: string };
           if (rises > 0 || !text.includes('EXECUTE "lock-machine"')) return query(...args);
           rises += 1;

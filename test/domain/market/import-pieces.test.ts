@@ -17,7 +17,7 @@ const fields = (id: string, changes = {}) => ({
   ...changes,
 });
 
-/** Returns a file of these machines that stays open until `end` is called. */
+/** Returns a file with these machines that stays open until `end` is called. */
 function heldFile(list: readonly object[]) {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -30,7 +30,7 @@ function heldFile(list: readonly object[]) {
   return { records: records(), end };
 }
 
-test('an import becomes visible as a whole; until then its machines can be rented', async () => {
+test('an import becomes visible as a whole, and its machines can be rented until then', async () => {
   const known = await Promise.all([domain.machine(), domain.machine(), domain.machine()]);
   const fresh = Array.from({ length: 2_500 }, (_, index) => `held-${index}`);
   const file = heldFile([...known, ...fresh].map((id) => fields(id)));
@@ -38,7 +38,7 @@ test('an import becomes visible as a whole; until then its machines can be rente
   const done = importMachines(domain, file.records, { dryRun: false, onProgress: (count) => read.push(count) });
   await expect.poll(() => read.at(-1)).toBe(2_000);
   const accountId = await domain.account();
-  // The deploy waits for no lock of the import.
+  // The deploy doesn't wait for any of the import's locks.
   const { instance } = await deploy(domain, accountId, { machineId: known[0]! });
   expect(instance.status).toBe('RUNNING');
   for (const id of known) expect((await findMachine(domain, id)).vcpus).not.toBe(48);
@@ -50,7 +50,7 @@ test('an import becomes visible as a whole; until then its machines can be rente
   expect(instance.gpu).toBe('rtx-4090');
 });
 
-test('a fault on the last line, or a dry run, leaves everything unchanged', async () => {
+test('an import that fails on its last line, or a dry run, leaves everything unchanged', async () => {
   const [taken, other] = [await domain.machine(), await domain.machine()];
   await deploy(domain, await domain.account(), { machineId: taken, diskGb: 500 });
   async function* records(diskGb: number): AsyncGenerator<FileRecord> {

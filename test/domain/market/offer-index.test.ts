@@ -20,7 +20,10 @@ const RUNS = 200;
 
 type Models = ReadonlyMap<string, PricedModel>;
 
-/** A few of each, so that machines share groups and groups share prices: two a cost one b, and c costs as much as a. */
+/**
+ * A few values of each, so that machines share groups and groups share prices. Two of model a cost as much as one b,
+ * and c costs as much as a.
+ */
 const MODELS: Models = new Map([
   ['a', { onDemandRate: 100_000n, tier: 'CONSUMER', vramGb: 24 }],
   ['b', { onDemandRate: 200_000n, tier: 'DATACENTER', vramGb: 80 }],
@@ -34,7 +37,7 @@ const OTHER_MODELS: Models = new Map([
 const GPUS = ['a', 'b', 'c', 'unpriced'];
 const REGIONS = ['x', 'y'];
 
-/** A host of up to two GPUs that is rented whole. */
+/** A host with up to two GPUs that is rented whole. */
 const wholeHost: fc.Arbitrary<NaiveHost> = fc
   .record({
     number: fc.nat({ max: 60 }),
@@ -42,7 +45,7 @@ const wholeHost: fc.Arbitrary<NaiveHost> = fc
     region: fc.constantFrom(...REGIONS),
     numGpus: fc.integer({ min: 1, max: 2 }),
     reliability: fc.constantFrom(0.9, 0.95, 0.99),
-    // Usually free, so that groups of a dozen machines have an order to maintain.
+    // Hosts are usually free, so that groups of a dozen machines have an order to maintain.
     preemptible: fc.constantFrom(false, false, false, true),
     diskGb: fc.integer({ min: 50, max: 60 }),
     vcpus: fc.constantFrom(32, 64),
@@ -60,7 +63,7 @@ const wholeHost: fc.Arbitrary<NaiveHost> = fc
     diskLeftGb: diskGb,
   }));
 
-/** A host of up to eight GPUs of one or two models that is rented by the GPU, with instances. */
+/** A host with up to eight GPUs of one or two models that is rented by the GPU, with its instances. */
 const slicedHost: fc.Arbitrary<NaiveHost> = fc
   .record({
     number: fc.nat({ max: 60 }),
@@ -105,7 +108,7 @@ const slicedHost: fc.Arbitrary<NaiveHost> = fc
   });
 
 const host = fc.oneof(wholeHost, slicedHost);
-/** Returns ids of which some are prefixes of others. */
+/** Returns ids, some of which are prefixes of others. */
 const idOf = (number: number) => `m-${number.toString(4)}`;
 
 const step = fc.oneof(
@@ -142,14 +145,14 @@ const filter = fc.record(
 );
 type Filter = typeof filter extends fc.Arbitrary<infer T> ? T : never;
 
-/** A past, present or possible position of a machine: any price with any reliability and any id. */
+/** A past, current or possible position of a machine, with any price, reliability and id. */
 const position: fc.Arbitrary<OfferPosition> = fc.record({
   pricePerGpu: fc.constantFrom(0n, 50_000n, 100_000n, 200_000n, 10n ** 17n),
   pricePerHour: fc.record({ onDemand: fc.constantFrom(0n, 100_000n, 200_000n, 400_000n, 10n ** 17n) }),
   reliability: fc.constantFrom(0, 0.9, 0.95, 0.96, 0.99, 1),
   machineId: fc.tuple(fc.nat({ max: 60 }), fc.constantFrom('', '.g0', '.g2-3')).map(([n, end]) => idOf(n) + end),
 });
-/** A number is a machine's index in the current list. */
+/** A number is the index of a machine in the current list. */
 const cursor = fc.option(fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 30 }) }, { weight: 1, arbitrary: position }), {
   freq: 2,
 });
@@ -215,7 +218,7 @@ function naive(machines: Iterable<OfferedMachine>, models: Models, required: Fil
 
 const idsOf = (offers: readonly { machineId: string }[]) => offers.map(({ machineId }) => machineId);
 
-/** Returns a page as cut from the list. */
+/** Returns a page as cut from the full list. */
 function naivePage(list: readonly NaiveOffer[], sort: OfferSort, { after, before, limit, fromEnd }: OfferRange) {
   const places = list.flatMap((offer, place) =>
     (after === null || compareBy(sort, offer, after) > 0) && (before === null || compareBy(sort, offer, before) < 0)
@@ -284,7 +287,7 @@ function expectSame(
     expect(index.offerOf(machineId)?.machineId).toBe(models.has(gpu) ? machineId : undefined);
 }
 
-/** The order for a renter who names no model and no region. */
+/** The order for a renter who names neither a model nor a region. */
 const BEST = bestOffer({
   filter: checkFilter(null),
   gpus: null,
@@ -303,7 +306,7 @@ function compareBest(one: NaiveOffer, other: NaiveOffer, all: ReadonlyMap<string
   );
 }
 
-describe('an index of offers', () => {
+describe('an offer index', () => {
   test('equals a naive sort after any additions, changes and removals', () => {
     fc.assert(
       fc.property(
@@ -329,7 +332,7 @@ describe('an index of offers', () => {
             }
           }
           expectSame(index, hosts, models, searches);
-          // New prices mean a new index; a model may get its first price, or lose it.
+          // New prices require a new index, since a model may get its first price or lose it.
           expectSame(new OfferIndex(OTHER_MODELS, [...hosts.values()].map(offeredHost)), hosts, OTHER_MODELS, searches);
         },
       ),
@@ -337,7 +340,7 @@ describe('an index of offers', () => {
     );
   });
 
-  test('has no offers without machines', () => {
+  test('has no offers if there are no machines', () => {
     const everything = criteriaOf(checkFilter({ includePreemptible: true }));
     const index = new OfferIndex(MODELS);
     expect([index.cheapest('all', () => everything, null, 10), index.availableGpus('a')]).toEqual([[], 0]);

@@ -4,7 +4,9 @@ import { checkFilter, pageOf } from '../../../src/domain/inventory/offer-search.
 import { criteriaOf } from '../../../src/domain/rules/offer-filter.js';
 import { offeredHost, PLAIN } from '../../support/market/naive-host.js';
 
-/** Reads of groups' columns. Groups keep their machines in columns, so checking a machine reads its place in one. */
+/**
+ * Reads of groups' columns. Groups keep their machines in columns, so checking a machine reads its place in one column.
+ */
 let reads = 0;
 
 function counted(column: Int32Array): Int32Array {
@@ -18,7 +20,7 @@ function counted(column: Int32Array): Int32Array {
   });
 }
 
-// The module can't be mocked: an earlier test file of this process may have loaded it.
+// The module can't be mocked, because an earlier test file in this process may have loaded it.
 beforeAll(() => {
   const construct = (type: typeof Int32Array, given: unknown[]) => counted(Reflect.construct(type, given));
   vi.stubGlobal('Int32Array', new Proxy(Int32Array, { construct }));
@@ -29,7 +31,7 @@ const MODELS = new Map([['a', { onDemandRate: 100_000n, tier: 'CONSUMER', vramGb
 
 const GROUPS = 100;
 
-/** Returns the reads of a search for which every other machine of each group is large enough. */
+/** Returns how many reads a search takes if every other machine in each group is large enough. */
 function readsOf(machines: number, size: { diskGbMin?: number } = {}): number {
   const hosts = Array.from({ length: machines }, (_, number) => ({
     ...PLAIN,
@@ -47,8 +49,8 @@ function readsOf(machines: number, size: { diskGbMin?: number } = {}): number {
   return count;
 }
 
-test('reads equally many machines for a search by size among ten times as many', () => {
+test('a search by size reads equally many machines if there are ten times as many', () => {
   expect(readsOf(4_000)).toBeLessThanOrEqual(readsOf(400));
-  // For a disk size they are counted individually.
+  // For a search by disk size, machines are checked individually.
   expect(readsOf(2_000, { diskGbMin: 1 })).toBeGreaterThan(2_000);
 });

@@ -4,7 +4,7 @@ import { SeenIds } from '../../../src/domain/market/seen-ids.js';
 import { anyCodePoint } from '../../support/code-points.js';
 import { randomHistories } from '../../support/long.js';
 
-it('recognizes each id again, and never confuses two', () => {
+it('recognizes each id again and never confuses two ids', () => {
   const id = fc.oneof(fc.string({ unit: anyCodePoint, maxLength: 3 }), fc.string({ maxLength: 300 }));
   fc.assert(
     fc.property(fc.array(id, { maxLength: 400 }), (ids) => {
@@ -17,12 +17,12 @@ it('recognizes each id again, and never confuses two', () => {
   );
 });
 
-it('grows to any number, with ids of any size', () => {
+it('grows to any number of ids of any size', () => {
   const seen = new SeenIds();
   const sizes = [254, 255, 256, 1_048_570, 1_048_571, 1_048_572, 1_048_573, 3_000_000];
   const ids = Array.from({ length: 40_000 }, (_, index) => `lst-${index}`);
   for (const isNew of [true, false]) {
-    // One expectation for all: 40,000 would take longer than the code they check.
+    // This is one expectation for all ids, since 40,000 would take longer than the code they check.
     expect(ids.filter((id) => seen.add(id) !== isNew)).toEqual([]);
     for (const size of sizes) expect(seen.add('x'.repeat(size))).toBe(isNew);
   }

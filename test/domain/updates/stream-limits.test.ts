@@ -7,7 +7,7 @@ import {
   SubscriptionRegistry,
 } from '../../../src/domain/updates/subscriptions.js';
 
-it('bounds streams without a key, and reserves the last for new addresses', () => {
+it('limits streams without a key and reserves the last ones for new addresses', () => {
   const registry = new SubscriptionRegistry(new Notices('postgres://nowhere.invalid/', 'within'));
   /** Returns how many of `count` streams were accepted. */
   const open = (address: string, count: number) => {
@@ -23,7 +23,7 @@ it('bounds streams without a key, and reserves the last for new addresses', () =
   };
   const shared = MAX_STREAMS_WITHOUT_KEY - STREAMS_FOR_NEWCOMERS;
   for (let visitor = 0; visitor < 10; visitor += 1) open(`198.51.100.${visitor}`, MAX_STREAMS_PER_ADDRESS);
-  // Each of the last visitors holds one.
+  // Each of the last visitors holds one stream.
   expect(registry.size).toBe(shared + 2);
   let accepted = 0;
   for (let visitor = 0; visitor < STREAMS_FOR_NEWCOMERS + 5; visitor += 1) accepted += open(`203.0.113.${visitor}`, 1);

@@ -75,7 +75,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('is charged in grace and deleted at its end, however late it is settled', async () => {
+  test('is charged in the grace period and deleted at its end, even if settled late', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('2.4'), keyId: null };
     const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 1_000 });
@@ -100,7 +100,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('keeps a monthly limit when the clock is set back after it was set', async () => {
+  test('keeps a monthly limit when the clock is set back after the limit was set', async () => {
     const domain = await open();
     const accountId = await domain.account('1000');
     const { apiKey } = await createApiKey(domain, accountId);
@@ -115,7 +115,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('counts toward the monthly limits of the account and of the key that sized it', async () => {
+  test('counts toward the monthly limits of the account and the key that last sized it', async () => {
     const domain = await open();
     const accountId = await domain.account('1000');
     const [one, other] = await Promise.all([createApiKey(domain, accountId), createApiKey(domain, accountId)]);
@@ -127,7 +127,7 @@ describe('a volume', () => {
       reason: 'spend_limit',
     });
     const { volume } = await createVolume(domain, otherOwner!, { name: 'work', sizeGb: 9_000 });
-    // The whole volume would count toward this key, not only the added size.
+    // The whole volume would count toward this key's limit, not only the added size.
     await expect(growVolume(domain, oneOwner!, { id: volume.id, sizeGb: 9_001 })).rejects.toMatchObject({
       message: expect.stringContaining("the API key's monthly limit"),
     });
@@ -139,7 +139,7 @@ describe('a volume', () => {
     await readBalance(domain, accountId);
     const key = await domain.db.prisma.keyLimit.findUniqueOrThrow({ where: { id: otherOwner!.keyId } });
     expect(key.burnRate).toBe(1_000_000n);
-    // The limit stops instances; volumes remain, and new ones are refused.
+    // The limit stops instances. Existing volumes remain, and new ones are rejected.
     const account = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } });
     expect(account.limitReachedAt).not.toBeNull();
     expect(await findVolume(domain, accountId, volume.id)).toMatchObject({ deletedAt: null });
@@ -150,7 +150,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('has a line per size in statements, and counts in the spend by day', async () => {
+  test('has a line per size in statements and counts toward the spend by day', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('1000'), keyId: null };
     const from = domain.clock.now();
@@ -170,7 +170,7 @@ describe('a volume', () => {
     const charged = lines.reduce((sum, { amount }) => sum + amount, 0n);
     expect([openingBalance, closingBalance]).toEqual([0n, 1_000_000_000n - charged]);
     expect((await readBalance(domain, owner.accountId)).balance).toBe(closingBalance);
-    // A period that begins in the middle of a size's interval.
+    // The period begins in the middle of a size's interval.
     const some = await statement(domain, owner.accountId, { from: from + 100n, to: from + BigInt(DAY) + 8n });
     expect(some.lines.map(({ seconds }) => seconds)).toEqual([BigInt(DAY - 93), 1n]);
     expect(some.openingBalance - some.closingBalance).toBe(some.lines.reduce((sum, { amount }) => sum + amount, 0n));
@@ -188,7 +188,7 @@ describe('a volume', () => {
 });
 
 describe('an invalid change', () => {
-  test('is refused with the reason, and changes nothing', async () => {
+  test('is rejected with the reason and changes nothing', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     const stranger = { accountId: await domain.account('100'), keyId: null };
@@ -239,7 +239,7 @@ describe('an invalid change', () => {
     await domain.close();
   });
 
-  test('of a size in the database is found by the audit', async () => {
+  test('to a size in the database is found by the audit', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 10 });
@@ -270,7 +270,7 @@ describe('an invalid change', () => {
 });
 
 describe('concurrent requests', () => {
-  test('to create, grow and delete are processed sequentially', async () => {
+  test('to create, grow and delete a volume are processed sequentially', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     domain.clock.advance(0.5);
@@ -299,7 +299,7 @@ describe('concurrent requests', () => {
     await domain.close();
   });
 
-  test('through two gateways are refused the 101st volume', async () => {
+  test("through two gateways can't create a 101st volume", async () => {
     const shared = { url: await createTestDatabase(), clock: new TestClock() };
     const [domain, elsewhere] = await Promise.all([open(shared), open(shared)]);
     const owner = { accountId: await domain.account('100'), keyId: null };
@@ -320,8 +320,8 @@ describe('concurrent requests', () => {
   });
 });
 
-describe('the password of a repository', () => {
-  test('is sealed, and resealed with another key', async () => {
+describe("a repository's password", () => {
+  test('is sealed and can be resealed with another key', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 1 });
@@ -334,7 +334,7 @@ describe('the password of a repository', () => {
     expect(await resealSecrets(rotated)).toBe(0);
     const onlyNew = { ...domain, sealingKeys: async () => [newKey] };
     expect(await volumePassword(onlyNew, owner.accountId, volume.id)).toBe(password);
-    // A gateway without the key would split passwords between two keys.
+    // A gateway without the key would seal some passwords with one key and some with another.
     await expect(createVolume(domain, owner, { name: 'more', sizeGb: 1 })).rejects.toMatchObject({
       code: 'action_failed',
     });

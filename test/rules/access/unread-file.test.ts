@@ -8,7 +8,7 @@ import { filesOf } from '../../../src/access/files/instance-files.js';
 import type { Tunnels } from '../../../src/access/tunnels.js';
 import type { ExecTarget } from '../../../src/agent/tunnel-protocol.js';
 
-it('ends the command of a client that disconnects before the first byte', async () => {
+it('ends the command when its client disconnects before the first byte', async () => {
   const open = () => new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });
   const tunnel = Object.assign(open(), { stderr: open() });
   tunnel.push('5\nhello');
@@ -37,7 +37,7 @@ function openHere({ target: { argv, env } }: { target: ExecTarget }): Duplex {
   return Object.assign(tunnel, { stderr: child.stderr });
 }
 
-it('leaves nothing of an upload whose connection is lost', async () => {
+it('leaves nothing of an upload when its connection is lost', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'upload-'));
   const tunnels = { open: async (request: { target: ExecTarget }) => openHere(request) } as unknown as Tunnels;
   const disconnect = new AbortController();

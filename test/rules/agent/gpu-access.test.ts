@@ -15,12 +15,12 @@ function container(nodes: string[], requested: string[] = []): ContainerDetail {
   return { ...rest, instanceId: 'i-00000001', machineId: 'm-test', devices: { nodes, requested } };
 }
 
-describe('GPUs of a driver with scripted output', () => {
+describe('with a scripted driver', () => {
   let dir: string;
   let path: string | undefined;
   let access: GpuAccess;
 
-  /** Null: it fails, as it does for a GPU that has fallen off the bus. */
+  /** If null, the driver fails, as it does for a GPU that has fallen off the bus. */
   function says(uuids: readonly string[] | null): void {
     const lines = (uuids ?? []).map((uuid, index) => `echo "${index}, ${uuid}, NVIDIA L4, 23034, 4, 580.1"`);
     const script = ['#!/bin/sh', ...lines, `exit ${uuids === null ? 15 : 0}`].join('\n');
@@ -39,7 +39,7 @@ describe('GPUs of a driver with scripted output', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('are assigned by UUID, and by number only without UUIDs in the desired state', async () => {
+  it('GPUs are assigned by UUID, or by number if the desired state has no UUIDs', async () => {
     expect(access.found).toEqual([A, B, C]);
     expect(await access.grant({ gpus: 2, gpuUuids: [C, A] })).toEqual({ kind: 'nvidia', uuids: [C, A] });
     expect(await access.grant({ gpus: 2 })).toEqual({ kind: 'nvidia', uuids: [A, B] });
@@ -48,9 +48,9 @@ describe('GPUs of a driver with scripted output', () => {
     expect(access.grantedTo(container([], [C]))).toEqual([C]);
   });
 
-  it('are looked up again before one is reported missing', async () => {
+  it('GPUs are looked up again before one is reported missing', async () => {
     says([C, A]);
-    // Found as before; the missing GPU is not needed.
+    // The GPUs are found as before, and the missing one is not needed.
     expect(access.found).toEqual([A, B, C]);
     const missing = access.grant({ gpus: 2, gpuUuids: [A, 'GPU-d'] });
     await expect(missing).rejects.toThrow('1 of 2 GPUs are missing on this host: GPU-d');
@@ -61,7 +61,7 @@ describe('GPUs of a driver with scripted output', () => {
     expect(await access.grant({ gpus: 1, gpuUuids: [B] })).toEqual({ kind: 'nvidia', uuids: [B] });
   });
 
-  it('are missing only if the driver fails twice', async () => {
+  it('GPUs are missing only if the driver fails twice', async () => {
     says(null);
     expect([await access.refresh(), access.found]).toEqual([false, [A, B, C]]);
     says([A, B]);
@@ -72,13 +72,13 @@ describe('GPUs of a driver with scripted output', () => {
     expect(unknown.found).toBeNull();
   });
 
-  it('gives a container exactly its own GPUs, by the engine’s configuration', () => {
+  it('a container gets exactly its own GPUs through the engine’s configuration', () => {
     const wrong = (nodes: string[], ...gpuUuids: string[]) =>
       wrongGpus(access, { gpus: gpuUuids.length, gpuUuids }, container(nodes));
     expect(wrong(['/dev/nvidia2', '/dev/nvidiactl', '/dev/nvidia0'], A, C)).toBeNull();
     expect(wrong(['/dev/nvidia0'], A, C)).toBe('the container has 1 of 2 GPUs');
     expect(wrong([], A)).toBe('the container has 0 of 1 GPUs');
-    // As after a reboot of the host that changed their numbers.
+    // The numbers have changed, as after a reboot of the host.
     expect(wrong(['/dev/nvidia1'], A)).toBe('the container has 0 of 1 GPUs');
     expect(wrong(['/dev/nvidia0', '/dev/nvidia1'], A)).toBe('the container has GPUs that were not assigned to it');
     expect(wrong(['/dev/nvidia0', '/dev/nvidia7'], A)).toBe('the container has GPUs that were not assigned to it');
@@ -88,23 +88,23 @@ describe('GPUs of a driver with scripted output', () => {
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1']))).toBe('the container has 1 of 2 GPUs');
   });
 
-  it('keeps a container running without a lost GPU and without a replacement', async () => {
+  it('a container keeps running without a lost GPU and gets no replacement', async () => {
     says([A, C]);
     await access.refresh();
     const wrong = (...nodes: string[]) => wrongGpus(access, { gpus: 2, gpuUuids: [A, B] }, container(nodes));
-    // Numbers have moved up, and only the device of the missing one remains.
+    // The numbers have moved up, and only the missing GPU's device remains.
     expect([wrong('/dev/nvidia0', '/dev/nvidia9'), wrong('/dev/nvidia0')]).toEqual([null, null]);
     expect(wrong('/dev/nvidia0', '/dev/nvidia1')).toBe('the container has GPUs that were not assigned to it');
     expect(wrong('/dev/nvidia9')).toBe('the container has 0 of 2 GPUs');
   });
 
-  it('identifies CDI devices by UUID, and those of earlier agents by number', () => {
+  it('CDI devices are identified by UUID, and those of earlier agents by number', () => {
     const requested = [`nvidia.com/gpu=${C}`, 'nvidia.com/gpu=1', 'gpu-rental.local/nvidia=0', 'nvidia.com/gpu=9'];
     expect(access.grantedTo(container([], requested))).toEqual([C, B, A, 'nvidia.com/gpu=9']);
   });
 });
 
-it('simulated GPUs are assigned by UUID too, as numbered devices', async () => {
+it('simulated GPUs are also assigned by UUID, as numbered devices', async () => {
   const pretended = { count: 3, name: 'NVIDIA L4', vramMb: 23_034, uuids: [A, B] as string[] };
   const access = await openGpuAccess(pretended, docker(), log);
   expect(access.found).toEqual([A, B, 'GPU-pretended-2']);

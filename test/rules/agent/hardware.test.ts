@@ -19,7 +19,7 @@ describe('the output of nvidia-smi', () => {
     ]);
   });
 
-  it('yields no GPU if it is an error', () => {
+  it('yields no GPU if it is an error message', () => {
     const output =
       "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver, check that it runs.\n";
     expect(readGpus(output)).toEqual({ gpus: [], driver: null });
@@ -46,7 +46,7 @@ describe('the output of nvidia-smi', () => {
 });
 
 describe('the progress of a pull', () => {
-  it('adds up layers and never decreases', () => {
+  it('adds up the layers and never decreases', () => {
     const counter = new PullCounter();
     const down = (id: string, current: number, total: number) =>
       counter.add({ id, status: 'Downloading', progressDetail: { current, total } });
@@ -61,7 +61,7 @@ describe('the progress of a pull', () => {
   });
 });
 
-describe('the notes for a joining host', () => {
+describe('the notes for a host that joins', () => {
   const hardware: Hardware = {
     hostname: 'host',
     cpu: 'CPU',
@@ -78,7 +78,7 @@ describe('the notes for a joining host', () => {
   };
   const LITTLE = 'the gateway does not offer machines with less than 50 GB';
 
-  it('say that it has too little disk to be offered', () => {
+  it('mention that it has too little disk to be offered', () => {
     expect(wordsOf({ ...hardware, diskGb: 49 })).toContain(LITTLE);
     expect(wordsOf(hardware)).not.toContain(LITTLE);
   });

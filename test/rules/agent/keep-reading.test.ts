@@ -13,7 +13,7 @@ it('reads all output of an engine that closed without reading its input', async 
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.pause();
-    // Unread input makes the system reset the connection.
+    // Unread input makes the operating system reset the connection.
     socket.write('words', () => setTimeout(() => socket.destroy(), 50));
   }).listen(path);
   await once(server, 'listening');

@@ -15,7 +15,7 @@ function job(begun: string[], name: string) {
   return { run, end };
 }
 
-it('runs a limited number concurrently, and the others in order of arrival', async () => {
+it('runs a limited number of jobs concurrently and the others in order of arrival', async () => {
   const [limiter, begun] = [new Limiter(2), [] as string[]];
   const jobs = ['a', 'b', 'c', 'd'].map((name) => job(begun, name));
   const done = jobs.map(({ run }) => limiter.run(run));
@@ -36,7 +36,7 @@ it('runs a limited number concurrently, and the others in order of arrival', asy
   expect(await Promise.all(last)).toEqual(['e', 'f', 'g']);
 });
 
-it('skips jobs cancelled before their turn, and continues after a failure', async () => {
+it('skips jobs cancelled before their turn and continues after a failure', async () => {
   const [limiter, begun] = [new Limiter(1), [] as string[]];
   const first = job(begun, 'first');
   const [early, late] = [AbortSignal.abort(), new AbortController()];
@@ -55,7 +55,7 @@ it('skips jobs cancelled before their turn, and continues after a failure', asyn
   expect([await next, begun]).toEqual(['next', ['first']]);
 });
 
-it('lends a slot for a limited time; longer jobs run next to the next one', async () => {
+it("lends a slot for a limited time, so that a longer job doesn't block the next", async () => {
   const [limiter, begun] = [new Limiter(1, 10), [] as string[]];
   const [long, next, last] = ['long', 'next', 'last'].map((name) => job(begun, name)) as [Job, Job, Job];
   const done = [long, next].map(({ run }) => limiter.run(run));
@@ -63,7 +63,7 @@ it('lends a slot for a limited time; longer jobs run next to the next one', asyn
   long.end();
   next.end();
   expect(await Promise.all(done)).toEqual(['long', 'next']);
-  // The slot released early is not released twice.
+  // The slot that was released early is not released twice.
   const strict = new Limiter(1, 60_000);
   const more = [last, job(begun, 'waits')].map(({ run }) => strict.run(run));
   expect(begun.slice(2)).toEqual(['last']);

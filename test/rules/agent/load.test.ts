@@ -8,7 +8,7 @@ import { seen } from '../../support/agent.js';
 const UUID = 'GPU-5f1b6f6e-6f0c-2f6e-93a4-0d8f4a1c9f10';
 const ID = 'i-00000001';
 
-describe('the load in the output of nvidia-smi', () => {
+describe('the load reported by nvidia-smi', () => {
   it('is parsed as numbers with their units', () => {
     expect(parseGpuLoads(`${UUID}, 97, 1523, 81559, 699.87, 61, 1980, 2\n`)).toEqual([
       {
@@ -35,7 +35,8 @@ describe('the load in the output of nvidia-smi', () => {
 
   it('is parsed from real drivers’ output', () => {
     const other = UUID.replace('5', '6');
-    // Parts of a GPU (MIG) in a container and outside; a consumer card without ECC; a faulty card; an old driver.
+    // A partitioned GPU (MIG) inside and outside a container, a consumer card without ECC, a faulty card, and an old
+    // driver.
     const lines = [
       `${UUID}, [N/A], [Insufficient Permissions], [Insufficient Permissions], 87.04, 33, 1410, 0`,
       `${UUID}, [N/A], 36537, 81920, 87.12, 33, 1410, 0`,
@@ -79,7 +80,7 @@ describe('the load in the output of nvidia-smi', () => {
   it('counts processes in real drivers’ output', () => {
     const lines = [
       `${UUID}, 4711`,
-      // On another part of the same GPU.
+      // The process is on another partition of the same GPU.
       `${UUID}, 4711`,
       `${UUID}, [Insufficient Permissions]`,
       `${UUID}, [Not Found]\r`,
@@ -95,7 +96,7 @@ describe('the load in the output of nvidia-smi', () => {
     expect(parseGpuLoads(`${UUID}, 0, 1, 2\n0, 0, 1, 2, 3, 4, 5, 6`)).toEqual([]);
   });
 
-  it('counts each process once per GPU it computes on', () => {
+  it('counts each process once per GPU that it uses', () => {
     const other = UUID.replace('5', '6');
     const lines = [`${UUID}, 41`, `${UUID}, 42`, `${UUID}, 42`, `${other}, 41`, `${other}, [N/A]`, 'No processes'];
     expect(parseGpuProcesses(lines.join('\n'))).toEqual(
@@ -108,15 +109,15 @@ describe('the load in the output of nvidia-smi', () => {
   });
 });
 
-describe('whether GPUs are busy', () => {
+describe('the busy state of GPUs', () => {
   const gpus = (...percents: (number | null)[]) => percents.map((busyPercent) => ({ busyPercent }));
 
-  it('is true if one is above 5 %', () => {
+  it('is true if any GPU is above 5%', () => {
     expect(busyOf(gpus(5))).toBe(false);
     expect(busyOf(gpus(0, 6))).toBe(true);
   });
 
-  it('is unknown if one is missing or silent, unless another is busy', () => {
+  it('is unknown if a GPU is missing or silent, unless another one is busy', () => {
     expect(busyOf([...gpus(0), null])).toBe(null);
     expect(busyOf(gpus(null, 0))).toBe(null);
     expect(busyOf(gpus(null, 50))).toBe(true);
@@ -162,7 +163,7 @@ describe('the load watch', () => {
     expect(busy(watch)).toBe(false);
   });
 
-  it('reads real GPUs rather than the processors, if there are any', () => {
+  it('reads real GPUs instead of the processors, if there are any', () => {
     const watch = watchOf(instance, false);
     const gpu = parseGpuLoads(`${UUID}, 6, 1, 2, 3, 4, 5, 6`);
     watch.record([{ instance, processors: 0, gpus: gpu }]);
@@ -172,7 +173,7 @@ describe('the load watch', () => {
     expect(busy(watch)).toBe(false);
   });
 
-  it('reports false for an ended command, and nothing for other starts', () => {
+  it('reports false for a command that ended, and nothing for other starts', () => {
     const exited = { ...instance, hasExited: true };
     const ended = watchOf(exited);
     ended.record(processors(null, exited));

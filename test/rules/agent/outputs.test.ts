@@ -9,7 +9,7 @@ const textOf = (stream: PassThrough) => String(stream.read() ?? '');
 const written = (stream: Writable, chunk: Buffer | string) =>
   new Promise<void>((resolve) => stream.write(Buffer.from(chunk), () => resolve()));
 
-/** Frames an output as engines do: stream, three zeros, length, bytes. */
+/** Frames an output as engines do: stream number, three zeros, length and bytes. */
 function piece(stream: number, text: string): Buffer {
   const head = Buffer.alloc(8);
   head[0] = stream;
@@ -20,7 +20,7 @@ function piece(stream: number, text: string): Buffer {
 describe('the two outputs of a command', () => {
   const both = Buffer.concat([piece(1, 'out'), piece(2, 'error'), piece(1, ''), piece(1, 'more')]);
 
-  it.each([1, 2, 3, 7, 8, 9, 100])('are split, in chunks of %i bytes', async (size) => {
+  it.each([1, 2, 3, 7, 8, 9, 100])('are split if they arrive in chunks of %i bytes', async (size) => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const demux = new Demux(stdout, stderr);
     for (let at = 0; at < both.length; at += size) await written(demux, both.subarray(at, at + size));
@@ -48,7 +48,7 @@ describe('the two outputs of a command', () => {
   });
 });
 
-it.each([1, 5, 100])('joins a line that an engine sends in pieces, in chunks of %i bytes', async (size) => {
+it.each([1, 5, 100])('joins a line that an engine sends in chunks of %i bytes', async (size) => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const demux = new LogDemux(stdout, stderr);
   const log = Buffer.concat([
@@ -87,7 +87,7 @@ describe('marked lines', () => {
     expect(textOf(target)).toBe('1T 30%\n1T \n1?T c\n');
   });
 
-  it('are shown within a second while unfinished, if they are followed', async () => {
+  it('are shown within a second while unfinished, if a client follows them', async () => {
     vi.useFakeTimers();
     try {
       const target = new PassThrough();
@@ -107,7 +107,7 @@ describe('marked lines', () => {
     }
   });
 
-  it('are cut at 64 kB, after which lines are complete again', async () => {
+  it('are cut at 64 kB, and the lines after that are complete again', async () => {
     const target = new PassThrough({ highWaterMark: 1_000_000 });
     const out = markedLines(target, marks('1'), false);
     await written(out, `T ${'x'.repeat(65_530)}`);
@@ -135,7 +135,7 @@ describe('marked lines', () => {
   });
 });
 
-it('passes the last lines on at the end', async () => {
+it('passes on the last lines at the end', async () => {
   const target = new PassThrough();
   const last = lastLines(target, 2);
   for (const chunk of ['1\n2\n', '3\n', '4\n5\n', '6\n']) await written(last, chunk);

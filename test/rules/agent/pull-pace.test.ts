@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PullPace } from '../../../src/agent/pull-pace.js';
 
 const MB = 1_000_000;
-/** Returns when a pull that begins at 0 and is checked every second is cancelled, and why. */
+/** Returns when and why a pull that begins at 0 and is checked every second is cancelled. */
 function cancellationOf(
   bytesAt: (second: number) => [pulled: number, total: number],
   kbPerSecond = 100,
@@ -18,12 +18,12 @@ function cancellationOf(
   return null;
 }
 
-describe('the pace of a pull', () => {
-  it('cancels a trickling pull within one minute, however it begins', () => {
+describe('the pace check for a pull', () => {
+  it('cancels a trickling pull within one minute, no matter how it begins', () => {
     const slow = 'the image was pulled at less than 100 kB per second';
     expect(cancellationOf(() => [0, 0])).toEqual([60, slow]);
     expect(cancellationOf((second) => [second * 1_000, 50 * MB])).toEqual([60, slow]);
-    // Fast at first.
+    // This pull is fast at first.
     expect(cancellationOf((second) => [Math.min(second, 90) * MB, 500 * MB])).toEqual([180, slow]);
   });
 
@@ -34,7 +34,7 @@ describe('the pace of a pull', () => {
     expect(cancellationOf(() => [0, 0], 0)).toEqual([1_200, late]);
   });
 
-  it('gives all attempts of a start one deadline', () => {
+  it('gives all attempts of a start one shared deadline', () => {
     const pace = new PullPace({ seconds: 100, kbPerSecond: 100 }, 0);
     pace.record({ pulledBytes: 40 * MB, totalBytes: 80 * MB });
     expect(pace.fault(50_000)).toBeNull();

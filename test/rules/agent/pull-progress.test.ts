@@ -7,7 +7,7 @@ const downloading = (id: string, current: number, total?: number): PullLine => (
   progressDetail: { current, ...(total !== undefined && { total }) },
 });
 
-/** Returns the bytes pulled after these lines. */
+/** Returns how many bytes have been pulled after these lines. */
 function pulledBy(...lines: PullLine[]) {
   const counter = new PullCounter();
   for (const line of lines) counter.add(line);
@@ -22,7 +22,7 @@ describe('the progress of a pull', () => {
     });
   });
 
-  it('never decreases, and a layer is at least as large as its bytes', () => {
+  it('never decreases, and a layer is at least as large as its downloaded bytes', () => {
     expect(pulledBy(downloading('a', 40, 100), downloading('a', 10, 100))).toEqual({
       pulledBytes: 40,
       totalBytes: 100,
@@ -36,7 +36,7 @@ describe('the progress of a pull', () => {
       totalBytes: 100,
     });
     expect(pulledBy(downloading('a', 40, 100), { id: 'a', status: 'Extracting' }).pulledBytes).toBe(40);
-    // One that existed already.
+    // This layer existed already.
     expect(pulledBy({ id: 'b', status: 'Download complete' })).toEqual({ pulledBytes: 0, totalBytes: 0 });
   });
 
@@ -49,7 +49,7 @@ describe('the progress of a pull', () => {
     expect(pulledBy(line)).toEqual({ pulledBytes: 0, totalBytes: 0 });
   });
 
-  it('counts at most a thousand layers, and continues with those', () => {
+  it('counts at most a thousand layers and continues with those', () => {
     const many = Array.from({ length: 1_005 }, (_, index) => downloading(`layer-${index}`, 1, 2));
     expect(pulledBy(...many)).toEqual({ pulledBytes: 1_000, totalBytes: 2_000 });
     expect(pulledBy(...many, downloading('layer-0', 2, 2)).pulledBytes).toBe(1_001);

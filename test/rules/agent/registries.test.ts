@@ -5,7 +5,7 @@ import { readImageName } from '../../../src/agent/engine/image-name.js';
 import { pullFault } from '../../../src/agent/engine/pull-faults.js';
 import { isInside, Registries } from '../../../src/agent/registries.js';
 
-describe('the name of an image', () => {
+describe('an image name', () => {
   it.each([
     ['nginx', 'docker.io', 'docker.io/library/nginx:latest'],
     ['nginx:1.27', 'docker.io', 'docker.io/library/nginx:1.27'],
@@ -16,18 +16,18 @@ describe('the name of an image', () => {
     ['registry.internal:5000/a/b', 'registry.internal:5000', 'registry.internal:5000/a/b:latest'],
     ['localhost/a', 'localhost', 'localhost/a:latest'],
     ['LocalHost/a', 'localhost', 'localhost/a:latest'],
-    // A host without a dot: Docker treats capitals as one.
+    // Docker treats a name with capitals as a host, even without a dot.
     ['Backup/a', 'backup', 'backup/a:latest'],
     ['127.1:80/a', '127.1:80', '127.1:80/a:latest'],
     // Ids of images on the host, which don't exist as names on Docker Hub.
     ['sha256:0123456789ab', 'docker.io', 'docker.io/library/sha256:0123456789ab'],
     ['0123456789ab', 'docker.io', 'docker.io/library/0123456789ab:latest'],
-  ])('%s', (image, registry, reference) => {
+  ])('%s names an image in the registry %s', (image, registry, reference) => {
     expect(readImageName(image)).toEqual({ registry, reference });
   });
 
   it.each(['', '../containers', '/a', 'a:b:c/d', '[::1]/a', 'u@h.example/a', 'host:999999/a', 'host.example/', 'a b'])(
-    'is not %j',
+    "can't be %j",
     (image) => {
       expect(readImageName(image)).toBeNull();
     },
@@ -59,7 +59,7 @@ describe('an address', () => {
     'fe80::1%eth0',
     'ff02::1',
     'no address',
-  ])('%s is inside', (address) => {
+  ])('%s is internal', (address) => {
     expect(isInside(address)).toBe(true);
   });
 
@@ -106,7 +106,7 @@ describe('a registry', () => {
     'inside.example/a',
     'both.example/a',
     'registry.internal/a',
-  ])('is refused by any of its addresses: %s', async (image) => {
+  ])('is rejected because of any of its addresses: %s', async (image) => {
     names.localhost = ['::1', '127.0.0.1'];
     names['registry.internal'] = ['192.168.7.7'];
     const { registry } = readImageName(image)!;
@@ -121,7 +121,7 @@ describe('a registry', () => {
     });
   });
 
-  it('is resolved without its port, and Docker Hub not at all', async () => {
+  it('is resolved without its port, except for Docker Hub, which is not resolved', async () => {
     const hosts: string[] = [];
     const registries = new Registries([], async (host) => {
       hosts.push(host);
@@ -134,14 +134,14 @@ describe('a registry', () => {
     expect(hosts).toEqual(['ghcr.io']);
   });
 
-  it('without an address is refused without the resolver’s message', async () => {
+  it('without an address is rejected without showing the resolver’s message', async () => {
     const fault = (await check('nowhere.example/a').catch((error) => error)) as PullFault;
     expect(fault).toMatchObject({
       message: 'the registry nowhere.example is not found',
       detail: 'getaddrinfo ENOTFOUND nowhere.example',
       unreachable: true,
     });
-    // The resolver itself fails to respond: the registry may exist.
+    // The resolver itself fails to respond, so the registry may exist.
     await expect(check('later.example/a')).rejects.toMatchObject({ unreachable: false });
   });
 
@@ -153,7 +153,7 @@ describe('a registry', () => {
   });
 });
 
-describe('the reason of a failed pull', () => {
+describe('the reason for a failed pull', () => {
   it.each([
     ['dial tcp 203.0.113.1:443: connect: connection refused', 'the registry is unreachable', false, true],
     ['manifest for a/b:c not found: manifest unknown', 'the registry has no such image', true, false],
@@ -166,7 +166,7 @@ describe('the reason of a failed pull', () => {
     ['Get "https://x/v2/": net/http: TLS handshake timeout', 'the registry does not answer', false, false],
     ['toomanyrequests: You have reached your pull rate limit', 'the registry limits the rate of pulls', false, false],
     ['received unexpected HTTP status: 500 {"secret":"hush"}', 'the image could not be pulled', false, false],
-  ])('%s', (words, message, final, unreachable) => {
+  ])('is recognized in %s', (words, message, final, unreachable) => {
     expect(pullFault(words, false)).toMatchObject({ message, detail: words, final, unreachable, kind: 'refused' });
   });
 

@@ -26,7 +26,7 @@ beforeEach(() => {
   pulls = new SharedPulls({ pull } as Partial<Engine> as Engine, 2);
 });
 
-/** A client that wants an image. */
+/** A client that requests an image. */
 function want(
   reference: string,
   { login = null, check = null }: { login?: RegistryLogin | null; check?: (() => Promise<void>) | null } = {},
@@ -64,7 +64,7 @@ it('pulls an image once for concurrent clients and reports progress to each', as
   expect(await later.ended).toBe('no such image');
 });
 
-it('shares pulls neither with another login nor with the operator’s images', async () => {
+it('shares no pull between different logins or with the operator’s images', async () => {
   const login = (username: string) => ({ registry: 'registry.example', username, password: 'hush' });
   let checked = 0;
   const check = async () => {
@@ -88,7 +88,7 @@ it('sends no request to a forbidden registry', async () => {
   expect(begun).toEqual([]);
 });
 
-it('continues while a client waits, and ends with the last one', async () => {
+it('continues while any client waits, and ends with the last one', async () => {
   const [first, second] = [want('large'), want('large')];
   await expect.poll(() => begun.length).toBe(1);
   first.leave();

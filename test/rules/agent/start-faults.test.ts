@@ -6,7 +6,7 @@ const PODMAN = `/usr/sbin/runc: ${RUNC}`;
 const DOCKER = `failed to create task for container: failed to create shim task: OCI runtime create failed: ${RUNC} error during container init:`;
 const FOUND_NONE = 'OCI runtime attempted to invoke a command that was not found';
 
-describe('why a container does not start', () => {
+describe('the reason why a container does not start', () => {
   it.each([
     [
       `${PODMAN} exec: "/no/such/program": stat /no/such/program: no such file or directory: ${FOUND_NONE}`,
@@ -33,11 +33,11 @@ describe('why a container does not start', () => {
       'the image has no command; set one when you deploy it',
     ],
     ['No command specified', 'the image has no command; set one when you deploy it'],
-  ])('%s', (words, message) => {
+  ])('is recognized in %s', (words, message) => {
     expect(startFault(words)).toEqual({ message, isFinal: true });
   });
 
-  it('reveals nothing about the host if the reason is unknown', () => {
+  it('reveals nothing about the host if it is unknown', () => {
     const words = 'rlimit type 7: /var/lib/gpu-agent/x: operation not permitted';
     expect(startFault(words)).toEqual({ message: 'the container could not be started', isFinal: false });
     expect(startFault(`exec: "${'a'.repeat(9_999)}": executable file not found`).message.length).toBeLessThan(300);

@@ -9,7 +9,7 @@ const ID = 'i-00000001';
 let dir: string;
 let boot: string;
 let records: StartRecords;
-/** A container that does not run, as the engine shows it. */
+/** A container that is not running, as the engine reports it. */
 const container = (startedAt: string, exitCode: number | null = 0) =>
   ({ instanceId: ID, startedAt, exitCode }) as ContainerDetail;
 
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test('a command has ended only in the start in which it began', async () => {
+test('a command counts as ended only in the start in which it began', async () => {
   expect(await records.hasEnded(container('t1'), 1)).toBe(false);
   await records.begin(ID, { start: 1, runBefore: null });
   expect(await records.hasEnded(container('', null), 1)).toBe(false);
@@ -31,7 +31,7 @@ test('a command has ended only in the start in which it began', async () => {
   expect(await records.hasEnded(container('t2'), 2)).toBe(true);
 });
 
-test('a command stopped by its host or agent has not ended, unless seen before', async () => {
+test('a command stopped by its host or agent has not ended, unless seen to end before', async () => {
   await records.begin(ID, { start: 1, runBefore: null });
   boot = 'second';
   expect(await records.hasEnded(container('t1', 255), 1)).toBe(false);

@@ -10,7 +10,7 @@ import { findProcessors, readCpuList } from '../../../src/agent/processors.js';
 const H100 = 'NVIDIA H100 80GB HBM3';
 const L4 = 'NVIDIA L4';
 
-/** The driver's output: underlined column names, a network card among them, and a legend below. */
+/** The driver's output, with underlined column names, a network card among the GPUs, and a legend below. */
 function matrix(rows: readonly string[], nodes: readonly string[]): string {
   const columns = [...rows.map((_, index) => `GPU${index}`), 'NIC0', 'CPU Affinity', 'NUMA Affinity', 'GPU NUMA ID'];
   const lines = rows.map((row, index) =>
@@ -29,7 +29,7 @@ function matrix(rows: readonly string[], nodes: readonly string[]): string {
   return [`\t\u001b[4m${columns.join('\t')}\u001b[0m`, ...lines, card, '', ...legend, ''].join('\n');
 }
 
-/** Returns rows of connections between pairs of indexes. */
+/** Returns the table rows for connections between pairs of indexes. */
 function rowsOf(count: number, path: (one: number, other: number) => string): string[] {
   const indexes = Array.from({ length: count }, (_, index) => index);
   return indexes.map((one) => indexes.map((other) => (one === other ? 'X' : path(one, other))).join(' '));
@@ -41,7 +41,7 @@ const order = (gpus: readonly { index: number; name: string }[], text: string) =
   orderGpus(gpus, readTopology(text)).map(({ index }) => index);
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-/** Two sockets of 48 cores with two threads each; all GPUs are connected by a switch alike. */
+/** A host with two sockets of 48 cores with two threads each. A switch connects all GPUs alike. */
 const FIRST_NODE = '0-47,96-143';
 const SECOND_NODE = '48-95,144-191';
 const switched = (nodes: readonly string[]) =>
@@ -58,13 +58,13 @@ it('reads the driver’s output for one GPU', () => {
   expect([...readTopology(text)]).toEqual([[0, { nearness: new Map([[0, 0]]), processors: range(0, 15) }]]);
 });
 
-it('orders GPUs on a switch by NUMA node, otherwise by number', () => {
+it('orders GPUs on a switch by NUMA node, then by number', () => {
   expect(order(eight, switched(inOrder))).toEqual(range(0, 7));
   expect(order(eight, switched(alternating))).toEqual([0, 2, 4, 6, 1, 3, 5, 7]);
 });
 
-it('without NVLink pairs GPUs by PCIe bridge, and fours by NUMA node', () => {
-  // 0 and 5, 2 and 7, 1 and 4, 3 and 6 share a bridge; the first two pairs share a NUMA node.
+it('pairs GPUs by PCIe bridge and fours by NUMA node if there is no NVLink', () => {
+  // GPUs 0 and 5, 2 and 7, 1 and 4, and 3 and 6 share a bridge. The first two pairs share a NUMA node.
   const bridge = new Map(
     [0, 2, 1, 3].flatMap((one, pair) => [
       [one, pair],
@@ -88,14 +88,14 @@ it('prefers NVLink to everything else, and more links to fewer', () => {
   expect(order(four, matrix(rowsOf(4, unequal), nodes))).toEqual([0, 3, 1, 2]);
 });
 
-it('puts GPUs of one model side by side, an odd one after the closer ones', () => {
+it('puts GPUs of one model side by side, and an odd one after the closer ones', () => {
   const mixed = gpusOf(H100, L4, H100, L4, H100);
   expect(order(mixed, '')).toEqual([0, 2, 4, 1, 3]);
   const path = (one: number, other: number) => (one + other === 6 ? 'NV18' : 'SYS');
   expect(order(mixed, matrix(rowsOf(5, path), Array(5).fill(FIRST_NODE)))).toEqual([2, 4, 0, 1, 3]);
 });
 
-it('splits six into a four followed by a two', () => {
+it('splits six GPUs into a four followed by a two', () => {
   const node = (index: number) => (index < 2 || index === 5 ? 0 : 1);
   const path = (one: number, other: number) => (node(one) === node(other) ? 'NODE' : 'SYS');
   const nodes = range(0, 5).map((index) => (node(index) === 0 ? FIRST_NODE : SECOND_NODE));
@@ -113,9 +113,9 @@ it.each([
   expect(order(eight, text)).toEqual(range(0, 7));
 });
 
-it('gives each GPU an equal share of its NUMA node’s processors, whole cores', () => {
+it('gives each GPU an equal share of its NUMA node’s processors, in whole cores', () => {
   const topology = readTopology(switched(alternating));
-  // Threads of one core side by side, as found on the host.
+  // Threads of one core are listed side by side, as found on the host.
   const processors = range(0, 95).flatMap((core) => [core, core + 96]);
   const shares = shareProcessors([0, 2, 4, 6, 1, 3, 5, 7], processors, topology)!;
   expect(shares[0]).toEqual([...range(0, 11), ...range(96, 107)]);
@@ -123,8 +123,8 @@ it('gives each GPU an equal share of its NUMA node’s processors, whole cores',
   expect(shares.flat().toSorted((a, b) => a - b)).toEqual(range(0, 191));
 });
 
-it('fills a node’s missing processors from another, without duplicates', () => {
-  // Three GPUs on one node, one on the other.
+it("takes a node's missing processors from another node, without duplicates", () => {
+  // Three GPUs are on one node and one is on the other.
   const topology = readTopology(
     matrix(
       rowsOf(4, () => 'SYS'),
@@ -139,7 +139,7 @@ it('fills a node’s missing processors from another, without duplicates', () =>
   ]);
 });
 
-it('gives every block at least its share of processors, however many exist', () => {
+it('gives every block at least its share of processors, no matter how many exist', () => {
   for (let gpus = 1; gpus <= 8; gpus += 1) {
     for (let count = gpus; count <= 40; count += 1) {
       const shares = shareProcessors(range(0, gpus - 1), range(0, count - 1), new Map())!;
@@ -155,7 +155,7 @@ it('gives every block at least its share of processors, however many exist', () 
   expect(shareProcessors(range(0, 7), range(0, 6), new Map())).toBeNull();
 });
 
-it('finds the online processors, those of one core side by side', async () => {
+it('lists the online processors, with those of one core side by side', async () => {
   const dir = folderOf({ online: '0-2,4-7\n' });
   for (const core of [0, 1, 2, 3]) {
     for (const processor of [core, core + 4]) {
@@ -187,7 +187,7 @@ it('reads device node numbers from the driver, in any order of GPUs', async () =
   expect((await readMinors(join(dir, 'none'))).size).toBe(0);
 });
 
-it('counts the blocks for sale, separately per model', () => {
+it('counts the blocks for sale separately for each model', () => {
   expect(describeBlocks(Array(8).fill(H100))).toBe('8 of 1, 4 of 2, 2 of 4, 1 of 8');
   expect(describeBlocks([H100, H100, H100, L4, L4])).toBe('5 of 1, 2 of 2, 1 of 3');
   expect(describeBlocks([])).toBe('');

@@ -11,7 +11,7 @@ const DESIRED = {
 } as unknown as DesiredInstance;
 const OPEN = { id: 'v-1', lease: 1, restore: { snapshot: 'a'.repeat(64), sizeBytes: null } };
 
-/** Restores using `bring`, once per minute, until the start has failed. */
+/** Restores with `bring` once per minute until the start has failed. */
 async function failureOf(bring: (watch: RestoreWatch, signal: AbortSignal) => Promise<void>, isAccessGiven = true) {
   let now = 0;
   const clock = {
@@ -58,7 +58,7 @@ async function failureOf(bring: (watch: RestoreWatch, signal: AbortSignal) => Pr
   throw new Error('it never fails');
 }
 
-test('an unreachable store or a persistent lock fails the start after ten minutes', async () => {
+test('a start fails after ten minutes if the store is unreachable or stays locked', async () => {
   const locked = async () => {
     throw new VolumeFault('unreachable', 'the repository is already locked');
   };
@@ -66,11 +66,11 @@ test('an unreachable store or a persistent lock fails the start after ten minute
   expect([seconds >= 600 && seconds <= 660, blame]).toEqual([true, 'image']);
 });
 
-test('a gateway that grants no access fails the start after ten minutes', async () => {
+test('a start fails after ten minutes if the gateway grants no access', async () => {
   expect(await failureOf(async () => {}, false)).toMatchObject({ seconds: 600 });
 });
 
-test('a restic without progress is ended after ten minutes', async () => {
+test('restic is ended after ten minutes without progress', async () => {
   const stalled = async (watch: RestoreWatch, signal: AbortSignal) => {
     watch.onProblem('retrying after 4 s');
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
@@ -80,7 +80,7 @@ test('a restic without progress is ended after ten minutes', async () => {
   expect([attempts, seconds, message]).toEqual([1, 600, expect.stringContaining('retrying after 4 s')]);
 });
 
-test('repeatedly aborted restores fail the start', async () => {
+test('a start fails if restores are aborted repeatedly', async () => {
   const broken = async (watch: RestoreWatch) => {
     watch.onBytes(1_000);
     throw new VolumeFault('unreachable', 'connection reset');

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const WRITERS = ['src/domain/billing/ledger.ts', 'src/domain/billing/ledger-rows.ts'];
-/** Its type names the tables that it writes. */
+/** The file that writes whole rows. Its type `RowTable` names the tables that it writes. */
 const ROWS = 'src/database/rows.ts';
 const NOT_OURS = /^src\/database\/generated\//;
 
@@ -13,12 +13,12 @@ const MODELS = '(?:account|instance|usageInterval|volumeInterval|ledgerEntry)';
 const RELATIONS = '(?:account|instances?|usageIntervals|intervals|volumes?|ledgerEntries)';
 const WRITES = '(?:create|update|upsert|delete)';
 
-/** A statement that names the table or inserts one; a call of Prisma; a nested write of Prisma. */
+/** Matches a statement that names the table or inserts into one, a Prisma call, or a nested Prisma write. */
 const WRITE_TO_MONEY = [
   new RegExp(`\\b(?:insert\\s+into|update|delete\\s+from|truncate)\\s+(?:only\\s+)?"?${TABLES}\\b`, 'i'),
   /\b(?:insert\s+into|delete\s+from|truncate)\s+\$\{|\bupdate\s+\$\{[^}]*\}\s+set\b/i,
   new RegExp(`\\.${MODELS}\\s*\\.\\s*${WRITES}`),
-  // For volumes, others write what is stored and who holds them, but never what is billed.
+  // For volumes, other modules write what is stored and who holds them, but never what is billed.
   /\b(?:insert\s+into|delete\s+from)\s+"?volume"?\s/i,
   /\bupdate\s+"?volume"?\s+set\b(?:(?!\bwhere\b)[^;])*?\b(?:account_id|size_gb|gb_rate|created_at|deleted_at|delete_reason)\s*=/i,
   /\.volume\s*\.\s*(?:create|upsert|delete)/,
@@ -38,7 +38,7 @@ function writesIn(text: string): string[] {
 }
 
 describe('accounts, instances, usage intervals and ledger entries', () => {
-  test('are not among the tables written by whole rows', () => {
+  test('are not among the tables that are written by whole rows', () => {
     const [, tables = ''] = /type RowTable = (.*);/.exec(readFileSync(join(ROOT, ROWS), 'utf8')) ?? [];
     expect(tables).toContain(`'machine'`);
     expect(tables).not.toMatch(new RegExp(`'${TABLES}'`));
@@ -71,7 +71,7 @@ describe('accounts, instances, usage intervals and ledger entries', () => {
     'update volume\n  set lease = 1, deleted_at = $2 where',
     'tx.volume.update({ where: { id }, data: { sizeGb: 1 } })',
     'data: { intervals: { create: size } }',
-  ])('are found if written by %j', (text) => {
+  ])('are detected as written by %j', (text) => {
     expect(writesIn(text)).not.toEqual([]);
   });
 
@@ -83,7 +83,7 @@ describe('accounts, instances, usage intervals and ledger entries', () => {
     'insert into volume_snapshot (volume_id) values (1)',
     'tx.volume.update({ where: { id }, data: { storedBytes: 1n } })',
     'do update set response = 1',
-  ])('are not written by %j', (text) => {
+  ])('are not detected as written by %j', (text) => {
     expect(writesIn(text)).toEqual([]);
   });
 });

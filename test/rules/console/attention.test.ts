@@ -59,7 +59,7 @@ describe('notices that need attention', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY + 1 }))).toEqual([]);
   });
 
-  it('include credit ending within a day, severely within six hours, or ended', () => {
+  it('include credit that ends within a day, severely within six hours, or has ended', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY - 1 }))).toEqual(['credit-ends']);
     expect(kinds(account({ exhaustsAt: NOW + 6 * HOUR - 1 }))).toEqual(['credit-ends!']);
     expect(kinds(account({ exhaustsAt: NOW, diskDeleteAt: NOW + DAY }))).toEqual(['credit-over!']);
@@ -81,7 +81,7 @@ describe('notices that need attention', () => {
     expect(ofOne({ ...stopped, stopReason: 'USER', stoppedAt: at(-3 * DAY - 1) })).toEqual(['costs-stopped']);
   });
 
-  it('include deadlines and limits of running instances within a day', () => {
+  it('include deadlines and limits that affect running instances within a day', () => {
     expect(ofOne({}, { stopAt: at(HOUR), destroyAt: at(2 * HOUR), limitReachedAt: at(3 * HOUR) })).toEqual([
       'destroyed!',
       'stops',
@@ -92,7 +92,7 @@ describe('notices that need attention', () => {
     expect(ofOne({}, { stopAt: at(-1) })).toEqual([]);
   });
 
-  it('include volumes lost, refused, or unsaved for half an hour', () => {
+  it('include volumes that are lost, refused, or unsaved for half an hour', () => {
     const of = (changes: object) => ofOne({}, { volumes: [volume(changes)] });
     expect(of({ lostSince: at(-HOUR) })).toEqual(['volume-lost!']);
     expect(of({ message: 'no space' })).toEqual(['volume-refused!']);
@@ -111,12 +111,12 @@ describe('notices that need attention', () => {
   });
 });
 
-it('a month ends one second before the first of the next, in UTC', () => {
+it('a month ends one second before the first of the next month in UTC', () => {
   expect(monthEnd(Date.parse('2026-11-30T23:59:59Z') / 1_000)).toBe(Date.parse('2026-12-01T00:00:00Z') / 1_000);
   expect(monthEnd(Date.parse('2026-12-01T00:00:00Z') / 1_000)).toBe(Date.parse('2027-01-01T00:00:00Z') / 1_000);
 });
 
-describe('the totals of a month', () => {
+describe("a month's totals", () => {
   const now = Date.parse('2026-11-30T22:00:00Z') / 1_000;
   const rows = (spent: [string, bigint][], rates: [string, bigint][]) =>
     monthRows(
@@ -125,7 +125,7 @@ describe('the totals of a month', () => {
       now,
     );
 
-  it('continue at current costs until the end of the month, largest first', () => {
+  it('continue at current costs until the month ends and are sorted largest first', () => {
     expect(
       rows(
         [
@@ -145,7 +145,7 @@ describe('the totals of a month', () => {
     ]);
   });
 
-  it('omit what cost nothing', () => {
+  it('omit what costs nothing', () => {
     expect(rows([['l4', 0n]], [])).toEqual([]);
   });
 });

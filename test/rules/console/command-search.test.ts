@@ -8,7 +8,7 @@ const command = (name: string, { keywords = '', hint = '', isFirst = false } = {
   isFirst,
 });
 
-describe('the palette', () => {
+describe('the command palette', () => {
   const all = [
     command('train-llm', { hint: '1 × NVIDIA H100 SXM5, running' }),
     command('Stop train-llm'),
@@ -18,26 +18,26 @@ describe('the palette', () => {
   ];
   const names = (typed: string) => foundCommands(all, typed).map(({ name }) => name);
 
-  it('shows primary entries if nothing is typed', () => {
+  it('shows the primary entries if nothing is typed', () => {
     expect(names('')).toEqual(['Money', 'Add credit']);
     expect(names('   ')).toEqual(['Money', 'Add credit']);
   });
 
-  it('finds every word in name, hint or keywords, ignoring case', () => {
+  it('finds entries with every word in their name, hint or keywords, ignoring case', () => {
     expect(names('CREDIT')).toEqual(['Add credit', 'Money']);
     expect(names('running train')).toEqual(['train-llm']);
     expect(names('h100sxm')).toEqual(['NVIDIA H100 SXM5']);
     expect(names('train nothing')).toEqual([]);
   });
 
-  it('lists names with that beginning first, then names with such a word', () => {
+  it('lists names that begin with the text first, then names with such a word', () => {
     expect(names('train')).toEqual(['train-llm', 'Stop train-llm']);
     expect(names('h100')).toEqual(['NVIDIA H100 SXM5', 'train-llm']);
     expect(names('stop tr')).toEqual(['Stop train-llm']);
     expect(names('llm')).toEqual(['train-llm', 'Stop train-llm']);
   });
 
-  it('shows at most 40', () => {
+  it('shows at most 40 entries', () => {
     expect(
       foundCommands(
         Array.from({ length: 100 }, () => command('same')),

@@ -19,8 +19,8 @@ it.each([
   expect(startOfDay(day, later)).toBe(instant);
 });
 
-describe('money in the page', () => {
-  it('is exact: the API’s numbers with six decimals are whole micro-USD', () => {
+describe('money on the page', () => {
+  it('is exact, since the API’s numbers with six decimals are whole micro-USD', () => {
     expect([0.000001, 0.1, 99.992308, 1e6 + 0.000001, -2.5].map(micro)).toEqual([
       1n,
       100_000n,
@@ -46,7 +46,7 @@ describe('money in the page', () => {
     [-1_234_567_890_123n, '-1234567.890123'],
     [-1n, '-0.000001'],
     [0n, '0.000000'],
-  ])('%s is %s for other programs', (amount, text) => {
+  ])('%s is written as %s for other programs', (amount, text) => {
     expect(plainUsd(amount)).toBe(text);
   });
 
@@ -60,21 +60,21 @@ describe('money in the page', () => {
     expect(rate(amount)).toBe(text);
   });
 
-  it('uses the longest entry’s decimals in a column, and never fewer', () => {
+  it('has as many decimals in a column as the longest entry, and never fewer', () => {
     expect(rates([2_197_000n, 4_620n, 293_000n])).toEqual(['2.19700', '0.00462', '0.29300']);
     expect(rates([440_000n, 5_000_000n])).toEqual(['0.44', '5.00']);
     expect([rate(440_000n, 4), rate(3_867_501n, 4)]).toEqual(['0.4400', '3.867501']);
     expect(rates([])).toEqual([]);
   });
 
-  it('accrues per second, rounded down', () => {
+  it('accrues per second and is rounded down', () => {
     expect(accrued(440_000n, 82)).toBe(10_022n);
     expect(accrued(1n, 3_599)).toBe(0n);
     expect(accrued(1n, 3_600)).toBe(1n);
   });
 });
 
-describe('spans of time', () => {
+describe('time spans', () => {
   it.each([
     [0, '0 s'],
     [59, '59 s'],
@@ -86,26 +86,26 @@ describe('spans of time', () => {
     expect(duration(seconds)).toBe(text);
   });
 
-  it('count down per second', () => {
+  it('count down every second', () => {
     expect([86_399, 3_600, 61, 0].map(hoursMinutesSeconds)).toEqual(['23:59:59', '01:00:00', '00:01:01', '00:00:00']);
   });
 });
 
 describe('foreign text', () => {
-  it('shows control characters as escapes', () => {
+  it('shows control characters as escape sequences', () => {
     expect(visible('a\u202eb\u009b31m\u2066\u0007\tü 漢')).toBe('a\\u202eb\\u009b31m\\u2066\\u0007\tü 漢');
   });
 });
 
 describe('a statement as CSV', () => {
-  it('is quoted where necessary, and contains no formula', () => {
+  it('is quoted where necessary and contains no formulas', () => {
     expect(csv([['a,b', 'say "hi"', '=1+1', '@x', '-2.5', 'plain']])).toBe(
       '"a,b","say ""hi""",\'=1+1,\'@x,-2.5,plain\r\n',
     );
   });
 });
 
-describe('the axis of a chart', () => {
+describe('a chart axis', () => {
   it.each([
     [0.038662, ['0.00', '0.01', '0.02', '0.03', '0.04']],
     [5.95, ['0', '2', '4', '6']],
@@ -119,7 +119,7 @@ describe('the axis of a chart', () => {
   });
 });
 
-describe('input to find models', () => {
+describe('a typed model search', () => {
   const all = [
     { slug: 'h100-sxm', name: 'NVIDIA H100 SXM5' },
     { slug: 'h100-nvl', name: 'NVIDIA H100 NVL' },
@@ -138,12 +138,12 @@ describe('input to find models', () => {
     ['h100 4090', []],
     ['b300', []],
     [' , ', all.map(({ slug }) => slug)],
-  ])('%j means %j', (typed, slugs) => {
+  ])('finds models for %j: %j', (typed, slugs) => {
     expect(all.filter((model) => matchesModel(typed, model)).map(({ slug }) => slug)).toEqual(slugs);
   });
 });
 
-describe('words of a command', () => {
+describe('the words of a command', () => {
   it.each([
     ['python train.py  --x 1', ['python', 'train.py', '--x', '1']],
     [`sh -c "echo \\"a b\\"" '' c\\ d`, ['sh', '-c', 'echo "a b"', '', 'c d']],
@@ -151,28 +151,28 @@ describe('words of a command', () => {
     ['', []],
     ['a "b', null],
     [`a 'b`, null],
-  ])('%s', (line, words) => {
+  ])('are split correctly in %s', (line, words) => {
     expect(splitWords(line)).toEqual(words);
   });
 
-  it('are read back from the line they form', () => {
+  it('are read back from the line that they form', () => {
     const words = ['a', '', ' b', `it's`, '"', '\\', '\n', '$HOME;`x`', '*'];
     expect(splitWords(joinWords(words))).toEqual(words);
   });
 });
 
-describe('the clock of the page', () => {
+describe("the page's clock", () => {
   const now = Math.floor(Date.now() / 1_000);
   const sentBefore = (seconds: number) => {
     const { wall, at } = sentNow();
     return { wall: wall - seconds * 1_000, at: at - seconds * 1_000 };
   };
 
-  it('takes a slow response neither for a wrong clock nor for an earlier time', () => {
+  it('does not treat a slow response as a wrong clock or as an earlier time', () => {
     setServiceTime(now, sentBefore(0));
     setServiceTime(now - 15, sentBefore(15));
     expect([clockAhead.value, now - serverNow.value]).toEqual([0, 0]);
-    // An event may be just as late.
+    // An event may arrive just as late.
     setServiceTime(now - 15, null);
     expect([clockAhead.value, now - serverNow.value]).toEqual([0, 0]);
   });

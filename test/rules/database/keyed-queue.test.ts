@@ -16,8 +16,8 @@ function heldTask() {
   return { task: () => ended, end };
 }
 
-describe('the queue of writes', () => {
-  it('runs tasks of one key in order, and those of another key concurrently', async () => {
+describe('the write queue', () => {
+  it('runs tasks with the same key in order and those with another key concurrently', async () => {
     const queue = new KeyedQueue();
     const log: string[] = [];
     const logged = (name: string) => async () => {
@@ -44,7 +44,7 @@ describe('the queue of writes', () => {
     ]);
   });
 
-  it('passes on a task’s fault and runs the next one', async () => {
+  it('passes on a task’s error and runs the next task', async () => {
     const queue = new KeyedQueue();
     const fault = new Error('broken');
     const first = queue.run('a', () => Promise.reject(fault));
@@ -53,7 +53,7 @@ describe('the queue of writes', () => {
     expect(await second).toBe('done');
   });
 
-  it('refuses a task not started within 5 s, and keeps the others’ order', async () => {
+  it('rejects a task not started within 5 s and keeps the order of the others', async () => {
     vi.useFakeTimers();
     const queue = new KeyedQueue();
     const held = heldTask();
@@ -71,7 +71,7 @@ describe('the queue of writes', () => {
     expect(log).toEqual(['next']);
   });
 
-  it('refuses the 201st waiting task of one key, but not of another', async () => {
+  it('rejects the 201st waiting task for one key, but not for another', async () => {
     const queue = new KeyedQueue();
     const held = heldTask();
     const first = queue.run('a', held.task);

@@ -46,7 +46,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Requests the path verbatim; fetch would normalize it. */
+/** Requests the path verbatim, because fetch would normalize it. */
 function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
   return new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, path, method, headers }, (response) => {
@@ -60,7 +60,7 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
   });
 }
 
-it('announces the first screen’s largest picture in advance where it is shown', async () => {
+it('preloads the first screen’s largest picture where it is shown', async () => {
   const link = async (path: string, cookie = 'language=en') =>
     (await ask(path, { ...BROWSER, cookie })).headers.link ?? null;
   expect(await link('/')).toBe('</assets/world-abc123.svg>; rel=preload; as=image');
@@ -71,7 +71,7 @@ it('announces the first screen’s largest picture in advance where it is shown'
   ]);
 });
 
-it('serves the page to browsers at every screen, and the API’s response to clients', async () => {
+it("serves browsers the page at every screen's path, and clients the API's response", async () => {
   for (const path of [
     '/',
     '/?gpu=h100-sxm&query=x',
@@ -92,7 +92,7 @@ it('serves the page to browsers at every screen, and the API’s response to cli
       expect((await ask(path, accept === undefined ? {} : { accept })).status).toBe(404);
     }
   }
-  // An unknown address is a page for browsers too; the API refuses in its own form.
+  // For browsers, an unknown address is a page too. For clients, the API returns its own error.
   for (const path of ['/nothing', '/instances/i-1/x', '/index.html/', '/v1x']) {
     const { status, headers, body } = await ask(path, BROWSER);
     expect([path, status, body.toString()]).toEqual([path, 404, HTML]);
@@ -106,7 +106,7 @@ it('serves the page to browsers at every screen, and the API’s response to cli
   expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(HTML.length), 0]);
 });
 
-it('runs only its own files, and no page can frame it', async () => {
+it("runs only its own files and can't be framed by another page", async () => {
   const { headers } = await ask('/money', BROWSER);
   const policy = headers['content-security-policy'] as string;
   expect(policy.split('; ')).toEqual(
@@ -121,7 +121,7 @@ it('runs only its own files, and no page can frame it', async () => {
   });
 });
 
-it('sends files as the build compressed them, hashed ones with a long lifetime', async () => {
+it('sends files as compressed by the build, and hashed ones with a long lifetime', async () => {
   const path = '/assets/main-abc123.js';
   const decoded = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes };
   for (const coding of ['br', 'gzip', 'identity'] as const) {
@@ -156,7 +156,7 @@ it('serves no file outside the build', async () => {
   }
 });
 
-it('is disabled if it is not built', () => {
+it('is disabled if it has not been built', () => {
   expect(createConsolePage(join(folder, 'none'))).toBeNull();
 });
 

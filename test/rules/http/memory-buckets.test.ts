@@ -18,7 +18,7 @@ function bucketsAt() {
   };
 }
 
-describe('the requests of an account', () => {
+describe("an account's requests", () => {
   it('are admitted together or not at all', () => {
     const { at } = bucketsAt();
     expect(at(0).reserve('ann', 3, 5)).toEqual({ admitted: true, taken: 0, resetMs: WINDOW_MS, retryMs: 0 });
@@ -30,7 +30,7 @@ describe('the requests of an account', () => {
   it('are admitted again as soon as enough of them are 60 s old', () => {
     const { at } = bucketsAt();
     for (const second of [0, 10, 20, 30]) expect(at(second * 1_000).reserve('ann', 1, 4).admitted).toBe(true);
-    // One more request waits for the first, three wait for the third.
+    // One more request waits for the first to expire, and three more wait for the third.
     expect(at(40_000).reserve('ann', 1, 4)).toMatchObject({ admitted: false, retryMs: 20_000, resetMs: 50_000 });
     expect(at(40_000).reserve('ann', 3, 4)).toMatchObject({ admitted: false, retryMs: 40_000 });
     expect(at(59_999).reserve('ann', 1, 4).admitted).toBe(false);
@@ -38,7 +38,7 @@ describe('the requests of an account', () => {
     expect(at(60_000).reserve('ann', 1, 4)).toMatchObject({ admitted: false, taken: 4, retryMs: 10_000 });
   });
 
-  it('count as long as they would individually, however they arrive', () => {
+  it('count as long as they would individually, no matter how they arrive', () => {
     const { at } = bucketsAt();
     const limit = 7;
     let [now, taken]: [number, number[]] = [0, []];
@@ -52,19 +52,19 @@ describe('the requests of an account', () => {
     }
   });
 
-  it('that were admitted elsewhere count too', () => {
+  it('also count if another gateway admitted them', () => {
     const { at } = bucketsAt();
     at(0).record('ann', 4);
     expect(at(0).reserve('ann', 2, 5)).toMatchObject({ admitted: false, taken: 4 });
   });
 
-  it('are dropped once an account is idle for 60 s, and not before', () => {
+  it('are dropped once an account has been idle for 60 s, and not before', () => {
     const { at, buckets } = bucketsAt();
     at(0).reserve('ann', 1, 5);
     at(1).reserve('ann', 1, 5);
     at(10_000).reserve('bob', 2, 5);
     expect(buckets.size).toBe(2);
-    // Her first request is 60 s old, her second is not.
+    // Ann's first request is 60 s old, but her second is not.
     at(60_000).reserve('bob', 1, 5);
     expect(buckets.size).toBe(2);
     at(60_001).reserve('bob', 1, 5);

@@ -19,7 +19,7 @@ describe('the session cookie', () => {
     expect(readSessionCookie(request({}), true)).toBeNull();
   });
 
-  it('is ignored if there are two: one of them was planted', () => {
+  it('is ignored if there are two, since one of them was planted', () => {
     expect(read('__Host-console=abc; __Host-console=def')).toBeNull();
   });
 
@@ -30,7 +30,7 @@ describe('the session cookie', () => {
   });
 });
 
-describe('a request from the same origin', () => {
+describe('a same-origin request', () => {
   const proxied = createOwnOrigin('https://gpu.example', (address) => address === '10.0.0.1');
 
   it.each<[string, boolean, Record<string, string>, string?]>([
@@ -39,16 +39,16 @@ describe('a request from the same origin', () => {
     ['the published origin without TLS', false, { host: 'gpu.example', origin: 'http://gpu.example' }],
     ['another site', false, { host: 'gpu.example', origin: 'https://evil.example' }],
     ['a tunnel to this machine', true, { host: 'localhost:8000', origin: 'http://localhost:8000' }],
-    ['a tunnel, from another port', false, { host: 'localhost:8000', origin: 'http://localhost:8001' }],
-    ['behind a proxy that changes the host', true, { host: 'inner:80', origin: 'https://gpu.example' }],
+    ['a tunnel from another port', false, { host: 'localhost:8000', origin: 'http://localhost:8001' }],
+    ['a proxy that changes the host', true, { host: 'inner:80', origin: 'https://gpu.example' }],
     [
-      'through a trusted proxy with TLS',
+      'a trusted proxy with TLS',
       true,
       { host: 'other.example', origin: 'https://other.example', 'x-forwarded-proto': 'HTTPS , http' },
       '10.0.0.1',
     ],
     [
-      'through an untrusted proxy',
+      'an untrusted proxy',
       false,
       { host: 'other.example', origin: 'https://other.example', 'x-forwarded-proto': 'https' },
       '10.0.0.2',
@@ -60,11 +60,11 @@ describe('a request from the same origin', () => {
       '10.0.0.1',
     ],
     ['an invalid host', false, { host: 'a b', origin: 'null' }],
-  ])('%s: %s', (_name, isOwn, headers, address) => {
+  ])('is recognized with %s: %s', (_name, isOwn, headers, address) => {
     expect(proxied.isOwn(request(headers, address))).toBe(isOwn);
   });
 
-  it('is secure as its proxy says, otherwise as the gateway is published', () => {
+  it('is secure if its proxy says so, otherwise if the gateway is published with TLS', () => {
     expect(proxied.isSecure(request({}))).toBe(true);
     expect(proxied.isSecure(request({ 'x-forwarded-proto': 'http' }, '10.0.0.2'))).toBe(true);
     expect(proxied.isSecure(request({ 'x-forwarded-proto': 'http' }, '10.0.0.1'))).toBe(false);

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('a caller has a burst of requests, then one per interval', () => {
+it('a caller can send a burst of requests, then one per interval', () => {
   const buckets = createTokenBuckets({ size: 3, everySeconds: 10, refusal: (seconds) => `again in ${seconds} s` });
   const refusal = () => {
     try {
@@ -24,25 +24,25 @@ it('a caller has a burst of requests, then one per interval', () => {
   };
   expect([refusal(), refusal(), refusal()]).toEqual([null, null, null]);
   expect(refusal()).toMatchObject({ code: 'rate_limited', message: 'again in 10 s', retryAfterSeconds: 10 });
-  // Another caller has its own.
+  // Another caller has a separate bucket.
   buckets.take('b');
   nowMs += 9_999;
   expect(refusal()).toMatchObject({ retryAfterSeconds: 1 });
   nowMs += 1;
   expect([refusal(), refusal() === null]).toEqual([null, false]);
-  // Full again, and not fuller.
+  // The bucket is full again, but holds no more than before.
   nowMs += 1_000_000;
   expect([refusal(), refusal(), refusal(), refusal() === null]).toEqual([null, null, null, false]);
 });
 
-it('an account has its limit per 60 seconds, whole requests or nothing', () => {
+it('an account has a limit per 60 seconds, and requests are admitted whole or not', () => {
   const buckets = createMemoryBuckets();
   const reserve = (cost: number) => buckets.reserve('a', cost, 10);
   expect(reserve(4)).toEqual({ admitted: true, taken: 0, resetMs: 60_000, retryMs: 0 });
   nowMs += 10_000;
   expect(reserve(6)).toEqual({ admitted: true, taken: 4, resetMs: 60_000, retryMs: 0 });
   nowMs += 5_000;
-  // One of the first four must expire, or all of them and one of the second.
+  // For a cost of 1, one of the first four must expire. For 5, all of them and one of the second request must.
   expect(reserve(1)).toEqual({ admitted: false, taken: 10, resetMs: 55_000, retryMs: 45_000 });
   expect(reserve(5)).toEqual({ admitted: false, taken: 10, resetMs: 55_000, retryMs: 55_000 });
   expect(buckets.reserve('b', 10, 10).admitted).toBe(true);
@@ -51,7 +51,7 @@ it('an account has its limit per 60 seconds, whole requests or nothing', () => {
   nowMs += 1;
   expect(reserve(4)).toEqual({ admitted: true, taken: 6, resetMs: 60_000, retryMs: 0 });
   nowMs += 10_000;
-  // The six have expired and are removed; four remain.
+  // The second request's six have expired and are removed, so four remain.
   expect(reserve(6)).toEqual({ admitted: true, taken: 4, resetMs: 60_000, retryMs: 0 });
   expect(reserve(1)).toMatchObject({ admitted: false, taken: 10 });
 });
@@ -69,7 +69,7 @@ it('requests admitted elsewhere count, and idle accounts are dropped', () => {
   nowMs += 1;
   buckets.record('c', 1);
   expect(buckets.size).toBe(2);
-  // Being used again moves it to the end of the queue.
+  // Being used again moves the account to the end of the queue.
   buckets.record('b', 1);
   nowMs += 59_999;
   expect([buckets.reserve('b', 1, 10).taken, buckets.size]).toEqual([1, 2]);

@@ -21,7 +21,7 @@ const server = createServer((_request, answer) => {
 });
 afterAll(() => server.closeAllConnections());
 
-it('produces an event once the previous one is sent, one ahead of a slow client', async () => {
+it('stays one event ahead of a slow client and produces the next once one is sent', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
   client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -34,7 +34,7 @@ it('produces an event once the previous one is sent, one ahead of a slow client'
   const { socket } = response;
   const sentBytes = socket!.bytesWritten - socket!.writableLength;
   expect(produced * EVENT_BYTES - sentBytes).toBeLessThanOrEqual(EVENT_BYTES);
-  // Closing it ends the source.
+  // Closing the stream ends the source.
   client.destroy();
   await expect.poll(() => response.destroyed, { timeout: 5_000 }).toBe(true);
   server.close();

@@ -6,7 +6,7 @@ import { isSignedBy } from '../../../src/payments/signature.js';
 describe('a signature', () => {
   const hex = createHmac('sha256', 'secret').update('1795.').update('body').digest('hex');
 
-  it('covers the secret and all parts, in their order', () => {
+  it('covers the secret and all parts in their order', () => {
     const parts = ['1795.', Buffer.from('body')];
     expect(isSignedBy('secret', parts, hex)).toBe(true);
     expect(isSignedBy('secret', parts, hex.toUpperCase())).toBe(true);
@@ -15,13 +15,13 @@ describe('a signature', () => {
     expect(isSignedBy('secret', ['1795.'], hex)).toBe(false);
   });
 
-  it.each(['', hex.slice(2), `${hex}00`, `0${hex}`, hex.replace(/.$/, 'g'), `${hex}\n`])('is not %j', (given) => {
+  it.each(['', hex.slice(2), `${hex}00`, `0${hex}`, hex.replace(/.$/, 'g'), `${hex}\n`])("can't be %j", (given) => {
     expect(isSignedBy('secret', ['1795.', 'body'], given)).toBe(false);
   });
 });
 
-describe('JSON of a processor', () => {
-  it('is an object or nothing', () => {
+describe("a payment processor's JSON", () => {
+  it('is an object or is ignored', () => {
     expect(readObject(Buffer.from('{"a":1}'))).toEqual({ a: 1 });
     for (const text of ['', '[]', 'null', '"a"', '1', '{', '{"a":1}x'])
       expect(readObject(Buffer.from(text))).toBeNull();
@@ -31,7 +31,7 @@ describe('JSON of a processor', () => {
     ]);
   });
 
-  it('has names of visible ASCII with bounded length', () => {
+  it('has names of visible ASCII characters with limited length', () => {
     expect(isName('a!~', 3)).toBe(true);
     for (const value of ['', 'abcd', 'a b', 'a\n', 'é', '\x7f', 7, null])
       expect([value, isName(value, 3)]).toEqual([value, false]);

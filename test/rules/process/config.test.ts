@@ -67,12 +67,12 @@ const DEFAULTS: Config = {
 };
 
 interface Variable {
-  /** Accepted texts and their values. */
+  /** Accepted texts and the settings they produce. */
   takes: [text: string, meaning: Partial<Config>][];
   refuses: string[];
-  /** Settings required with it and their values. */
+  /** Variables that are required with it, and the settings they produce. */
   alongside?: [env: Record<string, string>, meaning: Partial<Config>];
-  /** The refusal after the variable's name. */
+  /** The error message after the variable's name. */
   message: string;
 }
 
@@ -444,7 +444,7 @@ const VARIABLES: Record<string, Variable> = {
   },
 };
 
-/** Returns the message of `readConfig`; fails if it refuses nothing. */
+/** Returns the error message of `readConfig`. Fails if it accepts the variables. */
 function refusalOf(env: Record<string, string>): string {
   try {
     readConfig(env);
@@ -460,7 +460,7 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual(DEFAULTS);
   });
 
-  it('takes an empty variable as unset, except the SSH port, which disables SSH', () => {
+  it('treats an empty variable as unset, except the SSH port, which disables SSH', () => {
     const nothing = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
     expect(readConfig(nothing)).toEqual({ ...DEFAULTS, sshPort: null });
   });
@@ -474,7 +474,7 @@ describe('readConfig', () => {
       takes.map(([text, meaning]) => ({ name, text, meaning, alongside })),
     ),
   )('reads $name=$text', ({ name, text, meaning, alongside: [env, besides] }) => {
-    // The seed's default depends on the database.
+    // The default seed depends on the database.
     const expected = { ...DEFAULTS, ...(name === 'DATABASE_URL' && { seed: 'catalogue' }), ...besides, ...meaning };
     expect(readConfig({ ...env, [name]: text })).toEqual(expected);
   });
@@ -483,11 +483,11 @@ describe('readConfig', () => {
     Object.entries(VARIABLES).flatMap(([name, { refuses, message }]) =>
       refuses.map((text) => ({ name, text, message })),
     ),
-  )('refuses $name=$text, naming it', ({ name, text, message }) => {
+  )('rejects $name=$text and names the variable', ({ name, text, message }) => {
     expect(refusalOf({ [name]: text })).toBe(`${name} ${message}`);
   });
 
-  it('loads the demo into its own database, otherwise the catalogue, or SEED’s data', () => {
+  it('loads the demo into its own database and otherwise the catalogue, or SEED’s data', () => {
     expect(readConfig({}).seed).toBe('demo');
     expect(readConfig({ DATABASE_URL }).seed).toBe('catalogue');
     expect(readConfig({ DATABASE_URL, SEED: 'demo' }).seed).toBe('demo');
@@ -505,13 +505,13 @@ describe('readConfig', () => {
     ]);
   });
 
-  it('names all wrong variables, one line each', () => {
+  it('names all invalid variables, one per line', () => {
     const wrong = Object.entries(VARIABLES).filter(([, { refuses }]) => refuses.length > 0);
     const said = refusalOf(Object.fromEntries(wrong.map(([name, { refuses }]) => [name, refuses[0]!])));
     expect(said.split('\n')).toEqual(wrong.map(([name, { message }]) => `${name} ${message}`));
   });
 
-  it('does not repeat a refused value, which may be a password', () => {
+  it('does not repeat a rejected value, since it may be a password', () => {
     expect(
       refusalOf({ DATABASE_URL: 'postgress://user:hunter2@host/x', REDIS_URL: 'http://:hunter2@h' }),
     ).not.toContain('hunter2');
@@ -521,18 +521,18 @@ describe('readConfig', () => {
 describe('.env.example', () => {
   const text = readFileSync(join(PACKAGE_ROOT, '.env.example'), 'utf8');
 
-  it('lists exactly the variables that are read, in their order', () => {
+  it('lists exactly the variables that are read, in the same order', () => {
     const source = readFileSync(join(PACKAGE_ROOT, 'src/config.ts'), 'utf8');
     const read = [...source.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name);
     expect([...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name)).toEqual(read);
     expect(Object.keys(VARIABLES)).toEqual(read);
   });
 
-  it('has only defaults when copied unchanged', () => {
+  it('contains only defaults when copied unchanged', () => {
     expect(readConfig(parseEnv(text) as NodeJS.ProcessEnv)).toEqual(DEFAULTS);
   });
 
-  it('shows each default', () => {
+  it('shows every default', () => {
     const unset = Object.entries(parseEnv(text)).flatMap(([name, value]) => (value === '' ? [name] : []));
     expect(unset.sort()).toEqual([
       'DATABASE_URL',
@@ -558,7 +558,7 @@ describe('.env.example', () => {
     ]);
   });
 
-  it('explains each in one line above it', () => {
+  it('explains each variable in the line above it', () => {
     const [, ...blocks] = text.trim().split(/\n\n/);
     const lines = blocks.join('\n').split('\n');
     expect(lines).toHaveLength(2 * Object.keys(VARIABLES).length);

@@ -9,7 +9,7 @@ describe('gpu --help', () => {
   const program = createProgram();
   const lines = helpOf(program).trimEnd().split('\n');
 
-  it('fits 80 columns and 40 lines', () => {
+  it('fits into 80 columns and 40 lines', () => {
     expect(lines.length).toBeLessThanOrEqual(40);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
   });
@@ -20,14 +20,14 @@ describe('gpu --help', () => {
   });
 });
 
-describe('the help of a command', () => {
+describe('the help for a command', () => {
   const commands = commandsOf(createProgram());
 
-  it('has an example for every command and no other', () => {
+  it('has an example for every command and no other examples', () => {
     expect(Object.keys(EXAMPLES).toSorted()).toEqual(commands.map(([path]) => path).toSorted());
   });
 
-  it.each(commands)('fits 80 columns and explains it: gpu %s', (path, command) => {
+  it.each(commands)('fits into 80 columns and explains the command: gpu %s', (path, command) => {
     const help = helpOf(command);
     expect(help).toMatch(new RegExp(`^Usage: gpu ${path} `));
     expect(command.description()).toMatch(/^[A-Z][a-z]+ .*[^.]$/);

@@ -18,7 +18,7 @@ class SlowReader extends Writable {
     };
   }
 
-  /** Reads all waiting lines, and those written in the meantime. */
+  /** Reads all waiting lines and those written in the meantime. */
   async read(): Promise<void> {
     while (this.#next !== null) {
       const next = this.#next;
@@ -31,7 +31,7 @@ class SlowReader extends Writable {
 
 const line = (bytes: number) => `${'x'.repeat(bytes - 1)}\n`;
 
-it('buffers up to 8 MB for a slow reader, drops the rest, and reports it', async () => {
+it('buffers up to 8 MB for a slow reader, then drops lines and reports how many', async () => {
   expect(MAX_BUFFERED_BYTES).toBe(8 * 1_024 * 1_024);
   const reader = new SlowReader();
   const output = new LogOutput(reader);
@@ -66,7 +66,7 @@ it('counts lines that could not be written, and continues', async () => {
   expect(output.dropped).toBe(1);
 });
 
-it('waits for its reader for a limited time', async () => {
+it('waits for its reader only for a limited time', async () => {
   const reader = new SlowReader();
   const output = new LogOutput(reader);
   await output.written(60_000);

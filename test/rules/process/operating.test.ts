@@ -13,12 +13,12 @@ describe('docs/operating.md', () => {
   const cells = section.split('\n').flatMap((line) => /^\| (`.*?`) \| /.exec(line)?.[1] ?? []);
   const spans = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, span]) => span!));
 
-  it('lists exactly the operator commands that --help lists', () => {
+  it('lists exactly the operator commands listed by --help', () => {
     const listed = spans.map((span) => /^[a-z]+( [a-z]+)?(?= |$)/.exec(span)![0]);
     expect(listed.toSorted()).toEqual([...commands.keys()].toSorted());
   });
 
-  it('names no option that the command lacks', () => {
+  it("names no option that its command doesn't have", () => {
     for (const span of spans) {
       const help = commands.get(/^[a-z]+( [a-z]+)?(?= |$)/.exec(span)![0])!.helpInformation();
       for (const [option] of span.matchAll(/--[a-z-]+/g)) expect(help, span).toContain(option);
@@ -33,7 +33,7 @@ describe('the examples in help', () => {
     expect(Object.keys(EXAMPLES).toSorted()).toEqual([...commands.keys()].toSorted());
   });
 
-  it.each(Object.entries(EXAMPLES))('use only options of the command: %s', (path, example) => {
+  it.each(Object.entries(EXAMPLES))('use only options of their command: %s', (path, example) => {
     expect(example).toMatch(new RegExp(`\\badmin ${path}\\b`));
     const help = commands.get(path)!.helpInformation();
     for (const [option] of example.matchAll(/--[a-z-]+/g)) expect(help).toContain(option);

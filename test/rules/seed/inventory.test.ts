@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Catalogue, type GpuModelSeed, loadCatalogue } from '../../../prisma/seed/catalogue.js';
 import { generateInventory, type MachineSeed } from '../../../prisma/seed/inventory.js';
 
-/** Changes with any field of any machine. New installations differ after a change, so it must be intended. */
+/** Changes with any field of any machine. A change makes new installations differ, so it must be intended. */
 const INVENTORY_SHA256 = '52304e407531405520a2e582dd86012392712ed1038201183c532fa9a9cfa634';
 
 const SEED_DIRECTORY = join(import.meta.dirname, '../../../prisma/seed');
@@ -14,12 +14,12 @@ const catalogue = loadCatalogue();
 const machines = generateInventory(catalogue);
 const modelOf = new Map(catalogue.gpuModels.map((model) => [model.slug, model]));
 
-/** Returns the machines that break a rule. */
+/** Returns the machines that violate a rule. */
 function breaking(rule: (machine: MachineSeed, model: GpuModelSeed) => boolean): MachineSeed[] {
   return machines.filter((machine) => !rule(machine, modelOf.get(machine.gpu)!));
 }
 
-describe('catalogue', () => {
+describe('the catalogue', () => {
   it('contains every row', () => {
     expect(catalogue.gpuModels).toHaveLength(83);
     expect(catalogue.regions).toHaveLength(32);
@@ -27,7 +27,7 @@ describe('catalogue', () => {
     expect(catalogue.templates).toHaveLength(14);
   });
 
-  it('has 71 medians and 12 models without', () => {
+  it('has 71 medians and 12 models without one', () => {
     expect(catalogue.gpuModels.filter((model) => model.medianMicro !== null)).toHaveLength(71);
     expect(catalogue.gpuModels.filter((model) => model.medianMicro === null)).toHaveLength(12);
   });
@@ -93,13 +93,13 @@ describe('a malformed catalogue', () => {
     ['a shape of an unknown model', 'machine_shapes.csv', 'b200,8', 'b20,8', /machine_shapes\.csv:3: .*b20/],
     ['a shape of nine GPUs', 'machine_shapes.csv', 'b200,8', 'b200,9', /machine_shapes\.csv:3: num_gpus/],
     ['a template without an image', 'templates.csv', 'ollama/ollama:0.13.5', '', /templates\.csv:8: image/],
-  ])('is refused with file and line: %s', (_, file, from, to, message) => {
+  ])('is rejected with its file and line: %s', (_, file, from, to, message) => {
     expect(replaceIn(file, from, to)).toThrow(message);
   });
 });
 
-describe('inventory', () => {
-  it('is the same each time', () => {
+describe('the demo inventory', () => {
+  it('is generated identically each time', () => {
     expect(generateInventory(loadCatalogue())).toEqual(machines);
   });
 
@@ -114,25 +114,25 @@ describe('inventory', () => {
     expect(breaking((machine) => /^m-[0-9a-f]{8}$/.test(machine.id))).toEqual([]);
   });
 
-  it('has every model at least twice, and no unknown one', () => {
+  it('has every model at least twice, and no unknown model', () => {
     const counts = new Map(catalogue.gpuModels.map((model) => [model.slug, 0]));
     for (const { gpu } of machines) counts.set(gpu, counts.get(gpu)! + 1);
     expect([...counts.values()].every((count) => count >= 2)).toBe(true);
   });
 
-  it('uses every region, and no unknown one', () => {
+  it('uses every region, and no unknown region', () => {
     const used = new Set(machines.map((machine) => machine.region));
     expect([...used].sort()).toEqual(catalogue.regions.map((region) => region.code).sort());
   });
 
-  it('has more of popular models', () => {
+  it('has more machines of popular models', () => {
     const count = (slug: string) => machines.filter((machine) => machine.gpu === slug).length;
     const popular = ['rtx-4090', 'rtx-5090', 'rtx-3090', 'h100-sxm', 'a100-sxm-80gb'];
     for (const slug of popular) expect(count(slug)).toBeGreaterThan(5 * count('gb200'));
     expect(count('gb200')).toBeLessThanOrEqual(5);
   });
 
-  it('keeps every number whole and within its bounds', () => {
+  it('has only whole numbers within their bounds', () => {
     const within = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max;
     expect(breaking((machine) => within(machine.numGpus, 1, 8))).toEqual([]);
     expect(breaking((machine) => within(machine.vcpus, 4, 512))).toEqual([]);
@@ -152,7 +152,7 @@ describe('inventory', () => {
     expect(breaking((machine, model) => machine.pcie >= 3 && machine.pcie <= model.pcieGen)).toEqual([]);
   });
 
-  it('links only boards that support it, and SXM boards always', () => {
+  it('has NVLink only on boards that support it, and always on SXM boards', () => {
     expect(breaking((machine, model) => !machine.nvlink || (model.nvlink && machine.numGpus > 1))).toEqual([]);
     expect(breaking((machine, model) => !/ SXM/.test(model.name) || machine.nvlink === machine.numGpus > 1)).toEqual(
       [],
@@ -160,7 +160,7 @@ describe('inventory', () => {
     expect(machines.some((machine) => machine.nvlink && machine.gpu === 'rtx-a6000')).toBe(true);
   });
 
-  it('has CUDA versions on NVIDIA machines only, and new ones on PCIe 5', () => {
+  it('has CUDA versions only on NVIDIA machines, and new ones on PCIe 5', () => {
     expect(breaking((machine, model) => (machine.cudaMax === '') === model.name.startsWith('AMD '))).toEqual([]);
     const nvidia = machines.filter((machine) => machine.cudaMax !== '');
     expect(nvidia.filter((machine) => !/^1[23]\.\d$/.test(machine.cudaMax))).toEqual([]);

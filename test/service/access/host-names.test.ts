@@ -40,7 +40,7 @@ it.each(['api.gpu.example.com', '127.0.0.1:4000', 'localhost', 'gateway', 'a.loc
   },
 );
 
-it('serves the API at every name that is not below the domain of instances', async () => {
+it('serves the API at every name that is not reserved for instances', async () => {
   const statusAt = async (host: string) => (await at(host, '/v1/gpus/pricing', {})).status;
   expect(await statusAt('evil.example')).toBe(200);
   expect(await statusAt('api.gpu.example.com')).toBe(200);

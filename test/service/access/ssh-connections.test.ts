@@ -11,7 +11,7 @@ const ENDED = { timeout: 8_000, interval: 20 };
 describe('connections before login', () => {
   const bounds = { max: 6, maxPerNetwork: 3, burst: 4, everyMs: 100 };
 
-  it('are evicted from the busiest network first, oldest first', () => {
+  it('are evicted from the busiest network first, and the oldest of them first', () => {
     const strangers = new PendingConnections<string>(bounds, () => 0);
     const dropped: string[] = [];
     const enter = (network: string, name: string) => strangers.enter(network, name, (one) => dropped.push(one));
@@ -78,7 +78,7 @@ describe('an SSH connection', () => {
     return { client, isOpen: () => isOpen };
   }
 
-  it('is accepted while three addresses occupy all places for logins', async () => {
+  it('is accepted even while three addresses occupy all login slots', async () => {
     await addKey();
     const sockets: Socket[] = [];
     const open = async (localAddress: string, count: number) => {
@@ -104,7 +104,7 @@ describe('an SSH connection', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('with a key for one instance opens only that one, which takes the key with it', async () => {
+  it('reaches only the instance that its key is for, and the key is removed with it', async () => {
     const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync('ed25519');
     const add = async (instanceId: string, caller = renter) => {
       const mutation =
@@ -134,7 +134,7 @@ describe('an SSH connection', () => {
     expect([await isAdmitted(own), await add(own)]).toEqual([false, 'the instance is destroyed']);
   });
 
-  it('ends with its key, even without a session and when the database fails', async () => {
+  it('ends with its key, even without a session and if the database fails', async () => {
     const keyId = await addKey();
     const { isOpen } = await logIn();
     const { pool } = service.deps.db;

@@ -14,7 +14,7 @@ const PORT = 8080;
 
 let service: Service;
 let renter: Renter;
-/** Two machines, each with a running instance of the renter, and one with another renter's. */
+/** Two machines, each with a running instance of the renter, and a third machine with another renter's instance. */
 let rented: { agent: WireAgent; id: string }[];
 let stranger: Renter;
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** Dials as an agent. Returns the gateway's first message, or the status of its refusal. */
+/** Dials as an agent. Returns the gateway's first message, or the status with which it refuses. */
 async function dial(id: string, headers: Record<string, string>): Promise<string> {
   const socket = new WebSocket(`${service.address.replace('http', 'ws')}${TUNNELS_PATH}${id}`, { headers });
   const response = await new Promise<string>((resolve) => {
@@ -50,7 +50,7 @@ async function dial(id: string, headers: Record<string, string>): Promise<string
 }
 
 describe('a tunnel', () => {
-  it('is opened only by the agent of its machine', async () => {
+  it('is opened only by the agent of its own machine', async () => {
     const [{ agent, id }, other] = rented as [(typeof rented)[0], (typeof rented)[0]];
     const logs = renter.graphql(`{ instanceLogs(id: "${id}") { text } }`);
     const { streams } = await agent.desired(5, true);
@@ -59,19 +59,19 @@ describe('a tunnel', () => {
     expect(await dial(stream, other.agent.headers())).toContain('404');
     expect(await dial('0'.repeat(32), agent.headers())).toContain('404');
     expect(JSON.parse(await dial(stream, agent.headers()))).toMatchObject({ type: 'open', instance: id });
-    // It can't be opened again.
+    // A tunnel can't be opened a second time.
     expect(await dial(stream, agent.headers())).toContain('404');
     expect((await logs).body.errors[0].extensions.code).toBe('unavailable');
   });
 });
 
-it('an instance has at most 256 tunnels, including requested ones', async () => {
+it('an instance can have at most 256 tunnels, including requested ones', async () => {
   const [{ id }] = rented as [(typeof rented)[0]];
   const opener = { accountId: renter.accountId, apiKeyId: null, sshKeyId: null };
   const ended = new AbortController();
   const open = () =>
     service.tunnels.open({ opener, instanceId: id, target: { kind: 'port', port: PORT } }, ended.signal);
-  // No agent dials.
+  // No agent dials in.
   const requests = Array.from({ length: MAX_TUNNELS_PER_INSTANCE + 1 }, () => open().catch(({ reason }) => reason));
   expect(await Promise.race(requests)).toBe('busy');
   ended.abort();
@@ -80,7 +80,7 @@ it('an instance has at most 256 tunnels, including requested ones', async () => 
 });
 
 describe("a web port's cookie", () => {
-  it('can’t be hidden by a neighbour’s, and ends with its link’s key, like the link', async () => {
+  it("can’t be hidden by another instance's cookie, and ends with its link’s key", async () => {
     const { deps, clock } = service;
     const instanceId = rented[0]!.id;
     const { body } = await renter.graphql('mutation { createApiKey { apiKey { id } secret } }');
@@ -117,11 +117,11 @@ describe("a web port's cookie", () => {
     const cookie = (await exchangeWebLink(service.deps, link, own, PORT))!;
     const { body: made, status } = await renter.rest('POST', `/instances/${own}/web-token`, { port: PORT });
     expect([status, made]).toMatchObject([201, { object: 'web_token', header: 'X-Web-Token' }]);
-    // A program's token is no link.
+    // A program's token can't be used as a link.
     expect(await exchangeWebLink(service.deps, made.token, own, PORT)).toBeNull();
     for (const pass of [cookie, made.token]) {
       const admit = (instanceId: string, port: number) => service.deps.visits.admit({ instanceId, port }, [pass], '');
-      // Twice, since the second time it is cached.
+      // This is done twice because the second response is cached.
       for (let time = 0; time < 2; time += 1) {
         expect(await admit(own, PORT)).toMatchObject({ instanceId: own, port: PORT, accountId: renter.accountId });
         expect(await admit(another, PORT)).toBeNull();

@@ -33,7 +33,7 @@ function write(path: string, text: string): void {
 }
 
 describe('control groups', () => {
-  it('of version 2 count for the container, not for a group that it created below', async () => {
+  it('of version 2 count for the container, but not for a group created inside it', async () => {
     const root = folder();
     const mounts = [{ target: root, type: 'cgroup2', options: 'rw' }];
     const own = join(root, 'machine.slice', `libpod-${ENGINE_ID}.scope`);
@@ -45,12 +45,12 @@ describe('control groups', () => {
     write(join(own, 'memory.stat'), 'anon 7\nactive_file 300\ninactive_file 1000\n');
     write(join(own, 'pids.current'), '12\n');
     expect(await readControlGroup(group)).toEqual({ cpuSeconds: 2.5, memoryBytes: 4_000, processes: 12 });
-    // Read a moment later than the total.
+    // This is read a moment later than the total.
     write(join(own, 'memory.stat'), 'inactive_file 6000\n');
     expect(await readControlGroup(group)).toMatchObject({ memoryBytes: 0 });
   });
 
-  it('of version 1 count each in its own hierarchy', async () => {
+  it('of version 1 each count in their own hierarchy', async () => {
     const root = folder();
     const mounts = [
       { target: join(root, 'cpu'), type: 'cgroup', options: 'rw,cpu,cpuacct' },
@@ -66,7 +66,7 @@ describe('control groups', () => {
     expect(await readControlGroup(group)).toEqual({ cpuSeconds: 1.5, memoryBytes: 3_000, processes: null });
   });
 
-  it('outside the agent’s view count nothing', () => {
+  it('outside the agent’s view are not counted', () => {
     const mounts = [{ target: '/sys/fs/cgroup', type: 'cgroup2', options: 'rw' }];
     const nothing = { cpu: null, memory: null, pids: null };
     expect(findControlGroup(`0::/../../${ENGINE_ID}\n`, mounts, ENGINE_ID)).toEqual(nothing);
@@ -75,7 +75,7 @@ describe('control groups', () => {
   });
 });
 
-describe('network counts', () => {
+describe('network counters', () => {
   it('include all devices except loopback', () => {
     const text = [
       'Inter-|   Receive                                                |  Transmit',
@@ -90,7 +90,7 @@ describe('network counts', () => {
 });
 
 describe('a query with a timeout', () => {
-  it('is not repeated while a response is pending', async () => {
+  it('is not repeated while its response is pending', async () => {
     let queries = 0;
     const refuse = () => Promise.reject(new Error('no'));
     let answer: (value: number) => void = () => {};
@@ -138,14 +138,14 @@ describe('unreported samples', () => {
     now += 9_999;
     const first = kept.unsent();
     expect(first.samples).toEqual([{ ...NOTHING, id: ID, age: 9 }]);
-    // Taken while the report is in flight.
+    // This sample is taken while the report is in flight.
     kept.keep({ ...NOTHING, id: ID }, now);
     expect(ages(kept)).toEqual([0, 9]);
     first.done();
     expect(ages(kept)).toEqual([0]);
   });
 
-  it('number at most six per instance, up to one minute old', () => {
+  it('are limited to six per instance and one minute of age', () => {
     const kept = createKeptSamples();
     for (let round = 0; round < 100; round += 1) {
       kept.keep({ ...NOTHING, id: ID }, now);
@@ -163,7 +163,7 @@ describe('unreported samples', () => {
     expect(ages(kept)).toEqual([]);
   });
 
-  it('number as many as a report may contain, the newest ones', () => {
+  it('are limited to what a report may contain, keeping the newest', () => {
     const kept = createKeptSamples();
     for (let each = 0; each < MAX_INSTANCES; each += 1) {
       const id = `i-${each.toString(16).padStart(8, '0')}`;
@@ -207,7 +207,7 @@ describe('slots of rounds', () => {
       const taken: number[] = [];
       for (let round = 0; round < 600; round += 1) {
         taken.push(host.slots.take());
-        // A round takes some time; a timer may be a little early, or late.
+        // A round takes some time, and a timer may be slightly early or late.
         host.pass(20);
         host.pass(host.slots.untilNext() + ((round * 7) % 50) - 3);
       }
@@ -217,7 +217,7 @@ describe('slots of rounds', () => {
   );
 
   it.each([-4_000_000, -2_600, -1_900, 0, 1_900, 2_600, 4_000_000])(
-    'equal the gateway’s on a host whose clock is %i ms behind',
+    'match the gateway’s on a host whose clock is %i ms behind',
     (behindMs) => {
       for (let start = 1_000_000; start < 1_010_000; start += 500) {
         const host = hostOf(start, behindMs);
@@ -225,7 +225,7 @@ describe('slots of rounds', () => {
         const taken: number[] = [];
         for (let round = 0; round < 5; round += 1) {
           taken.push(host.slots.take());
-          // Never in the future, not even by the gateway's clock, which is read in whole seconds.
+          // A slot is never in the future, not even by the gateway's clock, which is read in whole seconds.
           expect(taken.at(-1)! * 10).toBeLessThanOrEqual(Math.floor(host.now() / 1_000));
           expect(host.now() - taken.at(-1)! * 10_000).toBeLessThan(14_000);
           host.pass(host.slots.untilNext());
@@ -236,7 +236,7 @@ describe('slots of rounds', () => {
     },
   );
 
-  it('skip those that a long round missed, and continue when the clock is set', () => {
+  it('skip those missed during a long round and continue when the clock is set', () => {
     const host = hostOf(1_000_000);
     host.receive();
     expect(host.slots.take()).toBe(99);
@@ -257,7 +257,7 @@ describe('slots of rounds', () => {
   });
 });
 
-/** Replaces the driver's tool by a script, which hangs while the file `hangs` exists. */
+/** Replaces the driver's tool with a script that hangs while the file `hangs` exists. */
 function fakeDriver(loads: string, processes: string): { hangs: string; queries(): string[] } {
   const dir = folder();
   const [hangs, log] = [join(dir, 'hangs'), join(dir, 'queries')];
@@ -305,7 +305,7 @@ describe('a sample', () => {
 
   const CSV = `${UUID}-a, 97, 1523, 81559, 699.87, 61, 1980, 2\\n${UUID}-b, [N/A], 0, 24564, [N/A], 30, 0, [N/A]\\n`;
 
-  it('has the instance’s GPUs in its order, by one query for all instances', async () => {
+  it('has the GPUs of its instance in order, from one query for all instances', async () => {
     const driver = fakeDriver(CSV, `${UUID}-a, 4711\\n`);
     up = [instance, { ...instance, id: 'i-00000002', gpuUuids: [`${UUID}-a`] }];
     await samplerOf().sample();
@@ -343,7 +343,7 @@ describe('a sample', () => {
     expectValid(samples);
   });
 
-  it('has all other values while the driver hangs, without querying it again', async () => {
+  it('has all other values while the driver hangs, which is not queried again', async () => {
     const driver = fakeDriver(CSV, '');
     writeFileSync(driver.hangs, '');
     const engine = {
@@ -357,7 +357,8 @@ describe('a sample', () => {
     expect(samples).toHaveLength(2);
     expect(samples[1]).toMatchObject({ gpus: [{ busyPercent: null }, {}, {}] });
     expect(samples[1]!.cpuPercent).toEqual(expect.any(Number));
-    // The network is this host's. Its counts fall when another program removes an interface, and then the rate is null.
+    // The network is this host's. Its counters fall when another program removes an interface, and then the rate is
+    // null.
     for (let more = 0; more < 20 && samples.at(-1)!.networkInBytesPerSecond === null; more += 1) await sampler.sample();
     expect(samples.at(-1)!.networkInBytesPerSecond).toEqual(expect.any(Number));
     expectValid(samples.slice(0, 2));
@@ -383,7 +384,7 @@ describe('a sample', () => {
     expect(samples).toHaveLength(1);
   });
 
-  it('has no rates after a restart of the container, whose counters restart too', async () => {
+  it('has no rates after a restart of the container, since its counters restart too', async () => {
     const sleeper = spawn('sleep', ['1000']);
     const pids = [sleeper.pid, process.pid];
     const engine = { info: { cpus: 2 }, inspect: async () => ({ pid: pids[0], engineId: '' }) } as unknown as Engine;
@@ -400,7 +401,7 @@ describe('a sample', () => {
     expect(samples[2]).toMatchObject({ networkInBytesPerSecond: null, networkOutBytesPerSecond: null });
   });
 
-  it('queries no driver without GPUs in use; simulated GPUs are as busy as processors', async () => {
+  it('queries no driver without GPUs in use, and simulated GPUs mirror the processors', async () => {
     const driver = fakeDriver(CSV, '');
     up = [
       { ...instance, gpuUuids: [] },
@@ -416,14 +417,14 @@ describe('a sample', () => {
     const sampler = samplerOf({ engine, pretended: true, clock: { now: () => now, sleep: async () => {} } });
     await sampler.sample();
     for (const end = Date.now() + 200; Date.now() < end; );
-    // All work of this process attributed to 10 ms: more than is possible.
+    // All work of this process is attributed to 10 ms, which is more than possible.
     now += 10;
     await sampler.sample();
     expect(samples.map(({ cpuPercent, gpus }) => [cpuPercent, ...gpus.map((gpu) => gpu.busyPercent)])).toEqual([
       [null, null, null, null],
       [100, 100, 100, 100],
     ]);
-    // The clock of the host was set back.
+    // The host's clock was set back.
     now -= 5;
     await sampler.sample();
     expect(samples[2]).toMatchObject({ cpuPercent: null, networkInBytesPerSecond: null });

@@ -87,7 +87,7 @@ async function allowRefusal(work: Promise<unknown>): Promise<void> {
   });
 }
 
-test('settles an exhaustion that no client reads', async () => {
+test('settles an exhaustion even if no client reads', async () => {
   const gateway: TestGateway = await startGateway();
   try {
     const renter = await gateway.renter('2');

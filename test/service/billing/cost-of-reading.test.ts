@@ -25,9 +25,9 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
   return sent;
 }
 
-test('reads a balance with the key and one row, regardless of the history', async () => {
+test('reads a balance with the key and one row, no matter how long the history is', async () => {
   const renter = await gateway.renter();
-  // Ten thousand past instances, as after a year of short jobs.
+  // Adds ten thousand past instances, as after a year of short jobs.
   await gateway.deps.db.pool.query(`
     insert into instance (id, account_id, sequence, machine_id, status, gpu, num_gpus, region, template, disk_gb, mode,
       gpu_rate, disk_rate, on_demand_rate, created_at, stopped_at, destroyed_at, gpu_seconds)

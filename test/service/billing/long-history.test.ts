@@ -26,7 +26,7 @@ let restarted: string;
 beforeAll(async () => {
   service = await startService();
   renter = await service.renter('1000000');
-  // These tests don't test due_at: nothing ever becomes due.
+  // These tests don't cover due_at, since nothing ever becomes due.
   const machines = [await service.machine({ gpu: 'l4' }), await service.machine({ gpu: 'l4' })] as const;
   await addHistory(service, renter.accountId, machines, {
     count: COUNT,
@@ -48,17 +48,17 @@ async function queryData(query: string): Promise<any> {
   return body.data;
 }
 
-/** Returns the audit's findings except those about due_at. */
+/** Returns the audit's findings, except those about due_at. */
 async function auditFindings(): Promise<string[]> {
   const { findings } = await audit(service.deps);
   return findings.filter(({ detail }) => !detail.startsWith('due_at')).map(({ check }) => check);
 }
 
-it('has a history that the gateway could have written', async () => {
+it('the test history is one that the gateway could have written', async () => {
   expect(await auditFindings()).toEqual([]);
 });
 
-describe('a page of the history', () => {
+describe('a page of the instance history', () => {
   const cursorOf = (sequence: number) =>
     Buffer.from(`GPC:T:["S:${renter.accountId}","N:${sequence}"]`).toString('base64');
   const page = (args: string) =>
@@ -83,7 +83,7 @@ describe('a page of the history', () => {
       [true, false],
     ],
     ['without a size', () => `after: "${cursorOf(1_500)}"`, () => span(1_499, 1_475), [true, true]],
-  ])('reads little more than it holds: %s', async (_name, args, cursors, [hasNextPage, hasPreviousPage]) => {
+  ])('reads little more than the page contains: %s', async (_name, args, cursors, [hasNextPage, hasPreviousPage]) => {
     const { instanceHistory } = await page(args());
     expect(instanceHistory.edges.map(({ cursor }: { cursor: string }) => cursor)).toEqual(cursors());
     expect(instanceHistory.pageInfo).toEqual({ hasNextPage, hasPreviousPage });
@@ -95,7 +95,7 @@ describe('a page of usage intervals', () => {
   const page = (args: string) =>
     queryData(`{ instance(id: "${restarted}") { usageIntervals(${args}) {
       edges { cursor node { resource startedAt endedAt } } pageInfo { hasNextPage hasPreviousPage } } } }`);
-  /** Cursors of the intervals in order: the disk's follows the first of the GPU. */
+  /** Cursors of the intervals in order. The disk's interval follows the first GPU interval. */
   const all: string[] = [];
   const cursorOf = (resource: string, ordinal: number) =>
     Buffer.from(`GPC:T:["S:${restarted}","S:${resource}","N:${ordinal}"]`).toString('base64');
@@ -129,7 +129,7 @@ describe('a page of usage intervals', () => {
     ],
     ["before the disk's", () => `last: 5, before: "${cursorOf('DISK', 1)}"`, () => all.slice(0, 1), [true, false]],
     ['after a missing one', () => `first: 5, after: "${cursorOf('GPU', RESTARTS + 9)}"`, () => [], [false, true]],
-  ])('reads little more than it holds: %s', async (name, args, cursors, [hasNextPage, hasPreviousPage]) => {
+  ])('reads little more than the page contains: %s', async (name, args, cursors, [hasNextPage, hasPreviousPage]) => {
     const { usageIntervals } = (await page(args())).instance;
     expect(usageIntervals.edges.map(({ cursor }: { cursor: string }) => cursor)).toEqual(cursors());
     expect(usageIntervals.pageInfo).toEqual({ hasNextPage, hasPreviousPage });
@@ -137,7 +137,7 @@ describe('a page of usage intervals', () => {
     expect(await touchedBy(() => page(args()))).toBeLessThanOrEqual(most);
   });
 
-  it('for many instances takes one statement, and reads little more than it holds', async () => {
+  it('takes one statement for many instances and reads little more than it contains', async () => {
     const query =
       '{ instanceHistory(first: 50) { edges { node { id usageIntervals(first: 1) { edges { cursor node { resource } } } } } } }';
     const { instanceHistory } = await queryData(query);
@@ -146,7 +146,8 @@ describe('a page of usage intervals', () => {
       const cursor = Buffer.from(`GPC:T:["S:${node.id}","S:GPU","N:1"]`).toString('base64');
       expect(node.usageIntervals.edges).toEqual([{ cursor, node: { resource: 'GPU' } }]);
     }
-    // For each: the page and the row that shows whether another follows, twice if the planner scans a bitmap.
+    // For each instance, this is the page and the row that shows whether another follows, counted twice if the planner
+    // scans a bitmap.
     expect(await touchedBy(() => queryData(query))).toBeLessThanOrEqual(50 * 8);
   });
 });
@@ -176,7 +177,7 @@ describe('a statement', () => {
     )) as unknown as typeof entries;
   });
 
-  /** Returns the seconds of an interval before an instant. */
+  /** Returns how many seconds of an interval lie before an instant. */
   const secondsBefore = ({ started, ended }: Interval, at: bigint) => {
     const until = ended === null || ended > at ? at : ended;
     return until > started ? until - started : 0n;
@@ -206,7 +207,7 @@ describe('a statement', () => {
 
   const read = (from: bigint, to: bigint) => statement(service.deps, renter.accountId, { from, to });
 
-  it('of any period agrees with all rows', async () => {
+  it('matches all rows for any period', async () => {
     const now = service.clock.now();
     const begun = now - BigInt((COUNT + 1) * 720);
     const periods = Array.from({ length: 60 }, (_, index) => {
@@ -241,7 +242,7 @@ describe('a statement', () => {
     ['near the end', 3n],
     ['in the middle', 12n],
     ['at the beginning', 24n],
-  ])('by day agrees, and reads only rows near that day: %s', async (_name, daysAgo) => {
+  ])('by day matches all rows and reads only rows near that day: %s', async (_name, daysAgo) => {
     const day = formatDay(dateOf(service.clock.now() - daysAgo * DAY));
     const first = instantOf(dateOfDay(day));
     const to = first + DAY;
@@ -260,7 +261,7 @@ describe('a statement', () => {
     await read(now - DAY, now);
     const count = async () =>
       (await service.sql('select from account_checkpoint where account_id = $1', [accountId])).length;
-    // One per 25 instances, except at the end.
+    // There is one checkpoint per 25 instances, except at the end.
     expect(await count()).toBeGreaterThanOrEqual(117);
     expect(await auditFindings()).toEqual([]);
     for (const [planted, check] of [
@@ -279,7 +280,7 @@ describe('a statement', () => {
     }
   });
 
-  it('begins at no checkpoint in a second in which more may be booked', async () => {
+  it('does not begin at a checkpoint in a second in which more may be booked', async () => {
     const busy = await service.renter('1000000');
     const machines = [await service.machine({ gpu: 'l4' }), await service.machine({ gpu: 'l4' })] as const;
     await addHistory(service, busy.accountId, machines, { count: 398, restarts: 100 });

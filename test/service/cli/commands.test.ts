@@ -23,7 +23,7 @@ function bodyOfKeys(key: string): Promise<string> {
 }
 
 describe('a deadline', () => {
-  it('is set at deploy, shown, changed and removed', async () => {
+  it('can be set at deploy, shown, changed and removed', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const { stdout } = await gpu(['deploy', await service.machine(), '--stop-at', '8h', '--quiet'], own);
     const id = stdout.trim();
@@ -42,8 +42,8 @@ describe('a deadline', () => {
   });
 });
 
-describe('the name of an instance', () => {
-  it('is listed, and accepted instead of its id', async () => {
+describe('an instance name', () => {
+  it('is listed and accepted instead of the id', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('1000')).key };
     const deploy = async (name: string) => {
       const { stdout } = await gpu(['deploy', await service.machine(), '--name', name, '--quiet'], own);
@@ -65,7 +65,7 @@ describe('the name of an instance', () => {
       code: 1,
       stderr: expect.stringContaining('no active instance has the name or id other'),
     });
-    // A name in the form of an id never refers to its instance.
+    // A name that looks like an id never refers to its instance.
     const shadow = await deploy(id.replace(/.$/, (last) => (last === '0' ? '1' : '0')));
     expect((await gpu(['show', id.replace(/.$/, (last) => (last === '0' ? '1' : '0'))], own)).code).toBe(1);
     const twin = await deploy('train');
@@ -79,7 +79,7 @@ describe('the name of an instance', () => {
 });
 
 describe('a volume', () => {
-  it('is created, listed, grown, shown with its password, and deleted', async () => {
+  it('can be created, listed, grown, shown with its password, and deleted', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     expect((await gpu(['volume', 'list'], own)).stdout).toBe('');
     const made = await gpu(['volume', 'create', 'work', '--size-gb', '100', '--quiet', '--idempotency-key', 'k'], own);
@@ -105,7 +105,7 @@ describe('a volume', () => {
 });
 
 describe('stopping when idle', () => {
-  it('is shown, set and removed, and refused without an agent that sees the load', async () => {
+  it('can be shown, set and removed, and requires an agent that sees the load', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const machine = await service.machine();
     const refused = await gpu(['deploy', machine, '--stop-when-idle', '1h30m'], own);
@@ -125,7 +125,7 @@ describe('stopping when idle', () => {
 });
 
 describe('a saved template', () => {
-  it('is saved from options or an instance, listed first, deployed, shared and deleted', async () => {
+  it('can be saved from options or an instance, deployed, shared and deleted', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const launch = [
       '--template',
@@ -190,7 +190,7 @@ describe('a saved template', () => {
 });
 
 describe('a spend limit', () => {
-  it('is set at deploy, shown, changed and removed, also for keys and the account', async () => {
+  it('can be set at deploy, shown, changed and removed, even for keys and the account', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const { stdout } = await gpu(['deploy', await service.machine(), '--spend-limit', '2.5', '--quiet'], own);
     const id = stdout.trim();
@@ -209,7 +209,7 @@ describe('a spend limit', () => {
 });
 
 describe('a service credit', () => {
-  it('is in balance, show and statement, and in no other month', async () => {
+  it('is shown in balance, show and statement, but in no other month', async () => {
     const own = await service.renter('100');
     const { id } = (await own.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     service.clock.advance(3_600);

@@ -29,7 +29,7 @@ async function run(...args: string[]): Promise<string> {
 }
 
 describe('gpu webhook', () => {
-  it('creates, tests, redelivers, rotates the secret, pauses and deletes', async () => {
+  it('creates, tests, pauses and deletes webhooks, redelivers, and rotates the secret', async () => {
     const target = await startReceiver();
     const made = await gpu(['webhook', 'create', target.url, '--event', 'instance.stopped,webhook.test'], env);
     expect(made.stdout).toMatch(/^whsec_[A-Za-z0-9+/=]+\n$/);
@@ -38,7 +38,7 @@ describe('gpu webhook', () => {
     expect(await run('webhook', 'test', id)).toContain(`a test event is sent to ${id}`);
     await expect.poll(() => target.types(), PATIENCE).toEqual(['webhook.test']);
     expect(target.verify(made.stdout.trim(), target.received[0]!)).toMatchObject({ type: 'webhook.test' });
-    // An attempt is recorded once it is answered.
+    // An attempt is recorded once it has received a response.
     const attempts = async () => JSON.parse(await run('webhook', 'attempts', id, '--json'));
     await expect.poll(async () => (await attempts()).length, PATIENCE).toBe(1);
     const [{ eventId, status }] = await attempts();
@@ -73,9 +73,9 @@ describe('gpu webhook', () => {
 });
 
 describe('gpu mail', () => {
-  it('reports that no address is set, and that this service sends no mail', async () => {
+  it('reports that no address is set and that this service sends no mail', async () => {
     expect(JSON.parse(await run('mail', 'show', '--json'))).toBeNull();
-    // Remarks are only for terminals.
+    // Remarks are shown only on terminals.
     expect(await run('mail', 'show')).toBe('');
     const refused = await gpu(['mail', 'set', 'ann@example.com'], env);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/mail/)]);
@@ -111,7 +111,7 @@ describe('gpu timeline', () => {
 });
 
 describe('gpu activity', () => {
-  it('shows requests and refusals, newest first, with filters', async () => {
+  it('shows requests and refusals, newest first, and accepts filters', async () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
     expect((await renter.rest('POST', '/instances', { machine_id: 'm-00000000' })).status).toBeGreaterThan(399);

@@ -51,11 +51,11 @@ async function expectRefusal(call: Promise<unknown>, status: number, code: strin
   if (message !== undefined) expect(error.message).toMatch(message);
 }
 
-/** Returns only the code: GraphQL refuses with status 200. */
+/** Returns only the code, since GraphQL refuses with status 200. */
 const codeOf = async (call: Promise<unknown>) => (await refusalOf(call)).code;
 
 describe('ensureDestroyed', () => {
-  it('succeeds for a destroyed instance, and for no other refusal', async () => {
+  it('succeeds if the instance is already destroyed, but not on any other refusal', async () => {
     const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     const destroyed = { object: 'instance', id, status: 'destroyed' };
@@ -72,7 +72,7 @@ describe('ensureDestroyed', () => {
 });
 
 describe('templates', () => {
-  it('are listed, saved, deployed again, linked to, and deleted', async () => {
+  it('can be listed, saved, deployed again, shared by link, and deleted', async () => {
     const client = await clientWith();
     const jupyter = (await createClient({ baseUrl, ...ONCE }).templates.list()).find(({ slug }) => slug === 'jupyter')!;
     expect(jupyter).toMatchObject({ title: 'JupyterLab', ports: [{ port: 8888, name: 'JupyterLab' }], vramGb: 8 });
@@ -118,7 +118,7 @@ describe('templates', () => {
   });
 });
 
-describe('a whole rental', () => {
+describe('a complete rental', () => {
   it('works from the price sheet to the balance', async () => {
     const client = await clientWith();
     const sheet = await client.gpus.pricing();
@@ -157,13 +157,13 @@ describe('a whole rental', () => {
     expect(balance + month_spend).toBeCloseTo(100, 6);
   });
 
-  it('prices and offers need no key', async () => {
+  it('shows prices and offers without a key', async () => {
     const client = createClient({ baseUrl, ...ONCE });
     expect((await client.gpus.pricing()).count).toBe(83);
     expect((await client.offers.list()).count).toBe(25);
   });
 
-  it('applies every filter of the offers', async () => {
+  it('applies every filter to the offers', async () => {
     const client = createClient({ baseUrl, ...ONCE });
     const [matching] = await service.sql(
       `select count(*) from machine where gpu = 'h100-sxm' and region = 'us-tx' and num_gpus >= 2
@@ -184,7 +184,7 @@ describe('a whole rental', () => {
     }
   });
 
-  it('passes every raw response to onAnswer, but no key', async () => {
+  it('passes every raw response to onAnswer, but never a key', async () => {
     const answers: RawAnswer[] = [];
     const { key } = await service.renter();
     const client = createClient({ apiKey: key, baseUrl, onAnswer: (answer) => answers.push(answer) });
@@ -204,13 +204,13 @@ describe('a whole rental', () => {
 });
 
 describe('refusals', () => {
-  it('have 401 unauthorized without a key or with an unknown one', async () => {
+  it('are 401 unauthorized without a key or with an unknown one', async () => {
     await expectRefusal(createClient({ baseUrl, ...ONCE }).balance.get(), 401, 'unauthorized');
     const unknown = createClient({ apiKey: `gpu_live_${'0'.repeat(40)}`, baseUrl, ...ONCE });
     await expectRefusal(unknown.instances.list(), 401, 'unauthorized');
   });
 
-  it('have 404 not_found for an instance of no or another account', async () => {
+  it('are 404 not_found for an instance that is missing or in another account', async () => {
     const [one, other] = [await clientWith(), await clientWith()];
     const { id } = await one.instances.deploy({ machine_id: await service.machine() });
     for (const missing of [NO_INSTANCE, id, 'a/b', 'a?b#c']) {
@@ -220,12 +220,12 @@ describe('refusals', () => {
     await expectRefusal(other.instances.action(id, 'stop'), 404, 'not_found');
   });
 
-  it('have 404 no_route for an address with another prefix', async () => {
+  it('are 404 no_route for an address with another prefix', async () => {
     const misdirected = createClient({ baseUrl: `${service.address}/v2`, ...ONCE });
     await expectRefusal(misdirected.gpus.pricing(), 404, 'no_route', /GET \/v2\/gpus\/pricing/);
   });
 
-  it('have 409 deploy_failed for a machine taken or unknown, or a low balance', async () => {
+  it('are 409 deploy_failed for a taken or unknown machine, or a low balance', async () => {
     const client = await clientWith();
     const machine_id = await service.machine();
     await client.instances.deploy({ machine_id });
@@ -240,7 +240,7 @@ describe('refusals', () => {
     );
   });
 
-  it('have 409 action_failed for an action that the state doesn’t allow', async () => {
+  it('are 409 action_failed for an action that the state doesn’t allow', async () => {
     const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     await expectRefusal(client.instances.action(id, 'start'), 409, 'action_failed');
@@ -248,7 +248,7 @@ describe('refusals', () => {
     await expectRefusal(client.instances.destroy(id), 409, 'action_failed');
   });
 
-  it('have 422 for input that the types forbid', async () => {
+  it('are 422 for input that the types forbid', async () => {
     const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     await expectRefusal(client.instances.deploy({} as DeployRequest), 422, 'missing_machine');
@@ -256,7 +256,7 @@ describe('refusals', () => {
     await expectRefusal(client.offers.list({ limit: 101 }), 422, 'invalid_request', /limit .*1 to 100/);
   });
 
-  it('have 422 idempotency_mismatch for a key used for another request', async () => {
+  it('are 422 idempotency_mismatch for a key used for another request', async () => {
     const client = await clientWith();
     const options = { idempotencyKey: 'mine' };
     const machine_id = await service.machine();
@@ -267,13 +267,13 @@ describe('refusals', () => {
     expect((await refusalOf(client.instances.destroy(id, options))).idempotencyKey).toBe('mine');
   });
 
-  it('have 413 payload_too_large for a large body', async () => {
+  it('are 413 payload_too_large for a large body', async () => {
     const client = await clientWith();
     const template = 'x'.repeat(110_000);
     await expectRefusal(client.instances.deploy({ machine_id: 'm', template }), 413, 'payload_too_large');
   });
 
-  it('have 429 rate_limited with the seconds to wait', async () => {
+  it('are 429 rate_limited with the number of seconds to wait', async () => {
     const limited = await startService({ rateLimitPerMinute: 2 });
     const { key } = await limited.renter();
     const client = createClient({ apiKey: key, baseUrl: `${limited.address}/v1`, ...ONCE });
@@ -286,7 +286,7 @@ describe('refusals', () => {
     await limited.close();
   });
 
-  it('have 500 internal with the request id, without a retry', async () => {
+  it('are 500 internal with the request id, and are not retried', async () => {
     const broken = await startService();
     const { key } = await broken.renter();
     await broken.sql('alter table instance rename to elsewhere');
@@ -301,7 +301,7 @@ describe('createClient', () => {
     expect(() => createClient({ baseUrl: wrong })).toThrow(TypeError);
   });
 
-  it('rejects an API key that no header can hold, without showing it', () => {
+  it('rejects an API key that no header can hold, without showing the key', () => {
     expect(() => createClient({ apiKey: 'secret\nkey' })).toThrow(/^apiKey must be visible ASCII/);
   });
 
@@ -318,7 +318,7 @@ describe('createClient', () => {
 });
 
 describe('the package', () => {
-  it('exports the client, which needs nothing else from it', async () => {
+  it('exports the client, which needs nothing else from the package', async () => {
     const script = `const { createClient } = await import('gpu-rental/client');
       const sheet = await createClient({ baseUrl: '${baseUrl}' }).gpus.pricing();
       process.stdout.write(String(sheet.count));`;
@@ -327,7 +327,7 @@ describe('the package', () => {
     expect(stdout).toBe('83');
   });
 
-  it('has types from the OpenAPI document', () => {
+  it('has types generated from the OpenAPI document', () => {
     expectTypeOf<Instance['status']>().toEqualTypeOf<'running' | 'stopped' | 'destroyed'>();
     expectTypeOf<Instance['type']>().toEqualTypeOf<'od' | 'spot' | 'res'>();
     expectTypeOf<Instance['stopped_at']>().toEqualTypeOf<string | null>();

@@ -51,7 +51,7 @@ function rentals(machineId: string): Promise<number> {
 describe('a lost response', () => {
   const LOST: Fate[] = ['lose request', 'lose answer', 'cut answer'];
 
-  it.each(LOST)('of a deploy is requested again, for one rental (%s)', async (fate) => {
+  it.each(LOST)('to a deploy is retried and creates only one rental (%s)', async (fate) => {
     const machine_id = await service.machine();
     wire.next(fate);
     const instance = await clientOn().instances.deploy({ machine_id });
@@ -62,7 +62,7 @@ describe('a lost response', () => {
     expect(keysSeen()[1]).toBe(keysSeen()[0]);
   });
 
-  it('of an action or destroy is requested again, done once and not refused', async () => {
+  it('to an action or destroy is retried, executed once and not refused', async () => {
     const client = clientOn();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     wire.next('lose answer');
@@ -72,7 +72,7 @@ describe('a lost response', () => {
     expect(wire.seen).toHaveLength(3);
   });
 
-  it('of a read is requested again', async () => {
+  it('to a read is retried', async () => {
     for (const fate of LOST) {
       wire.next(fate);
       expect((await clientOn().offers.list({ limit: 1 })).count).toBe(1);
@@ -80,7 +80,7 @@ describe('a lost response', () => {
     }
   });
 
-  it('leaves the caller the key, with which the outcome can be retrieved', async () => {
+  it('leaves the caller its key, with which the outcome can be retrieved', async () => {
     const machine_id = await service.machine();
     wire.next('lose answer', 'lose answer');
     const error = await errorOf(clientOn({ retry: { maxAttempts: 2 } }).instances.deploy({ machine_id }));
@@ -96,7 +96,7 @@ describe('a lost response', () => {
     expect(await rentals(machine_id)).toBe(1);
   });
 
-  it('is identified by its call’s own key', async () => {
+  it('is identified by a key that is unique to its call', async () => {
     const client = clientOn();
     const machine_id = await service.machine();
     wire.next();
@@ -150,7 +150,7 @@ describe('a response', () => {
     expect(wire.seen).toHaveLength(1);
   });
 
-  it('that redirects is reported, and not followed with the key', async () => {
+  it('that redirects is reported, and the key is not sent to its target', async () => {
     wire.next({ status: 301, headers: { location: '/v1/offers' } });
     const error = await errorOf(clientOn().instances.deploy({ machine_id: 'm' }));
     expect(error.message).toContain('redirect to /v1/offers');
@@ -158,7 +158,7 @@ describe('a response', () => {
   });
 });
 
-describe('waiting', () => {
+describe('the wait before a retry', () => {
   it('honours Retry-After in seconds', async () => {
     wire.next(refusal(429, 'rate_limited', '1'));
     const retries: Retry[] = [];
@@ -203,7 +203,7 @@ describe('waiting', () => {
     expect(waits[0]).not.toEqual(waits[1]);
   });
 
-  it('keeps all attempts within the total time, however long one may take', async () => {
+  it('keeps all attempts within the total time, no matter how long one may take', async () => {
     wire.next(...Array<Fate>(9).fill('hang'));
     const error = await errorOf(clientOn({ timeoutMs: 200, retry: { totalMs: 500, maxAttempts: 9 } }).balance.get());
     expect(error.code).toBe('timed_out');
@@ -211,7 +211,7 @@ describe('waiting', () => {
     expect(wire.seen.length).toBeLessThanOrEqual(4);
   });
 
-  it('ends an attempt at the end of the total time', async () => {
+  it('ends an attempt when the total time is over', async () => {
     wire.next('hang');
     const startedAt = performance.now();
     const error = await errorOf(clientOn({ timeoutMs: 60_000, retry: { totalMs: 300 } }).balance.get());
@@ -219,7 +219,7 @@ describe('waiting', () => {
     expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
-  it('uses the default for an undefined bound', async () => {
+  it('uses the default for an undefined limit', async () => {
     wire.next(...Array<Fate>(9).fill('lose request'));
     const retry = { maxAttempts: undefined } as unknown as { maxAttempts: number };
     expect(await errorOf(clientOn({ retry }).balance.get())).toMatchObject({ attempts: 5 });
@@ -233,14 +233,14 @@ describe('timeouts and aborts', () => {
     expect(wire.seen).toHaveLength(2);
   });
 
-  it('a call may have its own timeout', async () => {
+  it('a call can have its own timeout', async () => {
     wire.next('hang');
     const error = await errorOf(clientOn({ retry: { maxAttempts: 1 } }).balance.get({ timeoutMs: 100 }));
     expect(error).toMatchObject({ name: 'GpuConnectionError', code: 'timed_out', status: null });
     expect(error.message).toContain('100 ms');
   });
 
-  it('an abort ends a waiting call with the reason of the signal', async () => {
+  it("an abort ends a waiting call with the signal's reason", async () => {
     wire.next('hang');
     const controller = new AbortController();
     const call = clientOn().balance.get({ signal: controller.signal });
@@ -264,7 +264,7 @@ describe('timeouts and aborts', () => {
     expect(wire.seen).toHaveLength(0);
   });
 
-  it('an unreachable service is reported as no_connection, with the reason', async () => {
+  it('an unreachable service is reported as no_connection with the reason', async () => {
     const gone = await openWire(service.address);
     await gone.close();
     const client = createClient({ baseUrl: gone.baseUrl, retry: { ...FAST, maxAttempts: 2 } });
@@ -274,7 +274,7 @@ describe('timeouts and aborts', () => {
   });
 });
 
-describe('a fault of the caller’s own code', () => {
+describe('an error in the caller’s own code', () => {
   it('in onAnswer is not treated as a lost connection', async () => {
     wire.next();
     const onAnswer = () => {

@@ -37,8 +37,8 @@ async function committed(accountId: string): Promise<string[]> {
   return rows.map(({ operation }) => operation);
 }
 
-describe('activity', () => {
-  it('records the request, its key and address, and never a value', async () => {
+describe('the activity log', () => {
+  it('records each request with its key and address, but never a value', async () => {
     const renter = await service.renter('50');
     const machineId = await service.machine();
     const { id } = (await renter.rest('POST', '/instances', { machine_id: machineId })).body;
@@ -47,7 +47,7 @@ describe('activity', () => {
     const made = (await renter.graphql('mutation { createApiKey(name: "private name") { apiKey { id } } }')).body.data;
     await renter.graphql(`mutation { revokeApiKey(id: "${made.createApiKey.apiKey.id}") { id } }`);
     await renter.graphql('mutation { deleteSecret(name: "hf") { name } }');
-    // All entries exist without a flush: each is written with its effect.
+    // All entries exist without a flush, since each is written together with its effect.
     expect(await committed(renter.accountId)).toEqual([
       'deploy',
       'stop',
@@ -85,7 +85,7 @@ describe('activity', () => {
     expect((await (await service.renter('1')).graphql(ACTIVITY)).body.data.activity.edges).toEqual([]);
   });
 
-  it('records each change of one request, even when it runs compiled', async () => {
+  it('records each change in a request, even if the request runs compiled', async () => {
     const renter = await service.renter('50');
     const query = `mutation { a: action(id: "i-00000001", action: STOP) { id } b: createApiKey { secret } c: action(id: "i-00000002", action: START) { id } }`;
     for (let time = 0; time < 4; time += 1) await renter.graphql(query);

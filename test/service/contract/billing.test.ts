@@ -10,7 +10,7 @@ beforeAll(async () => {
 beforeEach(() => service.clock.set('2026-11-20T12:00:00Z'));
 afterAll(() => service.close());
 
-// One H100 at 2.19 USD and 100 GB at 0.014 USD per hour.
+// One H100 at 2.19 USD per hour and 100 GB at 0.014 USD per hour.
 async function rent(renter: Renter, type = 'od'): Promise<string> {
   const machine_id = await service.machine();
   const { status, body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 100, type });
@@ -28,7 +28,7 @@ async function money(renter: Renter): Promise<[balance: number, monthSpend: numb
 }
 
 describe('billing', () => {
-  it('is per second, settled at read time, rounded down in spend and up in balance', async () => {
+  it('is per second, settled when read, and rounded down in spend and up in balance', async () => {
     const renter = await service.renter();
     await rent(renter);
     expect(await money(renter)).toEqual([100, 0]);
@@ -73,7 +73,7 @@ describe('billing', () => {
     expect(await money(renter)).toEqual([99.990817, 0.009183]);
   });
 
-  it('ends for GPUs with the second of the stop, but continues for the disk', async () => {
+  it('ends for GPUs in the second of the stop, but continues for the disk', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     service.clock.advance(1800);
@@ -89,7 +89,7 @@ describe('billing', () => {
     expect(await money(renter)).toEqual([96.554, 3.446]);
   });
 
-  it('charges only the disk of an instance stopped in its first second', async () => {
+  it('charges only the disk for an instance stopped in its first second', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     await act(renter, id, 'stop');
@@ -102,7 +102,7 @@ describe('billing', () => {
     ['od', 4.408],
     ['interruptible', 2.218],
     ['res', 2.875],
-  ])('of type %s is %d for two hours', async (type, spend) => {
+  ])('for type %s is %d for two hours', async (type, spend) => {
     const renter = await service.renter();
     await rent(renter, type);
     service.clock.advance(7200);
@@ -125,7 +125,7 @@ describe('billing', () => {
     expect((await money(renter))[1]).toBe(2.204);
   });
 
-  it('never goes backward with the clock', async () => {
+  it('never decreases when the clock goes backwards', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     service.clock.advance(100);
@@ -140,7 +140,7 @@ describe('billing', () => {
 });
 
 describe('the hourly rate', () => {
-  it('is locked for the life of the instance, through new prices, stop and start', async () => {
+  it('is locked for the life of the instance, through new prices, stops and starts', async () => {
     const renter = await service.renter();
     const machine_id = await service.machine();
     const { body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 100 });
@@ -163,7 +163,7 @@ describe('the hourly rate', () => {
     await service.sql(`delete from market_snapshot where date = '2026-11-22'`);
   });
 
-  it('is the rate of the offer in its mode, for the whole machine', async () => {
+  it('is the rate of the offer in its mode for the whole machine', async () => {
     const renter = await service.renter();
     for (const [type, price_hr] of [
       ['od', 17.52],
@@ -178,7 +178,7 @@ describe('the hourly rate', () => {
   });
 });
 
-describe('when credit runs out', () => {
+describe('the end of credit', () => {
   it('stops all running instances in that second, and disks go into debt', async () => {
     const renter = await service.renter('4.408');
     const id = await rent(renter);
@@ -201,7 +201,7 @@ describe('when credit runs out', () => {
     });
   });
 
-  it('stops no other account, and destroys after seven days with the debt kept', async () => {
+  it('stops no other account, and destroys after seven days while keeping the debt', async () => {
     const [poor, rich] = [await service.renter('2.204'), await service.renter('1000')];
     const [id, other] = [await rent(poor), await rent(rich)];
     service.clock.set('2026-11-27T12:59:59Z');

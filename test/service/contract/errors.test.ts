@@ -68,7 +68,7 @@ describe('error codes', () => {
   });
 });
 
-describe('a value out of bounds is 422 invalid_request, naming the field and its bounds', () => {
+describe('422 invalid_request names the field and its bounds', () => {
   const WHOLE_8 = 'must be a whole number from 1 to 8';
   const WHOLE_100 = 'must be a whole number from 1 to 100';
   const PRICE = 'must be a number from 0 to 1000000';
@@ -84,7 +84,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ],
     ['gpu', SLUG, ['', 'x'.repeat(65), 'a%00b', 'a%0Ab']],
     ['region', SLUG, ['', 'x'.repeat(65), '%7F']],
-  ])('of GET /offers %s', async (name, must, values) => {
+  ])('for GET /offers %s', async (name, must, values) => {
     for (const value of values) {
       const answer = await service.anyone.rest('GET', `/offers?${name}=${value}`);
       expectRefusal(answer, 422, 'invalid_request', `${name} ${must}`);
@@ -111,13 +111,13 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ],
     ['gpu', ['x'.repeat(64), 'H100', '%C3%A9']],
     ['region', ['x'.repeat(64)]],
-  ])('except the bounds of GET /offers %s themselves', async (name, values) => {
+  ])('but is not returned for the bounds of GET /offers %s themselves', async (name, values) => {
     for (const value of values) {
       expect((await service.anyone.rest('GET', `/offers?${name}=${value}`)).status).toBe(200);
     }
   });
 
-  it.each(['gpu', 'region', 'num_min', 'price_max', 'limit'])('of GET /offers %s given twice', async (name) => {
+  it.each(['gpu', 'region', 'num_min', 'price_max', 'limit'])('for GET /offers %s given twice', async (name) => {
     const answer = await service.anyone.rest('GET', `/offers?${name}=1&${name}=1`);
     expectRefusal(answer, 422, 'invalid_request', `${name} can be given only once`);
   });
@@ -128,7 +128,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ['priceMax', PRICE, [-0.01, 1000000.01, 1e300]],
     ['gpu', SLUG, ['', 'x'.repeat(65), 'a\0b']],
     ['region', SLUG, ['', 'x'.repeat(65)]],
-  ])('of offers(%s:)', async (name, must, values) => {
+  ])('for offers(%s:)', async (name, must, values) => {
     for (const value of values) {
       const answer = await service.anyone.graphql(OFFERS, { [name]: value });
       expectGraphqlRefusal(answer, 422, 'invalid_request', `${name} ${must}`);
@@ -145,7 +145,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ['template', TEMPLATE, ['', 'x'.repeat(256), 'Not A Slug', 'a//b', '/a', 'a:', 'a@sha256:12', 'é', 7, ...OBJECTS]],
     ['machine_id', SLUG, ['x'.repeat(65), 'a\0b', 7, 0, false, ...OBJECTS]],
     ['type', 'must be one of od, interruptible, res, spot', ['Spot', 'OD', 'on_demand', '', 'toString', 1, ...OBJECTS]],
-  ])('of POST /instances %s', async (name, must, values) => {
+  ])('for POST /instances %s', async (name, must, values) => {
     const machine_id = await service.machine();
     for (const value of values) {
       const answer = await renter.rest('POST', '/instances', { machine_id, [name]: value });
@@ -158,7 +158,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     ['template', TEMPLATE, ['', 'x'.repeat(256), 'Not A Slug']],
     ['machineId', SLUG, ['x'.repeat(65), 'a\0b']],
     ['idempotencyKey', KEY, ['', 'x'.repeat(256), 'a b', 'é', 'a\n']],
-  ])('of deploy(input: { %s: })', async (name, must, values) => {
+  ])('for deploy(input: { %s: })', async (name, must, values) => {
     const machineId = await service.machine();
     for (const value of values) {
       const answer = await renter.graphql(DEPLOY, { input: { machineId, [name]: value } });
@@ -166,7 +166,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     }
   });
 
-  it('of Idempotency-Key, wherever it is accepted', async () => {
+  it('for Idempotency-Key, wherever it is accepted', async () => {
     const id = await running();
     const requests = [
       ['POST', '/instances', { machine_id: await service.machine() }],
@@ -186,7 +186,7 @@ describe('a value out of bounds is 422 invalid_request, naming the field and its
     expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
   });
 
-  it('with the surface’s name of the field, even if the domain refuses it', async () => {
+  it("with the API's own name for it, even if the domain rejects the value", async () => {
     const answer = await renter.rest('POST', '/instances', { machine_id: 'm', disk_gb: 1_000_001 });
     expect(answer.body.error.message).toMatch(/^disk_gb /);
   });
@@ -211,17 +211,17 @@ describe('a value of a wrong type for a whole number', () => {
       { f: { ramGbMin: '"; Int' } },
       'ramGbMin must be a whole number from 1 to 1000000',
     ],
-  ])('is refused with its bounds: %s', async (query, variables, message) => {
+  ])('is rejected with its bounds: %s', async (query, variables, message) => {
     const { status, body } = await renter.graphql(query, variables as Record<string, unknown>);
     expect(body.errors[0].message).toBe(message);
-    // Literals in a document are refused like its other faults.
+    // Literals in a document are rejected like its other errors.
     expect(status).toBe(variables === undefined ? 200 : 400);
     expect(body.data).toBeUndefined();
   });
 });
 
 describe('a refusal by the domain', () => {
-  it('uses the names of the surface', async () => {
+  it('uses the names of the API that was called', async () => {
     const machine_id = await service.machine();
     const past = { machine_id, stop_at: '2000-01-01T00:00:00Z' };
     const ports = { machine_id, tcp_ports: [22, 22] };
@@ -232,7 +232,7 @@ describe('a refusal by the domain', () => {
     expectGraphqlRefusal(await renter.graphql(DEPLOY, { input }), 422, 'invalid_request', `stopAt ${must}`);
   });
 
-  it('comes after checks of the input, on both surfaces', async () => {
+  it('comes after checks of the input, in both APIs', async () => {
     const price = 'must be a number from 0 to 1000000';
     const move = await renter.rest('POST', `/instances/${ID}/move`, { max_price_per_hour: -1 });
     expectRefusal(move, 422, 'invalid_request', `max_price_per_hour ${price}`);
@@ -255,7 +255,7 @@ describe('a refusal by the domain', () => {
   });
 });
 
-describe('missing_machine', () => {
+describe('the error missing_machine', () => {
   it.each([
     ['a missing machine_id', {}],
     ['null', { machine_id: null }],
@@ -271,7 +271,7 @@ describe('missing_machine', () => {
     expectRefusal(await renter.rest('POST', '/instances', body), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('is 422 for another spelling, which the message names', async () => {
+  it('is also reported for another spelling, which the message names', async () => {
     const answer = await renter.rest('POST', '/instances', { machineId: 'm-00000000' });
     expectRefusal(answer, 422, 'missing_machine', 'machine_id is required; machineId is unknown');
   });
@@ -280,7 +280,7 @@ describe('missing_machine', () => {
     expectRefusal(await renter.rest('POST', '/instances'), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('is refused through GraphQL too', async () => {
+  it('is also refused through GraphQL', async () => {
     const answer = await renter.graphql(DEPLOY, { input: { machineId: '' } });
     expectGraphqlRefusal(answer, 422, 'missing_machine', 'machineId is required');
     const absent = await renter.graphql(DEPLOY, { input: {} });
@@ -290,7 +290,7 @@ describe('missing_machine', () => {
   });
 });
 
-describe('bad_action', () => {
+describe('the error bad_action', () => {
   const LISTED = 'action must be one of start, stop, destroy';
 
   it.each([
@@ -313,7 +313,7 @@ describe('bad_action', () => {
   });
 });
 
-describe('bodies', () => {
+describe('request bodies', () => {
   const paths = ['/instances', `/instances/${ID}/actions`];
 
   it.each(['{', 'machine_id=m', '{"machine_id":}', "{'a':1}", '\u0000', 'undefined', '{}{}', ' '])(
@@ -334,7 +334,7 @@ describe('bodies', () => {
     }
   });
 
-  it('above 100 kB are 413 payload_too_large, and of 100 kB are accepted', async () => {
+  it('above 100 kB are 413 payload_too_large, and those of 100 kB are accepted', async () => {
     const bodyOf = (bytes: number) => JSON.stringify({ padding: 'x'.repeat(bytes - '{"padding":""}'.length) });
     for (const path of paths) {
       expectRefusal(await renter.rest('POST', path, bodyOf(102_401)), 413, 'payload_too_large', /100 ?kb/i);
@@ -354,13 +354,13 @@ describe('bodies', () => {
     expect(answer.status).toBe(201);
   });
 
-  it('of requests without one are ignored', async () => {
+  it('are ignored for requests that take none', async () => {
     const id = await running();
     expect((await renter.rest('DELETE', `/instances/${id}`, '{')).status).toBe(200);
   });
 });
 
-describe('order of checks', () => {
+describe('the order of checks', () => {
   it('begins with the route', async () => {
     expectRefusal(await service.anyone.rest('POST', '/nothing', '{'), 404, 'no_route');
     expectRefusal(await service.anyone.rest('PUT', '/instances', '{'), 405, 'method_not_allowed');
@@ -406,8 +406,8 @@ describe('order of checks', () => {
   });
 });
 
-describe('internal faults', () => {
-  it('are 500 internal without details, on both surfaces', async () => {
+describe('internal errors', () => {
+  it('are 500 internal without details, in both APIs', async () => {
     const broken = await startService();
     const caller = await broken.renter();
     await broken.sql('alter table instance rename to elsewhere');
@@ -427,7 +427,7 @@ describe('internal faults', () => {
     await broken.close();
   });
 
-  it('of an unreachable database are 503 unavailable with Retry-After until it returns', async () => {
+  it('are 503 unavailable with Retry-After while the database is unreachable', async () => {
     const database = new URL(await createTestDatabase());
     const wire = await openWire(database);
     const cut = await startService({ databaseUrl: wire.url });

@@ -27,7 +27,7 @@ afterAll(() => service.close());
 
 const schema = buildSchema();
 
-/** Returns everything with a name in a schema, with its type and default: `Query.offers(limit:)` → `Int = 25`. */
+/** Returns everything in a schema that has a name, with its type and default: `Query.offers(limit:)` → `Int = 25`. */
 function surfaceOf(source: GraphQLSchema): Map<string, string> {
   const surface = new Map<string, string>();
   for (const type of ownTypes(source)) {
@@ -58,7 +58,7 @@ function ownTypes(source: GraphQLSchema): GraphQLNamedType[] {
 }
 
 describe('the schema', () => {
-  it('has the complete core surface, with the same names and types', () => {
+  it('has the complete core API, with the same names and types', () => {
     const text = readFileSync(join(import.meta.dirname, 'core-surface.graphql'), 'utf8');
     const core = surfaceOf(buildASTSchema(parse(text)));
     const actual = surfaceOf(schema);
@@ -109,7 +109,7 @@ describe('the schema', () => {
     expect(undescribed).toEqual([]);
   });
 
-  it('makes fields nullable that need a key', () => {
+  it('makes fields nullable if they need a key', () => {
     for (const root of [schema.getQueryType()!, schema.getMutationType()!]) {
       for (const field of Object.values(root.getFields())) {
         if (field.extensions.needsKey === true) expect(String(field.type)).not.toMatch(/!$/);
@@ -145,7 +145,7 @@ describe('the schema', () => {
     ]);
   });
 
-  it('connects no shared type to types of an account', () => {
+  it("connects no shared type to an account's types", () => {
     const own = ['Account', 'ApiKey', 'Balance', 'CreatedApiKey', 'Instance', 'InstanceUsage', 'UsageInterval'];
     for (const name of own) expect(String(schema.getType(name))).toBe(name);
     const shared = ['Machine', 'Offer', 'PriceSheet', 'GpuPrice', 'GpuModel', 'Region', 'Template'];
@@ -205,7 +205,7 @@ describe('a renamed field', () => {
     }
   });
 
-  it('answers the same under both names', async () => {
+  it('returns the same under both names', async () => {
     const by = await service.renter();
     const deployed = await by.graphql(
       `mutation { deploy(input: { machineId: "${await service.machine()}", idempotencyKey: "one" }) { id } }`,
@@ -225,7 +225,7 @@ describe('a renamed field', () => {
 });
 
 describe('a request', () => {
-  it('is answered with 401 only if every field lacks a key', async () => {
+  it('gets 401 only if every field lacks a key', async () => {
     const nothing = await service.anyone.graphql('{ balance { balance } instances { id } }');
     expect(nothing.status).toBe(401);
     expect(nothing.headers.get('www-authenticate')).toBe('Bearer');
@@ -243,7 +243,7 @@ describe('a request', () => {
     expect((await service.withKey(`gpu_live_${'0'.repeat(40)}`).graphql('{ account { id } }')).status).toBe(401);
   });
 
-  it('with three deploys, two refused, executes the other', async () => {
+  it('with three deploys executes the one that is not refused', async () => {
     const renter = await service.renter();
     const machineId = await service.machine();
     const answer = await renter.graphql(
@@ -282,7 +282,7 @@ describe('a request', () => {
     ['with a wrong type', '{ offers(limit: "ten") { gpu } }'],
     ['with an unknown enum value', 'mutation { action(id: "i", action: REBOOT) { id } }'],
     ['without a selection', '{ pricing }'],
-  ])('%s is refused as the client’s fault', async (_, query) => {
+  ])('%s is rejected as the client’s fault', async (_, query) => {
     const answer = await service.anyone.graphql(query);
     expect(answer.status).toBeLessThan(500);
     expect(answer.body.data).toBeUndefined();
@@ -296,7 +296,7 @@ describe('a request', () => {
     ['limit', 'Int', 1.5],
     ['priceMax', 'Float', 'cheap'],
     ['gpu', 'String', 7],
-  ])('with a variable %s of a wrong type is refused with the reason', async (name, type, value) => {
+  ])('with a variable %s of a wrong type is rejected with the reason', async (name, type, value) => {
     const answer = await service.anyone.graphql(`query ($x: ${type}) { offers(${name}: $x) { gpu } }`, { x: value });
     expect(answer.status).toBeLessThan(500);
     expect(answer.body.errors[0].message).toMatch(new RegExp(`\\$x|^${name} must be`));
@@ -318,8 +318,8 @@ describe('a request', () => {
   });
 });
 
-describe('account', () => {
-  it('shows burn, exhaustion, limits and spend', async () => {
+describe('the account', () => {
+  it('shows the hourly cost, exhaustion, limits and spend', async () => {
     const renter = await service.renter('43.94');
     const ACCOUNT = `{ account { id name demo createdAt balance monthSpend lifetimeSpend burnPerHour exhaustsAt diskDeleteAt
       liveInstances limits { requestsPerMinute instances apiKeys } } }`;
@@ -404,7 +404,7 @@ describe('API keys', () => {
     expect((await renter.rest('GET', '/balance')).status).toBe(200);
   });
 
-  it('number at most 50 per account, not counting revoked ones', async () => {
+  it('are limited to 50 per account, not counting revoked ones', async () => {
     const renter = await service.renter();
     const created = await Promise.all(Array.from({ length: 60 }, () => renter.graphql(CREATE)));
     const refused = created.filter(({ body }) => body.errors !== undefined);
@@ -442,13 +442,13 @@ describe('instanceHistory', () => {
     };
   }
 
-  it('has every instance of the account, newest first, including destroyed ones', async () => {
+  it('has every instance in the account, newest first, including destroyed ones', async () => {
     const { ids: all, pageInfo } = await page({});
     expect(all).toEqual(ids);
     expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false });
   });
 
-  it('pages forward by first and after', async () => {
+  it('pages forwards with first and after', async () => {
     const seen: string[] = [];
     let after: string | null = null;
     for (let turn = 0; turn < 3; turn += 1) {
@@ -462,7 +462,7 @@ describe('instanceHistory', () => {
     expect((await page({ first: 3, after })).ids).toEqual([]);
   });
 
-  it('pages backward by last and before', async () => {
+  it('pages backwards with last and before', async () => {
     const { ids: end, pageInfo } = await page({ last: 3 });
     expect(end).toEqual(ids.slice(4));
     expect(pageInfo.hasPreviousPage).toBe(true);
@@ -492,14 +492,14 @@ describe('instanceHistory', () => {
     [{ last: -1 }, /last/],
     [{ after: 'a', before: 'b' }, /./],
     [{ first: 2 ** 31 }, /first/],
-  ])('refuses %j', async (variables, message) => {
+  ])('rejects %j', async (variables, message) => {
     const { status, body } = await renter.graphql(PAGE, variables);
     expect(status).toBeLessThan(500);
     expect(body.errors[0].message).toMatch(message);
     expect(body.errors[0].extensions?.code).not.toBe('internal');
   });
 
-  it('refuses a cursor of another account, and shows no other account’s instances', async () => {
+  it("rejects another account's cursor and shows no other account’s instances", async () => {
     const stranger = await service.renter();
     const { cursors } = await page({});
     expect((await page({}, stranger)).ids).toEqual([]);
@@ -579,7 +579,7 @@ describe('an instance', () => {
     expect(ended).toMatchObject({ usage, destroyedAt: at(1065), stopReason: 'USER' });
   });
 
-  it('pages its intervals, and refuses cursors of other lists', async () => {
+  it('pages its intervals and rejects cursors of other lists', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     const PAGE = `query ($id: ID!, $first: Int, $after: String) { instance(id: $id) {
@@ -604,7 +604,7 @@ describe('an instance', () => {
 });
 
 describe('the catalogue', () => {
-  it('has all models, regions and templates, without a key', async () => {
+  it('has all models, regions and templates without a key', async () => {
     const { body } = await service.anyone.graphql(
       '{ gpuModels { slug tier } regions { code } templates { slug image } gpuModel(slug: "l40s") { name vramGb } }',
     );

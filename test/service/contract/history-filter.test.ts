@@ -5,7 +5,7 @@ import type { Renter } from '../../support/gateway.js';
 import { rowsTouched } from '../../support/rows-touched.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** One more than twice the rows that a page searches. */
+/** One more than twice the number of rows that a page searches. */
 const COUNT = 2 * MAX_ROWS_SCANNED + 1;
 const PAGE = 100;
 const BEGUN = Date.parse('2025-01-01T00:00:00Z') / 1_000;
@@ -23,7 +23,7 @@ interface Past {
   createdAt: number;
 }
 
-/** Returns the k-th instance; only the oldest has the model a40. */
+/** Returns the k-th instance. Only the oldest has the model a40. */
 function pastOf(k: number): Past {
   return {
     sequence: k,
@@ -43,7 +43,7 @@ const HISTORY = `query ($filter: InstanceFilterInput, $first: Int, $last: Int, $
 withoutTimers();
 let service: Service;
 let renter: Renter;
-/** Newest first. */
+/** Instances, newest first. */
 let all: Past[];
 
 beforeAll(async () => {
@@ -100,7 +100,7 @@ const CASES: [name: string, filter: object, fits: (past: Past) => boolean][] = [
   ['nothing', { gpus: [], modes: null, statuses: [], stopReasons: null, createdFrom: null }, () => true],
 ];
 
-it.each(CASES)('finds matches, newest first and from the end: %s', async (_name, filter, fits) => {
+it.each(CASES)('finds matches from the newest and from the oldest: %s', async (_name, filter, fits) => {
   const expected = all.filter(fits).map(idOf);
   const seen: string[] = [];
   for (let after: string | null = null; seen.length < 3 * PAGE; ) {
@@ -133,24 +133,24 @@ describe('a rare match', () => {
     expect([second.ids, second.pageInfo.hasNextPage]).toEqual([[], true]);
     const third = await page(filter, { first: PAGE, after: second.pageInfo.endCursor });
     expect([third.ids, third.pageInfo.hasNextPage]).toEqual([['i-00000001'], false]);
-    // From the end it is the first one.
+    // From the end, it is the first match.
     expect((await page(filter, { last: 1 })).ids).toEqual(['i-00000001']);
     const backwards = await page({ gpus: ['p4'] }, { last: PAGE });
     expect(backwards.pageInfo).toMatchObject({ hasPreviousPage: true, startCursor: expect.any(String) });
   });
 
-  it('reads at most that part, and a common match at most a page', async () => {
-    // The plan depends on the database's statistics, which it collects automatically some time later.
+  it('reads at most that part, and a common match reads at most a page', async () => {
+    // The plan depends on the database's statistics, which the database collects automatically some time later.
     await service.sql('vacuum analyze instance');
     const touchedBy = (filter: object | null) => rowsTouched(service.deps.db.pool, () => page(filter, { first: 25 }));
     expect(await touchedBy({ gpus: ['p4'] })).toBeLessThanOrEqual(MAX_ROWS_SCANNED + 10);
-    // Each listed instance is read with its machine.
+    // Each listed instance is read together with its machine.
     const unfiltered = await touchedBy(null);
     expect(await touchedBy({ gpus: ['l4'] })).toBeLessThanOrEqual(unfiltered + 3 * 26 + 10);
   });
 });
 
-it('follows the changes of an instance', async () => {
+it('reflects changes to an instance', async () => {
   const owner = await service.renter();
   const { body } = await owner.rest('POST', '/instances', { machine_id: await service.machine() });
   const running = async () => (await page({ statuses: ['RUNNING'] }, {}, owner)).ids;
@@ -177,7 +177,7 @@ it.each([
   [{ modes: Array(101).fill('RESERVED') }, 'modes must be a list of at most 100 pricing modes'],
   [{ statuses: ['GONE'] }, /does not exist in "InstanceStatus" enum/],
   [{ createdFrom: 'yesterday' }, /DateTime must be an instant/],
-])('refuses %j', async (filter, message) => {
+])('rejects %j', async (filter, message) => {
   const { body } = await renter.graphql(HISTORY, { filter });
   expect(body.errors[0].message).toMatch(message);
 });

@@ -49,7 +49,7 @@ describe('a lost response', () => {
   const LOST = 'query ($key: String!) { instanceByIdempotencyKey(idempotencyKey: $key) { id status } }';
   const lookFor = async (by: Renter, key: string) => (await by.graphql(LOST, { key })).body;
 
-  it('is found by its key as the current instance, by its account, for 24 hours', async () => {
+  it('is found by its key for 24 hours, by its account only, in its current state', async () => {
     const [key, by, other] = [newKey(), await service.renter(), await service.renter()];
     expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
     const { id } = (await deploy(by, key, { machine_id: await service.machine() })).body;
@@ -61,7 +61,7 @@ describe('a lost response', () => {
     expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
   });
 
-  it('waits for a request in progress', async () => {
+  it('is looked up only after a request in progress has ended', async () => {
     const [key, by] = [newKey(), await service.renter()];
     const holder = new pg.Client({ connectionString: service.databaseUrl });
     await holder.connect();
@@ -132,7 +132,7 @@ describe('the same request with the same key', () => {
     expect((await renter.rest('GET', `/instances/${body.id}`)).body.status).toBe('running');
   });
 
-  it('destroys once; DELETE and the action are one operation', async () => {
+  it('destroys once, and DELETE and the action count as one operation', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     const key = newKey();
     const first = await remove(renter, key, body.id);
@@ -144,7 +144,7 @@ describe('the same request with the same key', () => {
     expect((await remove(renter, newKey(), body.id)).status).toBe(409);
   });
 
-  it('is independent for another account', async () => {
+  it('is independent in another account', async () => {
     const [key, other] = [newKey(), await service.renter()];
     const [mine, theirs] = [await service.machine(), await service.machine()];
     expect((await deploy(renter, key, { machine_id: mine })).status).toBe(201);
@@ -152,13 +152,13 @@ describe('the same request with the same key', () => {
     expect([answer.status, replayed(answer)]).toEqual([201, null]);
   });
 
-  it('is repeated without a key', async () => {
+  it('is executed again if it has no key', async () => {
     const machine_id = await service.machine();
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(201);
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(409);
   });
 
-  it('may have keys of 1 to 255 visible characters, case-sensitive', async () => {
+  it('can have any key of 1 to 255 visible characters, and case matters', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     for (const key of ['!', '~'.repeat(255), 'Ab', 'aB']) {
       expect(replayed(await act(renter, key, body.id, 'stop'))).toBeNull();
@@ -234,7 +234,7 @@ describe('a refusal is not stored', () => {
     expect([answer.status, replayed(answer)]).toEqual([201, null]);
   });
 
-  it('so a refused action can be retried, even of an unknown instance', async () => {
+  it('so a refused action can be retried, even for an unknown instance', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     const key = newKey();
     expect((await act(renter, key, body.id, 'start')).status).toBe(409);
@@ -245,7 +245,7 @@ describe('a refusal is not stored', () => {
   });
 });
 
-describe('a key', () => {
+describe('an idempotency key', () => {
   it('is stored for 24 hours', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine({ gpu: 'p4' }) });
     const key = newKey();
@@ -279,7 +279,7 @@ describe('a key', () => {
     expect(await kept()).toBe(0);
   });
 
-  it('in progress delays another request up to 5 s, then 409 with Retry-After', async () => {
+  it('in progress delays another request for up to 5 s, then 409 with Retry-After', async () => {
     const [key, other] = [newKey(), await service.renter()];
     const machine_id = await service.machine();
     const input = { machineId: machine_id, idempotencyKey: key };
@@ -311,12 +311,12 @@ describe('a key', () => {
     const waiting = deploy(renter, held, { machine_id: first });
     await sleep(300);
     expect((await deploy(renter, free, { machine_id: second })).status).toBe(201);
-    // If it had waited for the other request, that one would have timed out by now.
+    // If it had waited for the other request, that request would have timed out by now.
     await release();
     expect((await waiting).status).toBe(201);
   });
 
-  it('released in time serves the waiting request', async () => {
+  it('that is released in time serves the waiting request', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const release = await holdKey(renter.accountId, key);
     const waiting = deploy(renter, key, { machine_id });
@@ -324,7 +324,7 @@ describe('a key', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('sent ten times concurrently is executed once, and all get its response', async () => {
+  it('that is sent ten times concurrently is executed once, and all get its response', async () => {
     const [key, machine_id, by] = [newKey(), await service.machine(), await service.renter()];
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>

@@ -12,7 +12,7 @@ afterAll(() => service.close());
 const ACTION = `mutation ($id: ID!, $action: InstanceActionKind!) { action(id: $id, action: $action) { id status } }`;
 const DEPLOY = 'mutation ($input: DeployInput!) { deploy(input: $input) { id mode priceHr } }';
 
-/** One way to act. Returns the REST status, code, message and the new state in REST's spelling. */
+/** One way to act on an instance. Returns the REST status, code, message and the new state in REST's spelling. */
 type Act = (renter: Renter, id: string, action: string) => Promise<Outcome>;
 interface Outcome {
   status: number;
@@ -54,7 +54,7 @@ async function stateOf(renter: Renter, id: string): Promise<string> {
 
 const act = SURFACES['POST actions']!;
 
-describe('transitions', () => {
+describe('state transitions', () => {
   const NEXT: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
     running: { start: null, stop: 'stopped', destroy: 'destroyed' },
     stopped: { start: 'running', stop: null, destroy: 'destroyed' },
@@ -153,7 +153,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(renter, machine, { disk_gb: 60 });
   });
 
-  it('for a disk larger than what any account’s stopped instances leave', async () => {
+  it('for a disk larger than any account’s stopped instances leave free', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const machine = await service.machine({ diskGb: 1000 });
     for (const renter of [first, second]) {
@@ -166,7 +166,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(second, machine, { disk_gb: 400 });
   });
 
-  it('for a balance a millionth below an hour; exactly an hour suffices', async () => {
+  it('for a balance a millionth below one hour, while exactly one hour suffices', async () => {
     const machine = await service.machine();
     const short = await service.renter('2.196999');
     const message = 'balance too low: 2.196999 USD does not cover 1 h of all instances, which cost 2.197 USD';
@@ -210,7 +210,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(renter, machine);
   });
 
-  it('and changes nothing: the machine stays free and nothing is charged', async () => {
+  it('and changes nothing, so that the machine stays free and nothing is charged', async () => {
     const machine = await service.machine();
     const poor = await service.renter('1');
     await deploy(poor, machine);
@@ -221,7 +221,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
   });
 });
 
-describe('start', () => {
+describe('a start', () => {
   it('occupies the machine again at the locked rate', async () => {
     const renter = await service.renter();
     const machine = await service.machine();
@@ -232,7 +232,7 @@ describe('start', () => {
   });
 
   it.each(Object.entries(SURFACES).filter(([name]) => name !== 'DELETE'))(
-    'is refused while another instance has the machine (%s), and stays stopped',
+    'is refused while another instance has the machine (%s), and it stays stopped',
     async (_, start) => {
       const [first, second] = [await service.renter(), await service.renter()];
       const machine = await service.machine();
@@ -247,7 +247,7 @@ describe('start', () => {
     },
   );
 
-  it('is refused if the balance doesn’t cover an hour, or the machine is offline', async () => {
+  it('is refused if the balance doesn’t cover an hour or the machine is offline', async () => {
     const renter = await service.renter('2.2');
     const machine = await service.machine();
     const id = await deployed(renter, machine);
@@ -278,7 +278,7 @@ describe('interruptible instances', () => {
     expect((await act(spot, id, 'start')).message).toBe(`machine ${machine} is taken`);
   });
 
-  it('yield to a start, but never to another interruptible one', async () => {
+  it('yield to a start, but never to another interruptible instance', async () => {
     const [onDemand, spot, late] = [await service.renter(), await service.renter(), await service.renter()];
     const machine = await service.machine();
     const id = await deployed(onDemand, machine);
@@ -303,7 +303,7 @@ describe('interruptible instances', () => {
     expect((await act(renter, spot, 'start')).message).toBe(`machine ${machine} is taken`);
   });
 
-  it('yield to the same account, whose rate then counts once', async () => {
+  it('yield to a deploy by the same account, whose rate then counts once', async () => {
     const renter = await service.renter('2.204');
     const machine = await service.machine();
     const spot = await deployed(renter, machine, { type: 'interruptible' });
@@ -375,7 +375,10 @@ describe('preempting another account’s instance', () => {
 });
 
 describe('a suspended account', () => {
-  /** Suspends as another gateway does, before its notice arrives: the key is still cached as accepted. */
+  /**
+   * Suspends the account as another gateway does. Its notice has not arrived yet, so the key is still cached as
+   * accepted.
+   */
   async function suspendUnnoticed(renter: Renter): Promise<void> {
     const client = await service.deps.db.pool.connect();
     try {
@@ -388,7 +391,7 @@ describe('a suspended account', () => {
     }
   }
 
-  it('rents, starts, stops and destroys nothing with a cached key', async () => {
+  it("can't rent, start, stop or destroy anything with a cached key", async () => {
     const renter = await service.renter();
     const [running, stopped] = [
       await deployed(renter, await service.machine()),
@@ -499,7 +502,7 @@ describe('concurrent requests', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
   });
 
-  it('to destroy one instance have one winner, on both surfaces', async () => {
+  it('to destroy one instance have one winner, in both APIs', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine());
     const surfaces = Object.values(SURFACES);

@@ -20,7 +20,7 @@ const LAUNCH =
 const DEPLOY = `mutation($input: DeployInput!) { deploy(input: $input) { id name launch { ${LAUNCH} } } }`;
 const CREATE = 'mutation($input: SecretInput!) { createSecret(input: $input) { name kind registry username } }';
 
-/** Every member, with values that are easily corrupted. */
+/** Contains every member, with values that are easily corrupted. */
 const complete = {
   name: 'train-1',
   env: { MODEL: 'a b', QUOTE: `"'$(x)`, LINES: 'one\ntwo', EQUALS: 'a=b=c', EMPTY: '' },
@@ -62,7 +62,7 @@ const launchOf = async (id: string) =>
   (await renter.graphql(`{ instance(id: "${id}") { name launch { ${LAUNCH} } } }`)).body.data.instance;
 
 describe('a launch', () => {
-  it('is stored as given, on both surfaces, with defaults filled in', async () => {
+  it('is stored as given through both APIs, with defaults filled in', async () => {
     const shown = {
       ...complete,
       secrets: complete.secrets.map((each) => ({ variable: null, file: null, ...each })),
@@ -87,7 +87,7 @@ describe('a launch', () => {
     expect(await service.sql('select from instance_launch where instance_id = $1', [id])).toEqual([]);
   });
 
-  it('is part of the input of an idempotency key', async () => {
+  it("is part of an idempotency key's input", async () => {
     const machineId = await service.machine();
     const send = async (launch?: object) =>
       (await renter.graphql(DEPLOY, { input: { machineId, idempotencyKey: 'launch-1', launch } })).body;
@@ -99,7 +99,7 @@ describe('a launch', () => {
       expect((await send(other)).errors[0].extensions.code).toBe('idempotency_mismatch');
   });
 
-  it('is accepted by deployBest, and checked by a quote', async () => {
+  it('is accepted by deployBest and checked by a quote', async () => {
     const query = `mutation($input: DeployBestInput!) { deployBest(input: $input) { launch { env } } }`;
     const { body } = await renter.graphql(query, { input: { launch: { env: { A: '1' } } } });
     expect(body.data.deployBest.launch.env).toEqual({ A: '1' });
@@ -148,7 +148,7 @@ describe('a launch', () => {
       { type: 'res', restart: 'never', on_exit: 'destroy' },
       "a reserved instance can't be destroyed when its command ends",
     ],
-  ])('out of bounds is refused by name, and nothing is rented (%#)', async (members, message) => {
+  ])('out of bounds is rejected with its name, and nothing is rented (%#)', async (members, message) => {
     const machine_id = await service.machine();
     const { status, body } = await renter.rest('POST', '/instances', { machine_id, ...members });
     expect([status, body.error.code]).toEqual([422, 'invalid_request']);
@@ -156,7 +156,7 @@ describe('a launch', () => {
     expect(await service.sql('select from instance where machine_id = $1', [machine_id])).toEqual([]);
   });
 
-  it('with a missing secret, or one of the other kind, is refused before renting', async () => {
+  it('with a missing secret, or one of the other kind, is rejected before renting', async () => {
     for (const [launch, message] of [
       [{ secrets: [{ secret: 'none', variable: 'A' }] }, 'there is no secret none'],
       [{ secrets: [{ secret: 'hub', variable: 'A' }] }, 'there is no secret hub'],
@@ -171,7 +171,7 @@ describe('a launch', () => {
 });
 
 describe('secrets', () => {
-  it('are listed without values, and have unique names', async () => {
+  it('are listed without values and have unique names', async () => {
     const { body } = await renter.graphql('{ secrets { name kind registry username } }');
     expect(body.data.secrets).toEqual([
       { name: 'hf', kind: 'VALUE', registry: null, username: null },
@@ -190,13 +190,13 @@ describe('secrets', () => {
     [{ name: 'a', value: 'x'.repeat(32_001) }, 'value must be'],
     [{ name: 'a', value: 'x', registry: 'https://ghcr.io', username: 'u' }, 'registry must be'],
     [{ name: 'a', value: 'x', registry: 'ghcr.io' }, 'registry and username must be given together'],
-  ])('out of bounds are refused without showing their value (%#)', async (input, message) => {
+  ])('out of bounds are rejected without showing their value (%#)', async (input, message) => {
     const refused = await create(input);
     expect(refused.message).toContain(message);
     expect(JSON.stringify(refused)).not.toContain('xx');
   });
 
-  it('number at most a hundred, even if created concurrently', async () => {
+  it('are limited to a hundred, even if created concurrently', async () => {
     const other = await service.renter();
     const all = await Promise.all(
       Array.from({ length: 110 }, (_, index) => create({ name: `s${index}`, value: 'x' }, other)),
@@ -205,7 +205,7 @@ describe('secrets', () => {
     expect(await service.sql('select from secret where account_id = $1', [other.accountId])).toHaveLength(100);
   });
 
-  it('are not in plaintext in the database or an account’s export', async () => {
+  it('are not stored in plaintext in the database or an account’s export', async () => {
     const tables = await service.sql(
       `select table_name as name from information_schema.tables where table_schema = 'public'`,
     );
@@ -222,7 +222,7 @@ describe('secrets', () => {
     expect(stored.includes('"sealed"')).toBe(false);
   });
 
-  it('are resealed on key rotation, and never sealed with an outdated key', async () => {
+  it('are resealed on key rotation and never sealed with an outdated key', async () => {
     const next = randomBytes(32).toString('hex');
     const keysOf = (secretsKeys: string[]) => sealingKeysOf({ secretsKeys, databaseUrl: '', dataDir: '' });
     const both = { ...service.deps, sealingKeys: keysOf([next, KEY]) };
@@ -253,7 +253,7 @@ describe('secrets', () => {
     const db = openDatabase(service.databaseUrl);
     const killed = expect(resealSecrets({ ...both, db })).rejects.toThrow();
     await expect.poll(() => count(newKey), { timeout: 30_000 }).toBe(100);
-    // Its session ends in the middle of a transaction, as if the process were killed.
+    // The session ends in the middle of a transaction, as if the process were killed.
     const waiting = `datname = current_database() and wait_event_type = 'Lock'`;
     await expect
       .poll(async () => (await holder.query(`select from pg_stat_activity where ${waiting}`)).rowCount, {
@@ -341,7 +341,7 @@ describe('a host agent', () => {
     expect(await secretsOf(stranger, id, 1)).toEqual(none);
     await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
     expect(await secretsOf(agent, id, 1)).toEqual(none);
-    // It doesn't receive the launch of a stopped instance.
+    // The agent doesn't receive the launch of a stopped instance.
     expect(await agent.desired()).toMatchObject({ instances: [{ phase: 'stopped', command: null, env: {} }] });
     await renter.graphql('mutation { deleteSecret(name: "quay") { name } }');
     const start = await renter.rest('POST', `/instances/${id}/actions`, { action: 'start' });
@@ -361,7 +361,7 @@ describe('a host agent', () => {
     const query = `{ instance(id: "${id}") { status stopReason runtime { phase exitCode } } }`;
     const shown = { status, stopReason, runtime: { phase: 'EXITED', exitCode: 7 } };
     expect((await renter.graphql(query)).body.data.instance).toEqual(shown);
-    // A repeated report has no further effect; a late one of that start doesn't end the next.
+    // A repeated report has no further effect, and a late report on that start doesn't end the next one.
     await ended();
     expect((await renter.graphql(query)).body.data.instance).toEqual(shown);
     if (onExit !== 'STOP') return;
@@ -372,7 +372,7 @@ describe('a host agent', () => {
     expect((await renter.graphql(query)).body.data.instance.status).toBe('RUNNING');
   });
 
-  it('is refused a secret whose key the gateway lacks, so that the start fails', async () => {
+  it("can't get a secret whose key the gateway lacks, so the start fails", async () => {
     const agent = await join();
     const { id } = await deploy({ secrets: [{ secret: 'hf', file: 'f' }] }, { machineId: agent.machineId });
     const lost = { ...service.deps, sealingKeys: async () => [sealingKey(randomBytes(32).toString('hex'))] };
@@ -382,7 +382,7 @@ describe('a host agent', () => {
     });
   });
 
-  it('that is too old gets no launch of which it would ignore a part', async () => {
+  it('that is too old gets no launch with parts that it would ignore', async () => {
     const agent = await join();
     agent.launches = false;
     await agent.report();
@@ -390,7 +390,7 @@ describe('a host agent', () => {
     const message = `the host agent of machine ${agent.machineId} is too old for an entrypoint, secrets, a registry login or a restart policy`;
     for (const launch of [{ entrypoint: ['sh'] }, { restart: 'NEVER' }, { registryLogin: 'hub' }])
       expect(await rent(launch)).toMatchObject({ message, extensions: { code: 'deploy_failed' } });
-    // It understands everything else. Instances rented before a downgrade of the agent wait for a newer one.
+    // It understands everything else. Instances rented before a downgrade of the agent wait for a newer agent.
     const { id } = await rent({ name: 'old', command: ['serve'], env: { A: '1' }, ports: [{ port: 80 }] });
     expect((await agent.desired()).instances).toMatchObject([
       { phase: 'running', command: ['serve'], env: { A: '1' } },

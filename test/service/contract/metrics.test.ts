@@ -50,7 +50,7 @@ const MEASURED = {
 const BUSY = { busyPercent: 97.5, memoryUsedMb: 20_000, powerWatts: 449.5, celsius: 83, smMhz: 2_520, faults: 2 };
 
 describe('metrics and load', () => {
-  it('are what the agent measured, shown only to the renter', async () => {
+  it('are those that the agent measured, and are shown only to the renter', async () => {
     service.clock.advance(20);
     await report(sampled(id, { ...MEASURED, gpus: [gpuSampled({ place: 1 }), gpuSampled(BUSY)] }));
     const second = service.clock.now();
@@ -78,12 +78,12 @@ describe('metrics and load', () => {
     ['to: "2026-02-31T00:00:00Z"', 'to must be an instant of the calendar from 1970 on, such as 2026-11-23T18:00:00Z'],
     ['from: "9999-01-01T00:00:00Z"', 'from must be before to, and not in the future'],
     ['from: "2020-01-01T00:00:00Z"', 'from must be at most 90 days before to'],
-  ])('are refused for %s', async (args, message) => {
+  ])('are rejected for %s', async (args, message) => {
     const { body } = await ann.graphql(`{ instance(id: "${id}") { metrics(${args}) { stepSeconds } } }`);
     expect(body.errors[0]).toMatchObject({ message, extensions: { code: 'invalid_request' } });
   });
 
-  it('are refused before reading if a response would have too many values', async () => {
+  it('are rejected before reading if a response would have too many values', async () => {
     const whole = (points: string) => `metrics(points: ${points}) { points { ${POINT} } }`;
     const one = await ann.graphql(`{ instance(id: "${id}") { ${whole('1000')} } }`);
     expect(one.body.errors).toBeUndefined();
@@ -95,7 +95,7 @@ describe('metrics and load', () => {
     expect(few.body.errors).toBeUndefined();
   });
 
-  it('are refused for many time ranges, and read a few at a time', async () => {
+  it('are rejected for many time ranges and read a few at a time', async () => {
     const fieldsOf = (count: number) =>
       Array.from({ length: count }, (_, n) => `m${n}: metrics(points: ${n + 1}) { stepSeconds }`).join(' ');
     const { pool } = service.deps.db;
@@ -124,10 +124,10 @@ describe('metrics and load', () => {
   });
 });
 
-describe('the REST API', () => {
+describe('the REST API for metrics', () => {
   const metrics = (path: string, who = ann) => who.rest('GET', `/instances/${path}`);
 
-  it('has the newest sample in the format of Prometheus', async () => {
+  it('has the newest sample in the Prometheus format', async () => {
     service.clock.advance(100);
     await report(sampled(id, { ...MEASURED, gpus: [gpuSampled(BUSY), gpuSampled({ place: 1, faults: null })] }));
     const { status, headers, body } = await metrics(`${id}/metrics`);
@@ -181,7 +181,7 @@ ${of('running')} 1
     expect(early.body).toEqual({ object: 'instance_metrics', step_seconds: 900, points: [] });
   });
 
-  it('refuses missing and other accounts’ instances, and values out of bounds', async () => {
+  it('rejects missing and other accounts’ instances, and values out of bounds', async () => {
     for (const path of ['metrics', 'metrics/history']) {
       for (const [who, other] of [
         [ann, 'i-00000000'],
@@ -206,7 +206,7 @@ describe('accountChanged', () => {
   const LOADS = `subscription { accountChanged { account { id } instances { id } ...L } }
     fragment L on AccountChange { loads { instanceId load { cpuPercent gpus { place } } } }`;
 
-  /** Returns the next event with samples; others may report that the host left or returned. */
+  /** Returns the next event with samples. Other events may report that the host left or returned. */
   const nextLoads = async (stream: Awaited<ReturnType<typeof subscribe>>): Promise<Any> => {
     for (;;) {
       const event = await stream.next();
@@ -251,7 +251,7 @@ describe('accountChanged', () => {
   });
 });
 
-describe('a lying agent', () => {
+describe('an agent that lies', () => {
   it.each<[string, (sample: Any) => unknown, string]>([
     ['a share above 100', (sample) => ({ ...sample, cpuPercent: 100.5 }), 'samples.0.cpuPercent'],
     ['a negative share', (sample) => ({ ...sample, cpuPercent: -1 }), 'samples.0.cpuPercent'],
@@ -272,7 +272,7 @@ describe('a lying agent', () => {
     ],
     ['65 GPUs', (sample) => ({ ...sample, gpus: Array(65).fill(sample.gpus[0]) }), 'samples.0.gpus'],
     ['a sample without an id', ({ id: _, ...sample }) => sample, 'samples.0.id'],
-  ])('is refused %s, with the name of the member', async (_name, lie, member) => {
+  ])('is refused %s, and the message names the member', async (_name, lie, member) => {
     const sent = report(lie(sampled(id)));
     await expect(sent).rejects.toThrow(new RegExp(`422 .*"${member.replaceAll('.', '\\.')}: `));
   });
@@ -297,7 +297,7 @@ describe('a lying agent', () => {
     await expect(many(Array(7).fill(sampled(id)))).rejects.toThrow(/422 .*at most 6/);
   });
 
-  it('changes no money and no state', async () => {
+  it('can change neither money nor state', async () => {
     const shown = `{ instance(id: "${id}") { status stopReason usage { gpuSeconds total } } balance { burnPerHour } }`;
     const before = (await ann.graphql(shown)).body;
     await report(sampled(id, { cpuPercent: 0 }), sampled(id, { age: 10, cpuPercent: 100 }));

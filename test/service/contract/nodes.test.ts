@@ -45,13 +45,13 @@ describe('node', () => {
     ] as const) {
       expect((await node(list[1].id, service.anyone)).data.node).toEqual({ __typename: type, ...list[1] });
     }
-    // Repeated until it runs compiled.
+    // The request is repeated until it runs compiled.
     for (let count = 0; count < 4; count += 1) expect((await node(id)).data.node.id).toBe(id);
     const every = [account, ...apiKeys, ...instances, ...gpuModels, ...regions, ...templates].map((each) => each.id);
     expect(new Set(every).size).toBe(every.length);
   });
 
-  it('hides other accounts’ objects, and requires a key for those of an account', async () => {
+  it('hides other accounts’ objects and requires a key for those of an account', async () => {
     const machineId = await service.machine();
     const { id } = (await other.rest('POST', '/instances', { machine_id: machineId })).body;
     const { account, apiKeys } = (await other.graphql('{ account { id } apiKeys { id } }')).body.data;
@@ -73,7 +73,7 @@ describe('API keys', () => {
     createApiKey(name: $name, idempotencyKey: $key) { apiKey { id name isCurrent } secret } }`;
   const KEYS = '{ apiKeys { id name isCurrent } }';
 
-  it('have names, and show which one is current', async () => {
+  it('have names and show which one is current', async () => {
     const caller = await service.renter();
     const { apiKey, secret } = (await caller.graphql(CREATE, { name: 'laptop' })).body.data.createApiKey;
     expect(apiKey).toMatchObject({ name: 'laptop', isCurrent: false });

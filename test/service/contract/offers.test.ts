@@ -53,7 +53,7 @@ async function offers(query: string): Promise<Entry[]> {
 }
 
 describe('the price sheet', () => {
-  it('publishes median × 0.70, rounded down, and 50 % and 65 % of it, for 83 models', async () => {
+  it('publishes median × 0.70, rounded down, and 50% and 65% of it, for 83 models', async () => {
     const { data, count, market_snapshot, price_rule } = await sheet();
     expect({ count, market_snapshot }).toEqual({ count: 83, market_snapshot: '2026-09-26' });
     expect(price_rule).toBe('public marketplace median for the model x 0.70, rounded down');
@@ -85,7 +85,7 @@ describe('the price sheet', () => {
     expect(entry.price_per_gpu_hour).toEqual({ on_demand, interruptible, reserved });
   });
 
-  it('has the GPUs of a model’s offers as available_gpus', async () => {
+  it('counts the GPUs in a model’s offers as available_gpus', async () => {
     const { data } = await sheet();
     for (const { slug, available_gpus } of data as Entry[]) {
       const listed = await offers(`gpu=${slug}&limit=100`);
@@ -108,7 +108,7 @@ describe('the price sheet', () => {
 });
 
 describe('offers', () => {
-  it('are ordered by price of the whole machine, then reliability, then id', async () => {
+  it("are ordered by the whole machine's price, then reliability, then id", async () => {
     const rows = await offers('limit=100');
     expect(rows).toHaveLength(100);
     const keys = rows.map(({ price_per_hour, reliability, machine_id }) => [
@@ -138,7 +138,7 @@ describe('offers', () => {
     expect(ids).toEqual(['m-tie-c', 'm-tie-a', 'm-tie-b']);
   });
 
-  it('cost the number of GPUs times the price of the model, interruptible half of it', async () => {
+  it("cost the number of GPUs times the model's price, and interruptible half of it", async () => {
     const prices = new Map((await sheet()).data.map((model: Entry) => [model.slug, model.price_per_gpu_hour]));
     for (const { gpu, num_gpus, price_per_hour } of await offers('num_min=3&limit=100')) {
       const cents = Math.round((prices.get(gpu) as Entry).on_demand * 100) * num_gpus;
@@ -146,7 +146,7 @@ describe('offers', () => {
     }
   });
 
-  it('filter by model, region and both', async () => {
+  it('can be filtered by model, region and both', async () => {
     const model = await offers('gpu=rtx-4090&limit=100');
     expect(new Set(model.map(({ gpu }) => gpu))).toEqual(new Set(['rtx-4090']));
     const region = await offers('region=us-tx&limit=100');
@@ -203,7 +203,7 @@ describe('offers', () => {
     }
   });
 
-  it('accept any printed number as price_max, rounded down, on both surfaces', async () => {
+  it('accept any printed number as price_max, rounded down, in both APIs', async () => {
     await service.machine({ gpu: 'h200-nvl', numGpus: 3, region: 'sa-br-sao' });
     const cost = 4.59;
     const filter = { gpu: 'h200-nvl', region: 'sa-br-sao', numMin: 3, limit: 100 };
@@ -266,7 +266,7 @@ describe('offers', () => {
     });
   });
 
-  it('are machines that are listed and free, each deployable', async () => {
+  it('are for listed and free machines, each of which can be deployed', async () => {
     const renter = await service.renter('1000');
     for (const offer of await offers('limit=5')) {
       const answer = await renter.rest('POST', '/instances', { machine_id: offer.machine_id, disk_gb: offer.disk_gb });
@@ -282,7 +282,7 @@ describe('offers', () => {
     expect(listed.map(({ machine_id }) => machine_id)).not.toContain(id);
   });
 
-  it('show the remaining disk, and omit a machine with less than 50 GB', async () => {
+  it('show the remaining disk and omit a machine with less than 50 GB', async () => {
     const renter = await service.renter('1000');
     const machine_id = await service.machine({ gpu: 'l4', region: 'us-ga', diskGb: 150 });
     const left = async () => {
@@ -315,8 +315,8 @@ describe('offers', () => {
   });
 });
 
-describe('a new snapshot', () => {
-  it('becomes the price sheet, and the prices of the offers', async () => {
+describe('a new market snapshot', () => {
+  it('becomes the price sheet and sets the prices of the offers', async () => {
     await service.publish('2026-11-21', { 'rtx-3090': 0.25 });
     const { market_snapshot, data } = await sheet();
     expect(market_snapshot).toBe('2026-11-21');

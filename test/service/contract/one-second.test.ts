@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-it('all figures of a response are as of one second, even in the second of a stop', async () => {
+it('all figures in a response refer to one second, even in the second of a stop', async () => {
   const deploy = async () => (await renter.graphql(DEPLOY, { id: await service.machine() })).body.data.deploy;
   const [stopped] = [await deploy(), await deploy()];
   service.clock.advance(100.4);
@@ -25,7 +25,7 @@ it('all figures of a response are as of one second, even in the second of a stop
   const seconds = instances.flatMap(({ asOf, usage }: { asOf: string; usage: { asOf: string } }) => [asOf, usage.asOf]);
   expect(seconds).toEqual(Array.from({ length: 4 }, () => balance.asOf));
   const total = instances.reduce((sum: number, { usage }: { usage: { total: number } }) => sum + usage.total, 0);
-  // Each is rounded down individually.
+  // Each figure is rounded down individually.
   expect(balance.monthSpend - total).toBeGreaterThanOrEqual(0);
   expect(balance.monthSpend - total).toBeLessThan(0.000_003);
 
@@ -44,7 +44,7 @@ it('all figures of a response are as of one second, even in the second of a stop
 it('the fields of one query agree while the clock advances', async () => {
   await renter.graphql(DEPLOY, { id: await service.machine() });
   const day = new Date(Number(service.clock.now()) * 1_000).toISOString().slice(0, 10);
-  // A second passes at each reading of the clock.
+  // A second passes each time the clock is read.
   const readings = vi.spyOn(service.clock, 'now').mockImplementation(() => {
     service.clock.advance(1);
     return BigInt(Math.floor(service.clock.nowMs() / 1_000));

@@ -55,8 +55,8 @@ const LAUNCH = [
   'on_exit',
 ];
 
-describe('the document', () => {
-  it('is OpenAPI 3.1 of version 1.0.0, served as JSON without a key', async () => {
+describe('the OpenAPI document', () => {
+  it('is OpenAPI 3.1 for version 1.0.0, served as JSON without a key', async () => {
     const answer = await fetch(`${service.address}/v1/openapi.json`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
@@ -67,7 +67,7 @@ describe('the document', () => {
     expect(components.securitySchemes.apiKey).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
 
-  it('has the operations of the contract, those of volumes, and no others', () => {
+  it('has the operations of the contract, those for volumes, and no others', () => {
     const listed = operationsOf(service.api.document).map(({ path, method, operation }) => [
       `${method.toUpperCase()} ${path}`,
       operation.security.length > 0 ? 'key' : 'public',
@@ -82,7 +82,7 @@ describe('the document', () => {
       ['GET /instances/{id}', 'key', '200'],
       ['DELETE /instances/{id}', 'key', '200'],
       ['POST /instances/{id}/actions', 'key', '200'],
-      // Beyond the contract.
+      // These operations go beyond the contract.
       ['GET /instances/{id}/launch', 'key', '200'],
       ['POST /instances/{id}/web-token', 'key', '201'],
       ['POST /instances/{id}/move', 'key', '201'],
@@ -316,7 +316,7 @@ describe('the document', () => {
     expect(sheet.data.items.properties.tier.enum).toEqual(['flagship', 'datacenter', 'consumer-flagship', 'consumer']);
   });
 
-  it('names each object once', () => {
+  it('names each object only once', () => {
     const { schemas } = service.api.document.components;
     expect(Object.keys(schemas)).toEqual([
       'ActionRequest',
@@ -357,11 +357,11 @@ describe('the document', () => {
       'WebToken',
       'WebTokenRequest',
     ]);
-    // No operation has its own copy.
+    // No operation has a copy of its own.
     expect(schemasIn(service.api.document.paths).filter(([, { type }]) => type === 'object')).toEqual([]);
   });
 
-  it('has schemas of known types only', () => {
+  it('has only schemas of known types', () => {
     const types = new Set(schemasIn(resolved.paths).flatMap(([, { type }]) => type));
     const known = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'];
     expect([...types].filter((type) => !known.includes(type))).toEqual([]);
@@ -379,7 +379,7 @@ describe('responses', () => {
     await anyone.rest('GET', '/offers?limit=0');
     for (const path of ['/gpus/pricing', '/offers']) {
       const etag = (await anyone.rest('GET', path)).headers.get('etag')!;
-      // Without an explicit Cache-Control, fetch adds one that requests the full response.
+      // Without an explicit Cache-Control header, fetch adds one that requests the full response.
       await anyone.rest('GET', path, undefined, { 'if-none-match': etag, 'cache-control': 'max-age=0' });
     }
     await renter.rest('GET', '/balance');
@@ -508,7 +508,7 @@ describe('responses', () => {
     ['out of bounds', { limit: 101 }],
     ['out of bounds', { num_min: 0 }],
     ['out of bounds', { price_max: -1 }],
-  ])('refuse what the document forbids: %s', async (_, query) => {
+  ])('reject what the document forbids: %s', async (_, query) => {
     const [[name, value]] = Object.entries(query) as [[string, string | number]];
     const index = operations.get('listOffers')!.parameters!.findIndex((parameter) => parameter.name === name);
     const validate = service.api.validator(pointerOf(['paths', '/offers', 'get', 'parameters', index, 'schema']));
@@ -557,7 +557,7 @@ describe('examples', () => {
     return [`${path}?${query}`, operation.requestBody?.content['application/json']?.example as Json];
   }
 
-  it('of a search and a deploy work repeatedly', async () => {
+  it('for a search and a deploy work repeatedly', async () => {
     const renter = await service.renter('1000');
     const machines: string[] = [];
     for (let turn = 0; turn < 3; turn += 1) {
@@ -578,7 +578,7 @@ describe('examples', () => {
   it('name no machine if none is free, and never an id or idempotency key', async () => {
     const empty = await startService();
     await empty.sql(`update machine set state = 'DRAINED'`);
-    // This many machines are reread in the background.
+    // A change of this many machines is reread in the background.
     const count = async () => (await empty.anyone.rest('GET', '/offers')).body.count;
     await expect.poll(count, { timeout: 10_000 }).toBe(0);
     const document: OpenApiDocument = await (await fetch(`${empty.address}/v1/openapi.json`)).json();
@@ -590,7 +590,7 @@ describe('examples', () => {
     expect(examples).toEqual(['gpu', 'region']);
   });
 
-  it('of responses match their schemas', () => {
+  it('for responses match their schemas', () => {
     const { schemas } = service.api.document.components;
     for (const [name, { examples }] of Object.entries(schemas)) {
       if (name.endsWith('Request')) continue;

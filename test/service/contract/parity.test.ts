@@ -18,12 +18,12 @@ import { dereferenced } from '../../support/openapi.js';
 import { ID, type Json, OPERATIONS, type RestOperation, readOperations } from '../../support/operations.js';
 
 /**
- * Parameters with another name in GraphQL than in REST, and those that a command has as an argument or its name instead
- * of an option.
+ * Parameters whose GraphQL names differ from REST, and those that a command takes as an argument or expresses by its
+ * name instead of an option.
  */
 const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
 const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action', 'command']);
-/** Options given once per entry of a list are named in the singular. */
+/** Options that are given once per entry of a list have singular names. */
 const OPTIONS: Record<string, string> = {
   secrets: 'secret',
   ports: 'port',
@@ -32,7 +32,7 @@ const OPTIONS: Record<string, string> = {
   max_price_per_hour: 'max-price',
   first: 'limit',
 };
-/** Parameters of pages, which the command line reads automatically, newest entry first. */
+/** Paging parameters. The command line reads all pages automatically, newest entry first. */
 const OF_PAGES = new Set(['after', 'last', 'before']);
 let gateway: TestGateway;
 let document: Json;
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-test('exactly the document’s operations are listed', () => {
+test('the lists contain exactly the document’s operations', () => {
   expect(operations.map(({ id }) => id).sort()).toEqual(Object.keys(OPERATIONS).sort());
 });
 
@@ -119,7 +119,7 @@ describe('GraphQL', () => {
     }
   });
 
-  /** `object` and `count` are omitted: in GraphQL, the type and the list or edges convey them. */
+  /** `object` and `count` are omitted, since in GraphQL the type and the list or edges convey them. */
   function compare(type: unknown, answer: Json, place: string): void {
     if (isObjectType(type) && 'edges' in type.getFields()) {
       const [edge, info] = ['edges', 'pageInfo'].map((name) => getNamedType(type.getFields()[name]!.type));

@@ -72,7 +72,7 @@ describe('a quote', () => {
     expect(reserved.reserved).toMatchObject({ months: 3, onDemandPriceHr: 2.99, discountHr: 1.0465 });
   });
 
-  it('shows whether it preempts and at which minimum; own instances yield too', async () => {
+  it("shows if it preempts and at which minimum, even for the account's own instances", async () => {
     const machineId = await service.machine();
     const held = await deploy({ machineId, mode: 'INTERRUPTIBLE' });
     const taken = await quote({ machineId }, service.anyone);
@@ -87,14 +87,14 @@ describe('a quote', () => {
     });
     const own = await quote({ machineId });
     const account = (await renter.graphql('{ balance { burnPerHour } }')).body.data.balance;
-    // The yielding instance's rate is no longer paid, but its disk is.
+    // The preempted instance's rate is no longer paid, but its disk is.
     expect(own.account.burnPerHour).toBeCloseTo(account.burnPerHour + own.totalPriceHr - held.priceHr, 6);
-    // The yielding instance's disk remains; both have the default size.
+    // The preempted instance's disk remains. Both disks have the default size.
     expect(own.freeDiskGb).toBe(1_000 - own.diskGb);
     await act(held.id, 'DESTROY');
   });
 
-  it('refuses what deploy refuses, with the same message', async () => {
+  it('rejects what deploy rejects, with the same message', async () => {
     const machineId = await service.machine({ diskGb: 60 });
     const poor = await service.renter('0.01');
     for (const [input, caller] of [
@@ -153,7 +153,7 @@ describe('a quote', () => {
   });
 });
 
-describe('deploy with a maximum price', () => {
+describe('a deploy with a maximum price', () => {
   it('is repeated with the same key only for the same price', async () => {
     const machineId = await service.machine();
     const input = { machineId, maxPricePerHour: 5, idempotencyKey: 'most-5' };
@@ -166,7 +166,7 @@ describe('deploy with a maximum price', () => {
 });
 
 describe('the offer query', () => {
-  it('returns a machine’s offer, even if preemptible, or null if it is not offered', async () => {
+  it('returns a machine’s offer even if preemptible, or null if it is not offered', async () => {
     const offerOf = async (machineId: string) =>
       (
         await service.anyone.graphql(

@@ -35,7 +35,7 @@ function aliases(count: number, from = 0): string {
   return Array.from({ length: count }, (_, index) => `a${from + index}: balance { balance }`).join(' ');
 }
 
-/** Returns the cost of one more GraphQL request, as the difference it makes. */
+/** Returns the cost of one more GraphQL request, measured as the difference it makes. */
 async function costOf(query: string, variables: Record<string, unknown> = {}): Promise<number> {
   const renter = await service.renter();
   await use(renter, 1);
@@ -45,12 +45,12 @@ async function costOf(query: string, variables: Record<string, unknown> = {}): P
   return LIMIT - 2 - remaining(after)!;
 }
 
-describe('the limit', () => {
+describe('the rate limit', () => {
   it('is 120 per minute by default', () => {
     expect(readConfig({}).rateLimitPerMinute).toBe(120);
   });
 
-  it('admits exactly the limit of a burst of 60 by two keys over both APIs', async () => {
+  it('admits exactly the limit in a burst of 60 by two keys over both APIs', async () => {
     const renter = await service.renter();
     const other = await otherKey(renter);
     const answers = await Promise.all(
@@ -60,7 +60,7 @@ describe('the limit', () => {
       }),
     );
     const admitted = answers.filter(({ status }) => status === 200);
-    // Creating the other key counted one.
+    // Creating the other key counted as one request.
     expect(admitted).toHaveLength(LIMIT - 1);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(60 - LIMIT + 1);
     expect(admitted.map(remaining).sort((a, b) => a! - b!)).toEqual(
@@ -96,7 +96,7 @@ describe('the limit', () => {
     }
   });
 
-  it('refuses with 429 rate_limited and Retry-After; only such refusals are free', async () => {
+  it('refuses with 429 rate_limited and Retry-After, and those refusals are free', async () => {
     const renter = await service.renter();
     await use(renter, LIMIT);
     for (let turn = 0; turn < 3; turn += 1) {
@@ -117,7 +117,7 @@ describe('the limit', () => {
     }
   });
 
-  it('comes after the key and before the body and existence', async () => {
+  it('is checked after the key and before the body and existence', async () => {
     const renter = await service.renter();
     await use(renter, LIMIT);
     expect((await service.anyone.rest('POST', '/instances', '{')).status).toBe(401);
@@ -178,7 +178,7 @@ describe('the limit', () => {
   });
 });
 
-describe('a GraphQL request counts one per authenticated root field', () => {
+describe('a GraphQL request', () => {
   const FRAGMENTS =
     'fragment Two on Query { x: balance { balance } ...One } fragment One on Query { y: instances { id } }';
 
@@ -204,7 +204,7 @@ describe('a GraphQL request counts one per authenticated root field', () => {
     expect(await costOf(query, variables)).toBe(cost);
   });
 
-  it('quickly, however often fragments spread each other', async () => {
+  it('is rejected quickly if fragments spread each other too often', async () => {
     const renter = await service.renter();
     const levels = Array.from(
       { length: 60 },
@@ -215,7 +215,7 @@ describe('a GraphQL request counts one per authenticated root field', () => {
     expect(answer.body.errors[0].extensions).toMatchObject({ code: 'invalid_request', status: 422 });
   });
 
-  it('of only the named operation', async () => {
+  it('counts only the named operation', async () => {
     const renter = await service.renter();
     const query = `query small { balance { balance } } query large { ${aliases(LIMIT + 5)} }`;
     const answer = await fetch(`${service.address}/graphql`, {
@@ -231,7 +231,7 @@ describe('a GraphQL request counts one per authenticated root field', () => {
     ['after a public one', '{ pricing { count } }'],
     ['after a small one', '{ balance { balance } }'],
     ['after a mutation', 'mutation'],
-  ])('of the named operation, wherever it is: %s', async (_name, first) => {
+  ])('counts the named operation wherever it is: %s', async (_name, first) => {
     const renter = await service.renter();
     const before = first === 'mutation' ? 'mutation first { createApiKey { secret } }' : `query first ${first}`;
     const query = `${before} query second { ${aliases(5)} }`;
@@ -248,7 +248,7 @@ describe('a GraphQL request counts one per authenticated root field', () => {
     expect(remaining(await renter.rest('GET', '/balance'))).toBe(LIMIT - 11);
   });
 
-  it('even if sent by GET', async () => {
+  it('counts even if sent by GET', async () => {
     const renter = await service.renter();
     const query = encodeURIComponent(`{ ${aliases(3)} }`);
     const answer = await fetch(`${service.address}/graphql?query=${query}`, {
@@ -257,7 +257,7 @@ describe('a GraphQL request counts one per authenticated root field', () => {
     expect(answer.headers.get('ratelimit-remaining')).toBe(String(LIMIT - 3));
   });
 
-  it('and nothing if GraphQL refuses it before execution', async () => {
+  it('counts nothing if GraphQL rejects it before execution', async () => {
     const renter = await service.renter();
     await renter.graphql('{ balance { nothing } }');
     await renter.graphql('{ balance {');
@@ -266,7 +266,7 @@ describe('a GraphQL request counts one per authenticated root field', () => {
   });
 });
 
-describe('the limit by spend', () => {
+describe('the rate limit by spend', () => {
   it.each([
     [0, 12],
     [99.999999, 12],
@@ -297,7 +297,7 @@ describe('the limit by spend', () => {
   });
 });
 
-describe('the disabled limit', () => {
+describe('the disabled rate limit', () => {
   it('admits everything and sends no headers', async () => {
     const open = await startService({ rateLimitPerMinute: 0 });
     const renter = await open.renter();
@@ -309,8 +309,8 @@ describe('the disabled limit', () => {
   });
 });
 
-describe('the window', () => {
-  it('is any 60 s: each request leaves it 60 s after it was admitted', async () => {
+describe("the rate limit's window", () => {
+  it('is any 60 s, so each request leaves it 60 s after it was admitted', async () => {
     let now = 1_000_000;
     const spy = vi.spyOn(performance, 'now').mockImplementation(() => now);
     try {

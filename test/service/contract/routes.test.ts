@@ -27,7 +27,7 @@ function raw(method: string, path: string, headers: Record<string, string> = {})
 }
 
 describe('a successful request', () => {
-  it('to GET /gpus/pricing returns 200 gpu_pricing, without a key', async () => {
+  it('to GET /gpus/pricing returns 200 gpu_pricing without a key', async () => {
     const { status, body } = await service.anyone.rest('GET', '/gpus/pricing');
     expect(status).toBe(200);
     expect(tables.misfits(body, tables.PRICE_SHEET)).toEqual([]);
@@ -35,7 +35,7 @@ describe('a successful request', () => {
     expect(body.market_snapshot).toMatch(/^\d{4}-\d{2}-\d{2}$/);
   });
 
-  it('to GET /offers returns 200 offers, without a key', async () => {
+  it('to GET /offers returns 200 offers without a key', async () => {
     const { status, body } = await service.anyone.rest('GET', '/offers');
     expect(status).toBe(200);
     expect(tables.misfits(body, tables.OFFERS)).toEqual([]);
@@ -173,7 +173,7 @@ describe('a successful request', () => {
       'ports[0] has an unknown member nmae; did you mean name?',
     ],
     ['POST', '/volumes/v-00000000/release', { force: true }, 'unknown body member force; this route has none'],
-  ])('may have no unknown names: %s %s %j', async (method, path, more, message) => {
+  ])("can't have unknown names: %s %s %j", async (method, path, more, message) => {
     const machine_id = await service.machine();
     const body = path.startsWith('/instances') && method === 'POST' ? { machine_id, ...more } : more;
     const answer = await renter.rest(method, path, body);
@@ -182,7 +182,7 @@ describe('a successful request', () => {
     expect(await service.sql('select from instance where machine_id = $1', [machine_id])).toEqual([]);
   });
 
-  it('may have no unknown parameters after the thousandth either', async () => {
+  it("can't have unknown parameters after the thousandth either", async () => {
     for (const path of [`/offers?${'&'.repeat(1_200)}num_min=9`, `/offers?${'a&'.repeat(1_200)}limit=1`])
       expect((await service.anyone.rest('GET', path)).status).toBe(422);
     const url = `${service.address}/graphql?${'a=&'.repeat(1_200)}query=%7Bpricing%7Bcount%7D%7D`;
@@ -203,7 +203,7 @@ describe('a successful request', () => {
 });
 
 describe('a launch', () => {
-  it('is returned as given, with the instance’s terms', async () => {
+  it('is returned as given, together with the instance’s terms', async () => {
     const launch = {
       name: 'train-1',
       env: { MODEL: 'base' },
@@ -226,7 +226,7 @@ describe('a launch', () => {
 });
 
 describe('offers by model and CUDA version', () => {
-  it('accept the name of a model, and match none for an unknown one', async () => {
+  it('accept the name of a model and match none for an unknown one', async () => {
     const slugs = async (gpu: string) => {
       const query = new URLSearchParams({ gpu, limit: '100' });
       const { body } = await service.anyone.rest('GET', `/offers?${query}`);
@@ -242,7 +242,7 @@ describe('offers by model and CUDA version', () => {
     expect(found).toEqual([{ gpu }]);
   });
 
-  it('exit the CLI with 1 and a suggestion for an unknown model', async () => {
+  it('make the CLI exit with 1 and a suggestion for an unknown model', async () => {
     const env = { GPU_BASE_URL: `${service.address}/v1` };
     const unknown = await gpu(['offers', '--gpu', 'RTX 4091'], env);
     expect([unknown.code, unknown.stderr]).toEqual([
@@ -326,14 +326,14 @@ describe('routes', () => {
     },
   );
 
-  it('HEAD of an instance distinguishes missing keys and missing instances', async () => {
+  it('HEAD of an instance distinguishes missing keys from missing instances', async () => {
     const id = await running();
     expect((await raw('HEAD', `/v1/instances/${id}`)).status).toBe(200);
     expect((await raw('HEAD', '/v1/instances/i-00000000')).status).toBe(404);
     expect((await raw('HEAD', `/v1/instances/${id}`, { authorization: '' })).status).toBe(401);
   });
 
-  it('send JSON in UTF-8, a unique request id, and no name of the software', async () => {
+  it("send JSON in UTF-8 and a unique request id, but not the software's name", async () => {
     const answers = [await renter.rest('GET', '/balance'), await renter.rest('GET', '/nothing')];
     for (const { headers } of answers) {
       expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -372,7 +372,7 @@ describe('CORS', () => {
     },
   );
 
-  it('lets any page read responses and refusals, never with credentials', async () => {
+  it('lets any page read responses and refusals, but never with credentials', async () => {
     const paths = ['/v1/offers', '/v1/nothing', '/v1/balance', '/graphql?query={regions{code}}'];
     for (const path of paths) expectOpen(await raw('GET', path, { ...ORIGIN, accept: 'application/json' }));
   });

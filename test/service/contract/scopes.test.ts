@@ -47,7 +47,7 @@ async function signIn(key: string): Promise<string> {
   return response.headers.getSetCookie()[0]!.split(';')[0]!;
 }
 
-/** Returns a value that the type accepts, even if the domain refuses it. */
+/** Returns a value that the type accepts, even if the domain rejects it. */
 function literal(type: GraphQLInputType): string {
   if (isNonNullType(type)) return literal(type.ofType);
   if (isListType(type)) return '[]';
@@ -79,7 +79,7 @@ function namedType(field: { type: any }): any {
   return type;
 }
 
-/** Returns the code and scope of the first refusal; for a stream, from its first event. */
+/** Returns the code and scope of the first refusal. For a stream, it is taken from the first event. */
 async function codeOf(response: Response): Promise<{ code: string | undefined; scope: string | undefined }> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
     const reader = response.body!.getReader();
@@ -94,7 +94,9 @@ async function codeOf(response: Response): Promise<{ code: string | undefined; s
   return { code: errors?.[0]?.extensions.code, scope: errors?.[0]?.extensions.scope };
 }
 
-/** Reads the next text, or none after 300 ms: a refused stream sends an event immediately, others may be silent. */
+/**
+ * Reads the next text, or nothing after 300 ms. A refused stream sends an event immediately, and others may be silent.
+ */
 async function nextText(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
   const silence = new Promise<string>((resolve) => setTimeout(resolve, 300, ''));
   return Promise.race([silence, reader.read().then(({ value }) => new TextDecoder().decode(value))]);
@@ -112,7 +114,7 @@ const send = (query: string, headers: Record<string, string>) =>
   });
 
 describe('a scope', () => {
-  it('is defined for each operation of the schema, and for no unknown one', () => {
+  it('is defined for each operation in the schema, and for no unknown one', () => {
     const names = new Set(OPERATIONS.map(({ name }) => name));
     for (const { name, field } of OPERATIONS) {
       expect(OPERATION_SCOPES, name).toHaveProperty([name]);
@@ -122,7 +124,7 @@ describe('a scope', () => {
       expect(names).toContain(name);
   });
 
-  /** Returns the scope that an operation needs, and another one, which varies between operations. */
+  /** Returns the scope that an operation needs, and a different scope that varies between operations. */
   function scopesFor(needed: string, index: number): [Scope, Scope] {
     const others = SCOPES.filter((scope) => scope !== needed);
     return [SCOPES.find((scope) => scope === needed) ?? others[0]!, others[index % others.length]!];
@@ -200,7 +202,7 @@ describe('a scope', () => {
     expect((await read.renter.graphql(quote)).body.data.quote.account).not.toBeNull();
   });
 
-  it('access is needed to give a container secrets', async () => {
+  it('named access is needed to give secrets to a container', async () => {
     const [offer] = (await owner.graphql('{ offers(limit: 1) { machineId } }')).body.data.offers;
     const launch = { machine_id: offer.machineId, secrets: [{ secret: 'hf', variable: 'HF' }] };
     const refused = await keys.rent.renter.rest('POST', '/instances', launch);
@@ -218,7 +220,7 @@ const CREATE = `mutation ($scopes: [KeyScope!], $expiresAt: String, $networks: [
     secret apiKey { id scopes expiresAt networks } } }`;
 
 describe('a restricted key', () => {
-  it('is refused once it expires, with its streams and sessions', async () => {
+  it('is refused once it expires, together with its streams and sessions', async () => {
     const { clock } = gateway;
     const created = (await owner.graphql(CREATE, { expiresAt: '90s' })).body.data.createApiKey;
     expect(created.apiKey.expiresAt).toBe('2026-11-20T12:01:30Z');
@@ -240,7 +242,7 @@ describe('a restricted key', () => {
     expect((await short.rest('GET', '/offers')).status).toBe(200);
   });
 
-  it('can’t grant more power than it has', async () => {
+  it('can’t grant more permissions than it has', async () => {
     const limited = { scopes: ['READ', 'KEYS'], expiresAt: '1d', networks: ['127.0.0.0/8'] };
     const created = (await owner.graphql(CREATE, limited)).body.data.createApiKey;
     const small = client(gateway.address, created.secret);
@@ -297,7 +299,7 @@ it.each<[Scope, string]>([
   ['access', `openPort(id: "${INSTANCE}", port: 80) { timeline { edges { cursor } } }`],
   ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthlyLimit balance }'],
   ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthSpend @skip(if: true) }'],
-])('%s without read returns nothing beyond what it writes: %s', async (scope, field) => {
+])("a key with %s but without read can't read more than it writes: %s", async (scope, field) => {
   const fragment = field.includes('...T') ? 'fragment T on Instance { timeline { edges { cursor } } }' : '';
   for (const _ of [1, 2, 3, 4]) {
     const { body } = await keys[scope].renter.graphql(`mutation { ${field} } ${fragment}`);

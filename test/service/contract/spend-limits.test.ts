@@ -31,7 +31,7 @@ async function send(caller: Renter, query: string, variables: Record<string, unk
   return body.errors === undefined ? Object.values<Any>(body.data)[0] : body.errors[0];
 }
 
-/** Deploys an RTX 4090 at 0.44 USD per hour and a disk of 50 GB at 0.007: 0.447 USD per hour. */
+/** Deploys an RTX 4090 at 0.44 USD per hour with a 50 GB disk at 0.007, which totals 0.447 USD per hour. */
 const deploy = async (caller: Renter, more: object = {}) =>
   send(caller, DEPLOY, { input: { machineId: await service.machine({ gpu: 'rtx-4090', numGpus: 1 }), ...more } });
 const shown = (caller: Renter, id: string) => send(caller, `{ instance(id: "${id}") { ${SHOWN} } }`);
@@ -50,7 +50,7 @@ describe('a key created with a limit', () => {
     createApiKey(name: "ci", scopes: [READ, RENT], monthlyLimit: $monthlyLimit, idempotencyKey: $idempotencyKey) {
       secret apiKey { id scopes monthlyLimit monthSpend limitReachedAt } } }`;
 
-  it('has it from its first second, and other keys of the account are unaffected', async () => {
+  it("has it from its first second, and the account's other keys are unaffected", async () => {
     const owner = await service.renter('100');
     const input = { monthlyLimit: 0.447, idempotencyKey: 'limited-key' };
     const { secret, apiKey } = await send(owner, CREATE, input);
@@ -79,7 +79,7 @@ describe('a key created with a limit', () => {
     expect(recorded.edges).toContainEqual({ node: { operation: 'createApiKey', targets: [apiKey.id] } });
   });
 
-  it('is not created beyond the maximum of keys, or with an invalid limit', async () => {
+  it('is not created beyond the maximum number of keys or with an invalid limit', async () => {
     const owner = await service.renter('100');
     const created = await Promise.all(Array.from({ length: 52 }, () => send(owner, CREATE, { monthlyLimit: 1 })));
     expect(created.filter(({ secret }) => secret !== undefined)).toHaveLength(49);
@@ -96,12 +96,12 @@ describe('a key created with a limit', () => {
   });
 });
 
-describe('the spend limit of an instance', () => {
+describe("an instance's spend limit", () => {
   it('is reached at the last second that fits, which is known from the beginning', async () => {
     const renter = await service.renter('100');
     const begun = now();
     const created = await deploy(renter, { spendLimit: 1 });
-    // 1 USD at 0.447 per hour is 8,053 whole seconds.
+    // 1 USD at 0.447 per hour lasts for 8,053 whole seconds.
     expect(created).toMatchObject({ status: 'RUNNING', spendLimit: 1, limitReachedAt: at(begun + 8_053n) });
     service.clock.advance(3 * 86_400);
     expect(await shown(renter, created.id)).toMatchObject({
@@ -117,7 +117,7 @@ describe('the spend limit of an instance', () => {
     expect(BigInt(units) + 7_000n * 8_053n <= 3_600n * 1_000_000n).toBe(true);
   });
 
-  it('is part of an idempotency key’s input on REST, but not of the response', async () => {
+  it('is part of an idempotency key’s input in REST, but not of the response', async () => {
     const renter = await service.renter('100');
     const machine_id = await service.machine();
     const headers = { 'idempotency-key': 'limit-1' };
@@ -131,7 +131,7 @@ describe('the spend limit of an instance', () => {
     expect((await renter.rest('POST', '/instances', { machine_id, spend_limit: 3 }, headers)).status).toBe(422);
   });
 
-  it('starts nothing when raised, and stops nothing once removed', async () => {
+  it('starts nothing when raised and stops nothing once removed', async () => {
     const renter = await service.renter('100');
     const { id } = await deploy(renter, { spendLimit: 0.1 });
     service.clock.advance(3_600);
@@ -151,7 +151,7 @@ describe('the spend limit of an instance', () => {
     expect(await shown(renter, id)).toMatchObject({ status: 'RUNNING' });
   });
 
-  it('stops it in that second if already exceeded when set', async () => {
+  it('stops the instance in that second if already exceeded when set', async () => {
     const renter = await service.renter('100');
     const { id } = await deploy(renter);
     service.clock.advance(3_600.4);
@@ -163,7 +163,7 @@ describe('the spend limit of an instance', () => {
     });
   });
 
-  it('must suffice for a minute, and is refused with its bounds if invalid', async () => {
+  it('must suffice for a minute, and is rejected with its bounds if invalid', async () => {
     const renter = await service.renter('100');
     expect(await deploy(renter, { spendLimit: 0.007 })).toMatchObject({
       message: "the instance's spend limit of 0.007 USD would be reached within 60 s; 0.00 USD are already spent",
@@ -181,13 +181,13 @@ describe('the spend limit of an instance', () => {
   });
 });
 
-describe('the monthly limit of an account', () => {
+describe("an account's monthly limit", () => {
   it('stops all instances in one second, refuses more, and restarts with the month', async () => {
     const renter = await service.renter('1000');
     const ids = [(await deploy(renter)).id, (await deploy(renter)).id];
     const begun = now();
     const limited = await send(renter, SET_ACCOUNT, { monthlyLimit: 1 });
-    // Two at 0.447 per hour.
+    // Two instances cost 0.447 per hour each.
     expect(limited).toEqual({ monthlyLimit: 1, monthSpend: 0, limitReachedAt: at(begun + 4_026n) });
     service.clock.advance(86_400);
     await settleDue(service.deps);
@@ -208,8 +208,8 @@ describe('the monthly limit of an account', () => {
   });
 });
 
-describe('the monthly limit of an API key', () => {
-  it('stops only instances that the key started, at its second', async () => {
+describe("an API key's monthly limit", () => {
+  it('stops only instances that the key started, at the second it is reached', async () => {
     const { owner, small, id } = await withKeys();
     const [mine, ofKey] = [(await deploy(owner)).id, (await deploy(small)).id];
     const begun = now();
@@ -223,14 +223,14 @@ describe('the monthly limit of an API key', () => {
     expect(await shown(owner, ofKey)).toMatchObject({ stopReason: 'SPEND_LIMIT', stoppedAt: at(begun + 4_026n) });
     expect((await shown(owner, mine)).status).toBe('RUNNING');
     const keys = await send(owner, '{ apiKeys { id monthlyLimit monthSpend limitReachedAt } }');
-    // GPU and disk up to the limit, and the disk afterwards.
+    // The spend is GPU and disk up to the limit, and only the disk afterwards.
     expect(keys.find((key: Any) => key.id === id)).toMatchObject({
       monthlyLimit: 0.5,
       limitReachedAt: at(begun + 4_026n),
       monthSpend: expect.closeTo(0.4999 + (0.007 * (2 * 86_400 - 4_026)) / 3_600, 3),
     });
     expect((await deploy(small)).message).toMatch(/^the API key's monthly limit of 0\.50 USD was reached at /);
-    // The owner's key may start it; its GPU then counts toward that key.
+    // The owner's key may start it. Its GPU then counts toward that key.
     expect((await send(owner, ACT, { id: ofKey, action: 'START' })).status).toBe('RUNNING');
     service.clock.advance(3_600);
     expect((await shown(owner, ofKey)).status).toBe('RUNNING');
@@ -245,7 +245,7 @@ describe('the monthly limit of an API key', () => {
     const begun = now();
     service.clock.advance(3_600);
     const limited = await send(owner, SET_KEY, { id, monthlyLimit: 0.5 });
-    // 0.44 per hour: the disk counts toward the owner's key.
+    // 0.44 per hour, since the disk counts toward the owner's key.
     expect(limited).toMatchObject({ monthSpend: 0.44, limitReachedAt: at(begun + 4_090n) });
     service.clock.advance(3_600);
     expect(await shown(owner, instance)).toMatchObject({ stopReason: 'SPEND_LIMIT', stoppedAt: at(begun + 4_090n) });

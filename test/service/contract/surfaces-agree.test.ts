@@ -104,7 +104,7 @@ describe('REST and GraphQL agree on', () => {
     expect((await first.rest('GET', '/balance')).body).toEqual((await second.rest('GET', '/balance')).body);
   });
 
-  it('actions, executed on twins', async () => {
+  it('actions that are executed on identical instances', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const [mine, yours] = [await deployed(first), await deployed(second)];
     for (const action of ['stop', 'start', 'stop', 'destroy']) {

@@ -10,11 +10,11 @@ const DEPLOY =
 const QUOTE = 'query($input: QuoteInput!) { quote(input: $input) { canDeploy refusal { message } } }';
 const USED_UP = 'all TCP ports of this service are in use; try again later, or deploy without them';
 
-describe('TCP ports of launches', () => {
+describe("a launch's TCP ports", () => {
   let service: Service;
   let renter: Renter;
   let range: { from: number; to: number };
-  /** Machines on which nothing was ever rented. */
+  /** Machines on which nothing has ever been rented. */
   const machines: string[] = [];
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('TCP ports of launches', () => {
     await service.sql('delete from tcp_port');
   });
 
-  /** Returns a free machine with an agent. They are reused, as only a few hosts may join per minute. */
+  /** Returns a free machine with an agent. Machines are reused, since only a few hosts per minute may join. */
   async function machine(): Promise<string> {
     return machines.pop() ?? newMachine();
   }
@@ -54,7 +54,7 @@ describe('TCP ports of launches', () => {
     return body.errors === undefined ? body.data.deploy : body.errors[0];
   }
 
-  it('are shown with the instance until it is destroyed, and in its launch', async () => {
+  it('are shown in the launch, and with the instance until it is destroyed', async () => {
     const { id, tcpPorts, launch } = await deploy([5432, 22]);
     expect(launch.tcpPorts).toEqual([5432, 22]);
     expect(tcpPorts.map(({ port, host }: { port: number; host: string }) => [port, host])).toEqual([
@@ -68,7 +68,7 @@ describe('TCP ports of launches', () => {
     expect((await renter.graphql(shown)).body.data.instance.tcpPorts).toEqual([]);
   });
 
-  it('are refused before anything is rented if all are in use, and in a quote', async () => {
+  it('are refused before renting, and in a quote, if all are in use', async () => {
     await deploy([1, 2]);
     expect(await deploy([3, 4])).toMatchObject({ message: USED_UP, extensions: { code: 'deploy_failed' } });
     const { body } = await renter.graphql(QUOTE, {
@@ -79,7 +79,7 @@ describe('TCP ports of launches', () => {
     expect(await deploy([3])).toMatchObject({ launch: { tcpPorts: [3] } });
   });
 
-  it('are assigned once, also for concurrent requests', async () => {
+  it('are assigned only once, even with concurrent requests', async () => {
     const renters = await Promise.all(Array.from({ length: 6 }, () => service.renter('1000')));
     while (machines.length < renters.length) machines.unshift(await newMachine());
     const answers = await Promise.all(renters.map((caller) => deploy([1], caller)));
@@ -95,7 +95,7 @@ describe('TCP ports of launches', () => {
     ).toHaveLength(3);
   });
 
-  it('are not reassigned for an hour after release', async () => {
+  it('are not reassigned for an hour after their release', async () => {
     const first = await deploy([1, 2, 3]);
     await renter.rest('DELETE', `/instances/${first.id}`);
     expect(await deploy([1])).toMatchObject({ message: USED_UP });
@@ -114,7 +114,7 @@ describe('TCP ports of launches', () => {
     [[1, 1], 'tcpPorts must not name port 1 twice'],
     [[0], 'tcpPorts[0] must be a whole number from 1 to 65535'],
     [[1, 2, 3, 4, 5, 6], 'tcpPorts must be a list of at most 5 ports'],
-  ])('%j are refused', async (ports, message) => {
+  ])('are rejected if given as %j', async (ports, message) => {
     expect(await deploy(ports)).toMatchObject({
       message: expect.stringContaining(message),
       extensions: { code: 'invalid_request' },
@@ -133,7 +133,7 @@ describe('TCP ports of launches', () => {
     expect(await deploy([1, 2])).toMatchObject({ message });
   });
 
-  it('need a service that has some', async () => {
+  it('require a service that has ports to assign', async () => {
     const without = await startService();
     try {
       const caller = await without.renter('1000');

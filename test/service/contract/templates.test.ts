@@ -70,7 +70,7 @@ const secretsOf = async (id: string, asking = agent) => {
   return { status: answer.status, body: await answer.json() };
 };
 
-describe('a template of the gallery', () => {
+describe('a gallery template', () => {
   it('shows the fields of its form without a key', async () => {
     const { body } = await service.anyone.graphql(
       `{ templates { slug title category picture vramGb path ports { port name }
@@ -98,7 +98,7 @@ describe('a template of the gallery', () => {
     expect(vllm.variables[0]).toMatchObject({ name: 'MODEL', default: 'Qwen/Qwen2.5-1.5B-Instruct', required: true });
   });
 
-  it('of the catalogue deploys with only its slug, as in the contract', async () => {
+  it('from the catalogue can be deployed with only its slug, as in the contract', async () => {
     const { body } = await service.anyone.graphql('{ templates { slug } }');
     const machineId = await service.machine();
     for (const { slug } of body.data.templates) {
@@ -138,7 +138,7 @@ describe('a template of the gallery', () => {
     expect((await renter.rest('GET', '/instances')).body.data).toEqual([]);
   });
 
-  it('requires no new values of a request that was already executed', async () => {
+  it('requires no new values for a request that was already executed', async () => {
     const headers = { 'idempotency-key': 'before' };
     const body = { machine_id: await service.machine(), template: 'ollama' };
     const first = await renter.rest('POST', '/instances', body, headers);
@@ -189,7 +189,7 @@ describe('a generated token', () => {
     await destroyAndErase(id);
   });
 
-  it('is unique to its instance, and deleted with it', async () => {
+  it('is unique to its instance and deleted with it', async () => {
     const first = await deployed();
     const { tokens } = (await linksOf(first)).data.instanceLinks;
     await destroyAndErase(first);
@@ -202,7 +202,7 @@ describe('a generated token', () => {
     await destroyAndErase(second);
   });
 
-  it('is shown only to its account’s keys, and sent only to its own machine', async () => {
+  it('is shown only to its account’s keys and sent only to its own machine', async () => {
     const id = await deployed();
     const thief = await service.renter();
     const unknown = (await linksOf('i-00000000', thief)).errors;
@@ -237,7 +237,7 @@ describe('a generated token', () => {
     await destroyAndErase(id);
   });
 
-  it('is not generated if the renter gives a value, even an empty one or a secret', async () => {
+  it('is not generated if the renter provides a value, even an empty one or a secret', async () => {
     const create = 'mutation { createSecret(input: { name: "own", value: "of-the-renter" }) { name } }';
     expect((await renter.graphql(create)).body.errors).toBeUndefined();
     const secrets = [{ secret: 'own', variable: 'TOKEN' }];
@@ -279,7 +279,7 @@ describe('a generated token', () => {
     await path(old!.path as string);
   });
 
-  it('is the same for a repeated request, and is resealed on key rotation', async () => {
+  it('is the same for a repeated request and is resealed on key rotation', async () => {
     const input = { machineId: agent.machineId, template: 'serve', launch: { env: { MODEL: 'a' } } };
     const rent = async () =>
       (await renter.graphql(DEPLOY, { input: { ...input, idempotencyKey: 'again' } })).body.data.deploy.id;

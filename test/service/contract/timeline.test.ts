@@ -28,7 +28,7 @@ interface Entry {
 
 const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGJvYmJvYmJvYmJvYmJvYmJvYmJvYmJvYmJvYmJvYmJv laptop';
 
-/** More than any page contains. */
+/** More entries than any page contains. */
 const NOTES = 10_000;
 
 withoutTimers();
@@ -50,7 +50,7 @@ async function timeline(renter: Renter, id: string): Promise<Entry[]> {
   return edges.map(({ node }: { node: Entry }) => node);
 }
 
-/** Returns a short form: what happened, or which change was requested. */
+/** Returns a short form that says what happened or which change was requested. */
 const summary = (entries: readonly Entry[]) =>
   entries.map(({ kind, asked }) => (kind === 'CHANGED' ? `${asked?.operation}${asked?.code ? ' refused' : ''}` : kind));
 
@@ -61,14 +61,14 @@ async function rented(renter: Renter): Promise<{ id: string; createdAt: number }
   return { id: body.id, createdAt: Date.parse(body.created_at) / 1_000 };
 }
 
-/** Returns a cursor of no existing entry, before all entries of its second. */
+/** Returns a cursor that belongs to no entry and precedes all entries in its second. */
 const halfway = (createdAt: number) =>
   timelineCursor({ at: BigInt(createdAt + NOTES / 2), kind: 'CHANGED', about: '0' });
 
 const act = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
 
-describe('the timeline of an instance', () => {
-  it('has everything that happened, newest first, with the request that caused it', async () => {
+describe("an instance's timeline", () => {
+  it('contains everything that happened, newest first, with the request that caused it', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     await renter.graphql(`mutation { setSpendLimit(id: "${id}", spendLimit: 20) { id } }`);
@@ -97,7 +97,7 @@ describe('the timeline of an instance', () => {
     expect(stopped!.amount! + destroyed!.amount!).toBeCloseTo(body.data.instance.usage.gpuCost, 5);
   });
 
-  it('shows the reason of each stop, not only of the last', async () => {
+  it('shows the reason for each stop, not only for the last', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     await renter.graphql(`mutation { setDeadlines(id: "${id}", stopAt: "1h") { id } }`);
@@ -113,10 +113,10 @@ describe('the timeline of an instance', () => {
     ]);
   });
 
-  it('is paged in both directions, with each entry once', async () => {
+  it('is paged in both directions and shows each entry once', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
-    // Several within a second have distinct positions anyway.
+    // Several entries in the same second still have distinct positions.
     for (let count = 0; count < 7; count += 1)
       await renter.graphql(`mutation { setSpendLimit(id: "${id}", spendLimit: ${20 + count}) { id } }`);
     const all = (await page(renter, id, { first: 100 })).edges.map(({ cursor }: { cursor: string }) => cursor);
@@ -140,7 +140,7 @@ describe('the timeline of an instance', () => {
     }
   });
 
-  it('contains only entries of its account and instance', async () => {
+  it('contains only entries of its own account and instance', async () => {
     const [ann, bob] = [await service.renter('50'), await service.renter('50')];
     const [mine, other] = [await rented(ann), await rented(ann)];
     await ann.graphql(`mutation { setSpendLimit(id: "${other.id}", spendLimit: 20) { id } }`);
@@ -151,7 +151,7 @@ describe('the timeline of an instance', () => {
     expect(body.data.instance).toBeNull();
   });
 
-  it('has SSH keys that open the instance, and not those of another instance', async () => {
+  it('has SSH keys that open the instance, but not those for another instance', async () => {
     const renter = await service.renter('50');
     const [one, two] = [await rented(renter), await rented(renter)];
     const add = (key: string, about = '') =>
@@ -163,7 +163,7 @@ describe('the timeline of an instance', () => {
     expect(summary(await timeline(renter, two.id))).toEqual(['addSshKey', 'addSshKey', 'RENTED']);
   });
 
-  it('has events of its container and machine, and stored snapshots', async () => {
+  it('has container and machine events, and stored snapshots', async () => {
     const renter = await service.renter('1000');
     const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
     const agent = await WireAgent.join(service.address, (await enrol(service.deps, input)).code);
@@ -202,11 +202,11 @@ describe('the timeline of an instance', () => {
     );
     const entries = await timeline(renter, id);
     expect(summary(entries)).toEqual(['REACHABLE', 'UNREACHABLE', 'VOLUME_STORED', 'RUNNING', 'RENTED']);
-    // The name is returned as given; clients escape it when they display it.
+    // The name is returned as given. Clients escape it when they display it.
     expect(entries[2]).toMatchObject({ volumeName: name, sizeBytes: 5e9 });
   });
 
-  it('reads as much for a page of a long timeline as of a short one', async () => {
+  it('reads as much for a page of a long timeline as for one of a short timeline', async () => {
     const [renter, other] = [await service.renter('50'), await service.renter('50')];
     const [long, short] = [await rented(renter), await rented(other)];
     await service.sql(
@@ -215,13 +215,13 @@ describe('the timeline of an instance', () => {
        from instance, generate_series(1, $3::int) n where instance.id = $2`,
       [renter.accountId, long.id, NOTES],
     );
-    // The plan depends on the database's statistics, which it collects automatically some time later.
+    // The plan depends on the database's statistics, which the database collects automatically some time later.
     await service.sql('vacuum analyze activity');
     const touchedBy = (who: Renter, id: string, variables: object) =>
       rowsTouched(service.deps.db.pool, async () => expect(await page(who, id, variables)).not.toBeNull());
     const [{ cursor, node }] = (await page(renter, long.id, { first: 1, after: halfway(long.createdAt) })).edges;
     expect(Date.parse(node.at) / 1_000).toBe(long.createdAt + NOTES / 2 - 1);
-    // For each entry: in the index, on the page, and by its id.
+    // Each entry is read in the index, on the page, and by its id.
     const most = (await touchedBy(other, short.id, { first: 25 })) + 26 * 8;
     for (const place of [{ first: 25 }, { first: 25, after: cursor }, { last: 25 }, { last: 25, before: cursor }])
       expect(await touchedBy(renter, long.id, place), JSON.stringify(place)).toBeLessThanOrEqual(most);
@@ -240,9 +240,9 @@ describe('the timeline of an instance', () => {
   });
 });
 
-describe('the REST API', () => {
+describe('the REST API for timelines', () => {
   const read = (renter: Renter, id: string, query = '') => renter.rest('GET', `/instances/${id}/timeline${query}`);
-  /** Returns GraphQL's name of a member. */
+  /** Returns a member's name in GraphQL. */
   const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
   /** Converts a REST response to GraphQL's names and enum values. */
@@ -284,7 +284,7 @@ describe('the REST API', () => {
     expect(body.data[3]).toMatchObject({ stop_reason: 'user', seconds: 60 });
   });
 
-  it('has the same pages, in both directions', async () => {
+  it('has the same pages in both directions', async () => {
     const renter = await service.renter('50');
     const id = await rentAndAct(renter);
     const all = (await read(renter, id)).body.data;
@@ -302,7 +302,7 @@ describe('the REST API', () => {
     }
   });
 
-  it('refuses what GraphQL refuses, and hides other accounts’ instances', async () => {
+  it('refuses what GraphQL refuses and hides other accounts’ instances', async () => {
     const [ann, bob] = [await service.renter('50'), await service.renter('50')];
     const { id } = await rented(ann);
     for (const query of ['first=0', 'first=101', 'last=x', 'after=', 'after=nonsense', 'before=VDoxOjk5Ong=']) {

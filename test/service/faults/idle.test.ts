@@ -4,7 +4,7 @@ import { type Service, startService } from '../../support/service.js';
 
 const STEP_MS = 250;
 const MEASURED_MS = 60_000;
-/** A timer queries at most every 5 s; most have nothing to query for. */
+/** A timer queries at most every 5 s, and most timers have nothing to query for. */
 const MAX_PER_STATEMENT = MEASURED_MS / 5_000;
 const MAX_TOTAL = 80;
 
@@ -38,14 +38,14 @@ it('sends few statements while the gateway is idle', async () => {
     const [query] = given as unknown as [string | { name?: string; text?: string }];
     const { name, text } = typeof query === 'string' ? { name: undefined, text: query } : query;
     const label = name ?? text;
-    // Queries without a text begin no transaction; the other exception is sent by the test.
+    // Queries without text don't begin a transaction. The other exception is sent by the test.
     if (label !== undefined && label !== 'select 1') sent.set(label, (sent.get(label) ?? 0) + 1);
     return real.apply(this, given);
   } as never);
   await pass(MEASURED_MS);
   expect([...sent].filter(([, count]) => count > MAX_PER_STATEMENT)).toEqual([]);
   const total = [...sent.values()].reduce((sum, count) => sum + count, 0);
-  // Some are sent, so the test does observe them.
+  // Some statements are sent, so the test does observe them.
   expect(total).toBeGreaterThan(20);
   expect(total).toBeLessThanOrEqual(MAX_TOTAL);
 });

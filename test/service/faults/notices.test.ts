@@ -14,11 +14,11 @@ import { type DatabaseWire, openWire } from '../../support/database-wire.js';
 import type { Renter } from '../../support/gateway.js';
 import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
-/** Two gateways on one database; the first one's change notices can be delayed or disconnected. */
+/** Two gateways on one database. The first one's change notices can be delayed or disconnected. */
 let wire: DatabaseWire;
 let first: Service;
 let second: Service;
-/** Another program that writes, bypassing the wire. */
+/** Another program that writes and bypasses the wire protocol. */
 let another: pg.Client;
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ beforeEach(async () => {
 const GPU = 'mi325x';
 const PATIENCE = { timeout: 30_000, interval: 20 };
 
-/** Waits repeatedly, since a previous test may have cut connections that are being reopened. */
+/** Waits repeatedly, since a previous test may have cut connections that are still being reopened. */
 const bothCaughtUp = () => vi.waitFor(() => allCaughtUp([first, second]), PATIENCE);
 
 async function offered(service: Service, id: string): Promise<boolean> {
@@ -81,12 +81,12 @@ const revoke = (id: string) => another.query('update api_key set revoked_at = no
 const setState = (id: string, state: string) =>
   another.query('update machine set state = $2::machine_state where id = $1', [id, state]);
 
-/** Advances both clocks, which always have the same time. */
+/** Advances both clocks, which always show the same time. */
 function advance(seconds: number): void {
   for (const { clock } of [first, second]) clock.advance(seconds);
 }
 
-/** Delays the result of the next query of this name, or its failure, until it is released. */
+/** Delays the result of the next query with this name, or its failure, until it is released. */
 function holdQuery(pool: pg.Pool, name: string, fault?: Error): { reached: Promise<void>; release(): void } {
   let release = () => {};
   const free = new Promise<void>((resolve) => {
@@ -107,7 +107,7 @@ function holdQuery(pool: pg.Pool, name: string, fault?: Error): { reached: Promi
   return { reached, release };
 }
 
-/** Waits until rereading the inventory has ended. */
+/** Waits until the inventory has been reread. */
 async function settled({ deps: { db, inventory } }: Service): Promise<void> {
   for (let seen = -1; seen !== inventory.version; ) {
     seen = inventory.version;
@@ -127,7 +127,7 @@ describe('a gateway knows its own writes before any notice arrives', () => {
     await bothCaughtUp();
   }
 
-  it('a deploy, stop, start, preemption and destroy', async () => {
+  it('after a deploy, stop, start, preemption and destroy', async () => {
     const id = await first.machine({ gpu: GPU, numGpus: 3, reliability: 1 });
     const renter = await first.renter('1000');
     const other = await first.renter('1000');
@@ -156,7 +156,7 @@ describe('a gateway knows its own writes before any notice arrives', () => {
     expect(await offered(second, id)).toBe(true);
   });
 
-  it('a deployBest, a stop by suspension and one by exhaustion', async () => {
+  it('after a deployBest, a stop by suspension and a stop by exhaustion', async () => {
     const id = await first.machine({ gpu: GPU, region: 'sa-br-sao', numGpus: 1, reliability: 1 });
     const renter = await first.renter('5');
     await withoutNotices(async () => {
@@ -173,13 +173,13 @@ describe('a gateway knows its own writes before any notice arrives', () => {
       });
       expect(await offered(first, id)).toBe(false);
       advance(86_400);
-      // Reading settles what has fallen due.
+      // Reading settles everything that has fallen due.
       expect((await renter.rest('GET', '/instances')).body.data[0].status).toBe('stopped');
       expect(await offered(first, id)).toBe(true);
     });
   });
 
-  it('a revoked key and a suspended account', async () => {
+  it('after a key is revoked and an account suspended', async () => {
     const [revoked, suspended] = [await knownRenter(), await knownRenter()];
     await withoutNotices(async () => {
       const id = await keyOf(revoked.renter);
@@ -196,7 +196,7 @@ describe('a gateway knows its own writes before any notice arrives', () => {
 });
 
 describe('a cached key', () => {
-  it('that is revoked is refused by the gateway immediately, by others on notice', async () => {
+  it('that is revoked is refused immediately by its gateway, and by others on notice', async () => {
     const { renter, elsewhere } = await knownRenter();
     const id = await keyOf(renter);
     await revokeApiKey(second.deps, renter.accountId, id);
@@ -206,7 +206,7 @@ describe('a cached key', () => {
     expect((await renter.graphql('{ balance { balance } }')).status).toBe(401);
   });
 
-  it('that another program revokes or removes is refused by both', async () => {
+  it('that another program revokes or removes is refused by both gateways', async () => {
     for (const change of ['update api_key set revoked_at = now() where id = $1', 'delete from api_key where id = $1']) {
       const { renter, elsewhere } = await knownRenter();
       await another.query(change, [await keyOf(renter)]);
@@ -231,7 +231,7 @@ describe('a cached key', () => {
     }
   });
 
-  it('whose revocation is noticed during its lookup is not cached', async () => {
+  it('is not kept if its revocation is noticed during its lookup', async () => {
     const renter = await first.renter();
     const { apiKeyCache, db } = first.deps;
     const hash = hashApiKey(renter.key)!;
@@ -247,13 +247,13 @@ describe('a cached key', () => {
     await apiKeyCache.get(hash, async () => {
       await revoke(id);
       await db.notices.caughtUp();
-      // The state before the revocation.
+      // This is the state before the revocation.
       return owner;
     });
     expect(await statusOf(renter)).toBe(401);
   });
 
-  it('has its tier’s rate limit as spend grows with time, stops and adjustments', async () => {
+  it('follows its tier’s rate limit as spend grows with time, stops and adjustments', async () => {
     const limits = async (who: Renter) => Number((await who.rest('GET', '/instances')).headers.get('ratelimit-limit'));
     const { renter, elsewhere } = await knownRenter('20000');
     // 8 × 5.95 USD per hour, and 0.07 for the disk.
@@ -262,7 +262,7 @@ describe('a cached key', () => {
     await bothCaughtUp();
     const both = async () => [await limits(renter), await limits(elsewhere)];
     expect(await both()).toEqual([1_000, 1_000]);
-    // Just below 100 USD, then above, without any write.
+    // The spend is just below 100 USD and then above, without any write.
     advance(7_550);
     expect(await both()).toEqual([1_000, 1_000]);
     advance(2);
@@ -272,14 +272,14 @@ describe('a cached key', () => {
     const stopped = await renter.rest('POST', `/instances/${body.id}/actions`, { action: 'stop' });
     expect(stopped.status).toBe(200);
     await bothCaughtUp();
-    // No longer at that pace: only the disk costs.
+    // The spend no longer grows at that pace, since only the disk is charged.
     advance(3_600 * 24 * 300);
     expect(await both()).toEqual([5_000, 5_000]);
     await renter.rest('POST', `/instances/${body.id}/actions`, { action: 'start' });
     await bothCaughtUp();
     advance(3_600 * 200);
     expect(await both()).toEqual([10_000, 10_000]);
-    // Credit is not spend.
+    // Credit does not count as spend.
     await creditAccount(first.deps, renter.accountId, { amountMicro: 1_000_000n });
     await adjustAccount(second.deps, renter.accountId, { amountMicro: -1_000_000n });
     await bothCaughtUp();
@@ -290,7 +290,7 @@ describe('a cached key', () => {
     }
   });
 
-  it('has its tier’s rate limit when another program changes only spend', async () => {
+  it('follows its tier’s rate limit when another program changes only the spend', async () => {
     const { renter, elsewhere } = await knownRenter('20000');
     const limitOf = async (who: Renter) => (await who.rest('GET', '/instances')).headers.get('ratelimit-limit');
     expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['1000', '1000']);
@@ -376,7 +376,7 @@ describe('missed notices', () => {
     const { renter, elsewhere } = await knownRenter();
     await bothCaughtUp();
     expect([await offered(first, id), await offered(second, id)]).toEqual([true, true]);
-    // Its connection for notices, and its rentals, which it never announces.
+    // The crashed gateway's notification connection, and its rentals, which it never announces.
     const peer = new pg.Client({
       connectionString: second.databaseUrl,
       application_name: 'gpu-rental-gateway notices',
@@ -408,7 +408,7 @@ describe('missed notices', () => {
     return rows[0].seen === 2;
   }
 
-  it('mean that nothing cached is used until they arrive again', async () => {
+  it('keep gateways from using anything cached until notices arrive again', async () => {
     const id = await freeMachine();
     const { renter } = await knownRenter();
     const bystander = await knownRenter();
@@ -420,7 +420,7 @@ describe('missed notices', () => {
     await setState(id, 'OFFLINE');
     await revoke(await keyOf(renter));
     await another.query(`update region set name = 'Elsewhere' where code = 'us-tx'`);
-    // Keys are looked up again; responses that might be outdated are refused.
+    // Keys are looked up again, and responses that might be outdated are refused.
     expect(await statusOf(renter)).toBe(401);
     expect(await statusOf(bystander.renter)).toBe(200);
     for (const path of ['/offers', `/offers?gpu=${GPU}&limit=100`, '/gpus/pricing']) {
@@ -433,7 +433,7 @@ describe('missed notices', () => {
     // Rentals continue.
     const machine_id = await second.machine({ gpu: GPU });
     expect((await bystander.renter.rest('POST', '/instances', { machine_id })).status).toBe(201);
-    // Entries cached in the meantime don't outlast an unnoticed change either.
+    // Entries that are cached in the meantime don't outlast an unnoticed change either.
     await revoke(await keyOf(bystander.renter));
     wire.mendNotices();
     await expect.poll(() => first.deps.db.notices.isListening, PATIENCE).toBe(true);
@@ -444,14 +444,14 @@ describe('missed notices', () => {
     expect(body.data.regions.find(({ code }: { code: string }) => code === 'us-tx').name).toBe('Elsewhere');
   });
 
-  it('mean that a key looked up without them is not cached', async () => {
+  it('keep gateways from caching a key that is looked up without them', async () => {
     const renter = await first.renter();
     const { apiKeyCache, db } = first.deps;
     const id = await keyOf(renter);
     wire.cutNotices();
     await expect.poll(() => db.notices.isListening, PATIENCE).toBe(false);
     await apiKeyCache.get(hashApiKey(renter.key)!, async () => {
-      // Revoked after it was read, before notices arrive again.
+      // The key is revoked after it was read and before notices arrive again.
       await revoke(id);
       wire.mendNotices();
       await expect.poll(() => db.notices.isListening, PATIENCE).toBe(true);
@@ -464,7 +464,7 @@ describe('missed notices', () => {
     const [one, two, changed] = [await freeMachine(), await freeMachine(), await freeMachine()];
     const { db } = first.deps;
     expect(await offered(first, changed)).toBe(true);
-    // When the connection is lost, one reading is in progress and another waits for it.
+    // When the connection is lost, one read is in progress and another is waiting for it.
     const held = holdQuery(db.pool, 'offered-some');
     db.notices.publish([{ table: 'machine', ids: [one] }]);
     await held.reached;
@@ -479,7 +479,7 @@ describe('missed notices', () => {
     expect(await offered(first, changed)).toBe(false);
   });
 
-  it('don’t result from a failed reading, which is repeated', async () => {
+  it("don't result from a failed read, since it is repeated", async () => {
     const id = await freeMachine();
     expect(await offered(first, id)).toBe(true);
     const { db } = first.deps;
@@ -492,7 +492,7 @@ describe('missed notices', () => {
   });
 });
 
-describe('a temporary outage of the database', () => {
+describe('a temporary database outage', () => {
   it.each(['cut', 'refused'] as const)('with connections %s returns correct responses or 503', async (how) => {
     const id = await freeMachine();
     const { renter } = await knownRenter();

@@ -151,7 +151,7 @@ describe('the agent API', () => {
     agent.terminate();
   });
 
-  test('shows the renter each step, and notifies subscribers', async () => {
+  test('shows the renter each step and notifies subscribers', async () => {
     const { machineId, token } = await joinAgent();
     const report = reporter(token, first);
     await report();
@@ -198,7 +198,8 @@ describe('the agent API', () => {
   test('sends no notices and rereads nothing for heartbeats', async () => {
     const { token } = await joinAgent();
     const report = reporter(token, first);
-    // Other tests' machines are unreachable by now, which rightly causes notices; their heartbeats are written first.
+    // Machines of other tests are unreachable by now, which correctly causes notices. Their heartbeats are written
+    // first.
     for (const { deps } of [first, second]) await deps.fleet.heartbeats.flush();
     for (const { clock } of [first, second]) clock.advance(100);
     await markUnreachable(first.deps.db, first.clock.now());
@@ -253,7 +254,7 @@ describe('invalid input', () => {
     ['too many bytes', `{"session":"${'x'.repeat(2_000_001)}"}`, 413],
   ];
 
-  test.each(bad)('with %s is refused and changes nothing', async (_name, body, status) => {
+  test.each(bad)('with %s is rejected and changes nothing', async (_name, body, status) => {
     const { machineId, token } = await joinAgent();
     const answer = await send(first, 'POST', '/report', { token, body });
     expect([answer.status, typeof answer.body.error.message]).toEqual([status, 'string']);
@@ -273,14 +274,14 @@ describe('invalid input', () => {
     ['GET', '/join', 405],
     ['GET', '/nowhere', 404],
     ['GET', '/constructor', 404],
-  ])('of %s %s is answered with %i', async (method, path, status) => {
+  ])('in %s %s gets status %i', async (method, path, status) => {
     const { token } = await joinAgent();
     const answer = await send(first, method, path, { token });
     expect(answer.status).toBe(status);
     expect(answer.body.error.code).toEqual(expect.any(String));
   });
 
-  test('of a join is refused, and nothing is revealed without a token', async () => {
+  test('in the body of a join is refused, and nothing is revealed without a token', async () => {
     for (const body of [
       {},
       { protocol: 1, code: 5 },
@@ -288,7 +289,7 @@ describe('invalid input', () => {
     ])
       expect((await send(first, 'POST', '/join', { body })).status).toBe(422);
     const wrong = { protocol: 1, code: 'x', hardware: hardware() };
-    // More than may be in progress concurrently: each releases its place.
+    // More joins than may be in progress concurrently, since each releases its slot.
     for (let time = 0; time < 9; time += 1)
       expect((await send(first, 'POST', '/join', { body: wrong })).status).toBe(401);
     await joinAgent();
@@ -298,7 +299,7 @@ describe('invalid input', () => {
 
   test('at too high a rate gets 429', async () => {
     const { token } = await joinAgent();
-    // A bucket refills with time, and a busy machine takes long for this many requests.
+    // A bucket refills with time, and a busy machine takes long to send this many requests.
     const frozenClock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     const answers = await Promise.all(
       Array.from({ length: 300 }, () => send(first, 'GET', '/desired?wait=0', { token })),

@@ -49,7 +49,7 @@ class Host {
 
   static async join({ launches = true, region = 'us-tx' } = {}): Promise<Host> {
     const input = { machineId: null, gpu: null, region, online: true, demo: false };
-    // Only a few hosts may join from one network per minute.
+    // Only a few hosts per minute may join from one network.
     for (const { clock } of [service, other]) clock.advance(61);
     const { code } = await enrol(service.deps, input);
     const agent = await WireAgent.join(service.address, code);
@@ -82,7 +82,7 @@ class Host {
     await service.deps.db.notices.caughtUp();
   }
 
-  /** Advances the clock by `seconds`; every 28 s the agent reports the same and idle instances are stopped. */
+  /** Advances the clock by `seconds`. Every 28 s, the agent sends the same report and idle instances are stopped. */
   async pass(seconds: number, busy: Busy): Promise<void> {
     for (let left = seconds; left > 0; left -= 28) {
       advance(Math.min(left, 28));
@@ -128,7 +128,8 @@ describe('stopWhenIdle', () => {
     await host.pass(100, false);
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
     await host.pass(20, false);
-    // Ends with the second of the decision, as a manual stop does: nothing is backdated, and running time is paid.
+    // The run ends with the second of the decision, as with a manual stop: nothing is backdated, and running time is
+    // paid.
     expect(await host.shown()).toMatchObject({ status: 'STOPPED', stopReason: 'IDLE', stoppedAt: iso() });
     expect(await host.warnings()).toHaveLength(1);
     const [usage] = await service.sql(
@@ -150,7 +151,7 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
   });
 
-  it('restarts its idle time after load, or unknown load', async () => {
+  it('restarts its idle time after load or unknown load', async () => {
     const host = await Host.join();
     await host.rent(5);
     for (const interruption of [true, undefined]) {
@@ -174,7 +175,7 @@ describe('stopWhenIdle', () => {
         timeout: 20_000,
       })
       .not.toEqual([{ active_at: null }]);
-    // The earlier warning is void. An open connection is recorded every minute, here by the test.
+    // The earlier warning is void. An open connection is recorded every minute, and here the test does that.
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await host.pass(60, false);
       await other.deps.fleet.connections.write();
@@ -182,7 +183,7 @@ describe('stopWhenIdle', () => {
     end();
     await host.pass(30, false);
     expect(await host.warnings()).toHaveLength(1);
-    // It was open within this minute.
+    // The connection was open within this minute.
     await other.deps.fleet.connections.write();
     await host.pass(60, false);
     await other.deps.fleet.connections.write();
@@ -197,7 +198,7 @@ describe('stopWhenIdle', () => {
     await host.rent(5);
     await host.pass(280, false);
     advance(600);
-    // Before the first heartbeat, the load is unknown.
+    // The load is unknown until the first heartbeat.
     await stopIdle(service.deps);
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
     await host.pass(280, false);
@@ -224,7 +225,7 @@ describe('stopWhenIdle', () => {
     expect(await send(SET, { id: 'i-00000000', minutes: 5 })).toMatchObject({ extensions: { code: 'not_found' } });
   });
 
-  it('is refused without an agent that sees the load, and out of bounds', async () => {
+  it('is rejected if out of bounds or without an agent that sees the load', async () => {
     const refused = { extensions: { code: 'invalid_request', field: 'stopWhenIdle' } };
     const bare = await service.machine();
     const input = { machineId: bare, stopWhenIdle: 30 };

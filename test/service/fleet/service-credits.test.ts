@@ -35,7 +35,7 @@ describe('two gateways', () => {
       await Promise.all(gateways.map(({ deps }) => markUnreachable(deps.db, deps.clock.now())));
       await allCaughtUp(gateways);
 
-      // While a third session holds the account, both find the same outages and wait to book them.
+      // While a third session locks the account, both gateways find the same outages and wait to book them.
       const holder = await connect(databaseUrl);
       await holder.query('begin');
       await holder.query('select 1 from account where id = $1 for update', [renter.accountId]);

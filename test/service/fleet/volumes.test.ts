@@ -66,7 +66,7 @@ class Host {
   private constructor(readonly agent: WireAgent) {}
 
   static async join({ volumes = true, region = 'us-tx' } = {}): Promise<Host> {
-    // Only a few hosts may join from one network per minute.
+    // Only a few hosts per minute may join from one network.
     service.clock.advance(61);
     const { code } = await enrol(service.deps, { machineId: null, gpu: null, region, online: true, demo: false });
     const agent = await WireAgent.join(service.address, code);
@@ -95,7 +95,7 @@ class Host {
     return { status: answer.status, body: (await answer.json()) as Any };
   }
 
-  /** Deploys an instance on this host and reports it running. */
+  /** Deploys an instance on this host and reports it as running. */
   async run(...volumes: { id: string; path: string }[]): Promise<string> {
     const { status, body } = await this.deploy(volumes);
     expect([status, body.error]).toEqual([201, undefined]);
@@ -109,7 +109,7 @@ class Host {
     return of.rest('POST', '/instances', { machine_id: this.id, volumes, ...more });
   }
 
-  /** Reports that the instance has stopped, and this about its volumes. */
+  /** Reports that the instance has stopped, together with these observations about its volumes. */
   async stopped(id: string, volumes: ObservedVolume[], start = 1): Promise<void> {
     await this.report(seen(id, 'SAVING', { start, volumes }));
   }
@@ -163,7 +163,7 @@ describe('an instance with volumes', () => {
       expect(refused).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
   });
 
-  it('starts on a copied volume at the chosen snapshot, once the copy is complete', async () => {
+  it('starts on a copied volume at the chosen snapshot once the copy is complete', async () => {
     const host = await Host.join();
     const id = await volume();
     const [older, head, other] = [
@@ -182,7 +182,7 @@ describe('an instance with volumes', () => {
     expect(await begins()).toBe(newer);
   });
 
-  it('uses disk of the host for its disk and volumes until destroyed', async () => {
+  it("uses the host's disk for its own disk and its volumes until destroyed", async () => {
     const host = await Host.join();
     const [small, large] = [await volume(400), await volume(600)];
     const refused = await host.deploy([at(small), at(large, '/large')]);
@@ -201,7 +201,7 @@ describe('an instance with volumes', () => {
       .toContain(host.id);
   });
 
-  it('is refused if the list is out of bounds', async () => {
+  it('is rejected if the list is out of bounds', async () => {
     const host = await Host.join();
     const ids = await Promise.all(Array.from({ length: 9 }, () => volume(1)));
     const [one = '', two = ''] = ids;
@@ -238,7 +238,7 @@ describe('an instance with volumes', () => {
     expect(status).toBe(201);
   });
 
-  it('can’t have another account’s or a missing volume, or a host without volumes', async () => {
+  it('can’t use another account’s or a missing volume, or a host without volumes', async () => {
     const host = await Host.join();
     const stranger = await service.renter('100');
     const foreign = await volume(10, stranger);
@@ -260,8 +260,8 @@ describe('an instance with volumes', () => {
   });
 });
 
-describe('the holder of a lease', () => {
-  it('is one of two concurrent deploys', async () => {
+describe('a lease holder', () => {
+  it('is only one of two concurrent deploys', async () => {
     const hosts = [await Host.join(), await Host.join()];
     const id = await volume();
     const answers = await Promise.all(hosts.map((host) => host.deploy([at(id)])));
@@ -273,7 +273,7 @@ describe('the holder of a lease', () => {
     expect(await row(id)).toMatchObject({ lease: 1, holder: winner });
   });
 
-  it('holds it until the gateway has the last snapshot, despite forged reports', async () => {
+  it('keeps the lease until the gateway has the last snapshot, despite forged reports', async () => {
     const [host, other] = [await Host.join(), await Host.join()];
     const id = await volume();
     const before = await snapshot(id, null);
@@ -281,7 +281,7 @@ describe('the holder of a lease', () => {
     service.clock.advance(100);
     const during = await snapshot(id, 1);
     service.clock.advance(100);
-    // While it runs, the lease continues.
+    // While the instance runs, the lease continues.
     await host.report(seen(instance, 'RUNNING', { volumes: [observed(id, 1, { snapshot: during })] }));
     expect(await row(id)).toMatchObject({ holder: instance });
     expect((await act(instance, 'stop')).status).toBe(200);
@@ -316,7 +316,7 @@ describe('the holder of a lease', () => {
     const desired = (await host.agent.desired()).instances.find((each) => each.id === instance)!;
     expect(desired).toMatchObject({ phase: 'stopped', volumes: [{ id, lease: null }] });
 
-    // It continues on another host; late reports of the previous host change nothing.
+    // The lease continues on another host, and late reports from the previous host change nothing.
     const next = await other.run(at(id));
     expect((await other.access(next)).body.volumes[0]).toMatchObject({ lease: 2, restore: { snapshot: newer } });
     await act(next, 'stop');
@@ -336,7 +336,7 @@ describe('the holder of a lease', () => {
     await host.stopped(instance, huge);
     const next = await other.run(...ids.map((id, index) => at(id, `/data-${index}`)));
     const { volumes } = (await other.access(next)).body;
-    // An agent adds them up, and a report with a larger number is refused.
+    // An agent adds up the sizes, and a report with a larger number is rejected.
     const totalBytes = volumes.reduce((sum: number, { restore }: Any) => sum + restore.sizeBytes, 0);
     await other.report(seen(next, 'RESTORING', { pulledBytes: totalBytes, totalBytes }));
     expect(volumes).toHaveLength(2);
@@ -375,7 +375,7 @@ describe('the holder of a lease', () => {
     expect(await attachment(id, instance)).toMatchObject({ message: null });
   });
 
-  it('releases it immediately if nothing was mounted', async () => {
+  it('releases the lease immediately if nothing was mounted', async () => {
     const host = await Host.join();
     const id = await volume();
     const never = (await host.deploy([at(id)])).body.id;
@@ -389,7 +389,7 @@ describe('the holder of a lease', () => {
     await host.agent.desired();
     expect((await host.access(failed)).status).toBe(200);
     await act(failed, 'stop');
-    // With access it may save something, but the agent reports that there is nothing.
+    // With access, the instance may still save something, but the agent reports that there is nothing to save.
     expect((await act(never, 'start')).status).toBe(409);
     await host.stopped(failed, [observed(id, 3)]);
     expect(await row(id)).toMatchObject({ holder: null });
@@ -397,7 +397,7 @@ describe('the holder of a lease', () => {
     expect((await act(never, 'start')).status).toBe(200);
   });
 
-  it('holds it during a destroy until the volume is saved or erased', async () => {
+  it('keeps the lease during a destroy until the volume is saved or erased', async () => {
     const host = await Host.join();
     const [id, lost] = [await volume(), await volume()];
     const instance = await host.run(at(id), at(lost, '/lost'));
@@ -411,18 +411,18 @@ describe('the holder of a lease', () => {
     await host.stopped(instance, [observed(id, 1, { snapshot: last }), observed(lost, 1, { saved: false })]);
     expect(await row(id)).toMatchObject({ holder: null });
     await host.report(seen(instance, 'ERASED'));
-    // The other was lost with the disk, unsaved.
+    // The other volume was lost with the disk, unsaved.
     expect((await host.deploy([at(lost)])).status).toBe(201);
     expect(await attachment(lost, instance)).toMatchObject({ lost_since: expect.anything() });
     expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
   });
 
-  it('loses access to a deleted volume, and a week after its destroy', async () => {
+  it('loses access to a deleted volume, and all access a week after its own destroy', async () => {
     const host = await Host.join();
     const [deleted, unsaved] = [await volume(), await volume()];
     const instance = await host.run(at(deleted), at(unsaved, '/unsaved'));
     await act(instance, 'stop');
-    // As at the end of the grace period, regardless of the lease.
+    // The volume is deleted as at the end of the grace period, regardless of the lease.
     await service.sql(`update volume set deleted_at = $2, delete_reason = 'BALANCE_EXHAUSTED' where id = $1`, [
       deleted,
       iso(),
@@ -440,7 +440,7 @@ describe('the holder of a lease', () => {
     expect(await attachment(unsaved, instance)).toMatchObject({ lost_since: expect.anything() });
   });
 
-  it('loses it when stopped and its host is silent for 20 minutes or revoked', async () => {
+  it('loses the lease when stopped and its host is revoked or silent for 20 minutes', async () => {
     const [silent, other] = [await Host.join(), await Host.join()];
     const id = await volume();
     const first = await silent.run(at(id));
@@ -449,7 +449,7 @@ describe('the holder of a lease', () => {
     await snapshot(id, 1, kept);
     await silence(1_100);
     await other.report();
-    // It is still considered running.
+    // The instance is still considered running.
     expect((await other.deploy([at(id)])).body.error.message).toBe(`volume ${id} is in use by instance ${first}`);
     await act(first, 'stop');
     expect((await other.deploy([at(id)])).body.error.message).toContain('is still being saved');
@@ -474,7 +474,7 @@ describe('the holder of a lease', () => {
     expect(await row(id)).toMatchObject({ lease: 3, holder: third.body.id });
   });
 
-  it('loses it when the owner releases it while stopped', async () => {
+  it('loses the lease when the owner releases it while the instance is stopped', async () => {
     const host = await Host.join();
     const id = await volume();
     const release = async (of = renter) => {
@@ -493,14 +493,14 @@ describe('the holder of a lease', () => {
     expect(await release()).toEqual({ volumeId: id, instanceId: instance, lostSince: expect.stringMatching(/^2026-/) });
     expect(await row(id)).toMatchObject({ lease: 1, holder: null, nonce: null });
     expect(await attachment(id, instance)).toMatchObject({ lost_since: expect.anything() });
-    // The report is too late.
+    // The report comes too late.
     await host.stopped(instance, [observed(id, 1, { snapshot: await snapshot(id, 1, iso(1)) })]);
     expect(await attachment(id, instance)).toMatchObject({ lost_since: expect.anything() });
     expect((await act(instance, 'start')).status).toBe(200);
     expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
   });
 
-  it('holds it after a preemption until the volume is saved', async () => {
+  it('keeps the lease after a preemption until the volume is saved', async () => {
     const host = await Host.join();
     const id = await volume();
     const { body } = await host.deploy([at(id)], renter, { type: 'interruptible' });
@@ -515,7 +515,7 @@ describe('the holder of a lease', () => {
     expect((await other.deploy([at(id)])).status).toBe(201);
   });
 
-  it('holds it until the stop on a machine without an agent', async () => {
+  it('keeps the lease until the stop on a machine without an agent', async () => {
     const machine = await service.machine();
     const id = await volume();
     const { body } = await renter.rest('POST', '/instances', { machine_id: machine, volumes: [at(id)] });
@@ -543,7 +543,7 @@ describe('a move', () => {
   const shown = async (id: string) =>
     (await renter.graphql(`{ instance(id: "${id}") { ${SHOWN} } }`)).body.data.instance;
 
-  /** Returns an instance that has run on the host, stopped, and saved unless `saves` is false. */
+  /** Returns an instance that ran on the host and was then stopped. Its volume is saved unless `saves` is false. */
   async function stoppedOn(host: Host, id: string, more: object = {}, saves = true): Promise<string> {
     const { body } = await host.deploy([at(id)], renter, { name: 'work', env: { A: 'b' }, ...more });
     await host.agent.desired();
@@ -554,7 +554,7 @@ describe('a move', () => {
     return body.id;
   }
 
-  it('relaunches with the same launch and volumes, once per key and once saved', async () => {
+  it('relaunches with the same launch and volumes, once per key and only once saved', async () => {
     const region = 'us-ca';
     const [host, other] = [await Host.join({ region }), await Host.join({ region })];
     const id = await volume();
@@ -604,7 +604,7 @@ describe('a move', () => {
     expect(other.id).toBeTruthy();
   });
 
-  it('leaves a host that is silent for 20 minutes, which is no longer paid', async () => {
+  it('leaves a host that has been silent for 20 minutes, which is no longer paid', async () => {
     const region = 'us-va';
     const [host, other] = [await Host.join({ region }), await Host.join({ region })];
     const id = await volume();
@@ -618,7 +618,7 @@ describe('a move', () => {
     await other.report();
     const poor = await service.renter('3');
     expect(await move(old, {}, poor)).toMatchObject({ code: 'not_found' });
-    // Refused because of its price, without any change.
+    // The move is refused because of its price, without any change.
     expect(await move(old, { max: 0.01 })).toMatchObject({ code: 'deploy_failed' });
     expect((await renter.rest('GET', `/instances/${old}`)).body.status).toBe('running');
     expect(await row(id)).toMatchObject({ lease: 1, holder: old });

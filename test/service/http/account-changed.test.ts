@@ -46,7 +46,7 @@ const rent = async (renter: Renter, machine_id: string, type = 'od'): Promise<st
 const act = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
 
 describe('accountChanged', () => {
-  it('combines the events of the streams of balance and instances', async () => {
+  it('combines the events of the balance and instance streams', async () => {
     const renter = await here.renter('40');
     const single = [await follow(here, INSTANCES, renter), await follow(here, BALANCE, renter)] as const;
     const all = await follow(there, ACCOUNT, renter);
@@ -83,7 +83,7 @@ describe('accountChanged', () => {
     await expectSame(1);
     await renter.rest('DELETE', `/instances/${yielding}`);
     await expectSame(1);
-    // Credit runs out: the sweep settles it without a request.
+    // Credit runs out, and the sweep settles it without a request.
     advance(20 * 3_600);
     await expectSame(1);
     advance(8 * 86_400);
@@ -91,7 +91,7 @@ describe('accountChanged', () => {
     expect(single.map((stream) => stream.text().split('event: next').length)).toEqual([8, 10]);
   });
 
-  it('shows effects of another account, and nothing else of it', async () => {
+  it('shows how another account affects this one, but nothing else about that account', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const machine = await here.machine();
     const [toAnn, toBob] = [await follow(there, ACCOUNT, ann), await follow(there, ACCOUNT, bob)];
@@ -106,7 +106,7 @@ describe('accountChanged', () => {
     expect(toAnn.text()).not.toContain(taking);
   });
 
-  it('ends with the account', async () => {
+  it('ends when its account is suspended', async () => {
     const renter = await here.renter();
     const stream = await follow(there, ACCOUNT, renter);
     await stream.next();
@@ -115,7 +115,7 @@ describe('accountChanged', () => {
     expect(await stream.next()).toBe('complete');
   });
 
-  it('loses nothing if the database fails in the middle of a reading', async () => {
+  it('loses nothing if the database fails in the middle of a read', async () => {
     const renter = await here.renter();
     const db = openDatabase(here.databaseUrl);
     const deps = createDeps(db, here.clock, testSettings());
@@ -149,7 +149,7 @@ describe('accountChanged', () => {
 });
 
 describe('an instance in a response', () => {
-  it('contains balance and burn after an action', async () => {
+  it('contains the balance and hourly cost after an action', async () => {
     const renter = await here.renter('50');
     const fields = '{ id status balance { balance burnPerHour exhaustsAt asOf } }';
     const machineId = await here.machine();

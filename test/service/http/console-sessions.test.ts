@@ -39,7 +39,7 @@ const call = (service: Service, method: string, path: string, headers: Headers =
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 
-/** Returns the headers of a request from the service's page. */
+/** Returns the headers of a request from the service's own page. */
 const own = (service: Service, cookie?: string): Headers => ({ origin: service.address, ...(cookie && { cookie }) });
 
 function cookieOf(response: Response): string {
@@ -69,7 +69,7 @@ async function hasEnded(service: Service, cookie: string): Promise<boolean> {
 }
 
 describe('a console session', () => {
-  it('represents its key on /graphql of both gateways, and shows its account', async () => {
+  it('represents its key on /graphql of both gateways and shows its account', async () => {
     const renter = await here.renter('7');
     const response = await call(here, 'POST', '/console/session', own(here), { key: renter.key });
     const [header] = response.headers.getSetCookie();
@@ -89,7 +89,7 @@ describe('a console session', () => {
     });
     expect(JSON.stringify(shown)).not.toContain(renter.key);
     expect(await (await call(there, 'GET', '/console/session')).json()).toEqual({ signedIn: false, signup: 'closed' });
-    // Mutations run, and streams open.
+    // Mutations are executed, and streams open.
     const created = await graphql(
       here,
       own(here, cookie),
@@ -99,7 +99,7 @@ describe('a console session', () => {
     expect(await (await follow(there, own(there, cookie))).next()).toEqual({ account: { id: renter.accountId } });
   });
 
-  it('is stored hashed with a new token, and replaces the browser’s previous one', async () => {
+  it('is stored hashed with a new token and replaces the browser’s previous session', async () => {
     const { key } = await here.renter();
     const planted = `console=${randomBytes(32).toString('base64url')}`;
     const first = await signIn(here, key, own(here, planted));
@@ -118,11 +118,11 @@ describe('a console session', () => {
       ),
     ).toBe(true);
     for (const { text } of rows) expect(text).not.toContain(token);
-    // Two of the same name: one of them was planted.
+    // There are two cookies with the same name, so one of them was planted.
     expect(await hasEnded(here, `${planted}; ${second}`)).toBe(true);
   });
 
-  it('ends the oldest session when a key exceeds 20', async () => {
+  it('ends the oldest session when a key has more than 20', async () => {
     const { key } = await here.renter();
     const cookies = [await signIn(there, key, { ...own(there), 'x-forwarded-for': '192.0.2.1' })];
     for (let count = 0; count < 20; count += 1) {
@@ -185,7 +185,7 @@ describe('a page of another origin', () => {
     expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  it('is detected using the protocol reported by a trusted proxy', async () => {
+  it('is detected with the protocol reported by a trusted proxy', async () => {
     const { key } = await here.renter();
     const { host } = new URL(there.address);
     const behindTls = { 'x-forwarded-proto': 'https', origin: `https://${host}` };
@@ -215,7 +215,7 @@ describe('the end of a session', () => {
     return { renter, cookie, open };
   }
 
-  /** Expects session and streams to end on both gateways within 2 s. */
+  /** Expects the session and its streams to end on both gateways within 2 s. */
   async function expectEnd({ cookie, open }: { cookie: string; open: EventStream[] }): Promise<void> {
     await expect
       .poll(() => Promise.all([hasEnded(here, cookie), hasEnded(there, cookie)]), WITHIN)
@@ -243,14 +243,14 @@ describe('the end of a session', () => {
     expect((await call(here, 'DELETE', '/console/session', own(here))).status).toBe(204);
   });
 
-  it('comes with the revocation of its key', async () => {
+  it('comes when its key is revoked', async () => {
     const session = await signedIn();
     const keys = await session.renter.graphql('{ apiKeys { id } }');
     await revokeApiKey(there.deps, session.renter.accountId, keys.body.data.apiKeys[0].id);
     await expectEnd(session);
   });
 
-  it('comes with the suspension of the account, permanently', async () => {
+  it('comes when the account is suspended, and is permanent', async () => {
     const session = await signedIn();
     await suspendAccount(there.deps, session.renter.accountId);
     await expectEnd(session);
@@ -278,8 +278,8 @@ describe('the end of a session', () => {
   });
 });
 
-describe('limits', () => {
-  it('apply to sign-ins per address, and to the request body', async () => {
+describe('session limits', () => {
+  it('apply to sign-ins per address and to the request body', async () => {
     const from = (address: string) => ({ ...own(there), 'x-forwarded-for': address });
     const attempt = async (address: string, body: unknown = { key: `gpu_live_${'0'.repeat(40)}` }) =>
       call(there, 'POST', '/console/session', from(address), body);
@@ -297,7 +297,7 @@ describe('limits', () => {
     expect((await attempt('198.51.100.1', { key: 'x'.repeat(200_000) })).status).toBe(413);
   });
 
-  it('apply to sign-ups per address and in total, which the operator must allow', async () => {
+  it('apply to sign-ups per address and in total, if the operator allows sign-ups', async () => {
     const create = (service: Service) => call(service, 'POST', '/console/account', own(service), {});
     const made = await create(here);
     const { account, key } = await made.json();
@@ -317,7 +317,7 @@ describe('limits', () => {
          select 'acc-' || lpad(to_hex(n), 16, 'f'), 'Signed up', $1, $1, $1 from generate_series(1, 196) n`,
         [new Date(Number(here.clock.now()) * 1_000)],
       );
-      // Connections are open already, so that all count concurrently, and each would see room for one.
+      // Connections are already open, so that all requests count concurrently and each would see room for one.
       await Promise.all([1, 2, 3, 4].map(() => another.deps.db.pool.query('select pg_sleep(0.2)')));
       const last = await Promise.all([create(another), create(another), create(another)]);
       expect(last.map(({ status }) => status).sort()).toEqual([201, 429, 429]);
@@ -327,7 +327,7 @@ describe('limits', () => {
   });
 });
 
-describe('a gateway without console', () => {
+describe('a gateway without a console', () => {
   it('has no sessions', async () => {
     const without = await startService({ databaseUrl: here.databaseUrl, console: false });
     try {
@@ -341,7 +341,7 @@ describe('a gateway without console', () => {
   });
 });
 
-it('writes neither key nor token into the log', async () => {
+it('the log contains neither keys nor tokens', async () => {
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
   const config = {

@@ -9,7 +9,7 @@ import { type RawAnswer, sendRaw } from '../../support/http.js';
 import { isLong } from '../../support/long.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** Number of times a text is executed by Yoga before it is compiled, and executed without Yoga if it is a query. */
+/** Number of times Yoga executes a text before it is compiled and, if it is a query, executed without Yoga. */
 const LEARNED = 3;
 const RUNS = isLong ? 25 : 9;
 
@@ -74,7 +74,7 @@ function comparable({ status, headers, text }: RawAnswer) {
   return { status, headers: Object.fromEntries(kept), text };
 }
 
-/** Counts the operations executed with and without Yoga since the last call. */
+/** Returns how many operations were executed with and without Yoga since the last call. */
 function countExecutions() {
   const find = vi.spyOn(CompiledOperations.prototype, 'findQuery');
   return () => {
@@ -94,7 +94,10 @@ const NETS = ['down', 'up', '__typename'];
 const rarely = (...names: string[]) =>
   fc.oneof({ weight: 12, arbitrary: fc.constant('') }, { weight: 1, arbitrary: fc.constantFrom(...names) });
 const alias = rarely('a: ', 'gpu: ', 'machineId: ', 'netMbps: ', 'constructor: ');
-/** At the end, with unique names: compiled code places a conditional name differently if it also occurs unconditionally. */
+/**
+ * Goes at the end and has unique names, since compiled code places a conditional name differently if it also occurs
+ * unconditionally.
+ */
 const choice = rarely(
   'c: cpu @include(if: $yes)',
   '... @skip(if: $yes) { c: region }',
@@ -165,8 +168,8 @@ async function apply([kind, place]: [string, number]): Promise<void> {
   else if (kind === 'list') await set(`state = 'LISTED'`);
 }
 
-describe('a list of offers', () => {
-  it('is byte for byte the same from the cache as from Yoga, while offers change', async () => {
+describe('an offer list', () => {
+  it('is byte for byte the same from the cache and from Yoga while offers change', async () => {
     const prepare = vi.spyOn(CachedLists.prototype, 'prepare');
     const executions = countExecutions();
     const seen = { direct: 0, offers: 0 };
@@ -177,7 +180,7 @@ describe('a list of offers', () => {
         executions();
         for (const [changed, values, isKnown] of steps) {
           await apply(changed);
-          // Two selections of the same offers, twice each.
+          // Two selections of the same offers are sent, twice each.
           for (const text of [...pair, ...pair]) {
             const request = { query: text, variables: values, who: isKnown ? renter : null };
             const [quick, slow] = [await post(request), await postNew(request)];
@@ -196,7 +199,7 @@ describe('a list of offers', () => {
     expect([kept > 5, prepare.mock.results.length > kept]).toEqual([true, true]);
   }, 240_000);
 
-  it('is cached within a bound, and answered beyond it', async () => {
+  it('is cached up to a limit and still answered beyond it', async () => {
     const schema = buildSchema();
     const document = parse('query($limit: Int) { offers(limit: $limit) { machineId gpu pricePerHour { onDemand } } }');
     const [operation] = document.definitions as [Parameters<CachedLists['prepare']>[1]];
@@ -271,7 +274,7 @@ describe('execution without Yoga', () => {
       expect(comparable(await post(request))).toEqual(comparable(await post(request)));
       expect([name, executions().direct]).toEqual([name, 2 * direct]);
     }
-    // Parameters that Yoga refuses.
+    // Parameters that Yoga rejects.
     await learn({ query: '{ regions { code } }', who: renter });
     for (const others of [
       { variables: [] },
@@ -292,7 +295,7 @@ describe('execution without Yoga', () => {
     }
   });
 
-  it('counts toward the rate limit, and is refused by it, as with Yoga', async () => {
+  it('counts toward the rate limit and is refused by it, as with Yoga', async () => {
     const who = await service.renter();
     const executions = countExecutions();
     const request = { query: BALANCE, who, of: limited };
@@ -305,7 +308,7 @@ describe('execution without Yoga', () => {
       ]);
     }
     expect(executions()).toEqual({ direct: 10 - LEARNED, others: LEARNED });
-    // Except the seconds to wait, which pass.
+    // The responses are equal except for the seconds to wait, which pass.
     const withoutNumbers = (answer: RawAnswer) => JSON.stringify(comparable(answer)).replace(/\d+/g, 'n');
     const refused = await post(request);
     expect([refused.status, withoutNumbers(refused)]).toEqual([429, withoutNumbers(await postNew(request))]);
@@ -341,7 +344,7 @@ describe('execution without Yoga', () => {
     }
   });
 
-  it('has the same limit on response size as with Yoga', async () => {
+  it('has the same limit on the response size as with Yoga', async () => {
     const query =
       'query($n: Int!) { instanceHistory(first: $n) { edges { node { usageIntervals(first: $n) { edges { cursor node { resource startedAt endedAt ratePerHour } } } } } } }';
     const small = { query, who: renter };
@@ -354,7 +357,7 @@ describe('execution without Yoga', () => {
     }
   });
 
-  it('suggests no name if introspection is off', async () => {
+  it('suggests no names if introspection is off', async () => {
     const request = { query: 'query($sort: OfferSort) { offerSearch(sort: $sort) { totalCount } }', of: limited };
     await learn(request);
     const wrong = { ...request, variables: { sort: 'PRICES' } };

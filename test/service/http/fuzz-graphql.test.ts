@@ -47,7 +47,7 @@ it('answers any value of any argument, as a variable or in the document', {
   expect(fields.length).toBeGreaterThan(12);
   const runs = randomHistories(RUNS_PER_FIELD, 8);
   for (const { operation, field } of fields) {
-    // Each call creates a key, of which an account may have 50.
+    // Each call creates a key, and an account may have 50 keys.
     if (field.name === 'createApiKey' || (field.args.length === 0 && operation === 'query')) continue;
     await fuzz(fuzzed, caseOf(operation, field), runs, CHECK);
   }
@@ -155,7 +155,7 @@ function argumentValue(type: GraphQLInputType): fc.Arbitrary<unknown> {
   );
 }
 
-/** Returns a selection of all leaves, and of fields one or two levels below. */
+/** Returns a selection of all leaves and of fields one or two levels below. */
 function selectionOf(type: GraphQLOutputType, depth: number): string {
   const named = getNamedType(type);
   if (!isObjectType(named)) return '';
@@ -166,7 +166,7 @@ function selectionOf(type: GraphQLOutputType, depth: number): string {
   return `{ __typename ${chosen.join(' ')} }`;
 }
 
-/** Returns JSON in GraphQL syntax. Enum values inside remain strings, which must be refused too. */
+/** Returns JSON in GraphQL syntax. Enum values inside it remain strings, which must also be rejected. */
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(' ')}]`;
   if (typeof value === 'object' && value !== null) {

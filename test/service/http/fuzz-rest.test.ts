@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => fuzzed.service.close());
 
-/** Valid values of members that the contract doesn't have. */
+/** Valid values for members that the contract doesn't have. */
 const LIKELY: Readonly<Record<string, unknown>> = {
   name: 'train-1',
   env: { MODEL: 'a b' },
@@ -44,7 +44,7 @@ interface Request {
   headers: Record<string, string>;
 }
 
-/** Returns a value that is likely valid two times out of three, otherwise any value. */
+/** Returns a value that is valid about two times out of three, and otherwise any value. */
 function bodyValue(name: string, property: Record<string, unknown>): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 2, arbitrary: likelyValue(name, property) }, { weight: 1, arbitrary: anyJson(fuzzed) });
 }
@@ -74,7 +74,7 @@ function queryOf(operation: Operation): fc.Arbitrary<string> {
       .map(encode)
       .filter(isShort),
   );
-  // A route without parameters refuses every query string, so few of its requests have one.
+  // A route without parameters rejects every query string, so few of its requests have one.
   const pairs =
     parameters.length > 0
       ? fc.array(pair, { maxLength: 4 })
@@ -126,7 +126,7 @@ function fuzzRoute(path: string, method: string, operation: Operation, runs: Run
     .tuple(pathOf(path), queryOf(operation), bodyOf(operation), headersOf())
     .map(([address, query, body, headers]) => ({ path: address + query, body, headers }));
   const isDeploy = operation.operationId === 'deployInstance';
-  // Deploys are refused for many reasons, each of which must occur.
+  // Deploys are refused for many reasons, and each of them must occur.
   const numRuns = runs.numRuns * (isDeploy ? 4 : 1);
   return fuzz(
     fuzzed,
@@ -135,7 +135,7 @@ function fuzzRoute(path: string, method: string, operation: Operation, runs: Run
     {
       send: ({ path: address, body, headers }) => fuzzed.renter.rest(method, address, body, headers),
       verify: (answer, { path: address }) => {
-        // The document includes these, but a caller must not be able to cause them.
+        // The document includes these statuses, but a caller must not be able to cause them.
         expect(answer.status).toBeLessThan(500);
         fuzzed.service.api.check(method, address, answer);
       },
@@ -151,12 +151,12 @@ function encode(text: string): string {
   return LONE_SURROGATE.test(text) ? '%ED%A0%80' : encodeURIComponent(text);
 }
 
-/** Whether a URL doesn't treat the text as a path to the same or parent folder. */
+/** Whether a URL doesn't treat the text as a path to the same folder or its parent. */
 function isSegment(text: string): boolean {
   return text !== '' && !/^(\.|%2e){1,2}$/i.test(text);
 }
 
-/** Whether the text is short: an address above 16 kB is refused before routing. */
+/** Whether the text is short enough. An address above 16 kB is rejected before routing. */
 function isShort(text: string): boolean {
   return text.length < 1_500;
 }

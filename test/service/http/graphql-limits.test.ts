@@ -37,10 +37,10 @@ function expectAdmitted(answer: Answer): void {
   expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
 }
 
-describe('admits within the limits', () => {
+describe('a request within the limits', () => {
   const examples = GRAPHIQL_EXAMPLES.filter(({ query }) => !query.includes('\nsubscription '));
   it.each(examples.map(({ query, variables }) => [query.split('\n')[0], query, variables] as const))(
-    'an example of GraphiQL: %s',
+    'is admitted as an example of GraphiQL: %s',
     async (_name, query, variables) => {
       const { body } = await renter.graphql(query, variables);
       for (const error of body.errors ?? []) {
@@ -50,7 +50,7 @@ describe('admits within the limits', () => {
     },
   );
 
-  it('the introspection that tools send', async () => {
+  it('is admitted as the introspection that tools send', async () => {
     expectAdmitted(await service.anyone.graphql(FULL_INTROSPECTION));
   });
 
@@ -73,7 +73,7 @@ describe('admits within the limits', () => {
       'nested long pages',
       '{ instanceHistory(first: 100) { edges { node { id usageIntervals(first: 50) { edges { node { resource startedAt endedAt } } } } } } }',
     ],
-  ])('%s', async (_name, query) => {
+  ])('is admitted with %s', async (_name, query) => {
     const { body } = await renter.graphql(query);
     expect(body.errors?.filter((error: GraphQLError) => error.extensions.code === 'invalid_request') ?? []).toEqual([]);
   });
@@ -166,7 +166,7 @@ describe('a request beyond the limits', () => {
       `{ ${many(60, (index) => `a${index}: __schema { types { fields { args { name } name } name } }`)} }`,
       VALUES,
     ],
-  ])('is refused quickly: %s', async (_name, query, message, variables) => {
+  ])('is rejected quickly: %s', async (_name, query, message, variables) => {
     const before = process.cpuUsage();
     expectRefused(await service.anyone.graphql(query, variables as Record<string, unknown>), message);
     expect(cpuMsSince(before)).toBeLessThan(500);
@@ -177,14 +177,14 @@ describe('a request beyond the limits', () => {
     expect(body.errors[0]).toMatchObject({ message: 'limit must be a whole number from 1 to 100' });
   });
 
-  it('is refused for null in a required argument, even if a variable has a default', async () => {
+  it('is rejected for null in a required argument, even if a variable has a default', async () => {
     const query = 'query ($slug: ID = "h100-sxm") { gpuModel(slug: $slug) { name } }';
     expect((await service.anyone.graphql(query)).body.data.gpuModel).toEqual({ name: 'NVIDIA H100 SXM5' });
     const { status, body } = await service.anyone.graphql(query, { slug: null });
     expect([status, body.errors[0].extensions]).toEqual([200, { code: 'invalid_request', status: 422 }]);
   });
 
-  it('is refused with a code, even for wrong variables', async () => {
+  it('is rejected with a code, even for wrong variables', async () => {
     const { status, body } = await service.anyone.graphql('query ($n: Int!) { offers(limit: $n) { gpu } }', { n: 'x' });
     expect([status, body.errors[0].extensions]).toEqual([400, { code: 'invalid_request' }]);
   });
@@ -221,26 +221,28 @@ describe('a request beyond the limits', () => {
     expect(answer.headers.get('ratelimit-remaining')).toBeNull();
     expect(await limited.sql('select 1 from instance where account_id = $1', [caller.accountId])).toEqual([]);
     expect((await caller.rest('GET', '/balance')).headers.get('ratelimit-remaining')).toBe('119');
-    // 100 aliases are 100 requests, not one.
+    // 100 aliases count as 100 requests and not as one.
     const aliases = await caller.graphql(`{ ${many(100, (index) => `a${index}: balance { balance }`)} }`);
     expectAdmitted(aliases);
     expect(aliases.headers.get('ratelimit-remaining')).toBe('19');
     await limited.close();
   });
 
-  it('uses bounded memory, however many documents are sent', async () => {
+  it('uses a limited amount of memory, no matter how many documents are sent', async () => {
     const send = (index: number) => service.anyone.graphql(`{ pricing { ${'count '.repeat(1_950)} } } #${index}`);
     for (let index = 0; index < 10; index += 1) await send(index);
     collectGarbage();
     const before = process.memoryUsage().heapUsed;
     for (let index = 0; index < 80; index += 1) await send(1_000 + index);
     collectGarbage();
-    // 80 such documents would be 80 MB.
+    // 80 such documents would take 80 MB.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(40_000_000);
   });
 });
 
-/** CPU time of this process, including the gateway, which unlike elapsed time doesn't depend on other load. */
+/**
+ * Returns the CPU time of this process, including the gateway. Unlike elapsed time, it doesn't depend on other load.
+ */
 function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
@@ -251,7 +253,7 @@ function collectGarbage(): void {
   runInNewContext('gc')();
 }
 
-describe('error messages are short', () => {
+describe('error messages', () => {
   const DEPLOY = 'mutation ($input: DeployInput!) { deploy(input: $input) { id } }';
   const post = async (body: object, key?: string) => {
     const before = process.cpuUsage();
@@ -294,7 +296,7 @@ describe('error messages are short', () => {
         variables: { n: 'x'.repeat(90_000) },
       }),
     ],
-  ])('for %s', async (_name, body) => {
+  ])('are short for %s', async (_name, body) => {
     for (const key of [undefined, renter.key]) {
       const { text, errors, cpuMs } = await post(body(), key);
       expect(errors.length).toBeGreaterThan(0);
@@ -305,13 +307,13 @@ describe('error messages are short', () => {
     }
   });
 
-  it('and report how many were omitted', async () => {
+  it('report how many were omitted', async () => {
     const { errors } = await post({ query: `{ ${many(50, (index) => `x${index}`)} }` });
     expect(errors).toHaveLength(10);
     expect(errors.at(-1)!.message).toBe('and 41 more errors');
   });
 
-  it('but include each refused field of an executed mutation', async () => {
+  it('include each rejected field of an executed mutation', async () => {
     const { body } = await renter.graphql(`{ ${many(40, (index) => `a${index}: offers(limit: 0) { gpu }`)} }`);
     expect(body.errors.length).toBeGreaterThan(0);
     const answer = await renter.graphql(
@@ -322,7 +324,7 @@ describe('error messages are short', () => {
 });
 
 describe('returned values are counted', () => {
-  /** Creates stopped instances of the caller. */
+  /** Creates stopped instances for the caller. */
   async function instances({ accountId }: Renter, count: number): Promise<void> {
     const machine = await service.machine({ diskGb: 10_000 });
     await service.sql(
@@ -349,14 +351,14 @@ describe('returned values are counted', () => {
       });
       expect((await poor.graphql(below(400))).body.data.instances).toHaveLength(20);
     }
-    // A field selected twice is returned once.
+    // A field that is selected twice is returned once.
     const { body } =
       await rich.graphql(`{ instances { ...A ...B } } fragment A on Instance { ${many(150, (index) => `a${index}: gpu`)} }
       fragment B on Instance { ${many(150, (index) => `a${index}: gpu`)} }`);
     expect(body.data.instances).toHaveLength(300);
   });
 
-  it('for nested lists, and aliases of lists', async () => {
+  it('for nested lists and aliases of lists', async () => {
     const rich = await service.renter();
     await instances(rich, 300);
     const { body } = await rich.graphql(
@@ -415,7 +417,7 @@ describe('INTROSPECTION=off', () => {
     const suggestion = /Did you mean/;
     const open = await renter.graphql(query, variables as Record<string, unknown>);
     expect(JSON.stringify(open.body)).toMatch(suggestion);
-    // Twice, since the second response comes from a cache.
+    // This is done twice, since the second response comes from a cache.
     for (const _turn of [1, 2]) {
       const { body } = await closed.anyone.graphql(query, variables as Record<string, unknown>);
       expect(body.errors).toHaveLength(open.body.errors.length);
@@ -425,7 +427,7 @@ describe('INTROSPECTION=off', () => {
   });
 });
 
-it('introspection, if on, returns the printed schema', async () => {
+it('introspection returns the printed schema if it is on', async () => {
   const { body } = await service.anyone.graphql(FULL_INTROSPECTION);
   const introspected = printSchema(buildClientSchema(body.data));
   expect(introspected).toBe(printSchema(buildSchema(introspected)));

@@ -2,7 +2,7 @@ import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../../support/gateway.js';
 
-/** The audit suite of the GraphQL-over-HTTP specification, including recommendations. */
+/** The audit suite of the GraphQL-over-HTTP specification, including its recommendations. */
 const AUDITS = serverAudits({ url: () => `${gateway.address}/graphql` });
 
 let gateway: TestGateway;
@@ -33,7 +33,7 @@ async function post(accept: string, body: object) {
 }
 
 it.each([
-  // Recommended to clients by the specification.
+  // The specification recommends this header to clients.
   [`${RESPONSE_TYPE}; charset=utf-8, ${JSON_TYPE}; charset=utf-8`, RESPONSE_TYPE],
   [`${JSON_TYPE}; charset=utf-8`, JSON_TYPE],
   [`${RESPONSE_TYPE};charset="utf-8";q=0.5, ${JSON_TYPE};Q=0.4`, RESPONSE_TYPE],
@@ -58,7 +58,7 @@ describe('a persisted query', () => {
     errors: [{ message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } }],
   };
 
-  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the response that makes Apollo send the document, as %s', async (type) => {
+  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the response that makes Apollo send the document as %s', async (type) => {
     const { status, text } = await post(type, { operationName: 'A', variables: {}, extensions });
     expect([status, JSON.parse(text)]).toEqual([200, REFUSED]);
     const address = `${gateway.address}/graphql?extensions=${encodeURIComponent(JSON.stringify(extensions))}`;
@@ -66,7 +66,7 @@ describe('a persisted query', () => {
     expect([byGet.status, await byGet.json()]).toEqual([200, REFUSED]);
   });
 
-  it('is executed if it includes the document', async () => {
+  it('is executed if the request includes the document', async () => {
     const { status, text } = await post(JSON_TYPE, { query: '{ pricing { currency } }', extensions });
     expect([status, JSON.parse(text)]).toEqual([200, { data: { pricing: { currency: 'USD' } } }]);
   });

@@ -15,7 +15,7 @@ import { Line, type RawAnswer, sendRaw } from '../../support/http.js';
 import { isLong } from '../../support/long.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** Enough for a document to run compiled, which begins with its third execution. */
+/** Enough executions for a document to run compiled, which begins with the third. */
 const TIMES = 5;
 const TYPES = ['application/json', 'application/graphql-response+json'];
 
@@ -86,7 +86,7 @@ function comparable({ status, headers, text }: RawAnswer) {
   return { status, headers: COMPARED_HEADERS.map((name) => `${name}: ${headers[name]}`), text };
 }
 
-/** Expects one response whether the operation is interpreted, compiled, cached or sent in chunks. */
+/** Expects the same response whether the operation is interpreted, compiled, cached or sent in chunks. */
 async function expectOneAnswer(operation: Operation): Promise<RawAnswer> {
   let own: RawAnswer | undefined;
   for (const [index, accept] of TYPES.entries()) {
@@ -127,7 +127,7 @@ function operationOn(kind: string, field: GraphQLField<unknown, unknown>, values
   };
 }
 
-describe('core operations have the same response on every path', () => {
+describe('the response is the same on every path for', () => {
   it.each(Object.keys(core.getQueryType()!.getFields()))('query %s', async (name) => {
     const field = core.getQueryType()!.getFields()[name]!;
     const values = { id: running, gpu: 'rtx-4090', limit: 3, region: null };
@@ -436,14 +436,14 @@ describe('an operation, interpreted, compiled, cached or in chunks', () => {
     await expectOneAnswer(operation);
   });
 
-  it('is refused for null in a condition with a default', async () => {
+  it('is rejected for null in a condition with a default', async () => {
     const query = 'query($mine: Boolean = false) { regions { code } balance @include(if: $mine) { balance } }';
     for (const caller of [renter, null]) {
       const body = JSON.stringify(withNewText({ query, variables: { mine: null } }));
       const senders = [...Array.from({ length: TIMES }, () => post), postInChunks];
       for (const sendBody of senders) {
         const { data, errors } = JSON.parse((await sendBody(body, caller)).text);
-        // The caller and the path decide whether it is refused before or during execution.
+        // The caller and the path decide whether it is rejected before or during execution.
         expect([data ?? null, errors.length]).toEqual([null, 1]);
         expect(errors[0].message).toBe('Argument "if" of non-null type "Boolean!" must not be null.');
       }
@@ -501,7 +501,7 @@ describe('an operation, interpreted, compiled, cached or in chunks', () => {
   });
 });
 
-describe('a body that is not an operation is refused alike, whole or in chunks', () => {
+describe('a body that is not an operation gets the same refusal whole and in chunks', () => {
   it.each([
     '',
     ' ',

@@ -23,7 +23,7 @@ let service: Service;
 let renter: Renter;
 let machine: string;
 let auth: string;
-/** The response to a head that never ends, sent first since it takes long. */
+/** The response to a head that never ends. The request is sent first, since it takes long. */
 let slowHead: Promise<WireAnswer>;
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ const HOST = 'Host: gateway.test\r\n';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const CLOSE = 'Connection: close\r\n';
 
-/** Returns the row counts of the account, which no refused request may change. */
+/** Returns the account's row counts, which no rejected request may change. */
 async function holdings(): Promise<unknown> {
   const count = async (table: string) =>
     (await service.sql(`select count(*)::int as n from ${table} where account_id = $1`, [renter.accountId]))[0];
@@ -54,7 +54,7 @@ function expectEnvelope({ status, headers, body }: WireAnswer, expected: number,
   expect(headers.get('x-request-id')).toMatch(/^[0-9a-f]{32}$/);
 }
 
-/** Sends a deploy whose body stops halfway, and resolves to a function that sends the rest and returns the status. */
+/** Sends a deploy whose body stops halfway. Resolves to a function that sends the rest and returns the status. */
 async function haltedDeploy(key: string): Promise<() => Promise<string>> {
   const { hostname, port } = new URL(service.address);
   const socket = connect(Number(port), hostname);
@@ -121,7 +121,7 @@ describe('invalid HTTP', () => {
       () => `POST /v1/instances HTTP/1.1\r\n${chunked()}\r\n5\r\n{"mac\r\nnonsense\r\n0\r\n\r\n`,
     ],
     ['such a body at /graphql', () => `POST /graphql HTTP/1.1\r\n${chunked()}\r\n5\r\n{"que\r\nnonsense\r\n0\r\n\r\n`],
-  ])('is 400 in the envelope and closes the connection: %s', async (_name, bytes) => {
+  ])('gets a 400 error body and closes the connection: %s', async (_name, bytes) => {
     const before = await holdings();
     const answer = await send(service.address, bytes());
     expectEnvelope(answer, 400, 'invalid_request');
@@ -130,7 +130,7 @@ describe('invalid HTTP', () => {
     expect(await holdings()).toEqual(before);
   });
 
-  it('after complete requests doesn’t affect their responses', async () => {
+  it('doesn’t affect the responses of complete requests before it', async () => {
     const body = JSON.stringify({ machine_id: await service.machine() });
     const requests = [
       `GET /healthz HTTP/1.1\r\n${HOST}\r\n`,
@@ -160,17 +160,17 @@ describe('invalid HTTP', () => {
   });
 });
 
-describe('unusual but valid HTTP is accepted', () => {
+describe('unusual but valid HTTP', () => {
   it.each([
     ['HTTP/1.0 without Host', 'GET /v1/balance HTTP/1.0\r\n'],
     ['an address with its origin', `GET http://elsewhere.test/v1/balance HTTP/1.1\r\n${HOST}`],
     ['a request to upgrade the protocol', `GET /v1/balance HTTP/1.1\r\n${HOST}Upgrade: h2c\r\n`],
-  ])('%s', async (_name, head) => {
+  ])('is accepted: %s', async (_name, head) => {
     const { status, body } = await send(service.address, `${head}${auth}${CLOSE}\r\n`);
     expect([status, body.object]).toEqual([200, 'balance']);
   });
 
-  it('also at /graphql', async () => {
+  it('is also accepted at /graphql', async () => {
     const query = '/graphql?query=%7Bbalance%7Bcurrency%7D%7D';
     const head = `GET http://elsewhere.test${query} HTTP/1.1\r\n${HOST}Accept: application/json\r\n${auth}${CLOSE}\r\n`;
     expect((await send(service.address, head)).text).toContain('{"data":{"balance":{"currency":"USD"}}}');
@@ -180,7 +180,7 @@ describe('unusual but valid HTTP is accepted', () => {
 describe('a slow request', () => {
   const echo: RequestListener = (request, response) => void request.resume().on('end', () => response.end('whole'));
 
-  /** Less than Node's default timeout of a minute for a head. */
+  /** Less than Node's default timeout of one minute for a head. */
   const NODE_MS = 30_000;
 
   async function withServer(run: (address: string) => Promise<void>): Promise<void> {
@@ -192,14 +192,14 @@ describe('a slow request', () => {
     server.close();
   }
 
-  it('is 408 if its head never ends', () =>
+  it('gets a 408 if its head never ends', () =>
     withServer(async (address) => {
       const answer = await send(address, 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ');
       expectEnvelope(answer, 408, 'invalid_request');
       expect(answer.elapsedMs).toBeLessThan(NODE_MS);
     }));
 
-  it('is 408 if its body never ends', () =>
+  it('gets a 408 if its body never ends', () =>
     withServer(async (address) => {
       const answer = await send(address, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{');
       expectEnvelope(answer, 408, 'invalid_request');
@@ -228,7 +228,7 @@ describe('an unread response', () => {
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const openRequest = (bytes = REQUEST) => {
-      // Without a listener for data nothing is read.
+      // Without a listener for data, nothing is read.
       const socket = connect(port, '127.0.0.1').on('error', () => {});
       socket.write(bytes);
       return socket;
@@ -259,7 +259,7 @@ describe('an unread response', () => {
     }),
   );
 
-  it('is not aborted while a slow reader progresses or nothing is pending', () =>
+  it('is not aborted while a slow reader makes progress or nothing is pending', () =>
     withServer(
       (request, response) => void (request.url === '/quiet' ? response.write('x') : response.end(text)),
       { stalledMs: 1_500 },
@@ -313,7 +313,7 @@ describe('an unread response', () => {
     });
   });
 
-  it('counts together with pipelined responses on its connection', () => {
+  it('is counted together with other pipelined responses on its connection', () => {
     let ended = 0;
     const listener: RequestListener = (_request, response) => {
       response.once('close', () => {
@@ -329,7 +329,7 @@ describe('an unread response', () => {
   });
 });
 
-describe('bodies', () => {
+describe('request bodies', () => {
   const bytes = (text: string, encoding: BufferEncoding) => new Uint8Array(Buffer.from(text, encoding));
   const graphql = (query: string) => JSON.stringify({ query });
   const deploy = () => `mutation { deploy(input: { machineId: "${machine}" }) { id } }`;
@@ -345,7 +345,7 @@ describe('bodies', () => {
     ['an unknown encoding', () => `{"machine_id":"${machine}"}`, { 'content-encoding': 'klingon' }],
     ['data that is not compressed as declared', () => `{"machine_id":"${machine}"}`, { 'content-encoding': 'gzip' }],
     ['a byte order mark inside', () => `{"machine_id":\ufeff"${machine}"}`, {}],
-  ])('are refused with 400 invalid_json by REST and GraphQL: %s', async (_name, body, headers) => {
+  ])('are rejected with 400 invalid_json by REST and GraphQL: %s', async (_name, body, headers) => {
     const before = await holdings();
     const rest = await post('/v1/instances', body(), { ...JSON_TYPE, ...headers });
     expect([rest.status, rest.body.error.code]).toEqual([400, 'invalid_json']);
@@ -355,7 +355,7 @@ describe('bodies', () => {
     expect(await holdings()).toEqual(before);
   });
 
-  it('above 100 kB are 413 in REST and GraphQL, even if compressed to less', async () => {
+  it('above 100 kB are 413 in REST and GraphQL, even if they are smaller compressed', async () => {
     const large = JSON.stringify({ query: `{ __typename } #${'x'.repeat(102_400)}`, machine_id: machine });
     const packed = { ...JSON_TYPE, 'content-encoding': 'gzip' };
     for (const [body, headers] of [
@@ -386,7 +386,7 @@ describe('bodies', () => {
     ['a fraction', { machine_id: 'm', disk_gb: 1.5 }],
     ['a numeric string', { machine_id: 'm', disk_gb: '50' }],
     ['a wrong template', { machine_id: 'm', template: '../../etc' }],
-  ])('with an invalid value are refused by REST and GraphQL: %s', async (_name, body) => {
+  ])('with an invalid value are rejected by REST and GraphQL: %s', async (_name, body) => {
     const before = await holdings();
     const text = JSON.stringify(body).replace('null', '1e999').replace('"m"', `"${machine}"`);
     const rest = await post('/v1/instances', text);
@@ -419,7 +419,7 @@ describe('bodies', () => {
     expect(JSON.stringify(body)).toBe('{"data":{"__proto__":{"constructor":"USD"},"toString":"Query"}}');
   });
 
-  it('that nest too deeply are refused', async () => {
+  it('that are nested too deeply are rejected', async () => {
     const lists = `${'['.repeat(45_000)}${']'.repeat(45_000)}`;
     const objects = `${'{"machineId":'.repeat(6_000)}1${'}'.repeat(6_000)}`;
     const query = JSON.stringify('mutation ($input: DeployInput!) { deploy(input: $input) { id } }');
@@ -471,13 +471,13 @@ describe('bodies', () => {
     '{"query":"{__typename}","extensions":1}',
     '{"query":"{__typename}","operationName":{}}',
     '{"query":"{__typename}","operationName":"x"}',
-  ])('with a parameter of the wrong type are 400: %s', async (body) => {
+  ])('with a parameter of the wrong type get a 400: %s', async (body) => {
     const response = await post('/graphql', body);
     expect([response.status, response.body.errors.length]).toEqual([400, 1]);
   });
 });
 
-describe('addresses', () => {
+describe('request addresses', () => {
   it.each([
     ['/v1/instances/%E0%A4%A', 404, 'not_found'],
     ['/v1/instances/%00', 404, 'not_found'],
@@ -519,7 +519,7 @@ describe('addresses', () => {
     ['query=%7B__typename%7D&variables=%7B', 'invalid_json'],
     ['query=%7B__typename%7D&variables=%7B%7D&variables=%7B%7D', 'invalid_request'],
     ['variables=%7B%7D', 'invalid_request'],
-  ])('with an invalid operation are 400: ?%s', async (query, code) => {
+  ])('with an invalid operation get a 400: ?%s', async (query, code) => {
     const got = await fetch(`${service.address}/graphql?${query}`, { headers: { accept: 'application/json' } });
     const { errors } = (await got.json()) as { errors: { extensions: unknown }[] };
     expect([got.status, errors[0]!.extensions]).toEqual([400, { code, status: 400 }]);
@@ -559,7 +559,7 @@ describe('CORS', () => {
     ['x-a,,x-b', ''],
     ['x-a: evil', ''],
     ['x'.repeat(2_001), ''],
-  ])('allows requested headers that are valid names: %s', async (requestedHeaders, others) => {
+  ])('allows requested headers if their names are valid: %s', async (requestedHeaders, others) => {
     const answer = await preflight('https://console.test', '/graphql', requestedHeaders);
     const allowed = ['Authorization, Content-Type, Idempotency-Key', others].filter(Boolean).join(', ');
     expect(answer.headers.get('access-control-allow-headers')).toBe(allowed);
@@ -642,7 +642,7 @@ describe('TRUST_PROXY', () => {
     return requests[0].address;
   }
 
-  it('determines which proxies are trusted with the client’s address', async () => {
+  it('determines which proxies are trusted to report the client’s address', async () => {
     expect(await loggedAddress('off', '203.0.113.7', false)).toBe('127.0.0.1');
     expect(await loggedAddress('1', '198.51.100.1, 203.0.113.7', true)).toBe('203.0.113.7');
     expect(await loggedAddress('127.0.0.0/8', '203.0.113.7', true)).toBe('203.0.113.7');
@@ -650,7 +650,7 @@ describe('TRUST_PROXY', () => {
   });
 });
 
-describe('the rate limit in memory', () => {
+describe('the in-memory rate limit', () => {
   it('keeps none of 100,000 accounts longer than its window', async () => {
     const real = performance.now;
     let now = 1_000_000;
@@ -674,13 +674,13 @@ describe('the rate limit in memory', () => {
   });
 });
 
-it('times out a head that never ends with default settings', async () => {
+it('a head that never ends times out with default settings', async () => {
   const answer = await slowHead;
   expectEnvelope(answer, 408, 'invalid_request');
   expect(answer.elapsedMs).toBeLessThan(45_000);
 });
 
-describe('JSON that nests too deeply', () => {
+describe('JSON that is nested too deeply', () => {
   const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
   const query = '{ pricing { count } }';
 
@@ -692,7 +692,7 @@ describe('JSON that nests too deeply', () => {
         '/graphql',
         { method: 'POST', headers: JSON_TYPE, body: body.replace('{', `{"${name}":{"a":${deep}},`) },
       ]),
-      // Arrives in several pieces.
+      // This JSON arrives in several pieces.
       [
         '/graphql',
         { method: 'POST', headers: JSON_TYPE, body: body.replace('{', `{"extensions":${deep}${' '.repeat(40_000)},`) },

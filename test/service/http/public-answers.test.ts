@@ -29,7 +29,7 @@ afterAll(async () => {
 beforeEach(invalidate);
 afterEach(() => void vi.restoreAllMocks());
 
-/** Invalidates all cached responses by a notice about a machine that doesn't exist. */
+/** Invalidates all cached responses with a notice about a machine that doesn't exist. */
 async function invalidate(): Promise<void> {
   const all = [service, narrow];
   for (const { deps } of all) deps.db.notices.publish([{ table: 'machine', ids: ['m-nobody'] }]);
@@ -50,7 +50,7 @@ function post(body: string | Buffer, headers: Record<string, string> = {}): Prom
 const queryBody = (query: string, variables?: object) => JSON.stringify({ query, variables });
 const withKey = ({ key }: Renter) => ({ authorization: `Bearer ${key}` });
 
-/** Returns a computed and a cached response, and how often the inventory was read for the latter. */
+/** Returns a computed and a cached response, and how often the inventory was read for the cached one. */
 async function twice(
   make: () => Promise<RawAnswer>,
 ): Promise<{ computed: RawAnswer; cached: RawAnswer; reads: number }> {
@@ -63,7 +63,7 @@ async function twice(
   return { computed, cached, reads };
 }
 
-/** Returns a response without what differs between equal ones. */
+/** Returns a response without the parts that differ between equal responses. */
 function comparable({ status, headers, bytes }: RawAnswer) {
   const { 'x-request-id': _id, date: _date, ...rest } = headers;
   return { status, headers: rest, bytes: bytes.toString('latin1') };
@@ -119,7 +119,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     if (encoding !== undefined) expect(cached.bytes.length).toBeLessThan(plain.length / 2);
   });
 
-  it('has a strong ETag per encoding, and is 304 for clients that hold it', async () => {
+  it('has a strong ETag per encoding and is 304 for clients that hold it', async () => {
     const encodings = ['identity', 'gzip', 'br'];
     const answers = await Promise.all(encodings.map((name) => get(path, { 'accept-encoding': name })));
     const tags = answers.map(({ headers }) => headers.etag!);
@@ -206,8 +206,8 @@ it('each address has its own response, in any order of requests', async () => {
   expect(await counts([...queries].reverse())).toEqual(first);
 });
 
-describe('the description of the service', () => {
-  it('is linked completely in /llms.txt', async () => {
+describe('the service description', () => {
+  it('is completely linked in /llms.txt', async () => {
     const { status, text, headers } = await get('/llms.txt');
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
     const links = [...text.matchAll(/\]\(http:\/\/[^/]+(\/[^)]*)\)/g)].map(([, path]) => path!);
@@ -218,7 +218,7 @@ describe('the description of the service', () => {
   });
 });
 
-describe('nothing else is cached', () => {
+describe('the cache excludes', () => {
   it.each([
     ['/v1/offers?limit=1000', 422],
     ['/v1/offers?limit=1&limit=2', 422],
@@ -226,7 +226,7 @@ describe('nothing else is cached', () => {
     ['/v1/balance', 401],
     ['/healthz', 200],
     ['/v1/openapi.json', 200],
-  ])('GET %s', async (path, status) => {
+  ])('the response to GET %s', async (path, status) => {
     for (let time = 0; time < 2; time += 1) {
       const answer = await get(path);
       expect([answer.status, answer.headers.etag, answer.headers['cache-control']]).toEqual([
@@ -237,14 +237,14 @@ describe('nothing else is cached', () => {
     }
   });
 
-  it('a response with a key', async () => {
+  it('any response with a key', async () => {
     for (const path of ['/v1/balance', '/v1/instances']) {
       const { headers } = await get(path, withKey(ann));
       expect([headers.etag, headers['cache-control']]).toEqual([undefined, undefined]);
     }
   });
 
-  it('a small response in a compressed form', async () => {
+  it('the compressed form of a small response', async () => {
     const { computed, cached } = await twice(() => get('/v1/offers?gpu=unknown', { 'accept-encoding': 'gzip, br' }));
     for (const { headers, text } of [computed, cached]) {
       expect(JSON.parse(text).count).toBe(0);
@@ -255,7 +255,7 @@ describe('nothing else is cached', () => {
   it.each([
     ['REST', () => get('/v1/gpus/pricing')],
     ['GraphQL', () => post(queryBody('{ gpuModel(slug: "l4") { name } } # overtaken'))],
-  ])('a response that a change outdates during its computation: %s', async (_name, request) => {
+  ])('a response that a change outdates while it is computed: %s', async (_name, request) => {
     const { inventory } = service.deps;
     const real = inventory.current.bind(inventory);
     const name = `L4 ${_name}`;
@@ -263,7 +263,7 @@ describe('nothing else is cached', () => {
     vi.spyOn(inventory, 'current').mockImplementationOnce(async () => {
       const stock = await real();
       await service.sql(`update gpu_model set name = $1 where slug = 'l4'`, [name]);
-      // Read again, and current again, before the response is computed.
+      // The inventory is read again and current again before the response is computed.
       await real();
       return stock;
     });
@@ -271,7 +271,7 @@ describe('nothing else is cached', () => {
     expect((await request()).text).toContain(name);
   });
 
-  it('an error, which may be temporary', async () => {
+  it('errors, which may be temporary', async () => {
     const query = queryBody('{ regions { code } } # fails once');
     for (const request of [() => get('/v1/gpus/pricing'), () => post(query)]) {
       await invalidate();
@@ -309,7 +309,7 @@ describe('pages of listed origins', () => {
   ];
 
   it.each(requests)(
-    '%s: each origin is allowed itself, regardless of earlier requests',
+    'are each allowed as their own origin for %s, regardless of earlier requests',
     async (_name, request, vary) => {
       const allowed = async (origin: string | undefined) => {
         const { headers } = await request(origin === undefined ? {} : { origin });
@@ -317,7 +317,7 @@ describe('pages of listed origins', () => {
         return headers['access-control-allow-origin'];
       };
       for (const first of [ORIGINS[0], ORIGINS[1], 'https://evil.example.com', undefined]) {
-        // The first response is computed, the others are cached.
+        // The first response is computed, and the others are cached.
         await invalidate();
         await allowed(first);
         expect(await allowed(ORIGINS[0])).toBe(ORIGINS[0]);
@@ -357,7 +357,7 @@ describe('POST /graphql', () => {
 
   const MIXED = '{ balance { balance } account { id } instances { id } pricing { count } }';
 
-  /** Expects what each may see: Ann 11 USD, Bob 22 USD, anonymous clients nothing. */
+  /** Expects what each caller may see: 11 USD for Ann, 22 USD for Bob, and nothing for anonymous clients. */
   async function expectOwn(caller: Renter | null, body: string): Promise<void> {
     const { status, text } = await post(body, caller === null ? {} : withKey(caller));
     const { data, errors } = JSON.parse(text);
@@ -380,7 +380,7 @@ describe('POST /graphql', () => {
     const orders = [0, 1, 2].flatMap((a) => [0, 1, 2].filter((b) => b !== a).map((b) => [a, b, 3 - a - b]));
     for (const [index, order] of orders.entries()) {
       const body = queryBody(`${MIXED} # ${index}`);
-      // Four rounds: the third is the first that runs compiled.
+      // There are four rounds, of which the third is the first that runs compiled.
       for (let round = 0; round < 4; round += 1) {
         for (const caller of order) await expectOwn([ann, bob, null][caller]!, body);
       }
@@ -416,7 +416,7 @@ describe('POST /graphql', () => {
     const lookUp = vi.spyOn(PublicAnswers.prototype, 'lookupOperation');
     for (let time = 0; time < 4; time += 1) expect((await post(body, session)).status).toBe(200);
     expect([lookUp.mock.calls.length, keep.mock.calls.length]).toEqual([0, 0]);
-    // Only a foreign cookie is not a session.
+    // A foreign cookie alone is not a session.
     for (let time = 0; time < 4; time += 1) expect((await post(body, { cookie: 'theirs=1' })).status).toBe(200);
     expect([lookUp.mock.calls.length, keep.mock.calls.length]).toEqual([4, 1]);
   });
@@ -480,7 +480,7 @@ describe('POST /graphql', () => {
               expect.stringContaining(accept),
             ]);
             const isStream = accept === 'text/event-stream';
-            // An EventSource reconnects after any stream that ends, so a refused one must not be a stream of status 200.
+            // An EventSource reconnects after any stream that ends, so a refusal must not be a stream with status 200.
             const isRefused = query === bad && (accept === RESPONSE_TYPE || (isStream && method === 'GET'));
             expect([method, accept, status]).toEqual([method, accept, isRefused ? 400 : 200]);
             const result = isStream ? /^event: next\ndata: (.*)$/m.exec(text)?.[1] : text;
@@ -521,7 +521,7 @@ describe('POST /graphql', () => {
     expect(spaced.text).toBe((await post(queryBody('{ templates { slug } }'))).text);
   });
 
-  it('distinguishes similar characters, and always refuses invalid UTF-8', async () => {
+  it('distinguishes similar characters and always rejects invalid UTF-8', async () => {
     // The UTF-8 bytes of the first, read as Latin-1, are the second.
     for (const [slug, name] of [
       ['\u00e9', 'E acute'],
@@ -539,7 +539,7 @@ describe('POST /graphql', () => {
       expect(await nameOf(body('\u00e9'))).toBe('E acute');
       expect(await nameOf(body('\u00c3\u00a9'))).toBe('A tilde');
       expect(await nameOf(body('\\u00e9').replaceAll('\\\\', '\\'))).toBe('E acute');
-      // The replacement character is a character itself.
+      // The replacement character is a valid character itself.
       expect(JSON.parse((await post(body('\ufffd'))).text)).toEqual({ data: { gpuModel: null } });
       const nameless = Buffer.from(body('?'));
       nameless[nameless.indexOf('?')] = 0xff;
@@ -662,7 +662,7 @@ describe('many requests on one connection', () => {
       await get('/healthz');
       await line.write(request.slice(at));
       counts(await line.next());
-      // And the connection remains usable.
+      // The connection remains usable.
       await line.write(request);
       counts(await line.next());
       line.end();
@@ -670,7 +670,7 @@ describe('many requests on one connection', () => {
     }
   });
 
-  it('are answered, but excess bytes of a body are refused as a next request', async () => {
+  it('are answered, but excess bytes of a body are rejected as the next request', async () => {
     const line = await Line.open(service.address);
     await line.write(`${graphql(CACHED)}{"query":"more"}`);
     counts(await line.next());

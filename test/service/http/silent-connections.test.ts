@@ -19,7 +19,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-/** Sends a text and nothing more, and never closes. */
+/** Sends a text and nothing more, and never closes the connection. */
 async function sendOnly(port: number, text: string, localAddress = '127.0.0.1'): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port, localAddress, allowHalfOpen: true });
   sockets.push(socket);
@@ -32,7 +32,7 @@ const join =
 const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const portOf = (address: string) => Number(new URL(address).port);
 
-it('closes connections that are too slow, even if the client never closes', async () => {
+it('closes connections that are too slow, even if the client never closes them', async () => {
   const timeouts = { headersMs: 200, requestMs: 300, checkEveryMs: 50, idleMs: 400 };
   const server = createHttpServer(
     createMessages(),
@@ -56,16 +56,16 @@ it('an idle connection is not closed before a proxy would close it', async () =>
     expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
   };
   await answered();
-  // Longer than Node's default.
+  // This is longer than Node's default.
   await sleep(6_500);
   expect(socket.closed).toBe(false);
   await answered();
-  // Longer than the two minutes for which Caddy keeps a connection.
+  // This is longer than the two minutes for which Caddy keeps a connection.
   expect(server.keepAliveTimeout).toBeGreaterThan(125_000);
   server.close();
 });
 
-it('lets a host join despite 20 stalled bodies, and stops fast despite 550', async () => {
+it('lets a host join despite 20 stalled bodies, and stops quickly despite 550', async () => {
   const service = await startService();
   const port = portOf(service.address);
   await Promise.all(Array.from({ length: 20 }, () => sendOnly(port, join, '127.0.0.9')));

@@ -14,10 +14,10 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 afterEach(() => void vi.restoreAllMocks());
 
-/** Not part of a request: background reads of machines, and what a connection prepares once. */
+/** Statements that don't belong to a request: background reads of machines, and what a connection prepares once. */
 const BACKGROUND = /^(offered-|PREPARE )/;
 
-/** Returns the database messages of a request in order; some hold several statements. */
+/** Returns the database messages of a request in order. Some of them contain several statements. */
 async function statementsOf(request: () => Promise<Answer>): Promise<string[]> {
   const statements: string[] = [];
   const real = pg.Client.prototype.query;
@@ -35,7 +35,9 @@ async function statementsOf(request: () => Promise<Answer>): Promise<string[]> {
   return statements;
 }
 
-/** Returns the fewest of several tries: other activity adds statements to some and never removes any. */
+/**
+ * Returns the shortest of several attempts, since other activity adds statements to some of them and never removes any.
+ */
 async function fewest(request: () => Promise<Answer>): Promise<string[]> {
   const tries: string[][] = [];
   for (let time = 0; time < 3; time += 1) tries.push(await statementsOf(request));
@@ -50,19 +52,19 @@ async function renterWithMachines(count: number): Promise<{ renter: Renter; mach
      from machine, generate_series(1, $2) as n where id = $1 returning id`,
     [first, count],
   );
-  // Caches the key.
+  // This caches the key.
   await renter.rest('GET', '/balance');
   return { renter, machines: rows.map(({ id }) => String(id)) };
 }
 
-it('waits 5 s for a connection during requests, not 20 s as at the start', () => {
+it('a request waits 5 s for a connection, and not 20 s as at the start', () => {
   expect(service.deps.db.pool.options.connectionTimeoutMillis).toBe(5_000);
 });
 
 describe('a request with a cached key', () => {
   it.each([
     ['GET', '/offers'],
-    // No one has requested this list before: what isn't cached is made without the database too.
+    // No client has requested this list before, but even a response that isn't cached needs no database.
     ['GET', '/offers?limit=97'],
     ['GET', '/offers?gpu=rtx-4090&region=us-tx&num_min=2&price_max=3&limit=100'],
     ['GET', '/gpus/pricing'],
@@ -82,7 +84,7 @@ describe('a request with a cached key', () => {
     for (const caller of [renter, service.anyone]) expect(await fewest(() => caller.graphql(query))).toEqual([]);
   });
 
-  it('sends none after a write of this process, except for changed machines', async () => {
+  it('sends none after a write by this process, except for changed machines', async () => {
     const { renter, machines } = await renterWithMachines(1);
     await renter.rest('POST', '/instances', { machine_id: machines[0] });
     expect(await statementsOf(() => service.anyone.rest('GET', '/offers?limit=100'))).toEqual([]);
@@ -94,12 +96,12 @@ describe('a request with a cached key', () => {
     expect(await fewest(() => renter.graphql('{ balance { balance monthSpend } }'))).toEqual(['read-accounts']);
   });
 
-  it('looks up a key once', async () => {
+  it('looks up a key only once', async () => {
     const renter = await service.renter();
     const first = await statementsOf(() => renter.rest('GET', '/balance'));
     expect(first).toEqual(['authenticate', 'read-accounts']);
     expect(await statementsOf(() => renter.rest('GET', '/balance'))).toEqual(['read-accounts']);
-    // This process knows its own writes; another's write is read once.
+    // This process knows its own writes. Writes by others are read once.
     await creditAccount(service.deps, renter.accountId, { amountMicro: 1n });
     expect(await statementsOf(() => renter.rest('GET', '/balance'))).toEqual(['read-accounts']);
     await service.sql('update account set credit_units = credit_units + 1 where id = $1', [renter.accountId]);
@@ -112,7 +114,7 @@ describe('a request with a cached key', () => {
     machine { id cpu gpuModel { name tier } regionInfo { name country } }
   } }`;
 
-  it('sends at most three for nested instances, for 100 as for 10', {
+  it('sends at most three for nested instances, for 100 as well as for 10', {
     timeout: 120_000,
   }, async () => {
     const { renter, machines } = await renterWithMachines(100);
@@ -170,7 +172,7 @@ describe('a request with a cached key', () => {
       best: 8,
       interruptible: 2,
       stop: 2,
-      // One reads its launch: the agent may be too old for it, or a secret deleted.
+      // One statement reads the launch, since the agent may be too old for it or a secret may be deleted.
       start: 4,
       destroy: 2,
     };

@@ -8,7 +8,7 @@ const INSTANCES = 'subscription($id: ID) { instanceChanged(id: $id) { id } }';
 const BALANCE = 'subscription { balanceChanged { balance } }';
 const OFFERS = 'subscription($limit: Int) { offersChanged(limit: $limit) { machineId } }';
 const PATIENCE = { timeout: 10_000, interval: 10 };
-/** A region with few machines, so that one page shows all. */
+/** A region with few machines, so that one page shows all of them. */
 const REGION = 'eu-fi-hel';
 
 let here: Service;
@@ -37,7 +37,7 @@ describe('the number of open streams', () => {
   }
   const statuses = (streams: EventStream[]) => streams.map(({ status }) => status).sort();
 
-  it('is bounded per account over all fields; closing one frees its place', async () => {
+  it('is limited per account over all fields, and closing a stream frees its slot', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const streams = [
       ...(await openMany(7, BALANCE, { key: ann.key })),
@@ -57,7 +57,7 @@ describe('the number of open streams', () => {
   });
 
   describe('without a key', () => {
-    /** A gateway behind a proxy, which names the clients' addresses. */
+    /** A gateway behind a proxy that reports the clients' addresses. */
     let behind: Service;
     const from = (address: string) => ({ headers: { 'x-forwarded-for': address }, variables: { limit: 1 } });
     const openFrom = async (address: string, count: number) => {
@@ -78,7 +78,7 @@ describe('the number of open streams', () => {
     });
     afterAll(() => behind.close());
 
-    it('is bounded per address, without affecting other addresses', async () => {
+    it('is limited per address without affecting other addresses', async () => {
       const streams = await openFrom('198.51.100.7', MAX_STREAMS_PER_ADDRESS + 5);
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
       const refused = streams.find(({ status }) => status === 429)!;
@@ -90,7 +90,7 @@ describe('the number of open streams', () => {
       expect(accepted(await openFrom('198.51.100.7', 3))).toBe(1);
     });
 
-    it('is bounded per IPv6 /64 network, which one customer may hold', async () => {
+    it('is limited per IPv6 /64 network, which a single customer may hold', async () => {
       const network = ['2001:db8:1:2::1', '2001:db8:1:2:3::', '2001:0db8:0001:0002:ffff:ffff:ffff:ffff'];
       const streams = (await Promise.all(network.map((address) => openFrom(address, 10)))).flat();
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
@@ -99,7 +99,7 @@ describe('the number of open streams', () => {
       expect(accepted(await openFrom('203.0.113.9', 15))).toBe(5);
     });
 
-    it('is bounded regardless of an address that a client forges', async () => {
+    it('is limited regardless of an address that a client forges', async () => {
       const streams = await Promise.all(
         Array.from({ length: MAX_STREAMS_PER_ADDRESS + 5 }, (_, index) =>
           subscribe(here.address, OFFERS, from(`198.51.100.${index}`)),
@@ -109,7 +109,7 @@ describe('the number of open streams', () => {
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
     });
 
-    it('leaves each subscription of a shared list its own selection', async () => {
+    it('does not mix the selections of subscriptions that share a list', async () => {
       const fields = 'machineId gpu numGpus region cpu vcpus ramGb diskGb ports pcie nvlink cudaMax reliability';
       for (let visitor = 0; visitor < 3; visitor += 1) {
         const query = `subscription S${visitor} { offersChanged(limit: 100) { own${visitor}: machineId ${fields} } }`;
@@ -123,7 +123,7 @@ describe('the number of open streams', () => {
       }
     });
 
-    it('has one computation of each event for equal subscriptions', async () => {
+    it('causes only one computation of each event for equal subscriptions', async () => {
       const query = `subscription { offersChanged(gpu: "h100-sxm", region: "${REGION}", limit: 100) { machineId regionInfo { name } } }`;
       const streams: EventStream[] = [];
       for (let visitor = 0; visitor < 12; visitor += 1) {
@@ -139,12 +139,12 @@ describe('the number of open streams', () => {
       const ids = events.map((offers: { machineId: string }[]) => offers.map(({ machineId }) => machineId));
       for (const list of ids) expect(list).toEqual(ids[0]);
       expect(ids[0]).toContain(machine);
-      // Each stream compares the list; `regionInfo` is read for only one of them.
+      // Each stream compares the list, but `regionInfo` is read for only one of them.
       expect(current.mock.calls.length).toBeLessThan(3 * (streams.length + ids[0]!.length));
       current.mockRestore();
     });
 
-    it('has one computation of a new sheet for all streams, with and without keys', async () => {
+    it('causes only one computation of a new sheet, with and without keys', async () => {
       const query =
         'subscription { pricingChanged { marketSnapshot data { slug pricePerGpuHour { onDemand } gpuModel { name } } } }';
       const ann = await behind.renter();
@@ -174,7 +174,7 @@ describe('the number of open streams', () => {
         }),
       );
       expect(new Set(texts).size).toBe(1);
-      // A sheet's counts and its models' reads happen per event, not for each of 25 streams.
+      // A sheet's counts and its models are read per event, not for each of 25 streams.
       expect(counted.mock.calls.length).toBeLessThanOrEqual(5 * models);
       expect(current.mock.calls.length).toBeLessThanOrEqual(5 * (models + 3 * streams.length));
       counted.mockRestore();
@@ -192,7 +192,7 @@ describe('the number of open streams', () => {
     expect(statuses(await openMany(10, BALANCE, { key: renter.key }))).toEqual(Array(10).fill(200));
   });
 
-  it('is zero after clients disconnect, early or late, without leaked timers', async () => {
+  it('is zero after clients disconnect, early or late, and no timers leak', async () => {
     const renter = await here.renter();
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     await (await openMany(1, BALANCE, { key: renter.key }))[0]!.next();
@@ -211,13 +211,13 @@ describe('the number of open streams', () => {
       await Promise.all(early);
       await expect.poll(() => here.deps.subscriptions.size, PATIENCE).toBe(0);
     }
-    // Each open stream has a timer for its comments; the pool's few timers vary.
+    // Each open stream has a timer for its comments. The number of the pool's few timers varies.
     await expect.poll(timers, PATIENCE).toBeLessThan(before + 20);
   });
 
   it('excludes clients that disconnect while their subscription opens', async () => {
     const renter = await here.renter();
-    // Caches the key, so that the streams are the first to read the table of keys.
+    // This caches the key, so that the streams are the first to read the table of keys.
     await renter.rest('GET', '/balance');
     const blocker = await here.deps.db.pool.connect();
     try {

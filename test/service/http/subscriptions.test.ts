@@ -24,7 +24,7 @@ const OFFERS = `subscription($gpu: String, $region: String, $limit: Int) {
   offersChanged(gpu: $gpu, region: $region, limit: $limit) { machineId gpu region pricePerHour { onDemand } }
 }`;
 const PATIENCE = { timeout: 10_000, interval: 10 };
-/** A region with few machines, so that one page shows all. */
+/** A region with few machines, so that one page shows all of them. */
 const REGION = 'eu-fi-hel';
 const NOTICES = 'gpu-rental-gateway notices';
 
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 afterAll(() => Promise.all([here.close(), there.close()]));
 
-/** Opens a subscription that must be accepted; it ends after the test. */
+/** Opens a subscription that must be accepted. It ends after the test. */
 async function watch(service: Service, query: string, options: Subscribing = {}): Promise<EventStream> {
   const stream = await subscribe(service.address, query, options);
   open.push(stream);
@@ -64,7 +64,7 @@ async function rent(renter: Renter, machine_id: string, type = 'od'): Promise<st
 const requestAction = (renter: Renter, id: string, action: string) =>
   renter.rest('POST', `/instances/${id}/actions`, { action });
 
-/** Returns the account as a domain caller with a new key. */
+/** Returns the account as a caller of the domain, with a new key. */
 async function ownerOf(deps: TestDomain, accountId: string) {
   return { accountId, keyId: (await createApiKey(deps, accountId)).apiKey.id };
 }
@@ -72,7 +72,7 @@ async function ownerOf(deps: TestDomain, accountId: string) {
 const never = () => new AbortController().signal;
 
 describe('instanceChanged', () => {
-  it('sends each change, on the gateway that made it and on the other', async () => {
+  it('sends each change, both on the gateway that made it and on the other', async () => {
     const renter = await here.renter();
     const streams = [
       await watch(here, INSTANCES, { key: renter.key }),
@@ -91,7 +91,7 @@ describe('instanceChanged', () => {
     await expectEvents(id, 'DESTROYED', 'USER');
   });
 
-  it('sends a preemption, and each account only its own instances', async () => {
+  it('sends a preemption, and each account gets only its own instances', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const machine = await here.machine();
     const [toAnn, toBob] = [
@@ -109,7 +109,7 @@ describe('instanceChanged', () => {
     expect(await toBob.next()).toMatchObject({ id: preempting, status: 'STOPPED' });
   });
 
-  it('sends the sweep’s changes when the credit and the grace period end', async () => {
+  it('sends the sweep’s changes when credit and the grace period end', async () => {
     const renter = await here.renter('5');
     const id = await rent(renter, await here.machine());
     const streams = [
@@ -171,7 +171,7 @@ describe('instanceChanged', () => {
 });
 
 describe('balanceChanged', () => {
-  it('starts with the balance, and resends it when credit or burn changes', async () => {
+  it('starts with the balance and resends it when credit or the hourly cost changes', async () => {
     const renter = await here.renter('100');
     const machine = await here.machine();
     const streams = [await watch(here, BALANCE, { key: renter.key }), await watch(there, BALANCE, { key: renter.key })];
@@ -190,7 +190,7 @@ describe('balanceChanged', () => {
     await expectEvents(107 - burn, Number(diskRate) / 1e6);
   });
 
-  it('sends nothing as time passes, nor for other writes or other accounts', async () => {
+  it('sends nothing as time passes, or for other writes or accounts', async () => {
     const [ann, bob] = [await here.renter('100'), await here.renter()];
     const id = await rent(ann, await here.machine());
     const stream = await watch(there, BALANCE, { key: ann.key });
@@ -199,7 +199,7 @@ describe('balanceChanged', () => {
     await there.withKey(ann.key).rest('GET', '/balance');
     await creditAccount(here.deps, bob.accountId, { amountMicro: 1_000_000n });
     await rent(bob, await here.machine());
-    // A write that settles the account and changes neither credit nor burn.
+    // A write that settles the account and changes neither its credit nor its burn rate.
     await resumeAccount(here.deps, ann.accountId);
     await there.sql('update account set settled_at = settled_at where id = $1', [ann.accountId]);
     await there.deps.db.notices.caughtUp();
@@ -208,7 +208,7 @@ describe('balanceChanged', () => {
     expect(await stream.next()).toMatchObject({ burnPerHour: Number(diskRate) / 1e6 });
   });
 
-  it('sends another program’s charge that changes neither credit nor burn', async () => {
+  it('sends another program’s charge even if credit and burn rate are unchanged', async () => {
     const deps = await openTestDomain({ diskRatePerGb: 0n });
     const accountId = await deps.account('1000');
     const { instance } = await deploy(deps, accountId, { machineId: await deps.machine(), mode: 'RESERVED' });
@@ -229,7 +229,7 @@ describe('balanceChanged', () => {
 describe('offersChanged', () => {
   const idsOf = (offers: { machineId: string }[]) => offers.map(({ machineId }) => machineId);
 
-  it('starts with the offers, and resends them as a machine is rented and freed', async () => {
+  it('starts with the offers and resends them as a machine is rented and freed', async () => {
     const renter = await here.renter();
     const machine = await here.machine({ region: REGION });
     const variables = { gpu: 'h100-sxm', region: REGION };
@@ -248,7 +248,7 @@ describe('offersChanged', () => {
   });
 
   it('sends nothing for changes outside the filter', async () => {
-    // Opened first, so that it reads first.
+    // This stream is opened first, so that it reads first.
     const narrow = await watch(here, OFFERS, { variables: { gpu: 'h100-sxm', region: REGION } });
     const wide = await watch(here, OFFERS, { variables: { gpu: 'h100-sxm', limit: 100 } });
     const first = await narrow.next();
@@ -270,7 +270,7 @@ describe('offersChanged', () => {
       last = idsOf(await stream.next());
       events += 1;
     }
-    // One per second, not one per change, however slow the computer.
+    // There is one event per second and not one per change, no matter how slow the computer is.
     expect(events).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 1_000);
   });
 
@@ -286,8 +286,8 @@ describe('offersChanged', () => {
   });
 });
 
-describe('over HTTP', () => {
-  it('is an event stream without caching or buffering, with comments while idle', async () => {
+describe('subscriptions over HTTP', () => {
+  it('use an event stream without caching or buffering, with comments while idle', async () => {
     const stream = await watch(here, OFFERS, { variables: { limit: 100 }, headers: { 'accept-encoding': 'gzip, br' } });
     expect(Object.fromEntries(stream.headers)).toMatchObject({
       'content-type': 'text/event-stream',
@@ -302,7 +302,7 @@ describe('over HTTP', () => {
     await expect.poll(comments, PATIENCE).toBeGreaterThan(before);
   });
 
-  it.each(['POST', 'GET'] as const)('refuses a %s that doesn’t request an event stream', async (method) => {
+  it.each(['POST', 'GET'] as const)('refuse a %s that doesn’t request an event stream', async (method) => {
     const renter = await here.renter();
     for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
       const stream = await subscribe(here.address, BALANCE, { key: renter.key, method, headers: { accept } });
@@ -320,7 +320,7 @@ describe('over HTTP', () => {
   it.each([
     ['POST', 200],
     ['GET', 401],
-  ] as const)('refuses a %s with status %i without a valid key', async (method, status) => {
+  ] as const)('refuse a %s with status %i without a valid key', async (method, status) => {
     for (const key of [undefined, `gpu_live_${'0'.repeat(40)}`]) {
       for (const query of [INSTANCES, BALANCE]) {
         const stream = await subscribe(here.address, query, { method, ...(key && { key }) });
@@ -335,7 +335,7 @@ describe('over HTTP', () => {
     ['a wrong key', BALANCE, 'unauthorized'],
     ['an unknown field', 'subscription { nothingChanged }', 'GRAPHQL_VALIDATION_FAILED'],
     ['a syntax error', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
-  ])('reports a refusal to graphql-sse immediately: %s', async (_name, query, code) => {
+  ])('report a refusal to graphql-sse immediately: %s', async (_name, query, code) => {
     const client = createClient({ url: `${here.address}/graphql`, headers: { authorization: 'Bearer gpu_live_no' } });
     const codes: unknown[] = [];
     for await (const { errors } of client.iterate({ query })) codes.push(errors?.[0]?.extensions?.code);
@@ -343,7 +343,7 @@ describe('over HTTP', () => {
     client.dispose();
   });
 
-  it('reports an invalid request with its code', async () => {
+  it('report an invalid request with its code', async () => {
     const offers = (rest: string) => `subscription($n: Int!) { ${rest} }`;
     for (const [query, variables, message] of [
       [offers('offersChanged(limit: $n) { gpu }'), {}, /Variable "\$n" of required type/],
@@ -357,14 +357,14 @@ describe('over HTTP', () => {
     }
   });
 
-  it('bounds the size of an event', async () => {
+  it('limit the size of an event', async () => {
     const aliases = Array.from({ length: 60 }, (_, index) => `a${index}: machineId`).join(' ');
     const stream = await subscribe(here.address, `subscription { offersChanged(limit: 100) { ${aliases} } }`);
     open.push(stream);
     expect((await stream.next()).errors[0].message).toMatch(/^an event may have at most 5000 values/);
   });
 
-  it('counts as one request when opened', async () => {
+  it('count as one request when opened', async () => {
     const limited = await startService({ rateLimitPerMinute: 3 });
     const renter = await limited.renter();
     const stream = await subscribe(limited.address, BALANCE, { key: renter.key });
@@ -426,7 +426,7 @@ describe('a key that is no longer accepted', () => {
 
   it('ends a stream in the revoking process even without notices', async () => {
     const deps = await openTestDomain();
-    // The real class, never connected: only this process's own notices arrive.
+    // Uses the real class, which is never connected, so that only this process's own notices arrive.
     const disconnected = new Notices('postgres://nowhere.invalid/', 'within');
     disconnected.ready = async () => {};
     const isolated = createDeps({ ...deps.db, notices: disconnected }, deps.clock, testSettings());
@@ -450,8 +450,8 @@ describe('a key that is no longer accepted', () => {
   });
 });
 
-describe('while notices are lost', () => {
-  it('sends missed changes afterwards, and ends streams of revoked keys', async () => {
+describe('a gateway that misses notices', () => {
+  it('sends missed changes afterwards and ends streams of revoked keys', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const operator = createDeps(openDatabase(here.databaseUrl), here.clock, testSettings());
     const [kept, changed] = [await rent(ann, await here.machine()), await rent(ann, await here.machine())];
@@ -463,7 +463,7 @@ describe('while notices are lost', () => {
     await balance.next();
     const before = await offers.next();
     const { id: keyId } = await here.deps.db.prisma.apiKey.findFirstOrThrow({ where: { accountId: bob.accountId } });
-    // Opens the operator's connection before new ones are refused.
+    // This opens the operator's connection before new ones are refused.
     await operator.db.pool.query('select 1');
     const name = new URL(here.databaseUrl).pathname.slice(1);
     const allow = (allowed: boolean) =>
@@ -491,13 +491,13 @@ describe('while notices are lost', () => {
     expect(await balance.next()).toMatchObject({ balance: 101 });
     expect(await offers.next()).toEqual(before.filter((offer: { machineId: string }) => offer.machineId !== machine));
     expect(await revoked.next()).toMatchObject({ code: 'unauthorized' });
-    // And continues.
+    // The streams continue.
     await requestAction(ann, kept, 'stop');
     expect(await instances.next()).toMatchObject({ id: kept, status: 'STOPPED' });
     await operator.db.close();
   });
 
-  it('waits for an unreachable database, and then catches up', async () => {
+  it('waits for an unreachable database and then catches up', async () => {
     const deps = await openTestDomain();
     const accountId = await deps.account();
     const changes = await balanceChanges(deps, await ownerOf(deps, accountId), never());
@@ -535,7 +535,7 @@ describe('while notices are lost', () => {
 });
 
 describe('a stopping gateway', () => {
-  it('completes its streams without waiting for any, and opens no more', async () => {
+  it('completes its streams without waiting for any and opens no more', async () => {
     const ending = await startService();
     const renter = await ending.renter();
     const streams = await Promise.all(
@@ -593,7 +593,7 @@ describe("GraphiQL's page", () => {
   });
 });
 
-it('a reader that returns is removed immediately, even while it waits', async () => {
+it('a reader that returns is removed immediately, even while it is waiting', async () => {
   const deps = await openTestDomain();
   const changes = await instanceChanges(deps, await ownerOf(deps, await deps.account()), null, never());
   const next = changes.next();

@@ -49,7 +49,7 @@ async function textOf(answer: Promise<Response>): Promise<string> {
 }
 
 function rest(path: string, check: Probe['check']): Probe {
-  // Empty parameters make another address of the same request.
+  // Empty parameters make another address for the same request.
   const mark = path.includes('?') ? '&' : '?';
   const other = (fresh: string) => `${mark}${'&'.repeat(Number(fresh) % 300)}`;
   return {
@@ -171,7 +171,7 @@ const PROBES: Record<string, Probe> = {
             shown.num_gpus <= 2 &&
             shown.price_per_hour.on_demand <= 0.5 * shown.num_gpus,
         )
-        // Equally reliable offers stay in order of price.
+        // Equally reliable offers stay ordered by price.
         .sort((one, other) => other.shown.reliability - one.shown.reliability);
       expect([offerSearch.totalCount, offerSearch.pageInfo.hasPreviousPage]).toEqual([
         offers.length,
@@ -262,7 +262,7 @@ type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 let snapshots = 0;
 let batches = 0;
 
-/** An account and its five machines, on the database of all worlds. */
+/** An account and its five machines, on the database shared by all worlds. */
 class World {
   readonly machines: string[] = [];
   readonly instances: string[] = [];
@@ -279,7 +279,7 @@ class World {
     return world;
   }
 
-  /** Returns the gateway that wrote: it knows immediately, others after the notices arrive. */
+  /** Returns the gateway that wrote. It knows immediately, and others know after the notices arrive. */
   async run(step: Command): Promise<Service | null> {
     if (step.do === 'deploy' || step.do === 'act') {
       const writer = gateways[step.gateway];
@@ -288,7 +288,8 @@ class World {
     }
     if (step.do === 'leap') {
       advance(step.hours * 3_600);
-      // Includes accounts of other worlds: otherwise a background sweep could settle them during a comparison.
+      // This includes accounts of other worlds, since a background sweep could otherwise settle them during a
+      // comparison.
       while ((await settleDue(gateways[step.gateway].deps)) > 0);
     } else await this.#change(step);
     return null;
@@ -301,7 +302,7 @@ class World {
         const input = { machineId: this.machines[step.machine]!, mode, diskGb };
         this.instances.push((await deploy(deps, this.accountId, input)).instance.id);
       } else if (this.instances.length > 0) {
-        // Usually a recent one, since those are alive.
+        // Usually picks a recent one, since recent ones still exist.
         const id = this.instances.at(-1 - (step.pick % Math.min(this.instances.length, 4)))!;
         await act(deps, this.accountId, { id, action: step.action });
       }
@@ -322,7 +323,7 @@ class World {
         values,
       );
     } else if (step.do === 'machines') {
-      // More than a notice names.
+      // This is more than a notice names.
       for (let index = 0; index < 2; index += 1) await newMachine({ gpu: step.gpu, region: step.region });
       if (step.many) {
         batches += 1;
@@ -369,7 +370,7 @@ class World {
 
 let comparisons = 0;
 
-/** Expects cached responses to equal computed ones byte for byte, and to match the database. */
+/** Expects cached responses to equal computed ones byte for byte and to match the database. */
 async function expectTrue(services: readonly Service[], probes: readonly string[]): Promise<void> {
   const truth = await readTruth(gateways[0].deps.db.pool);
   for (const service of services) {
@@ -391,7 +392,7 @@ describe('cached offers, prices and catalogue', () => {
       fc.asyncProperty(history, async (steps) => {
         const world = await World.open();
         for (const { command: applied, probes } of steps) {
-          // Caches an old response, which could be returned by mistake.
+          // This caches an old response, which could be returned by mistake.
           for (const service of gateways) for (const name of probes) await PROBES[name]!.send(service, '');
           const writer = await world.run(applied);
           if (writer !== null) await expectTrue([writer], probes);
@@ -403,7 +404,7 @@ describe('cached offers, prices and catalogue', () => {
         }
         await expectTrue(gateways, Object.keys(PROBES));
       }),
-      // Worlds share a database, so that a history can't be replayed without those before it: shrinking would mislead.
+      // Worlds share a database, so a history can't be replayed without those before it, and shrinking would mislead.
       { ...randomHistories(RUNS, 8), endOnFailure: true },
     );
   });
@@ -435,8 +436,8 @@ test('more machines than fit in one read are all offered', async () => {
   await expectTrue(gateways, Object.keys(PROBES));
 });
 
-describe('right after the response to a write, while others read', () => {
-  /** Keeps sending requests, which mostly use the cache, until the returned function is called. */
+describe('immediately after the response to a write, while others read', () => {
+  /** Keeps sending requests, most of which use the cache, until the returned function is called. */
   function readers(service: Service, gpu: string, count: number): () => Promise<void> {
     let reading = true;
     const read = async (index: number) => {

@@ -60,7 +60,7 @@ async function search(variables: Record<string, unknown>) {
   return body.data.offerSearch;
 }
 
-/** Returns the machines of every page of a search, in order. */
+/** Returns the machines on every page of a search, in order. */
 async function everyPage(variables: Record<string, unknown>, size = 100): Promise<string[]> {
   const ids: string[] = [];
   for (let after: string | null = null; ; ) {
@@ -180,7 +180,7 @@ describe('offerSearch', () => {
     for (const { node } of edges) expect(node.preemptible).toBe(node.machineId === held);
   });
 
-  it('neither repeats nor skips offers if one of an earlier page is rented', async () => {
+  it('neither repeats nor skips offers if one from an earlier page is rented', async () => {
     const filter = { gpus: ['rtx-4090'] };
     const all = await everyPage({ filter });
     const first = await search({ filter, first: 5 });
@@ -196,7 +196,7 @@ describe('offerSearch', () => {
     await renter.rest('DELETE', `/instances/${instance.id}`);
   });
 
-  it('reads between two cursors, and past the end', async () => {
+  it('reads between two cursors and past the end', async () => {
     const all = await everyPage({});
     const { edges } = await search({ first: 10 });
     const between = await search({ first: 100, after: edges[2].cursor, before: edges[7].cursor });
@@ -222,7 +222,7 @@ describe('offerSearch', () => {
     ['after', forged('PRICE 1 1 0.99 m-\u0000')],
     ['after', forged(`PRICE 1 1 0.99 ${'m'.repeat(65)}`)],
     ['after', forged("PRICE 1 1 0.99 m-1\n'; drop table machine")],
-  ])('refuses %s: %j, which is not a cursor of the list', async (name, cursor) => {
+  ])('rejects %s: %j, which is not a cursor of the list', async (name, cursor) => {
     const { body } = await service.anyone.graphql(SEARCH, { [name]: cursor });
     expect(body.errors[0].extensions).toMatchObject({ code: 'invalid_request', status: 422, field: name });
   });
@@ -242,7 +242,7 @@ describe('offerSearch', () => {
     [{ filter: { ramGbMin: 2_000_000 } }, 'ramGbMin'],
     [{ filter: { diskGbMin: 0 } }, 'diskGbMin'],
     [{ filter: { pricePerGpuMax: -0.1 } }, 'pricePerGpuMax'],
-  ])('refuses %j, which exceeds the bounds of %s', async (variables, field) => {
+  ])('rejects %j, which exceeds the bounds of %s', async (variables, field) => {
     const { body } = await service.anyone.graphql(SEARCH, variables);
     expect(body.errors[0].extensions).toMatchObject({ code: 'invalid_request', status: 422, field });
     expect(body.errors[0].message).toContain(field);
@@ -261,7 +261,7 @@ describe('offerSearch', () => {
       pool.query = query;
       return statements;
     };
-    // The fewest of three tries: prices and machines may be read again during one of them.
+    // The fewest of three attempts are counted, since prices and machines may be read again during one of them.
     const count = async (variables: Record<string, unknown>) =>
       Math.min(await statementsOf(variables), await statementsOf(variables), await statementsOf(variables));
     expect(await count({ first: 1 })).toBe(0);

@@ -4,7 +4,7 @@ import { deploy } from '../../../src/domain/instances/instances.js';
 import { type Service, startService } from '../../support/service.js';
 
 const GPU = 'mi325x';
-/** More than notices name, and more than one page of a full read. */
+/** More machines than notices name, and more than one page of a full read. */
 const MANY = 4_000;
 const PATIENCE = { timeout: 20_000, interval: 10 };
 
@@ -23,7 +23,7 @@ afterEach(async () => {
   await service.deps.inventory.readInFull();
 });
 
-/** Adds machines by one statement, as an import does. */
+/** Adds machines with one statement, as an import does. */
 async function addMachines(prefix: string, count: number): Promise<void> {
   const like = await service.machine({ gpu: GPU });
   await service.sql(
@@ -37,7 +37,7 @@ interface Rows {
   rows: { hostId: string }[];
 }
 
-/** Collects the names of inventory queries in order; `before` and `after` are awaited around each. */
+/** Collects the names of inventory queries in order. `before` and `after` are awaited around each query. */
 function watchReadings(
   before: (name: string) => Promise<void> = async () => {},
   after: (name: string, rows: Rows['rows']) => Promise<void> = async () => {},
@@ -57,7 +57,7 @@ function watchReadings(
   return names;
 }
 
-/** Holds the first or second page of a full read until it is released. */
+/** Holds back the first or second page of a full read until it is released. */
 function holdPages(first = 2): { names: string[]; reached: Promise<void>; release: () => void } {
   const { free, release } = hold();
   let names: string[] = [];
@@ -71,7 +71,7 @@ function holdPages(first = 2): { names: string[]; reached: Promise<void>; releas
   return { names, reached, release };
 }
 
-/** Holds the database's response for the page that contains a machine. */
+/** Holds back the database's response for the page that contains a machine. */
 function holdResponse(machine: string): { reached: Promise<void>; release: () => void } {
   const { free, release } = hold();
   const reached = new Promise<void>((resolve) => {
@@ -105,7 +105,7 @@ const available = async () => {
   return body.data.pricing.data.find(({ slug }: { slug: string }) => slug === GPU).availableGpus as number;
 };
 
-it('has a new sheet in the next response, without reading machines', async () => {
+it('uses a new sheet in the next response without reading machines', async () => {
   const names = watchReadings();
   await service.publish('2027-03-01', { [GPU]: 0.01 });
   const [cheapest] = await offers('limit=1');
@@ -113,17 +113,17 @@ it('has a new sheet in the next response, without reading machines', async () =>
   expect(names.filter((name) => name !== 'offered-some')).toEqual([]);
 });
 
-it('has machines added by one statement in the next response, reading only those', async () => {
+it('reads only the machines added by one statement for the next response', async () => {
   const before = await available();
   const names = watchReadings();
   await addMachines('m-some', 400);
-  // And the one that they were copied from.
+  // The machine that they were copied from is also counted.
   expect(await available()).toBe(before + 401);
   expect(names).not.toContain('offered-page');
 });
 
 describe('while all machines are read again', () => {
-  it('responds from the previous data, and finally from the current data', async () => {
+  it('responds with the previous data and finally with the current data', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     expect(await isOffered(id)).toBe(true);
     const { names, reached, release } = holdPages();
@@ -140,7 +140,7 @@ describe('while all machines are read again', () => {
     expect(await isOffered(id)).toBe(true);
   });
 
-  it('removes a rented machine from the offers immediately, and returns it afterwards', async () => {
+  it('removes a rented machine from the offers immediately and returns it afterwards', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     const renter = await service.renter('1000');
     const { reached, release } = holdPages();
@@ -155,7 +155,7 @@ describe('while all machines are read again', () => {
     expect(await isOffered(id)).toBe(true);
   });
 
-  it('keeps out a machine removed after its page is read but not yet processed', async () => {
+  it('keeps out a machine that is removed after its page is read but not processed', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     const { reached, release } = holdResponse(id);
     await service.sql('update machine set reliability = 0.93 where gpu = $1 and id <> $2', [GPU, id]);
@@ -167,12 +167,12 @@ describe('while all machines are read again', () => {
     expect(await isOffered(id)).toBe(false);
   });
 
-  it('ends with the current state of machines deleted and added', async () => {
+  it('ends with the current state of machines that were deleted and added', async () => {
     const removed = await service.machine({ id: 'z-last', gpu: GPU, reliability: 1 });
     const { reached, release } = holdPages();
     await service.sql('update machine set reliability = 0.94 where gpu = $1 and id <> $2', [GPU, removed]);
     await reached;
-    // One is on a page already read, and no notice names the removed one.
+    // The added machine is on a page that was already read, and no notice names the removed one.
     const added = await service.machine({ id: 'a-first', gpu: GPU, reliability: 1 });
     await service.sql(
       `do $$ begin set local session_replication_role = replica; delete from machine where id = 'z-last'; end $$`,
@@ -216,7 +216,7 @@ it('removes machines rented by a crashed gateway before all machines are read', 
   // If an assertion fails, dropping the database disconnects it.
   peer.on('error', () => {});
   await peer.connect();
-  // As a gateway announces itself.
+  // This is how a gateway announces itself.
   await peer.query(
     `select pg_notify('gateway', json_build_object('sender', 'peer',
        'connection', pid || ' ' || extract(epoch from backend_start))::text)
@@ -237,7 +237,7 @@ it('removes machines rented by a crashed gateway before all machines are read', 
   for (const machineId of [id, held]) await rentWithoutNotice(accountId, machineId);
   await peer.end();
   await reached;
-  // The pages are held, so only the read of running instances can reveal it.
+  // The pages are held back, so only the read of running instances can reveal the rental.
   await expect.poll(() => isOffered(id), PATIENCE).toBe(false);
   await expect.poll(preemptible, PATIENCE).toBe(false);
   expect(names.filter((name) => name === 'offered-page')).toHaveLength(1);

@@ -22,7 +22,7 @@ async function ready(address: string) {
   return { status: response.status, body: await response.json() };
 }
 
-test('a gateway rechecks on schedule, reports results, and keeps instances’ rates', async () => {
+test('a gateway re-checks on schedule, reports results and keeps instances’ rates', async () => {
   source.answers((_request, response) => response.writeHead(500).end());
   const marketSchedule = '* * * * * *';
   const gateway = await startGateway({ marketSource: source.url, marketSchedule });
@@ -33,7 +33,7 @@ test('a gateway rechecks on schedule, reports results, and keeps instances’ ra
   await expect
     .poll(() => pricing(gateway.address), PATIENT)
     .toEqual({ marketSnapshot: '2026-09-26', recheck: { schedule: marketSchedule, ...failed } });
-  // A failed recheck leaves the gateway ready.
+  // A failed re-check leaves the gateway ready.
   const answer = { status: 'ready', database: 'ok' };
   expect(await ready(gateway.address)).toEqual({ status: 200, body: { ...answer, market: failed } });
 
@@ -45,7 +45,7 @@ test('a gateway rechecks on schedule, reports results, and keeps instances’ ra
 
   source.answers(csv(market(listings('rtx-4090', '0.80'))));
   gateway.clock.advance(300);
-  // At most once per day, although the schedule is due every second.
+  // The re-check runs at most once per day, even though the schedule is due every second.
   const succeeded = { ...again, lastSucceededAt: '2026-11-20T12:06:00Z', nextAt: '2026-11-21T00:00:00Z' };
   await expect
     .poll(() => pricing(gateway.address), PATIENT)
@@ -57,7 +57,7 @@ test('a gateway rechecks on schedule, reports results, and keeps instances’ ra
   await gateway.close();
 });
 
-test('without MARKET_SOURCE, no recheck is reported', async () => {
+test('no re-check is reported without MARKET_SOURCE', async () => {
   const gateway = await startGateway();
   expect((await pricing(gateway.address)).recheck).toBeNull();
   expect(await ready(gateway.address)).toEqual({ status: 200, body: { status: 'ready', database: 'ok' } });

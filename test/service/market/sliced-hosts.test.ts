@@ -19,7 +19,7 @@ let accountId: string;
 /** Rates per GPU-hour. */
 let rates: Map<string, bigint>;
 
-/** A naive host as the database stores it, with its instances. */
+/** A naive host as stored in the database, with its instances. */
 interface Stored extends NaiveHost {
   state: string;
   instances: { id: string; first: number; count: number; yields: boolean; status: 'RUNNING' | 'STOPPED' }[];
@@ -61,7 +61,7 @@ const SHAPES: (Pick<NaiveHost, 'models'> & Partial<NaiveHost>)[] = [
   { models: eight('a30').slice(2), sizes: [0, 4] },
   { models: ['a30', 'a30', 'a30', ...eight('h100-sxm').slice(3)] },
   { models: ['a30'] },
-  // Half a share of disk is too little to be offered.
+  // Half a share of the disk is too little to be offered.
   { models: eight('a30'), diskGb: 700 },
   { models: eight('h100-sxm'), sizes: [0] },
 ];
@@ -168,7 +168,7 @@ async function expectSame(done: string): Promise<void> {
   }
 }
 
-it('the offers match a naive model after every change', async () => {
+it('offers match a naive model after every change', async () => {
   const random = randomFrom(SEED);
   const oneOf = <T>(list: readonly T[]): T | undefined => list[random(list.length)];
   let rentals = 0;
@@ -265,14 +265,14 @@ async function storeOther(hostId: string, gpu: string, changes: Partial<Stored> 
   await store({ ...PLAIN, ...fresh(), models, hostId, ...changes });
 }
 
-/** Deploys `num` GPUs of a model by deployBest and returns the machine's id. */
+/** Deploys `num` GPUs of a model with deployBest and returns the machine's id. */
 async function best(gpu: string, num: number, changes: Parameters<typeof deployBest>[2] = {}): Promise<string> {
   const filter = { gpus: [gpu], numMin: num, numMax: num, ...changes.filter };
   const { instance } = await deployBest(service.deps, accountId, { diskGb: 10, ...changes, filter });
   return instance.machineId;
 }
 
-it('deployBest splits the smallest free block, then the next once it is full', async () => {
+it('deployBest splits the smallest free block, and the next once it is full', async () => {
   await storeOther('fit-a', 'l4', { reliability: 1 });
   await storeOther('fit-b', 'l4', { reliability: 0.9 });
   await deploy(service.deps, accountId, { machineId: 'fit-b.g0', diskGb: 10 });

@@ -32,7 +32,7 @@ function countReadings(): { readings(): number; restore(): void } {
 }
 
 describe('the metrics endpoint', () => {
-  it('has a dedicated port on localhost, which serves nothing else', async () => {
+  it('has a dedicated port on localhost that serves nothing else', async () => {
     expect(new URL(address).hostname).toBe('127.0.0.1');
     expect((await fetch(`${service.address}/metrics`)).status).toBe(404);
     const base = address.replace(/\/metrics$/, '');
@@ -49,7 +49,7 @@ describe('the metrics endpoint', () => {
     await plain.close();
   });
 
-  it('names its setting if another program uses the port', async () => {
+  it('names its setting in the error if another program uses the port', async () => {
     const occupied = createServer().listen(0, '127.0.0.1');
     await once(occupied, 'listening');
     const { port } = occupied.address() as AddressInfo;
@@ -60,7 +60,7 @@ describe('the metrics endpoint', () => {
   });
 });
 
-describe('the figures of the database', () => {
+describe('the database figures', () => {
   it('are read once for many concurrent and consecutive scrapes', async () => {
     const other = await startService({ metricsPort: 0 });
     const { readings, restore } = countReadings();
@@ -72,7 +72,7 @@ describe('the figures of the database', () => {
     for (const each of all) expect(each.find('gpu_rental_database_figures_up')).toBe(1);
   });
 
-  it('follow changes of machines, agents and money', async () => {
+  it('follow changes to machines, agents and money', async () => {
     const { code } = await enrol(service.deps, {
       machineId: null,
       gpu: null,
@@ -124,7 +124,7 @@ describe('the figures of the database', () => {
   });
 });
 
-describe('the counts of this process', () => {
+describe('the process counters', () => {
   it('include stops for exhausted credit, regardless of what detects it', async () => {
     const renter = await service.renter('1');
     const machine_id = await service.machine({ gpu: 'rtx-4090', numGpus: 1 });
@@ -145,7 +145,7 @@ describe('the counts of this process', () => {
 });
 
 describe('labels', () => {
-  it('are bounded for methods, statuses and operation names', async () => {
+  it('are limited for methods, statuses and operation names', async () => {
     const renter = await service.renter();
     const anyone = client(service.address);
     for (let n = 0; n < 40; n += 1) await anyone.graphql(`query Anyone_${n} { regions { code } }`);

@@ -31,13 +31,13 @@ async function invoiceOf(usd = 50) {
 }
 
 describe('BTCPay Server', () => {
-  test('opens an invoice for one coin, settled after the configured confirmations', async () => {
+  test('opens an invoice for one coin that settles after the configured confirmations', async () => {
     const { created, invoice } = await invoiceOf();
     expect(invoice).toMatchObject({ amount: '50.00', speedPolicy: 'LowSpeed', paymentMethods: ['LTC-CHAIN'] });
     expect(created).toMatchObject({ address: `ltc-of-${invoice.id}`, amount: '0.625', rate: '80', state: 'WAITING' });
   });
 
-  // Final after 1, 2 and 6 confirmations.
+  // Payments are final after 1, 2 and 6 confirmations.
   test.each([
     [1, 'MediumSpeed'],
     [2, 'LowMediumSpeed'],
@@ -61,7 +61,7 @@ describe('BTCPay Server', () => {
     invoice.payments.push({ id: 'tx-1-0', value: '0.635', fee: '0.01', status: 'Processing' });
     expect(await btcpay.notify('InvoiceReceivedPayment', invoice)).toBe(202);
     expect(await read(renter, created.id)).toMatchObject({ state: 'SEEN', balance: 0 });
-    // Expired first, then settled: its payment counts, not its status.
+    // The invoice first expired and then settled. Its payment counts, not its status.
     gateway.clock.advance(1_000);
     expect(await btcpay.notify('InvoiceExpired', invoice)).toBe(202);
     invoice.payments[0]!.status = 'Settled';
@@ -71,7 +71,7 @@ describe('BTCPay Server', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50, balance: 50 });
   });
 
-  test('recovers a lost webhook with the sweep within 5 minutes', async () => {
+  test('recovers a lost webhook within 5 minutes through the sweep', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-2-0', value: '0.625', fee: '0', status: 'Settled' });
     gateway.clock.advance(60);
@@ -99,7 +99,7 @@ describe('BTCPay Server', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('refuses a webhook with another secret, and ignores one of another store or order', async () => {
+  test('rejects a webhook with another secret, and ignores another store or order', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-4-0', value: '0.625', fee: '0', status: 'Settled' });
     expect(await btcpay.notify('InvoiceSettled', invoice, 'another')).toBe(401);

@@ -34,7 +34,7 @@ async function paid(usd = 50, coins?: string) {
   await shop.shkeeper.poll();
   shop.shkeeper.loses = false;
   const transaction = shop.shkeeper.transactions.find((each) => each.txid === txid)!;
-  // Only the test sends it.
+  // Only the test sends the callback.
   transaction.callbackConfirmed = true;
   return { created, txid, notification: shop.shkeeper.notification(transaction) };
 }
@@ -45,7 +45,7 @@ async function lines(): Promise<number> {
 }
 
 describe('a callback', () => {
-  test('sent 200 times concurrently to two gateways is credited once and gets 202', async () => {
+  test('sent 200 times concurrently to two gateways is credited once and gets a 202', async () => {
     const target = await startReceiver();
     const hook = await renter.graphql('mutation ($url: String!) { createWebhook(url: $url) { webhook { id } } }', {
       url: target.url,
@@ -85,7 +85,7 @@ describe('a callback', () => {
     expect(topUpNow).toMatchObject({ state: 'CONFIRMING', credited: 50, confirmations: 1, confirmationsNeeded: 6 });
   });
 
-  test('is quarantined if one transaction is unreadable, but credits the others', async () => {
+  test('is quarantined if one transaction is unreadable, but the others are credited', async () => {
     const { created, notification } = await paid();
     const before = (await listQuarantined(shop.gateway.deps)).length;
     notification.transactions.unshift({ ...notification.transactions[0]!, txid: 'odd', amount_crypto: 'NaN' });
@@ -96,7 +96,7 @@ describe('a callback', () => {
     expect(listed.at(-1)).toMatchObject({ reason: 'amount_crypto is not a decimal text', times: 2 });
   });
 
-  test('with any byte altered, any header missing, a wrong secret or time is refused', async () => {
+  test('with any byte altered, a header missing, or a wrong secret or time is rejected', async () => {
     const { created, notification } = await paid();
     const body = Buffer.from(JSON.stringify(notification));
     const good = signature(KEY, body, now());
@@ -189,7 +189,7 @@ describe('a callback', () => {
     expect((await audit(shop.gateway.deps)).findings).toEqual([]);
   });
 
-  test('is quarantined once, however often it arrives', async () => {
+  test('is quarantined once, no matter how often it arrives', async () => {
     const before = (await listQuarantined(shop.gateway.deps)).length;
     for (let round = 0; round < 3; round += 1) expect((await post('{"again":1}')).status).toBe(202);
     const listed = await listQuarantined(shop.gateway.deps);
@@ -201,7 +201,7 @@ describe('a callback', () => {
 describe('a payment', () => {
   test('counts in the unverified sum from when it is credited, not when it is seen', async () => {
     const fair = await shop.gateway.renter('0');
-    // It is visible for more than a day before it is final.
+    // The payment is visible for more than a day before it is final.
     const slow = await topUp(fair, 400);
     await shop.chain.pay(slow.address, slow.amount);
     await shop.chain.mine(1);
@@ -213,7 +213,7 @@ describe('a payment', () => {
     await shop.chain.mine(5);
     await shop.shkeeper.poll();
     expect((await read(fair, slow.id)).credited).toBe(400);
-    // With the next payment, the sum is above the setting: SHKeeper must confirm it, and is unreachable.
+    // With the next payment, the sum is above the setting. SHKeeper must confirm that payment and is unreachable.
     const created = await topUp(fair, 400);
     await shop.chain.pay(created.address, created.amount);
     await shop.chain.mine(6);
@@ -224,10 +224,10 @@ describe('a payment', () => {
   });
 
   test.each([
-    ['of 60 % twice has two lines and is credited at 120 %', ['0.375', '0.375'], 60, 'OVERPAID'],
-    ['of 94 % is credited at 94 %', ['0.5875'], 47, 'UNDERPAID'],
-    ['of 100 % repeated is credited again', ['0.625', '0.625'], 100, 'OVERPAID'],
-    ['short only by rounding counts as complete', ['0.62499999'], 49.999999, 'CREDITED'],
+    ['of 60% twice has two lines and is credited at 120%', ['0.375', '0.375'], 60, 'OVERPAID'],
+    ['of 94% is credited at 94%', ['0.5875'], 47, 'UNDERPAID'],
+    ['of 100% that is repeated is credited again', ['0.625', '0.625'], 100, 'OVERPAID'],
+    ['that is short only by rounding counts as complete', ['0.62499999'], 49.999999, 'CREDITED'],
   ] as const)('%s', async (_, coins, credited, state) => {
     const created = await topUp(renter, 50);
     for (const each of coins) {
@@ -253,7 +253,7 @@ describe('a payment', () => {
   test('above the setting is credited only if the processor confirms it', async () => {
     const big = await shop.gateway.renter('0');
     const created = await topUp(big, 600);
-    // Forged with a leaked secret: the processor has no such transaction.
+    // The transaction is forged with a leaked secret, and the processor doesn't know it.
     const invoice = shop.shkeeper.invoices.find(({ externalId }) => externalId === created.id)!;
     const forged = shop.shkeeper.notification({ invoice, txid: 'forged' });
     const transaction = {
@@ -268,13 +268,13 @@ describe('a payment', () => {
     };
     expect((await post(JSON.stringify({ ...forged, transactions: [transaction] }))).status).toBe(202);
     expect(await read(big, created.id)).toMatchObject({ state: 'QUARANTINED', credited: 0, balance: 0 });
-    // Split into sums below the setting: they are added up over a day.
+    // It is split into amounts below the setting, which are added up over a day.
     for (const part of ['a', 'b', 'c', 'd']) {
       const parts = [{ ...transaction, txid: `split-${part}`, amount_fiat_without_fee: '200' }];
       expect((await post(JSON.stringify({ ...forged, transactions: parts }))).status).toBe(202);
     }
     expect((await read(big, created.id)).credited).toBe(400);
-    // Payments of one callback are added up, too.
+    // Payments in one callback are added up, too.
     const combined = await shop.gateway.renter('0');
     const whole = await topUp(combined, 600);
     const parts = ['a', 'b', 'c'].map((part) => {
@@ -285,7 +285,7 @@ describe('a payment', () => {
     expect((await post(JSON.stringify(callback))).status).toBe(202);
     expect(await read(combined, whole.id)).toMatchObject({ state: 'QUARANTINED', credited: 400 });
 
-    // A genuine one is credited immediately, or once the processor is reachable again.
+    // A genuine payment is credited immediately, or once the processor is reachable again.
     const fair = await shop.gateway.renter('0');
     const first = await topUp(fair, 600);
     await shop.chain.pay(first.address, first.amount);
@@ -299,7 +299,7 @@ describe('a payment', () => {
     for (const { clock } of shop.gateways) clock.advance(61);
     await reconcile(shop.gateway.deps, () => {});
     expect(await read(fair, first.id)).toMatchObject({ state: 'CREDITED', credited: 600, balance: 1300 });
-    // The forged one was checked again and stays quarantined.
+    // The forged payment was checked again and stays quarantined.
     expect((await read(big, created.id)).credited).toBe(400);
     expect((await audit(shop.gateway.deps)).findings).toEqual([]);
   });

@@ -22,8 +22,8 @@ describe('createTopUp', () => {
       const mutation = 'mutation ($input: CreateTopUpInput!) { createTopUp(input: $input) { id } }';
       const create = (idempotencyKey: string) =>
         renter.graphql(mutation, { input: { asset: 'LTC', usd: 50, idempotencyKey } });
-      // More requests than database connections, since none is held in the meantime. Each has its own key, because
-      // requests with one key wait for each other.
+      // There are more requests than database connections, since no connection is held in the meantime. Each request
+      // has its own key, because requests with one key wait for each other.
       const waiting = Array.from({ length: 40 }, (_, index) => create(`key-${index}`));
       const readings = await Promise.all(Array.from({ length: 20 }, () => renter.rest('GET', '/balance')));
       expect(new Set(readings.map(({ status }) => status))).toEqual(new Set([200]));
@@ -37,7 +37,7 @@ describe('createTopUp', () => {
     },
   );
 
-  test('returns the same top-up for the same key, and refuses another input', async () => {
+  test('returns the same top-up for the same key and rejects a different input', async () => {
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const input = { asset: 'ltc', usd: 50_000_000n, idempotencyKey: 'one' };
@@ -46,7 +46,7 @@ describe('createTopUp', () => {
     );
     expect(new Set(created.map((each) => each.topUp.id)).size).toBe(1);
     expect(created.filter(({ replayed }) => !replayed)).toHaveLength(1);
-    // Unreported invoices may remain, but no id was used for two sums.
+    // Unreported invoices may remain, but no id was used for two amounts.
     expect(new Set(shop.shkeeper.invoices.map(({ externalId }) => externalId)).size).toBe(
       shop.shkeeper.invoices.length,
     );
@@ -55,7 +55,7 @@ describe('createTopUp', () => {
     });
   });
 
-  test('refuses amounts and assets out of bounds, and more than 20 unpaid top-ups', async () => {
+  test('rejects amounts and assets out of bounds, and more than 20 unpaid top-ups', async () => {
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50.0000001 }) { id } }');
@@ -79,7 +79,7 @@ describe('createTopUp', () => {
     expect(body.data).toEqual({ topUp: null, topUps: [] });
   });
 
-  test('refuses top-ups without a processor, with the reason', async () => {
+  test('refuses top-ups without a processor and gives the reason', async () => {
     const gateway = await startGateway();
     const renter = await gateway.renter('0');
     const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50 }) { id } }');
@@ -114,7 +114,8 @@ describe('a lost callback', () => {
       await shop.shkeeper.poll();
       shop.gateway.clock.advance(60);
     }
-    // The sweep learns from SHKeeper that a block includes it, not that it is final: it is shown, not credited.
+    // The sweep learns from SHKeeper that a block includes it, but not that it is final, so it is shown and not
+    // credited.
     await reconcile(shop.gateway.deps, () => {});
     expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING', confirmations: 1, balance: 0 });
     shop.shkeeper.loses = false;
@@ -138,7 +139,7 @@ describe('a lost callback', () => {
     clock.advance(60);
     await expect(reconcile(deps, () => {})).rejects.toThrow('refused');
     await deps.db.pool.query('drop trigger refuse on payment');
-    // Immediately, since a top-up whose payments were not booked doesn't count as checked.
+    // This happens immediately, since a top-up whose payments were not booked doesn't count as checked.
     expect(await reconcile(deps, () => {})).toBe(1);
     expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING' });
   });
@@ -161,7 +162,7 @@ describe('a lost callback', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'LATE', credited: 600 });
   });
 
-  test('is recovered even if the processor knows nothing of ten older top-ups', async () => {
+  test('is recovered even if the processor knows nothing about ten older top-ups', async () => {
     shop = await openShop();
     const { deps, clock } = shop.gateway;
     const renter = await shop.gateway.renter('0');

@@ -56,7 +56,7 @@ describe('the fee that SHKeeper adds', () => {
     await creditPayment(shop.gateway.deps, created.id, { transaction, note: 'seen on the chain' });
     expect((await read(renter, created.id)).credited).toBe(usd);
     shop.shkeeper.loses = false;
-    // A late callback is answered and changes nothing.
+    // A late callback gets a response but changes nothing.
     await shop.shkeeper.poll();
     expect((await read(renter, created.id)).credited).toBe(usd);
   });
@@ -80,7 +80,7 @@ describe('the fee that SHKeeper adds', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('if it is more than a payment, quarantines only that payment', async () => {
+  test('quarantines only the affected payment if the fee exceeds it', async () => {
     shop.shkeeper.fee = FIXED;
     const created = await topUp(renter, 50);
     for (const coins of ['0.01', created.amount, '0.64375']) {
@@ -116,7 +116,7 @@ describe('a transaction that was replaced', () => {
     expect(paid).toMatchObject({ state: 'CREDITED', credited: 50, confirmations: null, underWay: [] });
     expect(paid.payments).toMatchObject([{ transaction: first, state: 'GONE' }, { state: 'CREDITED' }]);
 
-    // One that is sent afterwards is another payment.
+    // A transaction that is sent afterwards is another payment.
     shop.gateway.clock.advance(60);
     await chain.pay(created.address, '0.1');
     await shop.shkeeper.poll();

@@ -13,7 +13,7 @@ import { client, startGateway } from '../../support/gateway.js';
 import { connect, count, query } from '../../support/process.js';
 
 const SILENT = pino({ level: 'silent' });
-/** The lock timeout of the gateway's statements; the lock of a load has a longer one. */
+/** The lock timeout of the gateway's statements. The lock for loading has a longer one. */
 const LOCK_TIMEOUT_MS = 5_000;
 const SEED_LOCK = 4_207_001;
 const TABLES = ['gpu_model', 'region', 'market_snapshot', 'machine', 'account', 'api_key', 'ledger_entry'];
@@ -35,7 +35,7 @@ async function rows(url: string): Promise<Record<string, number>> {
 
 const seedsOf = async (url: string) => (await query(url, 'select seed from installation')).map(({ seed }) => seed);
 
-describe('a first start on a database given by DATABASE_URL', () => {
+describe('a first start with an empty database in DATABASE_URL', () => {
   it('loads the catalogue once with two gateways, and only if its ports are free', async () => {
     const databaseUrl = await createEmptyDatabase();
     const { seed } = readConfig({ DATABASE_URL: databaseUrl });
@@ -59,7 +59,7 @@ describe('a first start on a database given by DATABASE_URL', () => {
     expect(await seedsOf(databaseUrl)).toEqual([]);
     expect(await rows(databaseUrl)).toEqual({ ...NOTHING, market_snapshot: 0 });
 
-    // Simulates a load on a slow database: a second start waits longer for it than for other locks.
+    // Simulates loading on a slow database. A second start waits longer for it than for other locks.
     const slow = await connect(databaseUrl);
     await slow.query('select pg_advisory_lock($1)', [SEED_LOCK]);
     const starting = Promise.all([startGateway({ databaseUrl, seed }), startGateway({ databaseUrl, seed })]);
@@ -102,7 +102,7 @@ describe('a one-line error names an unusable database', () => {
   }
 
   it.each([
-    // A name with two addresses, an IPv6 and an IPv4 one on most hosts.
+    // A name with two addresses, one IPv6 and one IPv4 on most hosts.
     [{ DATABASE_URL: 'postgresql://localhost:1/x' }, /^can't use the database of DATABASE_URL: .*connect ECONNREFUSED/],
     // The driver logs a long warning for this one.
     [
@@ -115,7 +115,7 @@ describe('a one-line error names an unusable database', () => {
     ],
     [{ DATABASE_URL: 'postgresql://a%zz@127.0.0.1:1/x' }, /^can't use the database of DATABASE_URL: .+/],
     [{ DATA_DIR: '/dev/null/data' }, /^The built-in PostgreSQL is not available: .*\/dev\/null\/data.*DATABASE_URL/],
-  ])('%o', async (env, expected) => {
+  ])('with %o', async (env, expected) => {
     expect(await refusal(env as Record<string, string>)).toMatch(expected);
   });
 

@@ -26,8 +26,8 @@ beforeEach(async () => {
   ({ id } = await newVolume(gateway, renter.accountId));
 });
 
-describe('deletion by the owner', () => {
-  test('records each snapshot, and packs once, in the activity', async () => {
+describe("deletion by a volume's owner", () => {
+  test('records each deleted snapshot, and deleted packs once, in the activity', async () => {
     const names = { snapshots: await put(renter.key, 'snapshots'), index: await put(renter.key, 'index') };
     const packs = [await put(renter.key, 'data'), await put(renter.key, 'data')];
     // restic holds a lock and reads the indexes before it deletes packs.
@@ -68,10 +68,10 @@ test('an index that its owner deletes while it is verified gets no result', asyn
   expect(rows).toEqual([{ name: kept }]);
 });
 
-describe('a lock left behind', () => {
+describe('a stale lock', () => {
   const locks = async (secret: string) => (await requestVolume(gateway, secret, 'GET', `${id}/locks/`)).json();
 
-  test('by the owner is removed when an instance takes the volume', async () => {
+  test('left by the owner is removed when an instance takes the volume', async () => {
     const lock = await put(renter.key, 'locks');
     expect(await locks(renter.key)).toEqual([lock]);
     const token = await takeLease(gateway, id);

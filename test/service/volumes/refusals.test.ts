@@ -63,7 +63,7 @@ describe('access to a volume', () => {
     expect(await (await requestVolume(gateway, token, 'GET', `${id}/keys/`)).json()).toEqual([]);
   });
 
-  test("is refused without a key, and with a wrong or another account's key", async () => {
+  test("is refused without a key, or with a wrong or another account's key", async () => {
     expect((await requestVolume(gateway, null, 'GET', `${id}/data/`)).status).toBe(401);
     expect((await requestVolume(gateway, `gpu_live_${'0'.repeat(40)}`, 'GET', `${id}/data/`)).status).toBe(401);
     for (const method of ['GET', 'HEAD', 'POST', 'DELETE'])
@@ -71,7 +71,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, renter.key, 'GET', 'v-ffffffff/data/')).status).toBe(404);
   });
 
-  test('is refused with a token of an older lease, another volume or no lease', async () => {
+  test('is refused with a token of an older lease, of another volume or of no lease', async () => {
     const other = (await newVolume(gateway, renter.accountId)).id;
     const otherToken = await takeLease(gateway, other);
     const newer = await takeLease(gateway, id, 'i-0000000b');
@@ -101,7 +101,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, token, 'GET', `${id}/data/`)).status).toBe(403);
   });
 
-  test('excludes writes by a read-only key, or while an instance holds the volume', async () => {
+  test('forbids writes with a read-only key or while an instance holds the volume', async () => {
     const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] });
     const moneyKey = await createApiKeyOnce(gateway.deps, creator, { scopes: ['money'] });
@@ -118,7 +118,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(404);
   });
 
-  test('excludes deletion of packs based on indexes read before a lease', async () => {
+  test('forbids the deletion of packs based on indexes read before a lease', async () => {
     const remove = () => requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`);
     await endLease(gateway, id);
     expect((await put(renter.key, 'data', bytes)).status).toBe(200);
@@ -126,7 +126,7 @@ describe('access to a volume', () => {
     await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     const next = await takeLease(gateway, id);
     expect(await (await requestVolume(gateway, next, 'GET', `${id}/locks/`)).json()).toEqual([]);
-    // What the lease writes later is not in this list.
+    // The index that the lease writes later is not in this list.
     await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     await endLease(gateway, id);
     expect((await remove()).status).toBe(409);
@@ -136,7 +136,7 @@ describe('access to a volume', () => {
     expect((await remove()).status).toBe(200);
   });
 
-  test('excludes removal or replacement of objects by a lease', async () => {
+  test('forbids a lease to remove or replace objects', async () => {
     const config = `${id}/config`;
     expect((await requestVolume(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(200);
     expect((await requestVolume(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(403);
@@ -149,7 +149,7 @@ describe('access to a volume', () => {
       requestVolume(gateway, held, 'POST', `${made.id}/keys/${nameOf(file)}`, { body: file });
     const own = keyFile(made.password, master);
     expect((await putKey(own)).status).toBe(200);
-    // Sent again after a lost response.
+    // The object is sent again after a lost response.
     expect((await putKey(own)).status).toBe(200);
     expect((await putKey(keyFile(made.password, master))).status).toBe(403);
     // The key does not open this volume's config.
@@ -161,7 +161,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, token, 'DELETE', `${id}/locks/${name}`)).status).toBe(200);
   });
 
-  test('excludes keys that don’t open the volume, and removal of the last that does', async () => {
+  test('forbids keys that don’t open the volume, and removal of the last one that does', async () => {
     await endLease(gateway, id);
     await makeRepository(gateway, renter.key, { id, password });
     const [first] = await (await requestVolume(gateway, renter.key, 'GET', `${id}/keys/`)).json();
@@ -169,7 +169,7 @@ describe('access to a volume', () => {
       Buffer.from(await (await requestVolume(gateway, renter.key, 'GET', `${id}/keys/${first}`)).arrayBuffer()),
       password,
     );
-    // Keys with another password, of another repository, malformed, or too costly to open.
+    // Keys with another password, from another repository, malformed, or too costly to open.
     const costly = { N: 2 ** 20, r: 8, p: 2 };
     const foreign = [keyFile('another', master), keyFile(password, keyOf(randomBytes(64))), bytes];
     for (const file of [...foreign, withCost(keyFile(password, master), costly)]) {
@@ -221,7 +221,7 @@ describe('access to a volume', () => {
     expect(await (await requestVolume(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([]);
   });
 
-  test('excludes more bytes than the volume may keep, until it grows', async () => {
+  test('forbids storing more bytes than the volume may keep, until it grows', async () => {
     await gateway.deps.db.pool.query('update volume set stored_bytes = $2 where id = $1', [
       id,
       4n * 1_073_741_824n - 4_000n,
@@ -254,7 +254,7 @@ describe('a lease that ends during an upload', () => {
     await client.query('select 1 from volume where id = $1 for update', [id]);
     const answer = put(token, 'snapshots', bytes);
     await vi.waitFor(async () => expect(await blocked()).toBe(1), 20_000);
-    // The lease ends first: the upload, which began before, is refused.
+    // The lease ends first, so the upload that began before is refused.
     await client.query(`update volume set lease = lease + 1, lease_nonce = 'another' where id = $1`, [id]);
     await client.query('commit');
     client.release();
@@ -347,7 +347,7 @@ describe('an owner whose key is revoked', () => {
         .end();
     });
 
-  test('receives no more of a download', async () => {
+  test('receives no more data from a download', async () => {
     expect((await put(token, 'data', large)).status).toBe(200);
     const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { apiKey, secret } = await createApiKeyOnce(gateway.deps, creator, {});

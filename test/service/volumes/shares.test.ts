@@ -18,7 +18,7 @@ import {
   type VolumeGateway,
 } from '../../support/volumes.js';
 
-/** How much of the shared resources one account's volumes may use. */
+/** How much of the shared resources the volumes of one account may use. */
 
 let gateway: VolumeGateway;
 beforeAll(async () => {
@@ -57,7 +57,7 @@ test('a store that publishes slowly leaves database connections to others', { ti
     }),
   );
   try {
-    // More uploads than the gateway has database connections.
+    // There are more uploads than the gateway has database connections.
     await vi.waitFor(() => expect(received).toBeGreaterThan(20), 20_000);
     expect((await renter.graphql('{ volumes { id } }')).status).toBe(200);
   } finally {
@@ -66,7 +66,7 @@ test('a store that publishes slowly leaves database connections to others', { ti
   for (const answer of answers) expect((await answer).status).toBe(200);
 });
 
-test('uploads of one account with many volumes leave places to others', { timeout: 60_000 }, async () => {
+test('uploads by one account with many volumes leave transfer slots to others', { timeout: 60_000 }, async () => {
   const [renter, other] = [await gateway.renter(), await gateway.renter()];
   const volumes = await Promise.all(Array.from({ length: 9 }, () => newVolume(gateway, renter.accountId)));
   const open: ClientRequest[] = [];
@@ -78,7 +78,7 @@ test('uploads of one account with many volumes leave places to others', { timeou
     }
   try {
     await vi.waitFor(async () => expect(await arriving(volumes.map(({ id }) => id))).toBeGreaterThan(11), 20_000);
-    // Uploads without a place wait for one.
+    // Uploads without a slot wait for one.
     for (const { id } of volumes)
       expect((await requestVolume(gateway, renter.key, 'GET', `${id}/keys/`)).status).toBe(200);
     const { id } = await newVolume(gateway, other.accountId);
@@ -91,7 +91,7 @@ test('uploads of one account with many volumes leave places to others', { timeou
   }
 });
 
-describe('places', () => {
+describe('transfer slots', () => {
   const limits = { perTarget: 2, perAccount: 3, all: 5, waitingPerAccount: 2, waiting: 4 };
   const never = () => new Promise<void>(() => {});
 
@@ -171,7 +171,7 @@ test('many failing copies don’t block others', async () => {
   expect([rows[0].done, failed.filter((id) => id.startsWith('v-000')).length]).toEqual([true, 130]);
 });
 
-test('a gateway’s restic has bounded memory, since renters control its input', async () => {
+test('a gateway’s restic has limited memory, since renters control its input', async () => {
   const path = await mkdtemp(join(tmpdir(), 'path-'));
   await writeFile(join(path, 'restic'), '#!/bin/sh\nulimit -d\necho "$@"\n', { mode: 0o755 });
   vi.stubEnv('PATH', `${path}:${process.env.PATH}`);
@@ -185,7 +185,7 @@ test('a gateway’s restic has bounded memory, since renters control its input',
   }
 });
 
-test('a key revoked during its upload leaves nothing', async () => {
+test('a key revoked during its upload leaves nothing of the upload', async () => {
   const renter = await gateway.renter();
   const { id } = await newVolume(gateway, renter.accountId);
   const { apiKey, secret } = await createApiKeyOnce(gateway.deps, { accountId: renter.accountId, ...UNRESTRICTED }, {});

@@ -97,7 +97,7 @@ describe.each([
     }
   });
 
-  test('keeps nothing of a failed upload, and reports the cause', async () => {
+  test('keeps nothing of a failed upload and reports the cause', async () => {
     const bytes = randomBytes(7_000_000);
     const broken = (async function* () {
       yield* pieces(bytes);
@@ -107,7 +107,7 @@ describe.each([
     expect(await all(store.list(ONE, 'data'))).toEqual([]);
   });
 
-  test('keeps an existing object, and replaces a damaged one', async () => {
+  test('keeps an existing object and replaces a damaged one', async () => {
     const bytes = randomBytes(1_000);
     const object = named('data', bytes);
     expect(await put(store, ONE, object, bytes)).toEqual({ outcome: 'created' });
@@ -166,8 +166,8 @@ test('an S3 store lists and erases more objects than fit on one page', async () 
   store.close();
 });
 
-describe('a folder', () => {
-  test('is private to its user, and keeps no temporary files after publishing', async () => {
+describe('a folder store', () => {
+  test('is private to its user and keeps no temporary files after publishing', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(10);
     await put(store, ONE, named('data', bytes), bytes);
@@ -177,7 +177,7 @@ describe('a folder', () => {
     expect(await readdir(join(folder, ONE, 'arriving'))).toEqual([]);
   });
 
-  test('removes temporary files of a crashed gateway', async () => {
+  test("is cleared of a crashed gateway's temporary files", async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(10);
     await store.receive(ONE, named('data', bytes), pieces(bytes));
@@ -187,7 +187,7 @@ describe('a folder', () => {
     expect(await readdir(join(folder, ONE, 'arriving'))).toHaveLength(0);
   });
 
-  test('also erases uploads in progress', async () => {
+  test('is erased together with uploads in progress', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(6_000_000);
     const arriving = await store.receive(ONE, named('data', bytes), pieces(bytes));
@@ -204,7 +204,7 @@ describe('a folder', () => {
   });
 });
 
-test('an unreachable S3 causes a store fault', async () => {
+test('an unreachable S3 store causes a store fault', async () => {
   const store = new S3Store({ bucket: 'b', prefix: '', endpoint: 'http://127.0.0.1:9', region: 'us-east-1' });
   await expect(store.size(ONE, CONFIG)).rejects.toThrow(StoreFault);
   await expect(put(store, ONE, CONFIG, Buffer.from('x'))).rejects.toThrow(StoreFault);

@@ -18,7 +18,7 @@ const MAIL = { to: 'renter@example.com', subject: 'Subject', text: 'Text', id: '
 let here: Service;
 let there: Service;
 let server: Awaited<ReturnType<typeof startMailServer>>;
-/** Handles each mail at the mail server of both gateways. */
+/** Handles each mail at the mail server that both gateways use. */
 let answer: (mail: ReceivedMail) => unknown = () => {};
 let answerAddress: (address: string) => Error | null = () => null;
 const closing: (() => unknown)[] = [];
@@ -43,7 +43,7 @@ afterEach(async () => {
   answerAddress = () => null;
   setClocks(new Date().toISOString());
   for (const close of closing.splice(0)) await close();
-  // One test's counts must not limit another.
+  // The counts of one test must not limit another test.
   await here.sql('delete from mail_question');
 });
 afterAll(async () => {
@@ -133,7 +133,7 @@ describe('a mail address', () => {
     expect(test.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click');
     const url = /^<(\S+)>$/.exec(test.headers['list-unsubscribe']!)![1]!;
     expect(url).toBe(linkIn(test));
-    // As RFC 8058 specifies: a POST with this body, without a cookie or an earlier request.
+    // As RFC 8058 specifies, this is a POST with this body, without a cookie or an earlier request.
     const ended = await fetch(url, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) });
     expect(ended.status).toBe(200);
     await creditAccount(here.deps, renter.accountId, { amountMicro: 1_000_000n });
@@ -157,7 +157,7 @@ describe('a mail address', () => {
     });
   });
 
-  it('has a link that is valid for a day, and is replaced by a new address', async () => {
+  it('has a link that is valid for a day and is replaced with a new address', async () => {
     const renter = await here.renter('50');
     await renter.graphql(SET, { address: 'old@example.com' });
     const first = await nthMail('old@example.com');
@@ -181,7 +181,7 @@ describe('a mail address', () => {
     const codeOf = async (renter: Renter, address: string) =>
       (await renter.graphql(SET, { address })).body.errors?.[0].extensions.code ?? null;
     const renters = await Promise.all(Array.from({ length: 4 }, () => here.renter('1')));
-    // One mailbox, regardless of its spelling and the account.
+    // This is one mailbox, regardless of its spelling and the account.
     const spellings = [
       'some.body@example.com',
       'Somebody@EXAMPLE.com',
@@ -191,7 +191,7 @@ describe('a mail address', () => {
     const outcomes = [];
     for (const [index, spelling] of spellings.entries()) outcomes.push(await codeOf(renters[index]!, spelling));
     expect(outcomes).toEqual([null, null, null, 'rate_limited']);
-    // One account with many mailboxes, concurrently through two gateways.
+    // One account adds many mailboxes concurrently through two gateways.
     const renter = await here.renter('1');
     const elsewhere = there.withKey(renter.key);
     const all = await Promise.all(
@@ -200,7 +200,7 @@ describe('a mail address', () => {
     expect(all.sort()).toEqual(
       [null, null, null, null, null, ...Array.from({ length: 4 }, () => 'rate_limited')].sort(),
     );
-    // One network: eight so far.
+    // This network has requested eight so far.
     const more = [];
     for (let index = 0; index < 3; index += 1) more.push(await codeOf(await here.renter('1'), `b${index}@example.com`));
     expect(more).toEqual([null, null, 'rate_limited']);
@@ -208,7 +208,7 @@ describe('a mail address', () => {
     expect(await codeOf(await here.renter('1'), 'b9@example.com')).toBeNull();
   });
 
-  it('is one plain address, and is refused by a service without a mail server', async () => {
+  it('must be one plain address, and is refused by a service without a mail server', async () => {
     const renter = await here.renter('1');
     for (const address of [
       'nobody',
@@ -239,7 +239,7 @@ describe('a mail address', () => {
     );
   });
 
-  it('gets retries in order while the server is busy, and is paused if refused', async () => {
+  it('gets retries in order while the server is busy, and is paused if rejected', async () => {
     const { renter, address } = await confirmed(['balance.credited', 'instance.running', 'instance.destroyed']);
     answer = () => {
       throw refusal(451, 'busy');
@@ -261,7 +261,7 @@ describe('a mail address', () => {
         .slice(1)
         .map(({ headers }) => headers.subject),
     ).toEqual([`Instance ${id} is running`, `Instance ${id} was destroyed: user`]);
-    // A temporary refusal does not pause it.
+    // A temporary refusal does not pause the address.
     answerAddress = () => refusal(450, 'try later');
     await creditAccount(here.deps, renter.accountId, { amountMicro: 1n });
     await expect.poll(async () => (await shown(renter)).attempts[0].error, PATIENCE).toMatch(/450 try later/);
@@ -272,7 +272,7 @@ describe('a mail address', () => {
       .poll(async () => (await shown(renter)).pauseReason, PATIENCE)
       .toMatch(/^its mail server refused it: 550 no such mailbox/);
     expect((await shown(renter)).waiting).toBe(0);
-    // Set again, a confirmed address resumes without another confirmation.
+    // If set again, a confirmed address resumes without another confirmation.
     answerAddress = () => null;
     await renter.graphql(SET, { address });
     expect(await shown(renter)).toMatchObject({ pausedAt: null, confirmedAt: expect.any(String) });
@@ -325,7 +325,7 @@ describe('the mail server', () => {
     return `smtp://127.0.0.1:${(made.address() as { port: number }).port}`;
   };
 
-  it('receives user and password, and is reported once when it is down', async () => {
+  it('receives the user and password, and is reported once when it is down', async () => {
     states.length = 0;
     const up = await started({ allowInsecureAuth: true });
     const send = sender(up.url.replace('//', '//renter%40x:p%2Fw@'));
@@ -365,7 +365,7 @@ describe('the mail server', () => {
     expect(await sender(plain.url)(MAIL)).toEqual({ status: 250, error: null });
   });
 
-  it('refuses an address permanently, and everything else temporarily', async () => {
+  it('can refuse an address permanently, and everything else only temporarily', async () => {
     const refusing = (responseCode: number, at: 'onConnect' | 'onMailFrom' | 'onRcptTo') =>
       started({
         [at]: (...args: unknown[]) => (args.at(-1) as (error: Error) => void)(refusal(responseCode, 'no thanks')),
@@ -386,7 +386,7 @@ describe('the mail server', () => {
     expect(await sender(full.url)(MAIL)).toEqual({ status: 552, error: 'mail server of this service: status 552' });
   });
 
-  it('receives no header or control character injected by an event’s values', async () => {
+  it('receives no header or control character injected through an event’s values', async () => {
     const target = await started();
     const hostile = 'a\r\nBcc: victim@example.com\r\n\r\nbody\u0085\u2028\u202e\u009b31m\u0000\n.\r\n';
     const data = { webhook: hostile, reason: hostile, [hostile]: hostile };

@@ -53,7 +53,10 @@ async function shown(renter: Renter) {
   return body.data.webhooks;
 }
 
-/** Waits for all responses, since an unrecorded one is sent again when time advances past its lease. */
+/**
+ * Waits for all responses, since a delivery without a recorded response is sent again when time advances past its
+ * lease.
+ */
 async function allSent(renter: Renter) {
   await expect.poll(async () => (await shown(renter))[0].waiting, PATIENCE).toBe(0);
 }
@@ -81,7 +84,7 @@ describe('webhooks', () => {
     expect(new Set(all.received.map((event) => event.id)).size).toBe(5);
   });
 
-  it('wait for a receiver’s Retry-After, including events of other subjects', async () => {
+  it('wait for a receiver’s Retry-After, even with events on other subjects', async () => {
     const renter = await here.renter('50');
     const target = await receiver((_event, response) => {
       response.writeHead(429, { 'Retry-After': '120' });
@@ -107,13 +110,13 @@ describe('webhooks', () => {
     const instance = (await renter.rest('POST', '/instances', { machine_id: await here.machine() })).body.id;
     await renter.rest('DELETE', `/instances/${instance}`);
     await expect.poll(() => target.received.length, PATIENCE).toBe(1);
-    // An attempt recorded after the clock advances would wait from that time.
+    // If an attempt were recorded after the clock advances, it would wait from that time.
     await expect.poll(async () => (await shown(renter))[0].attempts.length, PATIENCE).toBe(1);
     const deliveries = async () =>
       (await renter.graphql('{ webhooks { deliveries { eventType subject state tries nextAt } } }')).body.data
         .webhooks[0].deliveries;
     const of = { subject: instance, state: 'PENDING' };
-    // The second waits for the first regardless of the time.
+    // The second event waits for the first, regardless of the time.
     expect(await deliveries()).toMatchObject([
       { ...of, eventType: 'instance.destroyed', tries: 0, nextAt: null },
       { ...of, eventType: 'instance.running', tries: 1, nextAt: expect.any(String) },
@@ -161,7 +164,7 @@ describe('webhooks', () => {
     expect(of(instance).at(-2)).toBe('instance.running');
   });
 
-  it('are paused after three days or immediately by 410, and notify the others', async () => {
+  it('are paused after three days or immediately on a 410, and others are notified', async () => {
     const renter = await here.renter('50');
     const witness = await receiver();
     const gone = await receiver((_event, response) => {
@@ -216,7 +219,7 @@ describe('webhooks', () => {
     await expect.poll(async () => (await shown(first))[0].attempts[0]?.error, PATIENCE).toBe('no response within 5 s');
   });
 
-  it('have two secrets for a day after a rotation, and bounded inputs', async () => {
+  it('have two secrets for a day after a rotation, and their inputs have limits', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     const { id, secret } = await hook(renter, target.url);
@@ -269,7 +272,7 @@ describe('webhooks', () => {
       [id],
     );
     expect(await secretsOf(keysOf(next), rows[0]!, here.clock.now())).toEqual([secret]);
-    // The gateways of this test have only the old one.
+    // The gateways of this test have only the old key.
     await resealSecrets(keysOf(old, next));
     await renter.graphql(`mutation { testWebhook(id: "${id}") { id } }`);
     await expect.poll(() => target.received.length, PATIENCE).toBe(1);
@@ -310,11 +313,11 @@ describe('webhooks', () => {
     setClocks(new Date().toISOString());
   });
 
-  it('report a key’s use from a new network, except for its first', async () => {
+  it('report a key’s use from a new network, except for its first network', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     await hook(renter, target.url, ['key.new_network']);
-    /** Uses the key from addresses; a gateway records them no later than when it stops. */
+    /** Uses the key from these addresses. A gateway records them no later than when it stops. */
     const useFrom = async (...addresses: string[]) => {
       const behind = await startService({ databaseUrl: here.databaseUrl, trustProxy: 1 });
       behind.clock.set(new Date().toISOString());
@@ -335,8 +338,8 @@ describe('webhooks', () => {
     });
   });
 
-  it('report the first limit to stop an instance: its own, its key’s or account’s', async () => {
-    // In the middle of a month, regardless of the current date.
+  it('report which limit stops an instance first: its own, its key’s or the account’s', async () => {
+    // The test starts in the middle of a month, regardless of the current date.
     setClocks(`${new Date().toISOString().slice(0, 8)}15T12:00:00Z`);
     const renter = await here.renter('500');
     const target = await receiver();
@@ -345,7 +348,7 @@ describe('webhooks', () => {
       (await renter.rest('POST', '/instances', { machine_id: await here.machine(), disk_gb: 1, ...rest })).body;
     const one = await rent();
     const hourly: number = one.price_hr;
-    // Enough for somewhat more than two hours of this instance only.
+    // Enough for slightly more than two hours of this instance only.
     const own = await rent({ spend_limit: Math.ceil(hourly * 2.5 * 100) / 100 });
     const { rows } = await here.deps.db.pool.query('select id from api_key where account_id = $1', [renter.accountId]);
     // A key with a limit can't set one.
@@ -359,7 +362,7 @@ describe('webhooks', () => {
       target.received
         .filter(({ type }) => type === 'instance.ending')
         .map(({ data }) => [data.instance, data.cause, data.limit_of, data.seconds_before]);
-    // After 1.6 hours, its own limit is less than an hour away, and its key's 2.4 hours.
+    // After 1.6 hours, the instance's own limit is less than an hour away, and its key's limit is 2.4 hours away.
     advance(5_760);
     await expect.poll(endings, PATIENCE).toEqual([[own.id, 'limit', 'instance', 3_600]]);
     // The account's limit comes before all others, in a quarter of an hour.
@@ -377,7 +380,7 @@ describe('webhooks', () => {
 });
 
 describe('a delivery', () => {
-  it('goes only to public addresses in any notation, and follows no redirects', async () => {
+  it('goes only to public addresses in any notation and follows no redirects', async () => {
     const target = await receiver((_event, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }));
     const closed = createSender({ allowed: [] });
     for (const host of [
@@ -415,7 +418,7 @@ describe('a delivery', () => {
     expect([lookups.length, target.received.length]).toEqual([3, 1]);
   });
 
-  it('never takes more than two places per account, regardless of its webhooks', async () => {
+  it('never takes more than two places per account, no matter how many webhooks it has', async () => {
     const [busy, other] = [await here.renter('50'), await here.renter('50')];
     let [open, maxOpen] = [0, 0];
     const silent = await receiver((_event, response) => {
@@ -438,7 +441,7 @@ describe('a delivery', () => {
     expect(maxOpen).toBe(2);
   });
 
-  it('reads at most 64 kB of a response, and waits at most 5 s for it', async () => {
+  it('reads at most 64 kB of a response and waits at most 5 s for it', async () => {
     let sent = 0;
     const flood = await receiver((_event, response) => {
       const timer = setInterval(() => {

@@ -9,8 +9,8 @@ export const texts: typeof english = {
   toSheet: 'Zur Preisliste',
 
   popular: 'Modelle mit den meisten freien GPUs',
-  popularHint: (vramGb, free) => `${vramGb} GB · ${free} frei`,
-  fromPrice: (price) => `ab ${price} USD/h`,
+  popularHint: (vramGb, free) => `${vramGb} GB · ${free}\u00a0frei`,
+  fromPrice: (price) => `ab ${price}\u00a0USD/h`,
 
   search: 'Maschinen',
   modelHint: 'h100, rtx 4090',

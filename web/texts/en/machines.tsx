@@ -9,8 +9,8 @@ export const texts = {
 
   // Popular models.
   popular: 'Models with the most free GPUs',
-  popularHint: (vramGb: number, free: string) => `${vramGb} GB · ${free} free`,
-  fromPrice: (price: string) => `from ${price} USD/h`,
+  popularHint: (vramGb: number, free: string) => `${vramGb} GB · ${free}\u00a0free`,
+  fromPrice: (price: string) => `from ${price}\u00a0USD/h`,
 
   // Requirements.
   search: 'Machines',
