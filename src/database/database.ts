@@ -7,7 +7,7 @@ import { createPool, type NotifyMode } from './pool.js';
 
 export { Prisma, PrismaClient } from './generated/client/client.js';
 
-/** The two ways to access the database: Prisma to read the graph, the pool for the domain's own statements. */
+/** The two ways to access the database: Prisma reads the graph, and the pool runs the domain's own statements. */
 export interface Database {
   prisma: PrismaClient;
   pool: pg.Pool;
@@ -18,7 +18,9 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Opens the database. `acquireTimeoutMs`: maximum wait for a connection; by default that of a request. */
+/**
+ * Opens the database. `acquireTimeoutMs` is the maximum wait for a connection, which by default is that of a request.
+ */
 export function openDatabase(
   connectionString: string,
   notifyMode: NotifyMode = 'within',

@@ -3,9 +3,12 @@ import { QueueTimeout } from './keyed-queue.js';
 /** SQLSTATE: serialization failure, deadlock. */
 const CONFLICT_STATES = new Set(['40001', '40P01']);
 const UNIQUE_VIOLATION = '23505';
-/** Primary keys of rows written together: PostgreSQL names whichever collides first. */
+/** Primary keys of rows that are written together. PostgreSQL reports whichever collides first. */
 const ID_CONSTRAINTS = new Set(['instance_pkey', 'usage_interval_pkey']);
-/** SQLSTATE classes of a database that can't serve now: connection, resources, object in use, operator, system. */
+/**
+ * SQLSTATE classes for a database that can't serve requests now: connection, resources, object in use, operator,
+ * system.
+ */
 const UNAVAILABLE_CLASSES = ['08', '53', '55', '57', '58'];
 const UNAVAILABLE_ERRNOS = new Set([
   'ECONNREFUSED',
@@ -16,9 +19,12 @@ const UNAVAILABLE_ERRNOS = new Set([
   'EHOSTUNREACH',
   'ENOTFOUND',
 ]);
-/** Prisma: can't reach, timed out reaching, connection closed, no pool connection, no transaction in time. */
+/**
+ * Prisma's codes for: can't reach the server, timed out reaching it, connection closed, no connection in the pool, no
+ * transaction in time.
+ */
 const UNAVAILABLE_PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
-/** Faults that pg reports only by message. */
+/** Errors that pg reports only by their message. */
 const UNAVAILABLE_MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error|server closed/i;
 const MAX_CAUSES = 5;
@@ -28,7 +34,7 @@ export function isConflict(error: unknown): boolean {
   return code !== undefined && (CONFLICT_STATES.has(code) || isIdCollision(error));
 }
 
-/** Whether two new instances drew the same random id. */
+/** Whether two new instances were given the same random id. */
 function isIdCollision(error: unknown): boolean {
   return (
     sqlState(error) === UNIQUE_VIOLATION && ID_CONSTRAINTS.has((error as { constraint?: string }).constraint ?? '')
@@ -42,7 +48,7 @@ export function isUnavailable(error: unknown): boolean {
   for (let depth = 0; depth < MAX_CAUSES && fault instanceof Object; depth += 1) {
     const { code, message, cause, originalError, syscall } = fault as Record<string, unknown>;
     const named = typeof code === 'string' || typeof code === 'number' ? String(code) : '';
-    // A missing socket; a missing file is a different fault.
+    // A missing socket makes the database unavailable, but a missing file is a different fault.
     if (named === 'ENOENT' && syscall !== undefined && syscall !== 'connect') return false;
     if (UNAVAILABLE_ERRNOS.has(named) || UNAVAILABLE_PRISMA_CODES.has(named)) return true;
     if (/^[0-9A-Z]{5}$/.test(named) && UNAVAILABLE_CLASSES.includes(named.slice(0, 2))) return true;
@@ -52,9 +58,9 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Returns one line that says why the database is unavailable. */
+/** Returns a one-line reason why the database is unavailable. */
 export function unavailableReason(error: unknown): string {
-  // Prisma names the call in the first lines, and the reason in the last.
+  // Prisma names the call in the first lines and gives the reason in the last.
   const lines = error instanceof Error ? error.message.trim().split(/\s*\n\s*/) : [];
   return lines.at(-1) || (error as NodeJS.ErrnoException).code || String(error);
 }

@@ -1,16 +1,17 @@
 import AsyncLock from 'async-lock';
 
-/** Maximum wait of a task for its turn. */
+/** How long a task waits for its turn at most. */
 const MAX_WAIT_MS = 5_000;
-/** Maximum tasks waiting for one key, in addition to the running one. */
+/** Maximum tasks waiting per key, in addition to the one that is running. */
 const MAX_WAITING = 200;
 
-/** The task did not run: its turn did not come in time, or too many tasks were waiting. */
+/** Thrown if a task did not run because its turn did not come in time, or because too many tasks were waiting. */
 export class QueueTimeout extends Error {}
 
 /**
- * Runs one task at a time per key, in order of arrival, within this process. Writes of one account would wait for each
- * other in the database anyway. Here they wait without a connection, so that one busy account can't starve the others.
+ * Runs one task at a time per key within this process, in order of arrival. Writes to one account would wait for each
+ * other in the database anyway. Here they wait without occupying a connection, so that one busy account can't starve
+ * the others.
  */
 export class KeyedQueue {
   readonly #lock = new AsyncLock({ timeout: MAX_WAIT_MS, maxPending: MAX_WAITING });

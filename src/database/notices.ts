@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { NotifyMode } from './pool.js';
 
-/** A change, as the triggers of the migrations `change_notices` and `market_recheck` report it. */
+/** A change, in the form reported by the triggers of the migrations `change_notices` and `market_recheck`. */
 export type Notice =
   | { table: 'instance'; id: string; account: string; machine: string }
-  /** A container changed what it does; its instance did not change. */
+  /** The container's state changed, but its instance did not. */
   | { table: 'container'; id: string; account: string; machine: string }
   | { table: 'account'; id: string }
   | { table: 'api_key'; id: string }
-  /** Without `ids`: any machine may have changed. */
+  /** Without `ids`, any machine may have changed. */
   | { table: 'machine'; ids?: string[] }
   /** The token of a machine's agent was revoked or replaced. */
   | { table: 'host'; machine: string }
@@ -21,30 +21,30 @@ export type Notice =
   /** The public ports of an instance changed. */
   | { table: 'open_port'; id: string }
   /**
-   * A client requests a tunnel into an instance (domain/fleet/tunnel-requests.ts). It has no row, because it is over
-   * within seconds.
+   * A client requests a tunnel to an instance (domain/fleet/tunnel-requests.ts). Requests are not stored in a table,
+   * because they are over within seconds.
    */
   | { table: 'stream'; machine: string; id: string; url: string | null }
   | { table: 'ssh_key'; id: string; account: string }
   | { table: 'market_recheck' }
-  /** No table: background work may be due earlier than expected (domain/background.ts, migration `due_work`). */
+  /** Not a table: background work may be due earlier than expected (domain/background.ts, migration `due_work`). */
   | { table: 'due_work' };
 
 export const DUE_WORK: Notice = { table: 'due_work' };
 
 export interface Listener {
   /**
-   * Receives a notice. `isOwn`: this process made the change. Its own notices arrive in the order of its writes to one
-   * account, others in any order.
+   * Receives a notice. `isOwn` is true if this process made the change. A process's own notices arrive in the order of
+   * its writes to one account, and others can arrive in any order.
    */
   onNotice(notice: Notice, isOwn: boolean): void;
-  /** Notices may have been missed: everything cached must be read again. */
+  /** Called when notices may have been missed, so that everything cached must be read again. */
   onLost?(loss: Loss): void;
 }
 
 /**
- * Why notices may have been missed: the own connection broke, at any earlier time; or another gateway is gone, maybe
- * without having sent notices of its last writes.
+ * Why notices may have been missed. `connection`: this process's connection broke at some earlier time. `peer`: another
+ * gateway is gone, possibly before it sent the notices of its last writes.
  */
 export type Loss = 'connection' | 'peer';
 
@@ -52,23 +52,21 @@ const CHANNEL = 'gateway';
 const APPLICATION_NAME = 'gpu-rental-gateway notices';
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_AFTER_MS = 200;
-/** A silently lost connection is detected within the sum of both. */
+/** A connection that is lost silently is detected within the sum of these two. */
 const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
-/** How long an answered probe proves that notices arrive: until the next one is overdue. */
+/** How long an answered probe proves that notices arrive, which is until the next probe is overdue. */
 const PROBE_COUNTS_MS = 2 * PROBE_EVERY_MS;
-/** Notices published during the pause are sent together: each notification is its own commit. */
+/** Notices published during this pause are sent together, because each notification is a separate commit. */
 const SEND_PAUSE_MS = 100;
-/** Above this many unsent notices, a single one says that any machine may have changed. */
+/** Above this many unsent notices, they are replaced by a single one that says that any machine may have changed. */
 const MAX_UNSENT = 1_000;
 
 /**
- * The change notices of the database, on a dedicated connection, which opens at the first use. When the connection
- * breaks it is reopened; until then `isListening` is false.
- *
- * A process that notifies `after` its transactions may crash between the two. The others see that its connection is
- * gone and read everything again. So it announces its connection before it counts as listening, and until then its
- * transactions notify.
+ * The database's change notices, received on a dedicated connection that opens on first use. If the connection breaks,
+ * it is reopened, and `isListening` is false until then. A process that notifies `after` its transactions may crash
+ * between commit and notice. The others then see that its connection is gone and read everything again. For this to
+ * work, a process announces its connection before it counts as listening. Until then, its transactions notify.
  */
 export class Notices {
   readonly #connectionString: string;
@@ -78,22 +76,22 @@ export class Notices {
   #client: pg.Client | null = null;
   #connecting: Promise<void> | null = null;
   #unsent: Notice[] = [];
-  /** Time at which the oldest of them was published, on the performance.now() clock. */
+  /** When the oldest of them was published, on the performance.now() clock. */
   #unsentSinceMs: number | null = null;
-  /** The same for the notices being sent. */
+  /** The same for notices that are currently being sent. */
   readonly #sendingSinceMs = new Set<number>();
-  /** Receives how long the oldest of the notices just sent has waited, in ms. */
+  /** Called after sending, with how many milliseconds the oldest notice waited. */
   onSent: (waitedMs: number) => void = () => {};
-  /** Set while unsent notices wait for more to join them. */
+  /** Set while unsent notices wait for others to join them. */
   #pause: NodeJS.Timeout | null = null;
   #probe: Promise<void> | null = null;
-  /** Time at which the newest answered probe was sent, on the performance.now() clock. */
+  /** When the newest answered probe was sent, on the performance.now() clock. */
   #provenAtMs = Number.NEGATIVE_INFINITY;
-  /** The last query; one runs at a time. */
+  /** The last query. Only one runs at a time. */
   #last: Promise<unknown> = Promise.resolve();
   /** The known notice connections of other gateways. */
   #peers = new Set<string>();
-  /** Whether a peer was gone at the last probe: its last commit may be newer than what was read since. */
+  /** Whether a peer was gone at the last probe. Its last commit may be newer than anything read since. */
   #isLossFresh = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -108,14 +106,14 @@ export class Notices {
   }
 
   /**
-   * Whether the notices of everything that other processes committed until a moment ago have been delivered. A silently
-   * lost connection still counts as listening, but not as current for longer than one second.
+   * Whether the notices of everything that other processes had committed until a moment ago have been delivered. A
+   * silently lost connection still counts as listening, but counts as current for at most one second.
    */
   get isCurrent(): boolean {
     return this.isListening && performance.now() - this.#provenAtMs < PROBE_COUNTS_MS;
   }
 
-  /** Age of the oldest notice that the other gateways may not have; 0 without any. */
+  /** Age of the oldest notice that other gateways may not have received; 0 if there is none. */
   get lagMs(): number {
     const oldest = Math.min(this.#unsentSinceMs ?? Number.POSITIVE_INFINITY, ...this.#sendingSinceMs);
     return oldest === Number.POSITIVE_INFINITY ? 0 : performance.now() - oldest;
@@ -127,22 +125,22 @@ export class Notices {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Publishes what a transaction of this process committed. Call it before the response is sent. */
+  /** Publishes what a transaction of this process has committed. Call it before sending the response. */
   publish(notices: readonly Notice[]): void {
     for (const notice of notices) this.#deliver(notice, true);
     if (this.#notifyMode === 'within' || notices.length === 0) return;
     this.#unsentSinceMs ??= performance.now();
     this.#unsent = this.#unsent.length < MAX_UNSENT ? [...this.#unsent, ...notices] : [{ table: 'machine' }];
-    // A client waits for a tunnel.
+    // Sent without a pause, because a client is waiting for a tunnel.
     if (this.#pause === null || notices.some(({ table }) => table === 'stream')) void this.#sendPending();
   }
 
-  /** Resolves once notices are received; throws if the connection can't be opened. */
+  /** Resolves once notices are being received. Throws if the connection can't be opened. */
   async ready(): Promise<void> {
     if (this.#client === null) await this.#connect();
   }
 
-  /** Resolves once all unsent notices are sent and every notice sent before has been delivered to the listeners. */
+  /** Resolves once all unsent notices are sent, and every notice sent earlier has been delivered to the listeners. */
   async caughtUp(): Promise<void> {
     await this.ready();
     await this.#sendPending();
@@ -172,7 +170,7 @@ export class Notices {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: PROBE_TIMEOUT_MS,
       application_name: APPLICATION_NAME,
-      // A notice lost in a crash costs nothing, so it doesn't have to wait for the disk.
+      // A notice that is lost in a crash costs nothing, so there is no need to wait for the disk.
       options: '-c synchronous_commit=off',
     });
     const onDisconnect = () => this.#onDisconnect(client);
@@ -202,7 +200,7 @@ export class Notices {
     for (const listener of this.#listeners) listener.onNotice(notice, isOwn);
   }
 
-  /** Sends the unsent notices. Those unsent when the connection breaks are sent on the next one. */
+  /** Sends the unsent notices. If the connection breaks, the remaining ones are sent on the next connection. */
   async #sendPending(): Promise<void> {
     if (this.#unsent.length === 0 || this.#client === null) return;
     const batch = this.#unsent;
@@ -233,14 +231,14 @@ export class Notices {
     return this.#last;
   }
 
-  /** Detects a dead connection, and other gateways that have gone. Without others it begins no transaction. */
+  /** Detects a dead connection, and other gateways that are gone. If there are no others, it begins no transaction. */
   #check(): void {
     const client = this.#client;
     if (client === null || this.#probe !== null) return;
     const probe = async () => {
       await this.#last.catch(() => {});
       const sentAtMs = performance.now();
-      // Every other gateway has announced itself, or existed before this one.
+      // Every other gateway has either announced itself or existed before this one.
       if (this.#peers.size === 0 && !this.#isLossFresh) await answered(client);
       else await this.#checkPeers(client);
       this.#provenAtMs = sentAtMs;
@@ -260,7 +258,7 @@ export class Notices {
     const known = [...this.#peers];
     const peers = new Set(await peersOf(client));
     const gone = known.filter((peer) => !peers.has(peer));
-    // A peer announced in the meantime may be missing here: the next probe checks it.
+    // A peer announced in the meantime may be missing here, so the next probe checks it.
     for (const peer of gone) this.#peers.delete(peer);
     for (const peer of peers) this.#peers.add(peer);
     if (gone.length > 0 || this.#isLossFresh) this.#reportLoss('peer');
@@ -286,7 +284,7 @@ export class Notices {
   }
 }
 
-/** Sent to the others when a connection for notices opens. */
+/** Sent to the other gateways when a notice connection opens. */
 interface Announcement {
   connection: string;
 }
@@ -298,9 +296,9 @@ function answered(client: pg.Client): Promise<void> {
   });
 }
 
-/** A single Sync message (PostgreSQL: "Extended Query"). The methods are those that node-postgres calls on a query. */
+/** A single Sync message (see PostgreSQL's "Extended Query"). node-postgres calls these methods on queries. */
 class Sync implements pg.Submittable {
-  /** node-postgres replaces it by one that also ends its time limit. */
+  /** node-postgres replaces this callback with one that also ends its time limit. */
   callback: (error?: Error) => void;
 
   constructor(callback: (error?: Error) => void) {
@@ -320,7 +318,7 @@ class Sync implements pg.Submittable {
   }
 }
 
-/** Names the server process behind a connection; a process id is reused. */
+/** Identifies the server process behind a connection. It includes the start time, because process ids are reused. */
 const CONNECTION = `pid || ' ' || extract(epoch from backend_start)`;
 
 const ANNOUNCE = `

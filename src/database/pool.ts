@@ -1,12 +1,12 @@
 import pg from 'pg';
 
-/** Maximum connections of one gateway process. */
+/** Maximum connections per gateway process. */
 const MAX_CONNECTIONS = 20;
-/** How long a request waits for a free connection before it is answered 503. */
+/** How long a request waits for a free connection before the gateway responds with 503. */
 const ACQUIRE_TIMEOUT_MS = 5_000;
 /**
- * How long a start or an operator command waits for a connection: on a slow machine the process may be busy for seconds
- * before it reads the response.
+ * How long a start or an operator command waits for a connection. On a slow machine, the process may be busy for
+ * seconds before it reads the database's response.
  */
 export const PATIENT_ACQUIRE_TIMEOUT_MS = 20_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -17,7 +17,10 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 
-/** Reads int8 as bigint and timestamptz as whole seconds since 1970 (bigint): the units of the domain's rules. */
+/**
+ * Reads int8 as bigint, and timestamptz as whole seconds since 1970 (also bigint), because the domain's rules use these
+ * units.
+ */
 const domainTypes: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === INT8) return BigInt;
@@ -27,20 +30,19 @@ const domainTypes: pg.CustomTypesConfig = {
 };
 
 /**
- * Sender of the change notices of rentals: the database's triggers `within` the transaction, or this process `after`
- * it, so that commits don't wait for each other (migration `change_notices`, which names the parameter
- * `gateway.tells`).
+ * What sends the change notices of rentals: the database's triggers `within` the transaction, or this process `after`
+ * it, so that commits don't wait for each other. The migration `change_notices` calls this parameter `gateway.tells`.
  */
 export type NotifyMode = 'within' | 'after';
 
-/** Lets the triggers notify within one transaction of a process whose mode is `after`. */
+/** Lets the triggers send notices within a single transaction, for a process whose mode is `after`. */
 export const NOTIFY_IN_TRANSACTION = {
   name: 'notify-within',
   text: `select set_config('gateway.tells', '${'within' satisfies NotifyMode}', true)`,
   values: [],
 };
 
-/** Creates the process's only pool, shared by the domain's own SQL and by Prisma (which has its own type parsers). */
+/** Creates the process's only pool. The domain's own SQL shares it with Prisma, which has its own type parsers. */
 export function createPool(
   connectionString: string,
   notifyMode: NotifyMode,
@@ -56,15 +58,15 @@ export function createPool(
     options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} -c gateway.tells=${notifyMode}`,
     types: domainTypes,
   });
-  // A broken idle connection is replaced at the next use; without a listener its error would end the process.
+  // A broken idle connection is replaced when it is next used. Without a listener, its error would end the process.
   pool.on('error', () => {});
-  // A connection also has no listener between the pool, which hands it over, and its user: it may end in the very
-  // packet that says it is ready.
+  // A connection also has no listener while the pool hands it over to its user, and the packet that says it is ready
+  // may also say that it has ended.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-/** Makes a patient pool serve requests, which wait for a connection for a shorter time. */
+/** Makes a patient pool serve requests, which wait less time for a connection. */
 export function serveRequests(pool: pg.Pool): void {
   pool.options.connectionTimeoutMillis = ACQUIRE_TIMEOUT_MS;
 }

@@ -1,7 +1,9 @@
-/** Duration after which a step of a start is logged. */
+/** How long a step of a start may take before it is logged. */
 export const SLOW_MS = 3_000;
 
-/** Runs `work`; if that takes longer than `SLOW_MS`, `report` receives the message once, while it still runs. */
+/**
+ * Runs `work`. If it takes longer than `SLOW_MS`, `report` receives the message once, while the work is still running.
+ */
 export async function reportIfSlow<T>(
   report: (message: string) => void,
   message: string,

@@ -3,56 +3,61 @@ import pg from 'pg';
 import { isConflict } from './faults.js';
 import type { ValuedQuery } from './watch-pool.js';
 
-/** Maximum attempts of one transaction that meets conflicts. */
+/** Maximum attempts to run a transaction that encounters conflicts. */
 const MAX_ATTEMPTS = 6;
 const BACKOFF_STEP_MS = 8;
-/** Maximum time of a statement of a long transaction, and between two of them. */
+/** Time limit for each statement of a long transaction, and for the time between two statements. */
 const LONG_LIMIT_MS = 600_000;
-/** How long such a statement waits for a lock: longer than a request's transaction lives. */
+/** How long such a statement waits for a lock. It is longer than a request's transaction can last. */
 const LONG_LOCK_LIMIT_MS = 60_000;
 
-/** A concurrent write won: decide again from fresh rows. */
+/** Thrown when a concurrent write came first, so that the decision is made again from fresh rows. */
 export class StaleReadError extends Error {}
 
-/** A statement that is prepared once per connection, by name. Values are sent as literals; lists as text[]. */
+/** A statement that is prepared by name, once per connection. Values are sent as literals, and lists as text[]. */
 export interface PreparedStatement {
   name: string;
   text: string;
   values: readonly (string | number | bigint | null | readonly string[])[];
 }
 
-/** Names prepared on each connection, one per statement in the code; gone with the connection. */
+/**
+ * Names of the statements prepared on each connection. They disappear with the connection, and there is one per
+ * statement in the code.
+ */
 const preparedOn = new WeakMap<pg.PoolClient, Set<string>>();
 
 /**
- * A READ COMMITTED transaction with few round trips: statements whose result isn't needed yet are sent together, the
+ * A READ COMMITTED transaction with few round trips. Statements whose result isn't needed yet are sent together, the
  * first with BEGIN and the last with COMMIT. Each is still executed separately and sees what was committed before it
- * began, so a read that follows a lock sees the rows that the lock protects. They are one message of the simple
- * protocol, which ends at its first fault: statements that the library pipelines would continue after a BEGIN that was
- * cancelled, and commit each separately.
+ * began, so a read that follows a lock sees the rows that the lock protects. They form one message of the simple
+ * protocol, which ends at its first error. If the library pipelined the statements instead, they would continue after a
+ * BEGIN that was cancelled, and each would commit separately.
  */
 export class Transaction {
   readonly #client: pg.PoolClient;
   #hasBegun = false;
   #pending: PreparedStatement[] = [];
-  /** Why the connection can't be used again. */
+  /** Why the connection can't be reused. */
   fault: Error | undefined;
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
   }
 
-  /** Executes the pending statements and then these, in one message. Returns the rows of each of these. */
+  /**
+   * Executes the pending statements and then these, all in one message. Returns the rows of each of these statements.
+   */
   async run(...statements: PreparedStatement[]): Promise<pg.QueryResultRow[][]> {
     return (await this.#send(statements)).slice(-statements.length).map(({ rows }) => rows);
   }
 
-  /** Executes the statements together with the next message or, at the end, with COMMIT. */
+  /** Executes the statements together with the next message, or at the end with COMMIT. */
   later(...statements: PreparedStatement[]): void {
     this.#pending.push(...statements);
   }
 
-  /** Executes a statement in its own message, after the pending ones. */
+  /** Executes the pending statements, and then this one in a separate message. */
   async query<T extends pg.QueryResultRow>(
     query: string | pg.QueryConfig,
     values?: unknown[],
@@ -73,11 +78,11 @@ export class Transaction {
     const sent = [...this.#pending, ...statements];
     this.#pending = [];
     await this.#prepare(sent);
-    // One plan serves all values: the statements find their rows by key.
+    // One plan serves all values, because the statements find their rows by key.
     const begin = sent.length > 0 ? 'BEGIN; SET LOCAL plan_cache_mode = force_generic_plan' : 'BEGIN';
     const parts = [...(this.#hasBegun ? [] : [begin]), ...sent.map(execution), ...(last === undefined ? [] : [last])];
     this.#hasBegun = true;
-    // pg returns an array when the message holds several statements; its types don't say so.
+    // pg returns an array when the message contains several statements, but its types don't say so.
     const query: ValuedQuery = {
       text: parts.join('; '),
       textWithoutValues: () => sent.map(({ text }) => text).join('; ') || parts[0]!,
@@ -94,7 +99,7 @@ export class Transaction {
     try {
       await this.#client.query(Array.from(missing, ([name, text]) => `PREPARE "${name}" AS ${text}`).join('; '));
     } catch (error) {
-      // Some of them may be prepared and some not.
+      // Some of the statements may be prepared and others not.
       this.fault = error as Error;
       throw error;
     }
@@ -104,8 +109,8 @@ export class Transaction {
 
 /**
  * Runs `work` in one transaction and returns its result after the commit. Deadlocks, serialization failures, id
- * collisions and StaleReadError are retried with jitter, up to `maxAttempts` attempts in total; any other error rolls
- * back and is thrown.
+ * collisions and StaleReadError are retried with jitter, up to `maxAttempts` attempts in total. Any other error rolls
+ * back and is rethrown.
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
@@ -123,9 +128,9 @@ export async function inTransaction<T>(
 }
 
 /**
- * Runs `work` as `inTransaction` does, with limits for what an operator waits for: an import, a publication, a first
- * start. On a slow machine its statements, and the process between them, may take minutes. `work` must read anything
- * else before it begins.
+ * Runs `work` as `inTransaction` does, but with limits suited to work that an operator waits for, such as an import, a
+ * publication or a first start. On a slow machine, its statements, and the process between them, may take minutes.
+ * `work` must read everything else before it begins.
  */
 export function inLongTransaction<T>(pool: pg.Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   return inTransaction(pool, (transaction) => {
@@ -145,7 +150,8 @@ async function attemptOnce<T>(pool: pg.Pool, work: (transaction: Transaction) =>
   const client = await pool.connect();
   const transaction = new Transaction(client);
   let broken: Error | undefined;
-  // A connection that breaks while checked out emits an error, which would end the process without a listener.
+  // A connection that breaks while it is checked out emits an error. Without a listener, the error would end the
+  // process.
   const onError = (error: Error) => {
     broken = error;
   };
@@ -169,7 +175,9 @@ function execution({ name, values }: PreparedStatement): string {
   return values.length === 0 ? `EXECUTE "${name}"` : `EXECUTE "${name}"(${values.map(literal).join(', ')})`;
 }
 
-/** Quotes a value. Unlike a parameter, a statement ends at a zero byte: the rest would be read as another message. */
+/**
+ * Quotes a value. Unlike a parameter, a statement ends at a zero byte, so the rest would be read as another message.
+ */
 function literal(value: PreparedStatement['values'][number]): string {
   if (value === null) return 'null';
   if (typeof value === 'object') return `ARRAY[${value.map(literal).join(', ')}]::text[]`;

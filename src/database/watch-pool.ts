@@ -2,13 +2,13 @@ import { AsyncResource } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 import type pg from 'pg';
 
-/** A query whose text contains values. Only `textWithoutValues` may be shown of it. */
+/** A query whose text contains values, so only `textWithoutValues` may be shown. */
 export interface ValuedQuery extends pg.QueryConfig {
-  /** Returns its statements with parameters instead of values. */
+  /** Returns the query's statements with parameters in place of values. */
   textWithoutValues(): string;
 }
 
-/** Reports how long each request for a connection waited, in ms. */
+/** Reports how long each request for a connection waited, in milliseconds. */
 export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
   const connect = pool.connect.bind(pool) as Connect;
   const watched: Connect = (callback) => {
@@ -30,7 +30,10 @@ export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
 /** Receives statements while `isFollowing` returns true. */
 export interface StatementWatcher {
   isFollowing(): boolean;
-  /** Called when a statement is sent; `text` has no values. The returned function is called when it has ended. */
+  /**
+   * Called when a statement is sent. `text` contains no values. Call the returned function when the statement has
+   * ended.
+   */
   began(text: string): (error: unknown) => void;
 }
 

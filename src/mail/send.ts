@@ -3,24 +3,29 @@ import type { Mail } from '../domain/rules/mail.js';
 import type { Attempt } from '../domain/rules/webhook.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
 
-/** Time limit for sending one mail, including DNS, connection and TLS. A lease of the domain lasts longer. */
+/**
+ * Time limit for sending one mail, including DNS, connecting and TLS. The domain's lease on an address lasts longer.
+ */
 const WITHIN_MS = 20_000;
 const MAX_ERROR = 200;
 const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
 export interface MailSettings {
-  /** smtp: begins in plaintext and upgrades to TLS with STARTTLS; smtps: uses TLS from the first byte. */
+  /**
+   * With smtp:, the connection begins in plaintext and upgrades to TLS by STARTTLS. With smtps:, it uses TLS from the
+   * first byte.
+   */
   url: string;
-  /** For smtp: whether to send in plaintext if the server doesn't support STARTTLS. */
+  /** Only for smtp: whether mail is sent in plaintext if the server doesn't support STARTTLS. */
   tls: 'required' | 'offered';
-  /** Sender: an address, or a name followed by an address in angle brackets. */
+  /** The sender: an address, or a name followed by an address in angle brackets. */
   from: string;
-  /** Called once per change: with the reason when sending fails, with null when it works again. */
+  /** Called once per change: with the reason when sending starts to fail, and with null when it works again. */
   onDelivery(reason: string | null): void;
   withinMs?: number;
 }
 
-/** Returns a sender that uses the operator's server, with one connection per mail. */
+/** Returns a function that sends mail through the operator's server, with one connection per mail. */
 export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN_MS }: MailSettings): SendMail {
   let transport: Promise<Transporter> | undefined;
   let isDown = false;
@@ -92,7 +97,10 @@ interface SmtpError extends Error {
   command?: string;
 }
 
-/** Returns what the account may read of a failure: everything about its own address, only the status of the server. */
+/**
+ * Returns what the account may see of a failure: everything about its own address, but only the status about the
+ * server.
+ */
 function outcomeOf(
   { responseCode, response, command, message }: SmtpError,
   signal: AbortSignal,

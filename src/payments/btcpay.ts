@@ -14,26 +14,29 @@ import { createRequestSender, type MoreHeaders } from './send-request.js';
 import { isSignedBy } from './signature.js';
 
 /**
- * BTCPay Server by its Greenfield API, as in its code of 23 July 2026 (GreenfieldInvoiceController.cs,
+ * BTCPay Server, accessed through its Greenfield API as of its code of 23 July 2026 (GreenfieldInvoiceController.cs,
  * InvoicePaymentMethodDataModel.cs, WebhookSender.cs).
  *
- * A webhook only triggers a read from the server, so a repeated or late one changes nothing. It has no signed time, so
- * a replay triggers a read too.
+ * A webhook only makes the gateway read from the server, so a repeated or late webhook changes nothing. Webhooks have
+ * no signed timestamp, so a replayed one triggers a read too.
  */
 
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
 const MAX_NAME = 200;
 const MAX_PAYMENTS = 100;
-/** How long to watch for payments to an expired invoice. */
+/** How long BTCPay Server watches an expired invoice for payments. */
 const MONITORING_MINUTES = 7 * 24 * 60;
 
-/** BTCPay's payment methods for our assets: coins by their chain. It has no tokens of Ethereum, Tron or Solana. */
+/**
+ * BTCPay's payment methods for our assets, which are coins on their own chains. It supports no Ethereum, Tron or Solana
+ * tokens.
+ */
 const METHODS: Partial<Record<AssetCode, string>> = { BTC: 'BTC-CHAIN', LTC: 'LTC-CHAIN', XMR: 'XMR-CHAIN' };
 const ASSET_OF = new Map(Object.entries(METHODS).map(([asset, method]) => [method, asset as AssetCode]));
 
 export interface BtcpayOptions {
   url: string;
-  /** Greenfield API key; may create and view invoices of the store. */
+  /** Greenfield API key that may create and view the store's invoices. */
   key: string;
   store: string;
   /** Secret of the webhook. */
@@ -81,7 +84,7 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
           paymentMethods: [method],
           speedPolicy: speedPolicyOf(confirmations[asset]),
           monitoringMinutes: MONITORING_MINUTES,
-          // Otherwise it may assign an address only when someone opens the invoice's page.
+          // Otherwise, an address may be assigned only when the invoice's page is opened.
           lazyPaymentMethods: false,
         },
       });
@@ -114,8 +117,8 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
 }
 
 /**
- * Returns the lowest speed policy that suffices. BTCPay Server treats a payment as final after 0, 1, 2 or 6
- * confirmations by the invoice's policy. It doesn't count beyond 6, as docs/payments.md says.
+ * Returns the fastest speed policy that suffices. Depending on the invoice's policy, BTCPay Server treats a payment as
+ * final after 0, 1, 2 or 6 confirmations. It doesn't count beyond 6, as docs/payments.md explains.
  */
 function speedPolicyOf(confirmations: number): string {
   if (confirmations <= 1) return 'MediumSpeed';
@@ -131,7 +134,7 @@ function verify(secret: string, store: string, body: Buffer, headers: CallbackHe
   if (event.storeId !== store) return { kind: 'malformed', reason: 'storeId is another store' };
   if (typeof event.type !== 'string' || !event.type.startsWith('Invoice')) return { kind: 'ignored' };
   const id = isObject(event.metadata) ? event.metadata.orderId : undefined;
-  // The store may sell other things too.
+  // The store may also sell other things.
   return isName(id, MAX_NAME) ? { kind: 'accepted', id, payments: null, unreadable: null } : { kind: 'ignored' };
 }
 
@@ -144,7 +147,7 @@ function paymentOf(payment: unknown, asset: AssetCode, rate: string, confirmatio
   if (!isName(id, MAX_NAME) || !isDecimal(value) || !isDecimal(fee) || known === null) {
     throw new ProcessorUnavailable('/payment-methods: not a payment');
   }
-  // The network fee on top of the invoice pays for nothing here.
+  // The part of a payment that covers the invoice's network fee is not credited.
   const coins = subtractDecimals(value, fee);
   return {
     transaction: id,

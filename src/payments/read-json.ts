@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses the bytes as a JSON object; null for anything else. */
+/** Parses the bytes as a JSON object. Returns null if they are anything else. */
 export function readObject(bytes: Buffer): Json | null {
   if (!isUtf8(bytes)) return null;
   try {
@@ -18,7 +18,7 @@ export function readObject(bytes: Buffer): Json | null {
   }
 }
 
-/** Whether the value is visible ASCII, so that it may appear in a log, a path and a ledger line. */
+/** Whether the value consists of visible ASCII characters, so that it may appear in a log, a path or a ledger line. */
 export function isName(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.length <= maxLength && /^[\x21-\x7e]+$/.test(value);
 }

@@ -1,14 +1,14 @@
 import { ProcessorUnavailable } from '../domain/top-ups/processor.js';
 import { parseJson } from '../untrusted/json.js';
 
-/** Time limit of one request, including its response. */
+/** Time limit for one request, including the response. */
 const PROCESSOR_TIMEOUT_MS = 5_000;
-/** Maximum size of a response; usual ones have a few kilobytes. */
+/** Maximum size of a response. A usual one has a few kilobytes. */
 const MAX_RESPONSE_BYTES = 1_000_000;
-/** Maximum concurrent requests: a processor that hangs must not hold memory and sockets for every caller. */
+/** Maximum concurrent requests, so that a processor that hangs can't occupy memory and sockets for every caller. */
 const MAX_IN_FLIGHT = 50;
 
-/** Returns headers of one call, such as its trace. */
+/** Returns headers for a single call, such as its trace. */
 export type MoreHeaders = () => Record<string, string>;
 export type SendRequest = (
   path: string,
@@ -17,13 +17,13 @@ export type SendRequest = (
 
 interface ProcessorResponse {
   status: number;
-  /** Parsed JSON. Numbers in it are never amounts: amounts are texts. */
+  /** The parsed JSON. Amounts are always strings, never JSON numbers. */
   body: unknown;
 }
 
 /**
- * Returns a function that sends requests to a processor by HTTP and JSON. `headers` contain its key, which appears in
- * no message; `moreHeaders` returns those of one call.
+ * Returns a function that sends requests to a processor as JSON over HTTP. `headers` contain the processor's key, which
+ * never appears in a message, and `moreHeaders` returns additional headers for each call.
  */
 export function createRequestSender(
   baseUrl: string,
@@ -61,7 +61,7 @@ export function createRequestSender(
 async function readBounded(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Node's streams are async iterable, which the browser's types don't say.
+  // Node's streams are async iterable, but the browser's types don't say so.
   for await (const chunk of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
     if (bytes > MAX_RESPONSE_BYTES) throw new ProcessorUnavailable('the processor sent more than 1 MB');

@@ -2,30 +2,30 @@ import { microOfCoins } from '../domain/rules/decimal.js';
 import { MICRO_PER_USD, type Micro } from '../domain/rules/money.js';
 
 /**
- * SHKeeper's own fee on top of an amount. SHKeeper names its policy (none, percentage, fixed, or the larger of both)
- * only in callbacks, but a quote includes the fee. Two quotes reveal the policy: one of a dollar, of which a fixed fee
- * is a large part, and one large enough to make the percentage exact.
+ * SHKeeper's own fee, added to an amount. SHKeeper reveals its policy (none, percentage, fixed, or the larger of both)
+ * only in callbacks, but a quote includes the fee. Two quotes are enough to derive the policy: one for a dollar, where
+ * a fixed fee is a large share, and one that is large enough to make the percentage exact.
  */
 export interface Fee {
-  /** Fee on top of `LARGE_USD`. */
+  /** The fee that is added to `LARGE_USD`. */
   onLarge: Micro;
-  /** Fixed fee; zero without one. */
+  /** Fixed fee, or zero if there is none. */
   fixed: Micro;
 }
 
 export interface Quote {
-  /** Coins including the fee, and USD per coin, as decimal texts. */
+  /** Coins including the fee, and USD per coin, as decimal strings. */
   coins: string;
   rate: string;
 }
 
-/** One dollar: `feeOf` relies on it being the unit of the percentage. */
+/** One dollar. `feeOf` relies on this being the unit of the percentage. */
 export const SMALL_USD = 1n;
 export const LARGE_USD = 1_000_000_000_000n;
-/** Rounding step of a quote: SHKeeper rounds coins to 8 decimals or more. */
+/** Rounding step of a quote, because SHKeeper rounds coins to at least 8 decimals. */
 const COIN_STEP = '0.00000001';
 
-/** Returns the fee, or null if a quote isn't a valid one. */
+/** Returns the fee; null if one of the quotes isn't valid. */
 export function feeOf(small: Quote, large: Quote): Fee | null {
   const onSmall = onTop(small, SMALL_USD);
   const onLarge = onTop(large, LARGE_USD);
@@ -42,7 +42,7 @@ function onTop({ coins, rate }: Quote, usd: bigint): Micro | null {
   return fee < 0n ? 0n : fee;
 }
 
-/** Returns a payment's value without the fee, rounded down; zero if a fixed fee exceeds it. */
+/** Returns a payment's value without the fee, rounded down. The result is zero if a fixed fee exceeds the payment. */
 export function withoutFee(paid: Micro, { onLarge, fixed }: Fee): Micro {
   const large = LARGE_USD * MICRO_PER_USD;
   const withoutPercentage = (paid * large) / (large + onLarge);

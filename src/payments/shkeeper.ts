@@ -18,31 +18,32 @@ import { type Fee, feeOf, LARGE_USD, type Quote, SMALL_USD, withoutFee } from '.
 import { isSignedBy } from './signature.js';
 
 /**
- * SHKeeper, as in its code of 1 July 2026 (vsys-host/shkeeper.io: api_v1.py, callback.py, models.py,
+ * SHKeeper, as of its code of 1 July 2026 (vsys-host/shkeeper.io: api_v1.py, callback.py, models.py,
  * services/webhook_hmac.py).
  *
- * - Errors are HTTP 200 with `status: "error"`.
- * - Amounts are texts with at most 10 decimals, so no JSON number is ever read as an amount.
+ * - Errors are returned as HTTP 200 with `status: "error"`.
+ * - Amounts are strings with at most 10 decimals, so the gateway never reads a JSON number as an amount.
  * - A callback lists all transactions of the invoice, including those that still need confirmations. Only the one with
- *   `trigger` is final. Each gets its own callback, repeated every 60 s until the response is 202.
- * - `GET /tx-info` returns amounts with the fee, callbacks without; with a fixed fee that may be below zero.
+ *   `trigger` is final. Each transaction gets its own callback, which is repeated every 60 s until the response is 202.
+ * - `GET /tx-info` returns amounts that include the fee. Callbacks exclude it, so with a fixed fee, their amounts may
+ *   be negative.
  * - A replaced transaction stays UNCONFIRMED forever.
  * - `GET /crypto` requires no key.
- * - `GET /invoices/{id}` returns CONFIRMED from the first block on and never reverts it: a payment read there is not
- *   known to be final.
+ * - `GET /invoices/{id}` returns CONFIRMED from the first block on and never reverts it, so a payment read there may
+ *   not be final.
  */
 
-/** Maximum difference of a callback's timestamp from now, in either direction. */
+/** Maximum difference between a callback's timestamp and the current time, in either direction. */
 const WINDOW_SECONDS = 300n;
 const SECONDS_PER_HOUR = 3_600n;
 const AMOUNT_DECIMALS = 10;
 const MAX_NAME = 200;
-/** Maximum transactions read of one invoice. */
+/** Maximum transactions read per invoice. */
 const MAX_TRANSACTIONS = 100;
-/** A path that requires the key and returns an empty list: no top-up has this id. */
+/** A path that requires the key and returns an empty list, because no top-up has this id. */
 const KEY_PROBE = '/invoices/none';
 
-/** SHKeeper's names for our assets; it has more. */
+/** SHKeeper's names for our assets. It supports others too. */
 const CODES: Record<AssetCode, string> = {
   BTC: 'BTC',
   LTC: 'LTC',
@@ -58,7 +59,7 @@ const ASSET_OF = new Map(Object.entries(CODES).map(([asset, code]) => [code, ass
 
 export interface ShkeeperOptions {
   url: string;
-  /** API key, which also signs SHKeeper's callbacks. */
+  /** API key, which SHKeeper also uses to sign its callbacks. */
   key: string;
   callbackUrl: string;
   now(): Instant;
@@ -80,7 +81,7 @@ export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: Shke
   return {
     name: 'shkeeper',
     assets: async () => {
-      // The list is public. With a wrong key no invoice can be opened, so there are no assets to pay with.
+      // The list of coins is public. With a wrong key, no invoice can be opened, so there are no assets to pay with.
       const [{ crypto }] = await Promise.all([fetchJson('/crypto'), fetchJson(KEY_PROBE)]);
       if (!Array.isArray(crypto)) throw new ProcessorUnavailable('/crypto: not a list');
       return crypto.flatMap((code) => ASSET_OF.get(code) ?? []);
@@ -128,7 +129,7 @@ function openedInvoice(response: Json, now: Instant, path: string): OpenedInvoic
 
 type FetchJson = (path: string, body?: object) => Promise<Json>;
 
-/** Returns SHKeeper's fee; null if it has no quotes for this coin. */
+/** Returns SHKeeper's fee; null if it has no quotes for the coin. */
 async function readFee(fetchJson: FetchJson, asset: AssetCode): Promise<Fee | null> {
   const quote = async (usd: bigint): Promise<Quote> => {
     const response = await fetchJson(`/${CODES[asset]}/quote`, { fiat: 'USD', amount: String(usd) });
@@ -143,7 +144,7 @@ async function readFee(fetchJson: FetchJson, asset: AssetCode): Promise<Fee | nu
   }
 }
 
-/** Reads a transaction with its value, which `/invoices` omits; the value includes SHKeeper's own fee. */
+/** Reads a transaction together with its value, which `/invoices` omits. The value includes SHKeeper's own fee. */
 async function readPayment(
   fetchJson: FetchJson,
   topUp: InvoiceOf,
@@ -198,8 +199,8 @@ function malformed(reason: string): VerifiedCallback {
 }
 
 /**
- * Reads a payment in the memory pool, which is reported once and without a value. Returns the reason if it is
- * malformed.
+ * Reads a payment in the memory pool, which is reported only once and without a value. Returns the reason if the
+ * payment is malformed.
  */
 function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayments | string {
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
@@ -215,8 +216,8 @@ function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayme
 }
 
 /**
- * Reads each transaction separately, so that an unreadable one doesn't affect the others. Returns the reason if none is
- * readable.
+ * Reads each transaction separately, so that an unreadable one doesn't affect the others. Returns the reason if none
+ * can be read.
  */
 function transactionsOf({ addr, fiat, transactions }: Json): CallbackPayments | string {
   if (fiat !== 'USD') return 'fiat is not USD';
@@ -238,7 +239,7 @@ function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment |
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
   if (!isName(crypto, MAX_NAME)) return 'crypto is missing';
   if (!isAmount(coins)) return 'amount_crypto is not a decimal text';
-  // Below zero if a fixed fee exceeds the payment.
+  // The amount is negative if a fixed fee exceeds the payment.
   const isBelowZero = typeof fiat === 'string' && fiat.startsWith('-') && isAmount(fiat.slice(1));
   if (!isBelowZero && !isAmount(fiat)) return 'amount_fiat_without_fee is not a decimal text';
   if (typeof trigger !== 'boolean') return 'trigger is not a boolean';
@@ -249,7 +250,8 @@ function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment |
     coins: tidyDecimal(coins),
     usd: isBelowZero ? 0n : microOf(fiat),
     usdWithFee: isAmount(paid) ? microOf(paid) : null,
-    // Their number isn't reported: at least one, and enough for SHKeeper if the callback is about this transaction.
+    // The number of confirmations isn't reported. There is at least one, and if the callback is about this transaction,
+    // there are enough for SHKeeper.
     confirmations: 1,
     status: trigger ? 'final' : 'pending',
   };

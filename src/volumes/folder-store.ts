@@ -16,16 +16,16 @@ import {
 
 const OWNER_ONLY = 0o600;
 const FOLDER_OWNER_ONLY = 0o700;
-/** Maximum bytes of an object that are read at a time. */
+/** Maximum number of an object's bytes that are read at a time. */
 const READ_BYTES = 256 * 1_024;
 const STATS_AT_ONCE = 32;
-/** Folder for unfinished uploads; `restic` ignores it. */
+/** Folder for unfinished uploads, which restic ignores. */
 const ARRIVING = 'arriving';
 const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 
 /**
- * Stores volumes in one folder each, with the layout of restic's own local repositories: `restic -r FOLDER/v-…` can
- * also read them.
+ * Stores each volume in a folder with the layout of restic's own local repositories, so that `restic -r FOLDER/v-…` can
+ * read it too.
  */
 export class FolderStore implements VolumeStore {
   readonly #root: string;
@@ -148,14 +148,14 @@ export class FolderStore implements VolumeStore {
     return { outcome: 'created' as const };
   }
 
-  /** Copies by a hard link: the bytes are stored once, and are freed with the last link. */
+  /** Copies by creating a hard link. The bytes are stored once, and freed with the last link. */
   async #copyOne(from: string, to: string, object: ObjectName): Promise<number> {
     const path = this.#path(to, object);
     await this.#make(join(path, '..'));
     try {
       await link(this.#path(from, object), path);
     } catch (error) {
-      // It exists already, or was deleted since it was listed.
+      // The object already exists, or was deleted after it was listed.
       if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return 0;
       throw asFault(error);
     }
@@ -163,7 +163,7 @@ export class FolderStore implements VolumeStore {
     return 1;
   }
 
-  /** Makes each new folder durable in its parent. */
+  /** Makes each new folder durable by syncing its parent. */
   async #make(folder: string): Promise<void> {
     const first = await mkdir(folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
     if (first === undefined) return;
@@ -205,7 +205,7 @@ function rethrow(error: unknown): never {
   throw asFault(error);
 }
 
-/** Turns errors of the operating system into faults of the store; returns any other error unchanged. */
+/** Converts operating system errors to store faults. Returns any other error unchanged. */
 function asFault(error: unknown): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined || code === 'ECONNRESET') return error;

@@ -27,9 +27,9 @@ import {
   type VolumeStore,
 } from '../domain/volumes/store.js';
 
-/** Minimum size of a part in S3, except for the last one; this many bytes of each upload are in memory. */
+/** Minimum part size in S3, except for the last part. Each upload keeps this many bytes in memory. */
 const PART_BYTES = 5 * 1_024 * 1_024;
-/** Time limit of the calls that the transaction that publishes an object waits for. */
+/** Time limit for calls that block the transaction that publishes an object. */
 const PUBLISH_MS = 10_000;
 const CALL_MS = 60_000;
 const NO_ANSWER = [
@@ -46,9 +46,9 @@ const FULL = ['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage'];
 
 export interface S3Place {
   bucket: string;
-  /** Prefix of every key: empty, or ends with a slash. */
+  /** Prefix of every key. It is either empty or ends with a slash. */
   prefix: string;
-  /** Null: the endpoint of the environment, or Amazon's. */
+  /** Null uses the endpoint from the environment, or Amazon's. */
   endpoint: string | null;
   region: string | null;
 }
@@ -56,8 +56,8 @@ export interface S3Place {
 type Published = Awaited<ReturnType<Received['publish']>>;
 
 /**
- * Stores volumes in a bucket of S3 or any service with its protocol. The environment has the credentials, as the AWS
- * SDK reads them.
+ * Stores volumes in a bucket of S3, or of any service that supports its protocol. The AWS SDK reads the credentials
+ * from the environment.
  */
 export class S3Store implements VolumeStore {
   readonly #client: S3Client;
@@ -70,7 +70,7 @@ export class S3Store implements VolumeStore {
     this.#prefix = prefix;
     this.#endpoint = endpoint ?? 's3.amazonaws.com';
     this.#client = new S3Client({
-      // Self-hosted servers seldom support a host name per bucket, and may not know the newer checksums.
+      // Self-hosted servers seldom support a separate host name for each bucket, and may not know the newer checksums.
       ...(endpoint !== null && { endpoint, forcePathStyle: true }),
       ...(region !== null && { region }),
       requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -148,7 +148,7 @@ export class S3Store implements VolumeStore {
       if (there.has(target) || (only !== undefined && !target.endsWith(`/${only}`))) continue;
       const CopySource = `${this.#bucket}/${Key!.split('/').map(encodeURIComponent).join('/')}`;
       const command = new CopyObjectCommand({ Bucket: this.#bucket, Key: target, CopySource });
-      // Null if it was deleted since it was listed.
+      // Null if the object was deleted after it was listed.
       if ((await this.#client.send(command, within(CALL_MS)).catch(nullIfMissing)) !== null) added += 1;
     }
     return added;
@@ -157,7 +157,8 @@ export class S3Store implements VolumeStore {
   async removeAbandonedUploads(volume: string, beforeMs: number): Promise<void> {
     const Prefix = `${this.#prefix}${volume}/`;
     const list = new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix });
-    // Not every server supports this listing: such a server drops uploads automatically, or by a rule of the bucket.
+    // Not every server supports this listing. Those that don't must drop uploads automatically, or by a rule on the
+    // bucket.
     const { Uploads = [] } = await this.#client.send(list, within(CALL_MS)).catch(() => ({ Uploads: [] }));
     for (const { Key, UploadId, Initiated } of Uploads) {
       if (!Key?.startsWith(Prefix) || Number(Initiated ?? 0) >= beforeMs) continue;
@@ -170,7 +171,10 @@ export class S3Store implements VolumeStore {
     return `s3:${this.#endpoint}/${this.#bucket}/${this.#prefix}${volume}`;
   }
 
-  /** Skips from each volume's objects to the next volume: not every server lists by delimiters as Amazon does. */
+  /**
+   * Skips from each volume's objects to the next volume, because not every server handles delimiters in listings as
+   * Amazon does.
+   */
   async *volumes(): AsyncIterable<string> {
     for (let Marker: string | undefined; ; ) {
       const command = new ListObjectsCommand({ Bucket: this.#bucket, Prefix: this.#prefix, MaxKeys: 1, Marker });
@@ -179,7 +183,7 @@ export class S3Store implements VolumeStore {
       if (key === undefined) return;
       const [name] = key.slice(this.#prefix.length).split('/');
       if (VOLUME_ID.test(name!)) yield name!;
-      // `0` comes after `/`.
+      // `0` is the character after `/`.
       Marker = `${this.#prefix}${name}0`;
     }
   }
@@ -194,7 +198,9 @@ export class S3Store implements VolumeStore {
     return `${this.#prefix}${volume}/${kind}/${kind === 'data' ? `${name.slice(0, 2)}/` : ''}${name}`;
   }
 
-  /** Uses the older listing, whose pages begin after a key: every server of this protocol supports it. */
+  /**
+   * Uses the older listing, whose pages begin after a given key, because every server with this protocol supports it.
+   */
   async *#objects(prefix: string) {
     for (let Marker: string | undefined; ; ) {
       const command = new ListObjectsCommand({ Bucket: this.#bucket, Prefix: `${this.#prefix}${prefix}`, Marker });
@@ -206,7 +212,9 @@ export class S3Store implements VolumeStore {
   }
 }
 
-/** A small object is kept in memory and put when it is published; a larger one is uploaded in parts as it arrives. */
+/**
+ * A small object is kept in memory and stored when it is published. A larger one is uploaded in parts as it arrives.
+ */
 class Upload {
   readonly #client: S3Client;
   readonly #target: { Bucket: string; Key: string };
@@ -251,7 +259,7 @@ class Upload {
     this.#uploadId = null;
   }
 
-  /** If the abort fails, `removeAbandonedUploads` removes the upload later. */
+  /** If aborting fails, `removeAbandonedUploads` removes the upload later. */
   async abort(): Promise<void> {
     this.#first = null;
     if (this.#uploadId === null) return;
@@ -276,7 +284,7 @@ class Upload {
   }
 }
 
-/** Parts of equal length, except for the last one. */
+/** Yields parts of equal length, except for the last one. */
 async function* partsOf(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   let waiting: Buffer[] = [];
   let length = 0;
@@ -306,10 +314,7 @@ function rethrow(error: unknown): never {
   throw asFault(error);
 }
 
-/**
- * Turns errors of the SDK (a refusal of the server, or no connection) into faults of the store; returns any other error
- * unchanged.
- */
+/** Converts SDK errors (a server's refusal, or no connection) to store faults. Returns any other error unchanged. */
 function asFault(error: unknown): unknown {
   const { name, message, $metadata, code, syscall } = error as S3ServiceException & NodeJS.ErrnoException;
   const isUnreachable = NO_ANSWER.includes(name) || syscall !== undefined || NO_ANSWER.includes(code ?? '');

@@ -6,21 +6,24 @@ import { type Attempt, mayConnect } from '../domain/rules/webhook.js';
 import type { SendWebhook } from '../domain/webhooks/receiver.js';
 import { createNameLookup, type LookupAll } from '../name-lookup.js';
 
-/** Time limit of the whole exchange, including name lookup and connection. */
+/** Time limit for the whole exchange, including the DNS lookup and connecting. */
 const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 64_000;
 const MAX_ERROR = 200;
 
 export interface SenderOptions {
-  /** Networks to which connections are allowed although they are not public. */
+  /** Networks to which connections are allowed even though they are not public. */
   allowed: readonly string[];
-  /** Defaults to the hosts file and DNS, never the system's resolver, whose threads renters' names could occupy. */
+  /**
+   * Defaults to the hosts file and DNS. The system's resolver is never used, because lookups of renters' host names
+   * could occupy its threads.
+   */
   lookup?: LookupAll;
 }
 
 /**
- * Returns a function that sends one event. The address is checked in the lookup that the connection uses, so a name
- * whose address changes can't bypass the check. Redirects are not followed; they count as a response like any other.
+ * Returns a function that sends one event. The address is checked in the same lookup that the connection uses, so a
+ * name whose address changes can't bypass the check. Redirects are not followed and count as a response like any other.
  */
 export function createSender({ allowed, lookup = createNameLookup() }: SenderOptions): SendWebhook {
   const guarded: LookupFunction = (host, options, done) => {
@@ -29,7 +32,7 @@ export function createSender({ allowed, lookup = createNameLookup() }: SenderOpt
       const addresses = found.filter(({ address }) => mayConnect(address, allowed));
       const [first] = addresses;
       if (first === undefined) return done(notPublic(host), '', 4);
-      // Node requests all addresses if it tries both families.
+      // Node requests all addresses if it tries both address families.
       if (options.all === true) (done as (error: null, all: LookupAddress[]) => void)(null, addresses);
       else done(null, first.address, first.family);
     });
@@ -53,7 +56,7 @@ function exchange(
   allowed: readonly string[],
 ): Promise<Attempt> {
   const { protocol, hostname } = new URL(url);
-  // Node connects to an address without a lookup.
+  // Node connects to an IP address without a lookup.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !mayConnect(host, allowed)) return Promise.reject(notPublic(host));
   const send = protocol === 'https:' ? requestHttps : requestHttp;
@@ -84,7 +87,7 @@ function exchange(
   });
 }
 
-/** Reads the body up to the limit and discards the rest: only the status counts. */
+/** Reads the body up to the limit and discards the rest, because only the status counts. */
 async function readAnswer(answer: IncomingMessage): Promise<void> {
   let bytes = 0;
   for await (const part of answer) {

@@ -8,40 +8,43 @@ import { Client, type ClientConfig, type Connection, type Submittable } from 'pg
 import { pack } from 'tar-stream';
 import { isAlive, syncDirectory } from './cluster.js';
 
-/** PostgreSQL's list of the files in a backup, with their sizes and checksums. */
+/** File in which PostgreSQL lists a backup's files with their sizes and checksums. */
 export const MANIFEST = 'backup_manifest';
 
 /** Size of the end marker of a tar archive. */
 const TAR_END_BYTES = 1_024;
-/** Fast; the output is 1.3 times the size of the best level's. */
+/** A fast level, whose output is 1.3 times the size of the best level's. */
 const GZIP_LEVEL = 3;
-/** Message kinds of PostgreSQL: start of an archive, start of the manifest, and bytes of either. */
+/** Kinds of PostgreSQL messages: the start of an archive, the start of the manifest, and data of either. */
 const [ARCHIVE, MANIFEST_START, BYTES] = ['n', 'm', 'd'].map((letter) => letter.charCodeAt(0));
 
-/** Opens a connection as pg_basebackup does: with the replication protocol, which makes backups. */
+/** Opens the connection as pg_basebackup does, with the replication protocol, which is needed for backups. */
 const REPLICATION = { replication: 'true' } as ClientConfig;
-/** Retains the WAL written in the meantime until the backup contains it; released with the connection. */
+/**
+ * Retains the WAL that is written in the meantime until the backup contains it. The slot is released with the
+ * connection.
+ */
 const KEEP_WAL = 'CREATE_REPLICATION_SLOT backup_%s TEMPORARY PHYSICAL RESERVE_WAL';
 
 export interface BackupOptions {
-  /** Connects to the server with a role that may replicate. */
+  /** Connects to the server with a role that has the replication privilege. */
   url: string;
-  /** Replaced only when the backup is complete; any failure, SIGKILL included, leaves the old file. */
+  /** Replaced only once the backup is complete. After any failure, including SIGKILL, the old file remains. */
   file: string;
-  /** Limit for reading data files, to spare a busy disk; null: no limit. */
+  /** Maximum rate at which data files are read, to spare a busy disk; null for no limit. */
   kilobytesPerSecond?: number | null;
 }
 
 /**
- * Writes a backup of the running server to `file`: a gzipped tar archive of its data directory as PostgreSQL's base
- * backup sends it, with the WAL needed for consistency and the manifest at its end. It contains everything committed
- * before it began. Returns its size in bytes.
+ * Writes a backup of the running server to `file`. It is a gzipped tar archive of the data directory, as PostgreSQL's
+ * base backup sends it, with the WAL needed for consistency and the manifest at its end. It contains everything that
+ * was committed before it began. Returns its size in bytes.
  */
 export async function backUp({ url, file, kilobytesPerSecond = null }: BackupOptions): Promise<number> {
   await removeLeftovers(file);
   const part = partOf(file, process.pid);
   const client = new Client({ connectionString: url, application_name: 'backup', ...REPLICATION });
-  // A lost connection also fails the backup; without a listener it would end the process.
+  // A lost connection also fails the backup. Without a listener, it would end the process.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -65,7 +68,7 @@ function partOf(file: string, pid: number): string {
   return `${file}.part-${pid}`;
 }
 
-/** Removes files that killed backups to the same path left. */
+/** Removes files that were left by killed backups to the same path. */
 async function removeLeftovers(file: string): Promise<void> {
   const prefix = `${basename(file)}.part-`;
   for (const name of await readdir(dirname(file))) {
@@ -75,7 +78,7 @@ async function removeLeftovers(file: string): Promise<void> {
 }
 
 /**
- * Yields the archive, with the manifest inserted as its last file: the archive's end is held back until the manifest
+ * Yields the archive with the manifest inserted as its last file, by holding back the archive's end until the manifest
  * has arrived.
  */
 async function* withManifest(backup: BaseBackup): AsyncGenerator<Buffer> {
@@ -96,8 +99,8 @@ async function* withManifest(backup: BaseBackup): AsyncGenerator<Buffer> {
 }
 
 /**
- * The bytes of one base backup (PostgreSQL: "Streaming Replication Protocol", BASE_BACKUP), no faster than they are
- * read.
+ * The bytes of one base backup, received no faster than they are read. See BASE_BACKUP in PostgreSQL's "Streaming
+ * Replication Protocol".
  */
 class BaseBackup extends Readable implements Submittable {
   readonly #text: string;
@@ -120,7 +123,7 @@ class BaseBackup extends Readable implements Submittable {
     this.#connection?.stream.resume();
   }
 
-  // The methods that node-postgres calls on a query.
+  // node-postgres calls these methods on queries.
   submit(connection: Connection): void {
     this.#connection = connection;
     connection.query(this.#text);

@@ -7,14 +7,17 @@ import { type Binaries, EmbeddedPostgresUnavailable, type Launcher, run } from '
 /** The cluster's only role, a superuser. */
 export const CLUSTER_USER = 'gateway';
 
-/** Prefix of folders next to the cluster in which a new one is created. */
+/** Prefix of the folders next to the cluster in which new clusters are created. */
 export const ATTEMPT_PREFIX = 'postgres.new-';
-/** Prefix followed by the id of the process that restores a backup there. */
+/** Prefix of a folder in which a backup is being restored. The restoring process's id follows it. */
 export const RESTORE_PREFIX = `${ATTEMPT_PREFIX}restore-`;
 /** initdb needs up to 2 s of CPU time. */
 const INITDB_LIMIT_MS = 300_000;
 const ABANDONED_AFTER_MS = 10 * 60_000;
-/** A server writes its pid file within microseconds of creating it; a file still empty after this time stays empty. */
+/**
+ * A server writes its pid file within microseconds of creating it. A file that is still empty after this time stays
+ * empty.
+ */
 const UNFINISHED_PID_FILE_MS = 3_000;
 
 export function isCluster(directory: string): boolean {
@@ -22,8 +25,8 @@ export function isCluster(directory: string): boolean {
 }
 
 /**
- * Creates `<dataDir>/postgres` atomically: initdb works in a folder next to it, and a rename puts the result, including
- * the password, in place. If two first starts run concurrently, the slower one finds the folder and uses it.
+ * Creates `<dataDir>/postgres` atomically. initdb works in a folder next to it, and a rename then puts the result,
+ * including the password, in place. If two first starts run concurrently, the slower one finds the folder and uses it.
  */
 export async function createCluster(dataDir: string, binaries: Binaries, launcher: Launcher): Promise<void> {
   const attempt = await mkdtemp(join(dataDir, ATTEMPT_PREFIX));
@@ -52,8 +55,8 @@ export async function readPassword(directory: string): Promise<string> {
 }
 
 /**
- * Removes the leftovers of killed restores and first starts. Only age shows that a first start is abandoned: initdb
- * keeps running when the process that started it is killed.
+ * Removes what killed restores and first starts have left behind. Only its age shows that a first start is abandoned,
+ * because initdb keeps running when the process that started it is killed.
  */
 export async function removeAbandonedAttempts(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
@@ -85,7 +88,8 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * Throws EmbeddedPostgresUnavailable if the cluster belongs to another user: PostgreSQL only runs as a cluster's owner.
+ * Throws EmbeddedPostgresUnavailable if the cluster belongs to another user, because PostgreSQL only runs as its
+ * cluster's owner.
  */
 export async function refuseForeignCluster(directory: string): Promise<void> {
   const owner = (await stat(directory)).uid;
@@ -97,8 +101,8 @@ export async function refuseForeignCluster(directory: string): Promise<void> {
 }
 
 /**
- * Changes the owner of the tree to `uid` (a no-op if it already is), its root last, so that an interrupted run starts
- * over.
+ * Changes the owner of the tree to `uid`, which is a no-op if it already is the owner. The root of the tree comes last,
+ * so that an interrupted run starts over.
  */
 export async function giveTo(directory: string, uid: number): Promise<void> {
   if ((await stat(directory)).uid === uid) return;
@@ -108,18 +112,18 @@ export async function giveTo(directory: string, uid: number): Promise<void> {
   await chown(directory, uid, uid);
 }
 
-/** Contents of postmaster.pid about the server of a cluster. */
+/** What a cluster's postmaster.pid says about its server. */
 export interface Postmaster {
   pid: number;
   port: number;
-  /** 'ready' when it accepts connections; otherwise 'starting', 'stopping', 'standby'. */
+  /** 'ready' once the server accepts connections; otherwise 'starting', 'stopping' or 'standby'. */
   status: string;
 }
 
 /**
- * Returns the running server of a cluster, or undefined. Removes a killed server's pid file if PostgreSQL itself would
- * refuse to start because of it: its test, kill(pid, 0), succeeds for a zombie and for an unrelated process that has
- * since been given the same pid.
+ * Returns a cluster's running server, or undefined if there is none. Removes the pid file of a killed server if it
+ * would prevent PostgreSQL from starting. PostgreSQL's own test, kill(pid, 0), also succeeds for a zombie and for an
+ * unrelated process that has since been given the same pid.
  */
 export async function findPostmaster(directory: string): Promise<Postmaster | undefined> {
   const file = join(directory, 'postmaster.pid');
@@ -139,8 +143,7 @@ export async function findPostmaster(directory: string): Promise<Postmaster | un
 }
 
 /**
- * Returns the holder of the pid: this cluster's server, no process ('none'), or a zombie or unrelated process
- * ('other').
+ * Returns what holds the pid: this cluster's server, no process ('none'), or a zombie or unrelated process ('other').
  */
 function holderOf(pid: number, directory: string): 'server' | 'none' | 'other' {
   if (process.platform !== 'linux') return isAlive(pid) ? 'server' : 'none';
@@ -150,7 +153,7 @@ function holderOf(pid: number, directory: string): 'server' | 'none' | 'other' {
     const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     return basename(argv[0] ?? '') === 'postgres' && worksIn(pid, argv, directory) ? 'server' : 'other';
   } catch {
-    // Gone, or (without /proc) unknown: PostgreSQL decides when it starts.
+    // The process is gone or, without /proc, unknown. PostgreSQL decides when it starts.
     return 'none';
   }
 }
@@ -159,7 +162,7 @@ function worksIn(pid: number, argv: string[], directory: string): boolean {
   try {
     return isSameFile(`/proc/${pid}/cwd`, directory);
   } catch {
-    // Another user's process, whose working directory is not visible.
+    // The process belongs to another user, so its working directory is not visible.
     return argv.includes(directory);
   }
 }
@@ -179,8 +182,8 @@ export function isSameFile(one: string, other: string): boolean {
 }
 
 /**
- * Removes the pid file unless a server has replaced it since it was read. The file is moved aside first, and moved back
- * if it isn't the one that was read. (In between, PostgreSQL's lock on shared memory still holds.)
+ * Removes the pid file unless a server has replaced it since it was read. The file is first moved aside, and moved back
+ * if it isn't the one that was read. In between, PostgreSQL's lock on shared memory still holds.
  */
 async function removeStalePidFile(file: string, expected: string): Promise<void> {
   const aside = `${file}.stale-${randomBytes(6).toString('hex')}`;

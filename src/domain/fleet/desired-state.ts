@@ -12,13 +12,13 @@ import { stopGraceSeconds } from '../rules/start-credit.js';
 import { withValues } from '../rules/template.js';
 import { type Clock, formatInstant } from '../rules/time.js';
 
-/** Maximum documents cached in memory; others are read again. */
+/** Maximum documents cached in memory. Any other document is read again when needed. */
 const MAX_CACHED = 20_000;
-/** Maximum machines whose documents are read by one statement. */
+/** Maximum machines whose documents one statement reads. */
 const MAX_BATCH = 200;
-/** Maximum attempts to write one machine's document against concurrent writers. */
+/** Maximum attempts to write a machine's document while other processes also write it. */
 const MAX_ATTEMPTS = 10;
-/** Maximum containers read per machine: more than a document holds, so that no running one is missed. */
+/** Maximum containers read per machine. It exceeds what a document holds, so that no running container is missed. */
 const MAX_CONTAINERS_READ = 5_000;
 const MB_PER_GB = 1_024;
 
@@ -26,14 +26,14 @@ interface HostRow {
   machineId: string;
   generation: bigint;
   document: DesiredInstance[];
-  /** GPUs by place; empty for a host that joined an earlier version. */
+  /** GPUs by index; empty for a host that joined with an earlier version. */
   gpus: HostGpu[];
   numGpus: number;
-  /** Protocol version of its agent. */
+  /** The agent's protocol version. */
   protocol: number;
-  /** Whether its agent supports launches. */
+  /** Whether the agent supports launches. */
   launches: boolean;
-  /** Whether its agent mounts volumes. */
+  /** Whether the agent can mount volumes. */
   supportsVolumes: boolean;
   /** Whether its agent starts containers as the user of a launch. */
   supportsUsers: boolean;
@@ -41,11 +41,11 @@ interface HostRow {
 }
 
 interface ContainerRow extends KnownContainer {
-  /** Running seconds of the last start sent to the agent, once it has ended; null if it was not seen running. */
+  /** How many seconds the last start sent to the agent ran, once it has ended; null if it was never seen running. */
   ranSeconds: number | null;
   image: string;
   fromTemplate: boolean;
-  /** Null, like env and launch, for a container that should not run: a machine may have thousands. */
+  /** Null for a container that should not run, like env and launch, because a machine may have thousands of those. */
   command: string[] | null;
   env: Record<string, string> | null;
   ports: number[];
@@ -53,18 +53,18 @@ interface ContainerRow extends KnownContainer {
   ramGb: number;
   diskGb: number;
   launch: Launch | null;
-  /** Whether it stops when idle. */
+  /** Whether the instance stops when idle. */
   stopsWhenIdle: boolean;
-  /** Whether tokens were generated for it. */
+  /** Whether tokens were generated for the instance. */
   hasTokens: boolean;
-  /** Volumes by path; null without any. `lease`: the lease that the instance holds. */
+  /** Volumes by path; null if there are none. `lease` is the lease that the instance holds. */
   volumes: { id: string; path: string; sizeGb: number; lease: number | null }[] | null;
 }
 
 /**
  * The desired state of each machine, as a numbered document. It is derived from the rentals and the observed
- * containers, and never written by those who change them: any process that learns of a change derives it again, and the
- * first to find a difference assigns the next number.
+ * containers. The code that changes those never writes it: any process that learns of a change derives the document
+ * again, and the first process to find a difference assigns the next number.
  */
 export class DesiredStates {
   readonly #db: Database;
@@ -72,7 +72,7 @@ export class DesiredStates {
   readonly #kept = new LRUCache<string, DesiredState>({ max: MAX_CACHED });
   readonly #waiters = new Map<string, Waiter>();
   readonly #loader: DataLoader<string, DesiredState | null>;
-  /** Machines being read; if one changes in the meantime, what was read is not cached. */
+  /** Machines being read. If one changes during the read, the result is not cached. */
   readonly #reading = new Map<string, { isStale: boolean }>();
   #isClosed = false;
 
@@ -87,12 +87,12 @@ export class DesiredStates {
     db.notices.subscribe({ onNotice: (notice) => this.#onNotice(notice), onLost: () => this.#forgetAll() });
   }
 
-  /** Number of waiting requests. */
+  /** Number of agent requests that are waiting. */
   get waiting(): number {
     return this.#waiters.size;
   }
 
-  /** Returns the newest document of a machine with an agent; null for any other. */
+  /** Returns the newest document of a machine; null if it has no agent. */
   async current(machineId: string): Promise<DesiredState | null> {
     await this.#db.notices.ready();
     const kept = this.#kept.get(machineId);
@@ -101,8 +101,9 @@ export class DesiredStates {
   }
 
   /**
-   * Returns the document as soon as its number is not `after`, or `isWanted` reports something else to send. Null if
-   * neither happens within `waitMs`, or if a newer request of the same machine, `signal` or `close` ends the wait.
+   * Waits until the document's number differs from `after`, or until `isWanted` reports something else to send, and
+   * returns the document. Returns null if neither happens within `waitMs`, or if the wait is ended by a newer request
+   * from the same machine, by `signal` or by `close`.
    */
   async next(
     machineId: string,
@@ -127,19 +128,19 @@ export class DesiredStates {
     }
   }
 
-  /** Wakes the machine's waiting request, which then checks again. */
+  /** Wakes the machine's waiting request, which then checks for changes. */
   wake(machineId: string): void {
     this.#waiters.get(machineId)?.wake();
   }
 
-  /** Ends all waits; later requests don't wait. */
+  /** Ends all waits and makes later requests return without waiting. */
   close(): void {
     this.#isClosed = true;
     for (const waiter of this.#waiters.values()) waiter.end();
   }
 
   #onNotice(notice: Notice): void {
-    // Its token may be revoked: a waiting agent must request again.
+    // The token may have been revoked, so a waiting agent must authenticate again.
     if (notice.table === 'host') this.#waiters.get(notice.machine)?.end();
     if (notice.table === 'instance' || notice.table === 'container' || notice.table === 'host')
       this.#forget(notice.machine);
@@ -182,7 +183,9 @@ export class DesiredStates {
     }
   }
 
-  /** Returns the stored document if it is current; otherwise writes the current one with the next number. */
+  /**
+   * Returns the stored document if it is current. Otherwise writes and returns the current one with the next number.
+   */
   async #bringUpToDate(row: HostRow): Promise<DesiredState> {
     let host = row;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
@@ -204,8 +207,8 @@ export class DesiredStates {
   }
 
   /**
-   * Writes a document; null if another process wrote first. A container never sent to the agent is gone as soon as it
-   * is not desired.
+   * Writes a document; returns null if another process wrote first. A container that was never sent to the agent is
+   * removed as soon as it is no longer desired.
    */
   async #write(
     { machineId, generation }: HostRow,
@@ -230,7 +233,9 @@ export class DesiredStates {
   }
 }
 
-/** A waiting request. `woken` resolves to true after a `wake` since the last `listen`, and to false after `end`. */
+/**
+ * A waiting request. `woken` resolves to true if `wake` was called since the last `listen`, and to false after `end`.
+ */
 class Waiter {
   #isWoken = false;
   #isEnded = false;
@@ -305,7 +310,7 @@ function documentOf(host: HostRow): DesiredInstance[] {
     } = container;
     const isHeldBack = status === 'RUNNING' && phase === 'stopped';
     const variables = env === null ? {} : { ...env, GPU_INSTANCE_ID: instanceId, GPU_COUNT: String(numGpus) };
-    // A template's command may reference variables; a renter's own is used verbatim.
+    // A template's command may reference variables, but a renter's own command is used verbatim.
     const isTemplates = launch?.command === undefined;
     document.push({
       id: instanceId,
@@ -333,29 +338,29 @@ function documentOf(host: HostRow): DesiredInstance[] {
 }
 
 /**
- * Whether the container would get other GPUs: an agent of protocol 1 gives each instance the first GPUs of the host.
+ * Whether the container would be given different GPUs: agents of protocol 1 give each instance the host's first GPUs.
  */
 function wouldGetOtherGpus({ protocol, numGpus: hostGpus }: HostRow, { numGpus }: ContainerRow): boolean {
   return protocol === 1 && numGpus < hostGpus;
 }
 
-/** Returns the container's GPUs and the processors near them, if the agent supports that and has reported them. */
+/** Returns the container's GPUs and the CPUs near them, if the agent supports this and has reported them. */
 function gpuMembers({ protocol, gpus }: HostRow, { firstGpu, numGpus }: ContainerRow): Partial<DesiredInstance> {
   if (protocol === 1 || gpus.length === 0) return {};
   const own = gpus.slice(firstGpu, firstGpu + numGpus);
   const cpus = own.flatMap((gpu) => gpu.cpus ?? []);
-  // All GPUs use all processors, so none have to be named.
+  // A container with all of the GPUs uses all CPUs, so there is no need to list them.
   const isBound = numGpus < gpus.length && own.every((gpu) => gpu.cpus !== undefined && gpu.cpus.length > 0);
   return { gpuUuids: own.map(({ uuid }) => uuid), ...(isBound && { cpus }) };
 }
 
-/** Whether the agent would start the container without parts of its launch, because it doesn't support launches. */
+/** Whether the agent would start the container without parts of its launch because it doesn't support launches. */
 function wouldLackLaunch({ launch, hasTokens, phase, start, gpuIntervals }: ContainerRow): boolean {
   const runs = phase === 'RUNNING' && start === gpuIntervals;
   return (hasTokens || (launch !== null && needsAgent(launch))) && !runs;
 }
 
-/** Whether the agent would start the container without its volumes, because it doesn't support them. */
+/** Whether the agent would start the container without its volumes because it doesn't support them. */
 function wouldLackVolumes({ volumes, phase, start, gpuIntervals }: ContainerRow): boolean {
   return volumes !== null && !(phase === 'RUNNING' && start === gpuIntervals);
 }
@@ -366,8 +371,8 @@ function wouldLackUser({ launch, phase, start, gpuIntervals }: ContainerRow): bo
 }
 
 /**
- * Returns the parts of a launch that an agent receives in addition to the container's row. They only say whether there
- * are secrets, not which.
+ * Returns the launch settings that an agent receives in addition to the container's row. They say only whether there
+ * are secrets, not which ones.
  */
 function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInstance> {
   const { entrypoint, user, restart } = launch;
@@ -379,13 +384,16 @@ function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInsta
   };
 }
 
-/** The volumes of a `container`, each in the size of its last start. */
+/** SQL for a `container`'s volumes, each with its size at the last start. */
 const VOLUMES = `
   select json_agg(json_build_object('id', volume_id, 'path', path, 'sizeGb', attached.size_gb,
     'lease', case when lease_instance_id = container.instance_id then lease end) order by path)
   from volume_attachment attached join volume on volume.id = volume_id where attached.instance_id = container.instance_id`;
 
-/** Running instances first, then those that keep a disk, then those to erase: a document's size is limited. */
+/**
+ * Orders running instances first, then those that keep a disk, then those to erase, because a document's size is
+ * limited.
+ */
 const HOSTS_SQL = `
   select host.machine_id as "machineId", host.generation, host.document, host.gpus, host.protocol,
     machine.num_gpus as "numGpus", launches, volumes as "supportsVolumes", users as "supportsUsers", coalesce((

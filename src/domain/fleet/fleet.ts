@@ -8,11 +8,11 @@ import { ReceivedReports } from './received-reports.js';
 import { Slots } from './slots.js';
 import { TunnelRequests } from './tunnel-requests.js';
 
-/** Maximum reports written concurrently: most connections are left for renters. */
+/** Maximum reports written concurrently, so that most connections remain available to renters. */
 const MAX_CONCURRENT_WRITES = 4;
 const MAX_WAITING_WRITES = 10_000;
 
-/** State of the host agents that are connected to this process. */
+/** The state of the host agents connected to this process. */
 export class Fleet {
   readonly tokens: HostTokens;
   readonly desired: DesiredStates;
@@ -21,7 +21,7 @@ export class Fleet {
   readonly received: ReceivedReports;
   /** Clients connected to instances through this process. */
   readonly connections: Connections;
-  /** When this process began to listen. */
+  /** When this process started listening. */
   readonly since: Instant;
   readonly writing = new Slots({ maxConcurrent: MAX_CONCURRENT_WRITES, maxWaiting: MAX_WAITING_WRITES });
   /** `onFault` receives faults of background work. */
@@ -39,12 +39,12 @@ export class Fleet {
     this.connections = new Connections(db, clock, onFault);
   }
 
-  /** Answers the waiting agents, which then turn to another gateway. */
+  /** Responds to all waiting agents, which then connect to another gateway. */
   endWaits(): void {
     this.desired.close();
   }
 
-  /** Writes the heartbeats received and the connections seen so far. */
+  /** Writes the heartbeats received so far and the use of connections seen so far. */
   async close(): Promise<void> {
     await Promise.all([this.heartbeats.flush(), this.connections.close()]);
   }

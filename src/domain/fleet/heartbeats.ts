@@ -3,14 +3,14 @@ import type { Transaction } from '../../database/transaction.js';
 import { UNREACHABLE_AFTER_SECONDS } from '../rules/fleet.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
-/** Interval at which heartbeats are written together. */
+/** Interval at which the received heartbeats are written in one batch. */
 const WRITE_EVERY_MS = 1_000;
 /** Maximum machines per change notice. */
 const IDS_PER_NOTICE = 50;
 
 /**
- * Last heartbeats of machines. One statement writes many, without notices. When a machine becomes reachable again, all
- * gateways are notified and the outage is recorded.
+ * Records the last heartbeat of each machine. One statement writes many heartbeats without sending notices. When a
+ * machine becomes reachable again, all gateways are notified and the outage is recorded.
  */
 export class Heartbeats {
   readonly #db: Database;
@@ -30,7 +30,10 @@ export class Heartbeats {
     this.#timer ??= setTimeout(() => this.flush().catch(this.#onFault), WRITE_EVERY_MS).unref();
   }
 
-  /** Writes the recorded heartbeats and resolves when done. Those that can't be written are kept for the next time. */
+  /**
+   * Writes the recorded heartbeats and resolves once they are written. Heartbeats that can't be written are kept for
+   * next time.
+   */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -53,8 +56,8 @@ export class Heartbeats {
 }
 
 /**
- * Marks unreachable machines as `markUnreachable` does, if due. Returns when the next machine may be due, possibly in
- * the past; null for none.
+ * Runs `markUnreachable` if it is due. Returns the time at which the next machine may be due, which can be in the past,
+ * or null if there is none.
  */
 export async function markUnreachableIfDue(db: Database, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ seenAt: Instant | null }>({
@@ -69,8 +72,8 @@ export async function markUnreachableIfDue(db: Database, now: Instant): Promise<
 }
 
 /**
- * Marks machines without a recent heartbeat as unreachable and begins their outages; returns their ids. The first
- * gateway to check does it for all.
+ * Marks machines without a recent heartbeat as unreachable, begins their outages and returns their ids. The first
+ * gateway to check does this for all gateways.
  */
 export async function markUnreachable(db: Database, now: Instant): Promise<string[]> {
   const { rows } = await db.pool.query<{ id: string }>({
@@ -82,8 +85,8 @@ export async function markUnreachable(db: Database, now: Instant): Promise<strin
 }
 
 /**
- * Notifies all gateways, including this one, of the machines in `changed (id)`, as many per notice as fit, and of their
- * containers.
+ * Notifies all gateways, including this one, of the machines in `changed (id)` and of their containers. Each notice
+ * lists as many machines as fit.
  */
 const NOTIFY = `
   notified as (
@@ -97,7 +100,7 @@ const NOTIFY = `
   )
   select id from changed, (select count(*) from notified) as all_notified, (select count(*) from notified_containers) as all_notified_containers`;
 
-/** Rows are locked in order of id, as every gateway does. */
+/** Locks the rows in id order, as every gateway does. */
 const HEARTBEATS_SQL = `
   with before as (
     select machine_id, seen_at, reachable, received.at::timestamptz(0) as at
@@ -118,7 +121,7 @@ const HEARTBEATS_SQL = `
     select machine_id as id from before where not reachable
   ), ${NOTIFY}`;
 
-/** Begins the outage of a machine whose agent was revoked at its last heartbeat, however recent. */
+/** Begins the outage of a machine whose agent was revoked. It starts at the last heartbeat, however recent that was. */
 export async function markRevoked(transaction: Transaction, machineId: string): Promise<void> {
   await transaction.query(REVOKED_SQL, [machineId]);
 }

@@ -4,31 +4,31 @@ import type { ContainerPhase } from '../rules/fleet.js';
 import { INSTANCE_ID, type InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant } from '../rules/time.js';
 
-/** The opener of a connection into an instance: its account with one of its keys, or without one (a public port). */
+/** The client that opens a connection to an instance: an account using one of its keys, or no key for a public port. */
 export interface Opener {
   accountId: string;
   apiKeyId: string | null;
-  /** Hash of the token of the console session that provided the API key. */
+  /** Token hash of the console session that provided the API key. */
   session?: Buffer | undefined;
   sshKeyId: string | null;
 }
 
 /**
- * `unknown`: the account has no such instance, the key is revoked or the account suspended. `stopped`: no container
- * runs, but its log can be read. `starting`: rented, but its container is not up. `unreachable`: its machine sends no
- * heartbeats.
+ * `unknown`: the account has no such instance, the key is revoked or the account is suspended. `stopped`: no container
+ * is running, but the log can be read. `starting`: the instance is rented, but its container isn't running yet.
+ * `unreachable`: the machine sends no heartbeats.
  */
 type ReachState = 'unknown' | 'running' | 'starting' | 'stopped' | 'destroyed' | 'unreachable';
 
 export interface Reach {
   state: ReachState;
-  /** Null if `unknown`, and if no agent runs it. */
+  /** Null if the state is `unknown`, or if no agent runs the instance. */
   machineId: string | null;
 }
 
 const NOTHING: Reach = { state: 'unknown', machineId: null };
 
-/** Settles what is due, then returns whether the opener may reach the instance now. */
+/** Settles anything that is due, then returns whether the client may reach the instance now. */
 export async function reachOf(deps: Deps, opener: Opener, instanceId: string): Promise<Reach> {
   if (!INSTANCE_ID.test(instanceId)) return NOTHING;
   await settledAccount(deps, opener.accountId);
@@ -43,7 +43,7 @@ interface Row {
   reachable: boolean;
 }
 
-/** Like `reachOf`, without settling first. */
+/** Does the same as `reachOf` without settling first. */
 export async function readReach({ db, clock }: Deps, opener: Opener, instanceId: string): Promise<Reach> {
   const { rows } = await db.pool.query<Row>({
     name: 'reach',

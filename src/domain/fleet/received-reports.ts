@@ -5,15 +5,18 @@ import type { Notices } from '../../database/notices.js';
 /** Maximum machines whose last report is cached. */
 const MAX_CACHED = 20_000;
 
-/** The last report of a machine to this process. */
+/** The last report that this process received from a machine. */
 interface ReceivedReport {
   session: string;
   sequence: number;
-  /** The report without its sequence number and its samples. */
+  /** The report without its sequence number and samples. */
   content: string;
 }
 
-/** The last reports written by this process. An entry is dropped when another process changes what it reported. */
+/**
+ * Caches the last reports that this process wrote. An entry is dropped when another process changes the data it
+ * reported.
+ */
 export class ReceivedReports {
   readonly #notices: Notices;
   readonly #received = new LRUCache<string, ReceivedReport>({ max: MAX_CACHED });
@@ -23,7 +26,7 @@ export class ReceivedReports {
     notices.subscribe({
       onNotice: (notice, isOwn) => {
         if (notice.table === 'host' || (notice.table === 'container' && !isOwn)) this.forget(notice.machine);
-        // The known GPUs may have changed.
+        // The set of known GPUs may have changed.
         else if (notice.table === 'machine') this.#forgetAll(notice.ids);
       },
       onLost: () => this.#received.clear(),
@@ -31,8 +34,8 @@ export class ReceivedReports {
   }
 
   /**
-   * Whether the report is the next of its run, so that no other gateway received one in between, and contains nothing
-   * new.
+   * Whether the report contains nothing new and directly follows the previous one of its run. If it does, no other
+   * gateway received one in between.
    */
   isRepeated(machineId: string, report: Report): boolean {
     const last = this.#received.get(machineId);
@@ -48,7 +51,7 @@ export class ReceivedReports {
     this.#received.set(machineId, { session, sequence, content: contentOf(report) });
   }
 
-  /** Drops the reports of these machines; undefined: of all. */
+  /** Drops the reports of these machines, or of all machines if undefined. */
   #forgetAll(machineIds: readonly string[] | undefined): void {
     if (machineIds === undefined) this.#received.clear();
     else for (const id of machineIds) this.forget(id);

@@ -4,10 +4,10 @@ import type { ContainerPhase } from '../rules/fleet.js';
 import type { InstanceStatus } from '../rules/lifecycle.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
-/** A container as last seen. */
+/** A container in the state last seen. */
 export interface SeenContainer {
   instanceId: string;
-  /** The rented machine: the host, or a part of it. */
+  /** The rented machine: the whole host or one of its blocks. */
   machineId: string;
   accountId: string;
   status: InstanceStatus;
@@ -22,16 +22,18 @@ export interface SeenContainer {
   restarts: number;
   erasedAt: Instant | null;
   imagePorts: number[];
-  /** The newest starts seen running and failed; null for none. */
+  /** The newest starts that were seen running and failed; null if there are none. */
   runningStart: number | null;
   failedStart: number | null;
-  /** Whether its idle time is watched, and since when its reports say that the start is not busy. */
+  /**
+   * Whether the gateway tracks the container's idle time, and since when its reports show that the start is not busy.
+   */
   isWatched: boolean;
   quietStart: number | null;
   quietSince: Instant | null;
 }
 
-/** A container as reported, in the columns of its row. */
+/** A container's reported state, in the columns of its row. */
 export interface Step {
   instance_id: string;
   phase: ContainerPhase;
@@ -45,27 +47,27 @@ export interface Step {
   image_ports: readonly number[];
 }
 
-/** A container and its entry in the report. */
+/** A container with its entry in the report. */
 interface Reported {
   container: SeenContainer;
   entry: ObservedInstance;
 }
 
-/** The changes in a report. */
+/** What a report changes. */
 export interface ReportChanges {
   steps: { container: SeenContainer; step: Step }[];
-  /** Starts of quiet times, where they change. */
+  /** Changes to the time since when a container has been quiet. */
   quiet: { instance_id: string; start: number; quiet_since: string | null }[];
-  /** Containers seen running, and failed, for the first time in this start. */
+  /** Containers seen running, and those seen failed, for the first time in this start. */
   running: Reported[];
   failed: Reported[];
-  /** Containers recorded as erased that the host still has. */
+  /** Containers that were recorded as erased, but that the host still has. */
   reopened: SeenContainer[];
 }
 
 /**
- * Compares a report with the known state. Throws invalid_request for instances the machine was never assigned, or
- * starts that never existed.
+ * Compares a report with the known state. Throws invalid_request for instances that the machine was never assigned and
+ * for starts that never existed.
  */
 export function changesOf(
   report: Report,
@@ -114,17 +116,17 @@ function checkReport({ instances }: Report, known: ReadonlyMap<string, SeenConta
   }
 }
 
-/** Whether a start runs, or ran and is being restarted after it ended, and was not seen running before. */
+/** Whether a start is first seen running: it is running now, or it ran and is being restarted after it ended. */
 function runsNow({ runningStart }: SeenContainer, { phase, start, restarts }: ObservedInstance): boolean {
   return start > 0 && (phase === 'RUNNING' || phase === 'EXITED' || restarts > 0) && runningStart !== start;
 }
 
-/** Whether a start was not known to have failed. */
+/** Whether a start is first seen to have failed. */
 function failsNow({ failedStart }: SeenContainer, { phase, start }: ObservedInstance): boolean {
   return start > 0 && phase === 'FAILED' && failedStart !== start;
 }
 
-/** Returns the change of the quiet time. An unknown load counts as busy. */
+/** Returns how the quiet time changes. An unknown load counts as busy. */
 function quietOf(
   { instanceId, status, gpuIntervals, quietStart, quietSince }: SeenContainer,
   entry: ObservedInstance | undefined,
@@ -146,7 +148,7 @@ function stepOf(
 ): Step | null {
   if (container.erasedAt !== null) return null;
   const { id, phase, pulledBytes, totalBytes, message, exitCode, restarts } = entry;
-  // A container at rest under the newest document stays at rest, regardless of the start.
+  // A container that is settled under the newest document stays settled, regardless of the start.
   const isSettled = isNewest && desired.get(id)?.phase !== 'running' && ['STOPPED', 'FAILED', 'ERASED'].includes(phase);
   const isErased = phase === 'ERASED' && container.status === 'DESTROYED';
   return {
@@ -163,7 +165,10 @@ function stepOf(
   };
 }
 
-/** Returns the step of a container that an agent, acting on the newest document, does not report: it has none. */
+/**
+ * Returns the new state of a container that is missing from the report of an agent with the newest document. Missing
+ * means that the container no longer exists.
+ */
 function stepOfMissing(
   container: SeenContainer,
   isNewest: boolean,
@@ -189,7 +194,7 @@ function stepOfMissing(
 }
 
 /**
- * Keeps the cause of a failed start visible: the end of its container doesn't replace it. The next start or a destroy
+ * Keeps the cause of a failed start visible when its container then ends. The next start, or destroying the instance,
  * clears it.
  */
 function keepFailure({ phase, start, status, message, exitCode }: SeenContainer, step: Step | null): Step | null {

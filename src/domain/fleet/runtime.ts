@@ -1,15 +1,15 @@
 import type { Container, MachineHeartbeat } from '../../database/generated/client/client.js';
 import type { ContainerPhase } from '../rules/fleet.js';
 
-/** The container as its renter sees it. */
+/** The container as shown to its renter. */
 export interface Runtime {
   phase: ContainerPhase | 'UNREACHABLE';
   pulledBytes: bigint | null;
   totalBytes: bigint | null;
-  /** The engine's own message, or why there are no reports. */
+  /** The engine's own message, or the reason why there are no reports. */
   message: string | null;
   exitCode: number | null;
-  /** How often it ended and was restarted within this start. */
+  /** How often the container ended and was restarted within this start. */
   restarts: number;
   reachable: boolean;
   lastSeenAt: Date | null;
@@ -20,18 +20,18 @@ const REFUSED =
 
 interface Host {
   heartbeat: MachineHeartbeat | null;
-  /** Its agent. */
+  /** The host's agent; null if none has joined. */
   host: { revokedAt: Date | null } | null;
 }
 
-/** Columns that `runtimeOf` reads. */
+/** Columns that `runtimeOf` needs. */
 export const RUNTIME_SELECT = {
   status: true,
   gpuIntervals: true,
   container: { include: { host: { select: { heartbeat: true, host: { select: { revokedAt: true } } } } } },
 } as const;
 
-/** Returns the container's state; null for an instance that exists only as a record, without an agent. */
+/** Returns the container's state; null for an instance without an agent, which exists only as a record. */
 export function runtimeOf({
   status,
   gpuIntervals,
@@ -48,7 +48,7 @@ export function runtimeOf({
   const isOfLastStart = container.start === gpuIntervals;
   const seen = { phase: container.phase, reachable, lastSeenAt: seenAt };
   if (container.erasedAt === null && !reachable) seen.phase = 'UNREACHABLE' as ContainerPhase;
-  // Reports of an earlier start say nothing about this one.
+  // Reports about an earlier start don't apply to the current one.
   else if (status === 'RUNNING' && !isOfLastStart) {
     const nothing = { pulledBytes: null, totalBytes: null, message: null, exitCode: null, restarts: 0 };
     return { ...seen, ...nothing, phase: 'WAITING' };

@@ -2,7 +2,10 @@ import type { Deps } from '../deps.js';
 import { settleOpenOutages } from './outage-credits.js';
 import { settleOpenStarts } from './start-credits.js';
 
-/** Books due credits: for starts that ended or were seen running, and outages that ended or in which usage ended. */
+/**
+ * Issues the credits that are due: for starts that ended or were seen running, and for outages that ended or during
+ * which usage ended.
+ */
 export async function settleService(deps: Deps): Promise<void> {
   await settleOpenStarts(deps);
   await settleOpenOutages(deps);

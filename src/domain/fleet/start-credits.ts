@@ -13,7 +13,7 @@ import {
 import { formatInstant, type Instant, LAST_INSTANT } from '../rules/time.js';
 import { ServiceGaps } from './service-gaps.js';
 
-/** Maximum accounts settled in one pass; the rest follows in the next. */
+/** Maximum accounts settled in one pass. The next pass handles the rest. */
 const BATCH = 200;
 
 interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
@@ -22,16 +22,16 @@ interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
   rate: Rate;
   failedAt: Instant | null;
   waitsForOwn: boolean;
-  /** When its agent was sent it; recorded for starts that wait for their own account. */
+  /** When the start was sent to the agent. Recorded only for starts that wait for containers of the same account. */
   waitedUntil: Instant | null;
-  /** When the last previously destroyed container of the account was erased, if that was during the start. */
+  /** When the last of the account's previously destroyed containers was erased, if that happened during the start. */
   ownErasedAt: Instant | null;
 }
 
 /**
- * Credits undelivered seconds of the account's starts, as far as they are known, and stops instances whose start failed
- * permanently. Starts are processed in the order in which they ended, so that the day's seconds for templates always go
- * to the same ones. Idempotent.
+ * Credits the account for seconds that its starts didn't deliver, as far as they are known, and stops instances whose
+ * start failed permanently. Processes starts in the order in which they ended, so that the same starts always use up
+ * the daily seconds for templates. Idempotent.
  */
 export function settleStarts(deps: Deps, accountId: string): Promise<void> {
   return write(deps, { accountIds: [accountId] }, async (current) => {
@@ -44,9 +44,7 @@ export function settleStarts(deps: Deps, accountId: string): Promise<void> {
   });
 }
 
-/**
- * Stops instances whose start failed. Includes what settling the account ended, because the rows were read after it.
- */
+/** Stops instances whose start failed. The rows are read after settling, so they include what settling has ended. */
 async function stopFailed(current: Write, account: Account, starts: readonly OpenStart[]): Promise<void> {
   const failed = starts.filter(({ to, failedAt }) => to === null && failedAt !== null);
   if (failed.length === 0) return;
@@ -77,12 +75,12 @@ async function settleStart(current: Write, account: Account, start: OpenStart): 
 
 function ownWaitOf({ waitsForOwn, waitedUntil, ownErasedAt }: OpenStart): Instant | null {
   if (!waitsForOwn) return ownErasedAt;
-  // Its agent never received it: it waited to its end.
+  // The agent never received this start, so it waited until it ended.
   if (waitedUntil === null) return LAST_INSTANT;
   return ownErasedAt !== null && ownErasedAt > waitedUntil ? ownErasedAt : waitedUntil;
 }
 
-/** Takes a template's seconds from those remaining for the account on that day. */
+/** Deducts a template's seconds from what the account has left for that day. */
 async function withinDay(current: Write, accountId: string, credit: StartCredit): Promise<StartCredit['stretch']> {
   const { stretch } = credit;
   if (credit.reason !== 'TEMPLATE_START' || stretch.from >= stretch.to) return stretch;
@@ -91,7 +89,7 @@ async function withinDay(current: Write, accountId: string, credit: StartCredit)
   return { from: stretch.from, to: stretch.from + BigInt(rows[0]?.taken ?? 0n) };
 }
 
-/** Settles the starts that are over, or have earned the maximum. */
+/** Settles starts that are over or have earned the maximum credit. */
 export async function settleOpenStarts(deps: Deps): Promise<void> {
   const values = [formatInstant(deps.clock.now())];
   const { rows } = await deps.db.pool.query<{ accountId: string }>({ name: 'due-starts', text: DUE_SQL, values });
@@ -109,7 +107,7 @@ const OWN_ERASED_AT = `(
     and mine.destroyed_at <= used.started_at + interval '1 second'
     and other.erased_at > used.started_at and other.erased_at <= s.running_at)`;
 
-/** Locked: a report received while a start is settled no longer changes it. */
+/** Locks the rows: a report that arrives while a start is being settled no longer changes it. */
 const STARTS_SQL = `
   select s.instance_id as "instanceId", s.ordinal, used.rate, used.started_at as "from", used.ended_at as "to",
     s.running_at as "runningAt", s.failed_at as "failedAt", s.host_fault as "hostFault",
@@ -123,7 +121,10 @@ const STARTS_SQL = `
 
 const SETTLE_START = 'update container_start set settled = true where instance_id = $1 and ordinal = $2';
 
-/** Returns the seconds taken: fewer than requested when the day's maximum is nearly used up, none after that. */
+/**
+ * Returns how many seconds were taken: fewer than requested if the day's maximum is nearly used up, and none
+ * afterwards.
+ */
 const TAKE_SQL = `
   with before as (
     select coalesce((select seconds from template_start_credit where account_id = $1 and day = $2), 0) as seconds
@@ -135,7 +136,7 @@ const TAKE_SQL = `
   )
   select seconds as taken from taken`;
 
-/** Starts that are over, failed, or running for as long as credit can accrue. */
+/** Starts that are over, have failed, or have been running for as long as credit can accrue. */
 const DUE_SQL = `
   select distinct account_id as "accountId"
   from ${INTERVAL_OF_START}

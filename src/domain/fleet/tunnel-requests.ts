@@ -2,9 +2,9 @@ import { performance } from 'node:perf_hooks';
 import { MAX_WANTED_TUNNELS, type WantedTunnel } from '../../agent/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
-/** Maximum machines whose requested tunnels are kept. */
+/** Maximum machines for which tunnel requests are kept. */
 const MAX_MACHINES = 20_000;
-/** Longer than the wait of the gateway that requests a tunnel. */
+/** Longer than a gateway waits for the tunnel that it requested. */
 const LIFETIME_MS = 11_000;
 
 interface TunnelRequest extends WantedTunnel {
@@ -12,16 +12,16 @@ interface TunnelRequest extends WantedTunnel {
 }
 
 /**
- * The tunnels that agents should dial. A change notice carries each to every gateway, which passes it once to the agent
- * polling there; agents know which they have already dialled. Nothing is stored: a tunnel not dialled within seconds is
- * dropped.
+ * The tunnels that agents should dial. A change notice carries each request to every gateway. Each gateway passes it
+ * once to the agent that polls there, and the agent knows which requests it has already dialled. Nothing is stored, so
+ * a tunnel that isn't dialled within seconds is dropped.
  */
 export class TunnelRequests {
   readonly #notices: Notices;
   readonly #requests = new Map<string, TunnelRequest[]>();
   readonly #onRequest: (machineId: string) => void;
 
-  /** `onRequest` is called with a machine that has a new request. */
+  /** Calls `onRequest` with each machine that has a new request. */
   constructor(notices: Notices, onRequest: (machineId: string) => void) {
     this.#notices = notices;
     this.#onRequest = onRequest;
@@ -37,7 +37,7 @@ export class TunnelRequests {
     this.#notices.publish([{ table: 'stream', machine: machineId, id, url }]);
   }
 
-  /** Returns requests for the machine that were not taken here before. */
+  /** Returns requests for the machine that have not been taken in this process yet. */
   take(machineId: string): WantedTunnel[] {
     const requests = this.#requests.get(machineId);
     if (requests === undefined) return [];
@@ -67,7 +67,7 @@ export class TunnelRequests {
     this.#onRequest(machineId);
   }
 
-  /** Drops expired requests; the oldest machines come first. */
+  /** Drops expired requests. The map's order puts the oldest machines first. */
   #dropExpired(): void {
     const now = performance.now();
     for (const [machineId, requests] of this.#requests) {

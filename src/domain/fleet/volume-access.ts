@@ -18,9 +18,9 @@ interface AccessRow {
 }
 
 /**
- * Returns what a host's agent needs for the volumes that an instance there holds, up to its last snapshot. Refuses with
- * not_found any start but the current one, one that stopped before it had access, one destroyed more than a week ago,
- * and one without volumes.
+ * Returns what a host's agent needs to use the volumes that an instance there holds, until their last snapshot. Throws
+ * not_found unless this is the instance's current start, and also if the instance stopped before it had access, was
+ * destroyed more than a week ago or has no volumes.
  */
 export async function volumesForAgent(
   deps: Deps,
@@ -51,8 +51,8 @@ export async function volumesForAgent(
 }
 
 /**
- * After the first access the host may have something to save. A copy begins with its head, until it has a newer
- * snapshot.
+ * After the first access, the host may have changes to save. A copy starts from its source snapshot until it has a
+ * newer one.
  */
 const OPEN_SQL = `
   with opened as (

@@ -5,14 +5,12 @@ import { markUnreachableIfDue } from './heartbeats.js';
 import { stopIdle } from './idle.js';
 import { settleService } from './service-credits.js';
 
-/** Maximum delay until an unreachable machine is no longer offered. */
+/** Maximum delay until an unreachable machine is withdrawn from the offers. */
 const CHECK_EVERY_MS = 500;
-/** Interval at which credits are booked that no report has booked, for example because a process crashed. */
+/** Interval at which credits are issued that no report has triggered, for example because a process crashed. */
 const SETTLE_EVERY_MS = 5_000;
 
-/**
- * Marks unreachable machines, and books service credits. Every gateway does it, but none repeats the work of another.
- */
+/** Marks unreachable machines and issues service credits. Every gateway runs this, but none repeats another's work. */
 export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const settling = guarded(() => settleService(deps), onFault);
   const ending = guarded(() => endInstances(deps), onFault);
@@ -35,7 +33,7 @@ export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): 
   };
 }
 
-/** Pending work, found by one statement: the statements that do the work would find nothing on most gateways. */
+/** Pending work, found by a single statement. On most gateways, the statements that do the work would find nothing. */
 interface OpenWork {
   toSettle: boolean;
   haveExited: boolean;

@@ -3,7 +3,8 @@ import { DomainError } from '../rules/errors.js';
 import { MAX_SAMPLES_OF_INSTANCE } from '../rules/samples.js';
 
 /**
- * Refuses with invalid_request more samples of one instance than an agent keeps, and a GPU named twice in one sample.
+ * Throws invalid_request if a report has more samples of one instance than an agent keeps, or if a sample lists the
+ * same GPU twice.
  */
 export function checkSamples({ samples = [] }: Pick<Report, 'samples'>): void {
   const counted = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** A measured column, and how several of its values are merged; null if none is known. */
+/** A measured column, and how its values are merged into one. The merged value is null if all of them are unknown. */
 interface Column {
   name: string;
   /** Name in responses. */
@@ -41,7 +41,7 @@ export const GPU_COLUMNS: readonly Column[] = [
 
 export const namesOf = (columns: readonly Column[]) => columns.map(({ name }) => name).join(', ');
 
-/** Returns each column's merged value under the column's name, for a select that groups. */
+/** Returns each column's merged value under that column's name, for a grouped select. */
 export const mergedOf = (columns: readonly Column[]) =>
   columns.map(({ name, merged }) => `${merged} as ${name}`).join(', ');
 

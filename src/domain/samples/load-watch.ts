@@ -1,10 +1,11 @@
 import type { InstanceLoad, LoadLoader } from './metric-points.js';
 
-/** Maximum accounts read in one pass; others wait for the next. */
+/** Maximum accounts read in one pass. The remaining ones wait for the next pass. */
 const MAX_ACCOUNTS = 2_000;
 
 /**
- * Bounds the delay of a load to 20 s in total: 10 s until the next sample, one second until it is written, and this.
+ * Limits a load's total delay to 20 s: up to 10 s until the next sample, one second until it is written, and then this
+ * interval.
  */
 const POLL_EVERY_MS = 5_000;
 
@@ -12,13 +13,14 @@ const POLL_EVERY_MS = 5_000;
 type Listener = (loads: readonly InstanceLoad[]) => void;
 
 /**
- * Loads of instances for the streams that request them. While there are any, one statement reads the newest samples for
- * all of them every 5 s. A stream is notified of the instances with a newer sample than last time.
+ * Delivers the loads of instances to the streams that request them. While there are such streams, one statement every 5
+ * s reads the newest samples for all of them. Each stream is notified of the instances that have a newer sample than
+ * last time.
  */
 export class LoadWatch {
   readonly #loader: Pick<LoadLoader, 'ofAccounts'>;
   readonly #onFault: (error: unknown) => void;
-  /** Listeners by account. A pass begins with those that waited longest. */
+  /** Listeners by account. Each pass begins with the accounts that have waited longest. */
   readonly #listeners = new Map<string, Map<Listener, Map<string, bigint>>>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -27,7 +29,7 @@ export class LoadWatch {
     this.#onFault = onFault;
   }
 
-  /** Notifies the listener until the returned function is called. */
+  /** Notifies the listener of changed loads until the returned function is called. */
   follow(accountId: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(accountId) ?? new Map<Listener, Map<string, bigint>>();
     this.#listeners.set(accountId, listeners.set(listener, new Map()));
@@ -61,7 +63,7 @@ export class LoadWatch {
 
 function notify(listener: Listener, lastSent: Map<string, bigint>, loads: readonly InstanceLoad[]): void {
   const fresh = loads.filter(({ instanceId, load }) => lastSent.get(instanceId) !== load.at);
-  // Forgets instances that no longer run.
+  // Forgets instances that are no longer running.
   lastSent.clear();
   for (const { instanceId, load } of loads) lastSent.set(instanceId, load.at);
   if (fresh.length > 0) listener(fresh);

@@ -7,9 +7,9 @@ import { GPU_COLUMNS, INSTANCE_COLUMNS, membersOf, mergedOf, namesOf } from './c
 /** Maximum instances that one statement reads. */
 const MAX_BATCH = 500;
 
-/** Measurements of one GPU in the seconds of a point; null: not known. */
+/** Measurements of one GPU during the seconds of a point. Null means unknown. */
 export interface GpuMetrics {
-  /** Place among the instance's GPUs, from 0. */
+  /** Index among the instance's GPUs, from 0. */
   place: number;
   busyPercent: number | null;
   busyMaxPercent: number | null;
@@ -22,7 +22,10 @@ export interface GpuMetrics {
   processes: number | null;
 }
 
-/** Measurements of an instance in the seconds that begin at `at`: means of the samples within. Null: not known. */
+/**
+ * Measurements of an instance during the seconds that begin at `at`. Each is the mean of the samples within, or null if
+ * unknown.
+ */
 export interface MetricPoint {
   at: Instant;
   cpuPercent: number | null;
@@ -31,14 +34,14 @@ export interface MetricPoint {
   networkInBytesPerSecond: number | null;
   networkOutBytesPerSecond: number | null;
   processes: number | null;
-  /** GPUs by place. */
+  /** GPUs by index. */
   gpus: GpuMetrics[];
 }
 
 export interface InstanceMetrics {
-  /** Seconds of each point. */
+  /** Length of each point, in seconds. */
   stepSeconds: number;
-  /** Oldest first; empty without measurements. */
+  /** Oldest first; empty if nothing was measured. */
   points: MetricPoint[];
 }
 
@@ -49,8 +52,8 @@ interface Wanted {
 }
 
 /**
- * Reads instances' past measurements; loads of one range and one turn of the event loop share one statement, and
- * nothing is cached.
+ * Loads past measurements of instances. Loads of the same range within one turn of the event loop share one statement,
+ * and nothing is cached.
  */
 export class MetricLoader {
   readonly #points: DataLoader<Wanted, MetricPoint[]>;
@@ -63,8 +66,8 @@ export class MetricLoader {
   }
 
   /**
-   * Returns an instance's measurements in [from, to), in at most `points` points. The caller must have checked access.
-   * Refuses a range out of bounds.
+   * Returns an instance's measurements in [from, to), as at most `points` points. The caller must have checked access.
+   * Throws if the range is out of bounds.
    */
   async of(instanceId: string, wanted: Parameters<typeof metricRange>[0]): Promise<InstanceMetrics> {
     const range = metricRange(wanted, this.#clock.now());
@@ -94,7 +97,7 @@ async function readPoints(pool: Database['pool'], wanted: readonly Wanted[]): Pr
       found.set(each, own.map(pointOf));
     }
   };
-  // Sequentially: a request may name many ranges, and connections are few.
+  // Read sequentially, because a request may name many ranges and connections are scarce.
   for (const same of ranges.values()) await read(same);
   return wanted.map((each) => found.get(each)!);
 }
@@ -105,7 +108,8 @@ function valuesOf({ step, pointSeconds, from, to }: MetricRange): unknown[] {
 }
 
 /**
- * Reads instances' current loads; all loads of one turn of the event loop share one statement, and nothing is cached.
+ * Loads the current loads of instances. All requests within one turn of the event loop share one statement, and nothing
+ * is cached.
  */
 export class LoadLoader {
   readonly #pool: Database['pool'];
@@ -128,12 +132,12 @@ export class LoadLoader {
     });
   }
 
-  /** Returns the load; null if nothing was measured within one minute. */
+  /** Returns the load; null if nothing was measured within the last minute. */
   of(instanceId: string): Promise<MetricPoint | null> {
     return this.#loads.load(instanceId);
   }
 
-  /** Returns the loads of running instances of these accounts, by account. */
+  /** Returns the loads of these accounts' running instances, by account. */
   async ofAccounts(accountIds: readonly string[]): Promise<Map<string, InstanceLoad[]>> {
     const values = [accountIds, formatInstant(this.#clock.now() - LOAD_SECONDS)];
     const { rows } = await this.#pool.query<PointRow & { instanceId: string; accountId: string }>({
@@ -168,7 +172,7 @@ function pointOf({ at, measured, gpus }: PointRow): MetricPoint {
 
 const MEASURED = `json_build_object(${membersOf(INSTANCE_COLUMNS)})`;
 const MEASURED_GPU = `json_build_object('place', place, ${membersOf(GPU_COLUMNS)})`;
-/** Selects rows of one table: those of the instances, within the range. */
+/** Selects a table's rows for the given instances within the range. */
 const WANTED = 'instance_id = any($1::text[]) and at >= $2::timestamptz and at < $3::timestamptz';
 const MERGED_AT = 'instance_id, date_bin(make_interval(secs => $4::int), at, $2::timestamptz) as at';
 
@@ -185,7 +189,7 @@ const FINE_SQL = merged(
   `gpu_sample where step_seconds = ${SAMPLE_SECONDS} and ${WANTED}`,
 );
 
-/** Returns the rows of a step, and the samples that aren't part of it yet. */
+/** Selects the rows of a step, together with the samples that are not yet part of it. */
 const coarse = (table: string, columns: typeof INSTANCE_COLUMNS, place: string) => `(
     select instance_id, at${place}, ${namesOf(columns)} from ${table} where step_seconds = $5::int and ${WANTED}
     union all

@@ -5,20 +5,20 @@ import { SAMPLE_SECONDS, slotOf } from '../rules/samples.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, namesOf } from './columns.js';
 
-/** Samples within this time are written together. */
+/** Samples that arrive within this time are written together. */
 const WRITE_EVERY_MS = 1_000;
 /**
- * Maximum samples waiting to be written, and their GPU entries: both are bounded, because agents choose how many there
- * are.
+ * Maximum samples waiting to be written, and maximum GPU entries in them. Both need a limit, because agents choose how
+ * many they send.
  */
 const MAX_BUFFERED = 20_000;
 const MAX_BUFFERED_GPUS = 100_000;
-/** Maximum samples of one machine: no agent has more in one report. */
+/** Maximum samples per machine. No agent puts more into one report. */
 const MAX_BUFFERED_OF_MACHINE = MAX_INSTANCES;
-/** Precision of fractions. The columns refuse values too close to 0 to distinguish from it. */
+/** Precision of fractions, because the database columns reject values that are too close to 0. */
 const PARTS_OF_ONE = 1_000;
 
-/** A sample in the columns of its row. */
+/** A sample in the form of its row's columns. */
 interface BufferedSample {
   machine_id: string;
   start: number;
@@ -28,14 +28,15 @@ interface BufferedSample {
 }
 
 /**
- * Buffers samples of host agents for the database. One statement writes many, without notices. Samples that exceed the
- * buffer or fail are dropped and counted: they are for display only.
+ * Buffers samples from host agents until they are written to the database. One statement writes many, without sending
+ * notices. Samples that exceed the buffer or can't be written are dropped and counted, because they are only for
+ * display.
  */
 export class SampleBuffer {
   readonly #db: Database;
   readonly #maxBuffered: number;
   readonly #onFault: (error: unknown) => void;
-  /** Samples by machine, instance and slot: the first sample of a slot counts. */
+  /** Samples by machine, instance and slot. The first sample of a slot counts. */
   #buffered = new Map<string, BufferedSample>();
   #bufferedGpus = 0;
   /** Number of samples per machine. */
@@ -61,8 +62,7 @@ export class SampleBuffer {
   }
 
   /**
-   * Writes the buffered samples and resolves when done. While the database is unreachable they are kept for the next
-   * time.
+   * Writes the buffered samples and resolves when done. While the database is unreachable, they are kept for next time.
    */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -134,9 +134,10 @@ function rounded(value: number | null): number | null {
 }
 
 /**
- * Writes valid samples, in one order so that two gateways with the same samples don't wait for each other. Valid are
- * samples of a container on this machine, of the start that it was last seen in once that was running, and before the
- * instance stopped; of GPUs, those that the instance has.
+ * Writes the valid samples in a fixed order, so that two gateways with the same samples don't deadlock. A sample is
+ * valid if its container is on this machine, if it belongs to the start that the container was last seen in and that
+ * start has been running, and if it was taken before the instance stopped. A GPU's sample is valid if the instance has
+ * that GPU.
  */
 const WRITE_SQL = `
   with seen as (

@@ -7,15 +7,18 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, mergedOf, namesOf } from './columns.js';
 
 const CHECK_EVERY_MS = 10_000;
-/** Maximum delay of a sample: 60 s until it is reported, and then until it is written. */
+/** Maximum delay of a sample: 60 s until it is reported, and then the time until it is written. */
 const LATE_SECONDS = 120n;
-/** Seconds of samples rolled up by one statement; at least one step. */
+/** How many seconds of samples one statement rolls up. It is at least one step. */
 const MIN_ROLLUP_SECONDS = 300;
-/** Maximum rows deleted by one statement, and consecutive statements. */
+/** Maximum rows that one statement deletes, and maximum consecutive statements. */
 const DELETE_BATCH = 10_000;
 const MAX_DROPS = 200;
 
-/** Rolls up samples and deletes old ones. Every gateway does it, one at a time, without repeating another's work. */
+/**
+ * Rolls up samples and deletes old ones. Every gateway runs this, but only one works at a time, and none repeats
+ * another's work.
+ */
 export function startSampleUpkeep(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const maintainIfNeeded = async () => {
     if (await hasSamples(deps.db)) await maintainSamples(deps);
@@ -23,7 +26,7 @@ export function startSampleUpkeep(deps: Deps, onFault: (error: unknown) => void)
   return every(CHECK_EVERY_MS, maintainIfNeeded, onFault);
 }
 
-/** Checks with one statement instead of the ten that maintain samples. */
+/** Checks with a single statement, instead of running the ten that maintain samples. */
 async function hasSamples({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query<{ are: boolean }>({
     name: 'any-samples',
@@ -41,8 +44,8 @@ export async function maintainSamples({ db, clock }: Pick<Deps, 'db' | 'clock'>)
 }
 
 /**
- * Creates the next steps of that length from samples; false if nothing remains to do now, or another gateway does it.
- * Rows and progress are committed together.
+ * Rolls samples up into the next steps of that length. Returns false if nothing remains to be done now, or if another
+ * gateway is doing it. Rows and progress are committed together.
  */
 async function rollUp(db: Database, seconds: number, now: Instant): Promise<boolean> {
   const ended = stepOf(now - LATE_SECONDS, seconds);
@@ -75,7 +78,7 @@ async function drop(db: Database, seconds: number, before: Instant): Promise<voi
   }
 }
 
-/** Skips a step that another gateway works on. */
+/** Skips a step that another gateway is working on. */
 const PROGRESS_SQL = `
   select rolled_to as "rolledTo",
     (select min(at) from instance_sample where step_seconds = ${SAMPLE_SECONDS} and at >= rolled_to) as "firstAt"
@@ -83,13 +86,16 @@ const PROGRESS_SQL = `
 
 const ROLLED_SQL = 'update sample_rollup set rolled_to = $2::timestamptz where step_seconds = $1::int';
 
-/** A sample table. Writing statements are spelled out, for the check that only the ledger writes money. */
+/**
+ * A sample table. Its write statements are spelled out, because a check searches the code to prove that only the ledger
+ * writes money.
+ */
 interface SampleTable {
   name: string;
   insert: string;
   remove: string;
   columns: typeof INSTANCE_COLUMNS;
-  /** Columns of its key in addition to the instance and the time. */
+  /** Columns of the primary key in addition to the instance and the time. */
   key: string;
 }
 
@@ -119,8 +125,8 @@ function rollUpSql({ name, insert, columns, key }: SampleTable): string {
 }
 
 /**
- * Returns the deletion for one step, and so for one partition. Rows that another gateway is deleting are skipped.
- * Samples stay until all steps contain them.
+ * Returns the statement that deletes old rows of one step, and therefore of one partition. Rows that another gateway is
+ * deleting are skipped. Samples are kept until all steps include them.
  */
 function dropSql({ name, remove }: SampleTable, seconds: number): string {
   const rolled = seconds === SAMPLE_SECONDS ? ' and at < (select min(rolled_to) from sample_rollup)' : '';

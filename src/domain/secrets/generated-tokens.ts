@@ -16,8 +16,8 @@ interface GeneratedTokenRow {
 }
 
 /**
- * Returns the key that seals tokens; null if this service stores no secrets or lacks a key that sealed existing ones.
- * No tokens are generated then, and the image uses its own default.
+ * Returns the key that seals tokens. Returns null if this service stores no secrets, or if a key that sealed existing
+ * ones is missing. No tokens are then generated, and the image uses its own default.
  */
 export async function tokenKeyOf(deps: Deps): Promise<SealingKey | null> {
   try {
@@ -28,7 +28,7 @@ export async function tokenKeyOf(deps: Deps): Promise<SealingKey | null> {
   }
 }
 
-/** Generates a value for each of the variables of a new instance. Only `tokensOf` returns them in plaintext. */
+/** Generates a value for each of a new instance's variables. Only `tokensOf` returns them in plaintext. */
 export function generateTokens(
   transaction: Pick<Transaction, 'later'>,
   key: SealingKey,
@@ -46,7 +46,7 @@ export function generateTokens(
   });
 }
 
-/** Returns the tokens of an instance in plaintext, by variable. Refuses with action_failed if a key is missing. */
+/** Returns an instance's tokens in plaintext, by variable. Throws action_failed if a key is missing. */
 export async function tokensOf(deps: Deps, accountId: string, instanceId: string): Promise<Record<string, string>> {
   const { rows } = await deps.db.pool.query<GeneratedTokenRow>({
     name: 'generated-tokens',
@@ -59,7 +59,7 @@ export async function tokensOf(deps: Deps, accountId: string, instanceId: string
   return Object.fromEntries(rows.map((row) => [row.variable, openToken(keys, accountId, row)]));
 }
 
-/** Reseals tokens that were sealed with another key, at most `limit`. Returns their number. */
+/** Reseals up to `limit` tokens that were sealed with another key. Returns how many were resealed. */
 export async function resealTokens(
   transaction: Transaction,
   keys: readonly SealingKey[],

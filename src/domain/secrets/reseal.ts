@@ -9,8 +9,8 @@ import { resealSome } from './secrets.js';
 const BATCH = 100;
 
 /**
- * Reseals with the first key every secret, generated token, volume password and webhook secret that was sealed with
- * another key. Returns their number. Refuses if a key is missing.
+ * Reseals every secret, generated token, volume password and webhook secret that was sealed with a key other than the
+ * first. Returns how many were resealed. Throws if a key is missing.
  */
 export async function resealSecrets(deps: Deps): Promise<number> {
   const keys = await deps.sealingKeys();

@@ -16,15 +16,15 @@ export type { Secret };
 export interface SecretInput {
   name: string;
   value: string;
-  /** Registry of a login, whose password is `value`. */
+  /** The registry that a login is for. The password is in `value`. */
   registry?: string | null;
   username?: string | null;
 }
 
-/** Secrets of one start, in plaintext. They must never be stored, logged or put into an error. */
+/** A start's secrets, in plaintext. They must never be stored, logged or included in an error. */
 export interface SecretsOfStart {
   variables: Record<string, string>;
-  /** Contents by file name below /run/secrets. */
+  /** Contents by file name under /run/secrets. */
   files: Record<string, string>;
   registryLogin: { registry: string; username: string; password: string } | null;
 }
@@ -32,7 +32,7 @@ export interface SecretsOfStart {
 type NamedSecret = Pick<Secret, 'name' | 'kind' | 'registry'>;
 type Query = Pick<Prisma.SecretFindManyArgs, 'include' | 'select'>;
 
-/** Returns secrets by name; at most 100. */
+/** Returns up to 100 secrets, sorted by name. */
 export function listSecrets(deps: Deps, accountId: string, query: Query = {}): Promise<Secret[]> {
   return deps.db.prisma.secret.findMany({
     ...query,
@@ -42,7 +42,7 @@ export function listSecrets(deps: Deps, accountId: string, query: Query = {}): P
   });
 }
 
-/** Stores a secret. Refuses with invalid_request, and with action_failed a name in use or more than 100 secrets. */
+/** Stores a secret. Throws invalid_request, or action_failed if the name is in use or the account has 100 secrets. */
 export async function createSecret(deps: Deps, accountId: string, input: SecretInput): Promise<Secret> {
   const name = check('name', fields.secretName, input.name);
   const value = check('value', fields.secretValue, input.value);
@@ -53,7 +53,7 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
   const key = await sealingKeyOf(deps);
   const id = randomId('sec', ID_BYTES);
   await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so that two concurrent additions can't both be the hundredth.
+    // Locks the account's row before counting, so that two concurrent additions can't both become the hundredth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
     await checkLimits(transaction, accountId, name);
     await transaction.query(
@@ -77,12 +77,9 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
   return deps.db.prisma.secret.findUniqueOrThrow({ where: { id } });
 }
 
-/**
- * Deletes a secret. Running containers keep its value; later starts that need it are refused. Refuses with
- * not_found.
- */
+/** Deletes a secret. Running containers keep its value, but later starts that need it fail. Throws not_found. */
 export async function deleteSecret(deps: Deps, accountId: string, name: string): Promise<Secret> {
-  // PostgreSQL can't search for a text with NUL.
+  // PostgreSQL can't search for a string that contains NUL.
   const isName = fields.secretName.schema.safeParse(name).success;
   const found = isName
     ? await deps.db.prisma.secret.findUnique({ where: { accountId_name: { accountId, name } } })
@@ -97,8 +94,8 @@ export async function deleteSecret(deps: Deps, accountId: string, name: string):
 }
 
 /**
- * Refuses a launch that names an unknown secret, one of the wrong kind, or a login for another registry than the
- * image's. `template` is the slug of a template or an image.
+ * Throws if a launch refers to an unknown secret, a secret of the wrong kind or a login for a registry other than the
+ * image's. `template` is the slug of a template, or an image.
  */
 export async function checkSecrets(
   reader: Pick<Transaction, 'query'>,
@@ -118,8 +115,7 @@ export async function checkSecrets(
 }
 
 /**
- * Returns the secrets for a start of the instance. Refuses with action_failed if a secret is missing or can't be
- * opened.
+ * Returns the secrets for a start of the instance. Throws action_failed if a secret is missing or can't be decrypted.
  */
 export async function secretsOfStart(
   deps: Deps,
@@ -146,7 +142,7 @@ export async function secretsOfStart(
 }
 
 /**
- * Reseals secrets that were sealed with another key, at most `limit`. Returns their number. Refuses if a key is
+ * Reseals up to `limit` secrets that were sealed with another key. Returns how many were resealed. Throws if a key is
  * missing.
  */
 export async function resealSome(
@@ -168,8 +164,8 @@ export async function resealSome(
 }
 
 /**
- * Returns the key for new secrets. Refuses if the keys of existing secrets are missing: otherwise, secrets would be
- * split between two keys.
+ * Returns the key for new secrets. Throws if the keys of existing secrets are missing, because secrets would otherwise
+ * be split between two keys.
  */
 export async function sealingKeyOf({ db, sealingKeys }: Deps): Promise<SealingKey> {
   const keys = await sealingKeys();
@@ -190,7 +186,7 @@ function openSecret(
   return openSealed(keys, { context: contextOf(accountId, id), name, sealed, keyId });
 }
 
-/** Opens a sealed secret. Refuses with action_failed if its key is missing. */
+/** Decrypts a sealed secret. Throws action_failed if its key is missing. */
 export function openSealed(
   keys: readonly SealingKey[],
   { context, name, sealed, keyId }: { context: string; name: string; sealed: Uint8Array; keyId: string },
@@ -200,7 +196,10 @@ export function openSealed(
   return unseal(key, context, Buffer.from(sealed));
 }
 
-/** Returns a refusal, not a fault: the renter can't fix it and should not pay for starts that wait for it. */
+/**
+ * Returns a refusal rather than a fault, because the renter can't fix the problem and should not pay for starts that
+ * wait for it.
+ */
 function lostKey(what: string): DomainError {
   return new DomainError('action_failed', `${what}: the operator's SECRETS_KEY lacks a key that sealed secrets`);
 }
@@ -232,7 +231,7 @@ function checkNamed(
   const missing = wanted.find(({ name, kind }) => known.get(name)?.kind !== kind);
   if (missing !== undefined)
     throw new DomainError(code, `there is no ${missing.what} ${missing.name}`, { reason: 'unknown_secret' });
-  // Without this check, the engine would send the password to any registry that the image names.
+  // Without this check, the engine would send the password to any registry that the image name refers to.
   const registry = registryLogin === undefined ? null : registryOf(`${known.get(registryLogin)!.registry}/image`);
   if (registry === null || registry === registryOf(image)) return;
   throw new DomainError(code, `registry login ${registryLogin} is for ${registry}, not for ${registryOf(image)}`, {

@@ -23,7 +23,7 @@ export interface SavedTemplateInput {
   launch?: LaunchInput | null;
 }
 
-/** Returns saved templates by name; at most 100. */
+/** Returns up to 100 saved templates, sorted by name. */
 export function savedTemplates(deps: Deps, accountId: string): Promise<SavedTemplate[]> {
   return deps.db.prisma.savedTemplate.findMany({
     where: { accountId },
@@ -34,7 +34,7 @@ export function savedTemplates(deps: Deps, accountId: string): Promise<SavedTemp
 
 /**
  * Saves a launch under a name, replacing any previous one. Its template and secrets are not checked until it is
- * deployed. Refuses with invalid_request, and with action_failed more than 100 templates.
+ * deployed. Throws invalid_request, or action_failed if the account would have more than 100 saved templates.
  */
 export async function saveTemplate(deps: Deps, accountId: string, input: SavedTemplateInput): Promise<SavedTemplate> {
   const name = check('name', fields.savedTemplateName, input.name);
@@ -48,7 +48,7 @@ export async function saveTemplate(deps: Deps, accountId: string, input: SavedTe
     });
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so that two concurrent additions can't both be the hundredth.
+    // Locks the account's row before counting, so that two concurrent additions can't both become the hundredth.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
     const { rowCount } = await transaction.query(
       `insert into saved_template (account_id, name, description, template, disk_gb, launch, created_at)
@@ -67,9 +67,9 @@ export async function saveTemplate(deps: Deps, accountId: string, input: SavedTe
   return { accountId, name, description, template, diskGb, launch: JSON.parse(launch), createdAt: dateOf(now) };
 }
 
-/** Deletes a saved template. Instances deployed from it are unaffected. Refuses with not_found. */
+/** Deletes a saved template. Instances deployed from it are not affected. Throws not_found. */
 export async function deleteTemplate(deps: Deps, accountId: string, name: string): Promise<SavedTemplate> {
-  // PostgreSQL can't search for a text with NUL.
+  // PostgreSQL can't search for a string that contains NUL.
   const isName = fields.savedTemplateName.schema.safeParse(name).success;
   const found = isName
     ? await deps.db.prisma.savedTemplate.findUnique({ where: { accountId_name: { accountId, name } } })
@@ -79,7 +79,7 @@ export async function deleteTemplate(deps: Deps, accountId: string, name: string
   return found;
 }
 
-/** Returns a link that opens the console's deploy dialog with these settings, without secrets. */
+/** Returns a link that opens the console's deploy dialog with these settings. Secrets are left out. */
 export async function linkOf(
   deps: Deps,
   saved: Pick<SavedTemplate, 'template' | 'diskGb' | 'launch'>,

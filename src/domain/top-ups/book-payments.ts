@@ -19,23 +19,25 @@ import { ASSETS } from '../rules/top-up-assets.js';
 import { ProcessorUnavailable } from './processor.js';
 import { paymentsOf, savePayment, unconfirmedMicro } from './top-up-rows.js';
 
-/** Outcome of one payment, for the operator's log. */
+/** The outcome of one payment, for the operator's log. */
 export interface PaymentEvent {
   topUpId: string;
   accountId: string;
   transaction: string;
   asset: string;
-  /** LOST: it was credited, and the processor reversed it. The operator must decide. */
+  /**
+   * LOST means that the payment was credited and the processor then reversed it. The operator must decide what to do.
+   */
   state: PaymentState | 'LOST';
   usdMicro: Micro | null;
   reason: string | null;
 }
 
 /**
- * Books what the processor reports about a top-up. The payment's row and its ledger entry are one commit, under the
- * account's lock: even if a payment is reported repeatedly or concurrently, it is credited once. `queried` is the
- * processor's current response, if it was just queried. If it is missing and an amount requires it, the processor is
- * queried before anything is locked.
+ * Books what the processor reports about a top-up. The payment's row and its ledger entry are committed together while
+ * the account is locked, so a payment is credited only once even if it is reported repeatedly or concurrently.
+ * `queried` is the processor's current response, if it has just been queried. If it is missing but needed to confirm an
+ * amount, the processor is queried before anything is locked.
  */
 export async function bookPayments(
   deps: Deps,
@@ -49,7 +51,7 @@ export async function bookPayments(
     queried,
     now: deps.clock.now(),
   });
-  // Most reports repeat known facts, which needs no lock.
+  // Most reports only repeat known facts, so they don't need a lock.
   if (preview.changed.length === 0) return preview.lost;
   const needsQuery = preview.changed.some(({ reason }) => reason === NOT_QUERIED_YET);
   const answer = queried ?? (needsQuery ? await queryProcessor(deps, topUp) : undefined);
@@ -102,7 +104,8 @@ function evaluateAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment
 }
 
 /**
- * Queries the processor. Returns undefined while it is down: the payment is quarantined, and the sweep queries again.
+ * Queries the processor. Returns undefined while the processor is down. The payment is then quarantined, and the sweep
+ * queries the processor again.
  */
 async function queryProcessor({ payments: processor }: Deps, topUp: TopUp): Promise<ReportedPayment[] | undefined> {
   try {
@@ -129,7 +132,7 @@ function topUpEvent({ id, accountId }: TopUp, payment: Payment, at: Instant): Ne
   return { accountId, type: `topup.${state.toLowerCase()}` as EventType, subject: id, at, data };
 }
 
-/** Books a credit. Its id is built from the payment, so that no payment can be credited twice. */
+/** Credits a payment. The entry's id is built from the payment, so that no payment can be credited twice. */
 export function bookCredit(current: Write, account: Account, topUp: TopUp, payment: Payment): void {
   const { coins, transaction, usdMicro } = payment;
   const rate = rateOf(usdMicro!, coins);
@@ -166,7 +169,9 @@ export function bookLine(current: Write, account: Account, { id, kind, micro, re
   });
 }
 
-/** Returns the stored report of a payment that waits for confirmation by the processor; null for any other payment. */
+/**
+ * Returns the stored report of a payment that is waiting for confirmation by the processor; null for any other payment.
+ */
 export function storedReport(topUp: TopUp, payment: Payment): ReportedPayment | null {
   if (isOver(payment) || payment.reason !== NOT_QUERIED_YET) return null;
   const { transaction, asset, coins, usdMicro, confirmations } = payment;

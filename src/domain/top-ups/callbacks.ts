@@ -7,7 +7,10 @@ import { bookPayments, type PaymentEvent } from './book-payments.js';
 import { type CallbackHeaders, ProcessorUnavailable } from './processor.js';
 import { findTopUpRow } from './top-up-rows.js';
 
-/** Maximum quarantined callbacks. Further ones are answered with 503, so that the processor keeps and repeats them. */
+/**
+ * Maximum quarantined callbacks. Further ones are answered with 503, so that the processor keeps them and sends them
+ * again.
+ */
 const MAX_QUARANTINED = 1_000;
 const MAX_KEPT_CHARACTERS = 4_000;
 const ID_BYTES = 6;
@@ -23,14 +26,14 @@ export interface QuarantinedCallback {
 }
 
 /**
- * Outcome of a callback. `refused`: not from the processor. `quarantined`: from the processor, set aside for the
- * operator.
+ * Outcome of a callback. `refused`: it did not come from the processor. `quarantined`: it came from the processor, but
+ * was set aside for the operator.
  */
 export type CallbackOutcome = { kind: 'refused' | 'quarantined'; reason: string } | { kind: 'accepted' };
 
 /**
- * Handles a callback, given its raw bytes. Resolves once everything is committed; the processor must not be answered
- * before. Throws if it must be repeated because the database or the processor is down.
+ * Handles a callback, given its raw bytes. Resolves once everything is committed; the processor must not receive a
+ * response before that. Throws if the callback must be repeated because the database or the processor is down.
  */
 export async function receiveCallback(
   deps: Deps,
@@ -63,7 +66,7 @@ async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable
 async function quarantine(deps: Deps, body: Buffer, reason: string): Promise<CallbackOutcome> {
   const { pool } = deps.db;
   const digest = createHash('sha256').update(body).digest('hex');
-  // A NUL can't be stored.
+  // PostgreSQL can't store NUL characters.
   const text = body.toString('utf8').replaceAll('\0', '\ufffd').slice(0, MAX_KEPT_CHARACTERS);
   const at = formatInstant(deps.clock.now());
   const processor = deps.payments!.name;
@@ -81,7 +84,7 @@ async function quarantine(deps: Deps, body: Buffer, reason: string): Promise<Cal
   return { kind: 'quarantined', reason };
 }
 
-/** Returns quarantined callbacks, oldest first. */
+/** Returns the quarantined callbacks, oldest first. */
 export async function listQuarantined(deps: Deps): Promise<QuarantinedCallback[]> {
   const { rows } = await deps.db.pool.query<QuarantinedCallback>(
     `select id, processor, reason, body, times, received_at as "receivedAt", last_at as "lastAt"
@@ -90,7 +93,7 @@ export async function listQuarantined(deps: Deps): Promise<QuarantinedCallback[]
   return rows;
 }
 
-/** Removes a quarantined callback. Refuses with not_found. */
+/** Removes a quarantined callback. Throws not_found. */
 export async function removeQuarantined(deps: Deps, id: string): Promise<void> {
   const { rowCount } = await deps.db.pool.query('delete from aside_callback where id = $1', [id]);
   if (rowCount === 0) throw new DomainError('not_found', `no callback ${id} is quarantined`);

@@ -13,7 +13,7 @@ import type { PaidTopUp } from './top-up-rows.js';
 import { insertTopUp } from './top-up-rows.js';
 import { countWaiting, findTopUp } from './top-ups.js';
 
-/** Long enough that ids can't be guessed, unlike those of instances. */
+/** Unlike instance ids, these are long enough that they can't be guessed. */
 const ID_BYTES = 10;
 const RETRY_AFTER_SECONDS = 10;
 
@@ -30,8 +30,8 @@ export interface CreatedTopUp {
 
 /**
  * Opens an invoice at the processor and stores it as a top-up. No lock or transaction is held while the processor is
- * queried. A repeated idempotency key returns the same top-up in its current state. Refuses with invalid_request,
- * action_failed (no processor, too many waiting) and unavailable (the processor is down).
+ * queried. Repeating an idempotency key returns the same top-up in its current state. Throws invalid_request,
+ * action_failed (if there is no processor or too many top-ups are waiting) or unavailable (if the processor is down).
  */
 export async function createTopUp(deps: Deps, accountId: string, input: TopUpInput): Promise<CreatedTopUp> {
   const processor = processorOf(deps);
@@ -52,7 +52,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
       `the account has ${MAX_WAITING} top-ups waiting for a payment, the maximum; pay one or wait until one expires`,
     );
   }
-  // Always a new id: repeating an id with another amount would reprice an existing invoice.
+  // The id is always new, because repeating an id with another amount would reprice an existing invoice.
   const id = randomId('t', ID_BYTES);
   const { invoice, address, amount, rate, holdsUntil } = await open(processor, { id, asset, usd: usdMicro });
   const made: TopUp = {
@@ -68,7 +68,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
     createdAt: now,
     expiresAt: holdsUntil !== null && holdsUntil > now ? holdsUntil : now + DEFAULT_RATE_SECONDS,
   };
-  // If a concurrent request with the key won, its top-up is returned, and this invoice was never shown.
+  // If a concurrent request with the same key came first, its top-up is returned and this invoice is never shown.
   const kept = await retryWhileInUse(() =>
     write(
       deps,
@@ -87,7 +87,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
   return { topUp: (await findTopUp(deps, accountId, kept.id))!, replayed: kept.id !== id };
 }
 
-/** Returns the assets that can be paid with now; none if no processor is set up. Refuses with unavailable. */
+/** Returns the assets that are currently accepted, or none if no processor is set up. Throws unavailable. */
 export async function topUpAssets(deps: Deps): Promise<AssetCode[]> {
   if (deps.payments === null) return [];
   return orUnavailable(deps.payments.assets());
@@ -97,7 +97,7 @@ function open(processor: PaymentProcessor, request: { id: string; asset: AssetCo
   return orUnavailable(processor.open(request));
 }
 
-/** Converts a processor's faults for the caller. Its own message is only for the operator. */
+/** Converts a processor's errors for the caller. The processor's own message is only for the operator. */
 async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   try {
     return await request;

@@ -27,7 +27,7 @@ export interface TopUpFilter {
   state?: TopUpState | undefined;
 }
 
-/** Returns the newest top-ups of one account or of all, newest first; scans at most 1,000. */
+/** Returns the newest top-ups of one account, or of all accounts, newest first. Scans up to 1,000 top-ups. */
 export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilter): Promise<PaidTopUp[]> {
   const { rows } = await deps.db.pool.query<TopUp>(
     `select ${TOP_UP_COLUMNS} from top_up where coalesce(account_id = $1, true)
@@ -38,7 +38,7 @@ export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilte
   return state === undefined ? topUps : topUps.filter((topUp) => topUp.state === state);
 }
 
-/** Returns a top-up with its payments. Refuses with not_found. */
+/** Returns a top-up with its payments. Throws not_found. */
 export async function showTopUp(deps: Deps, id: string): Promise<PaidTopUp> {
   return (await withPayments(deps.db.pool, [await known(deps, id)], deps.clock.now()))[0]!;
 }
@@ -49,8 +49,8 @@ export interface Decision {
 }
 
 /**
- * Credits a payment by decision of the operator: a quarantined or pending one, or one that the processor never
- * reported, for which the operator must give the amount.
+ * Credits a payment by the operator's decision. The payment may be quarantined or pending, or one that the processor
+ * never reported. In the last case, the operator must give the amount.
  */
 export async function creditPayment(
   deps: Deps,
@@ -86,8 +86,8 @@ export async function creditPayment(
 }
 
 /**
- * Refuses a payment permanently. A credited one is reversed by an adjustment, even if the balance becomes negative:
- * after a chain reorganization, the money was never received.
+ * Refuses a payment permanently. If it was already credited, it is reversed by an adjustment, even if the balance
+ * becomes negative, because the money was never received (for example after a chain reorganization).
  */
 export async function refusePayment(deps: Deps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
   return decide(deps, id, (current, account, topUp, payments) => {
@@ -115,12 +115,12 @@ function isDone({ state }: Payment): boolean {
 
 export interface Refund {
   usdMicro: Micro;
-  /** External transaction by which the money was sent back. A refund is booked once per transaction. */
+  /** The external transaction that sent the money back. A refund is recorded once per transaction. */
   transaction: string;
   note: string;
 }
 
-/** Books a refund: at most the balance, and at most the amount that the top-up credited. */
+/** Records a refund, which can't exceed the balance or the amount that the top-up credited. */
 export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promise<PaidTopUp> {
   const transaction = check('transaction', fields.reference, refund.transaction);
   const note = check('note', fields.note, refund.note);
@@ -171,7 +171,7 @@ async function known(deps: Deps, id: string): Promise<TopUp> {
   return topUp;
 }
 
-/** One ledger movement of a top-up: a payment, its reversal or a refund. */
+/** One ledger entry of a top-up: a payment, its reversal or a refund. */
 export interface BookedLine {
   at: Instant;
   kind: 'credit' | 'reversal' | 'refund';
@@ -187,7 +187,10 @@ export interface BookedLine {
   note: string | null;
 }
 
-/** Returns the movements of top-ups within [from, to), oldest first. Refuses a period with more than 100,000 lines. */
+/**
+ * Returns the top-ups' ledger entries within [from, to), oldest first. Throws if the period has more than 100,000
+ * lines.
+ */
 export async function bookedLines(deps: Deps, from: Instant, to: Instant): Promise<BookedLine[]> {
   const { rows } = await deps.db.pool.query<BookedLine>(
     `select entry.at, split_part(entry.id, '/', 1) as kind, entry.account_id as "accountId", top_up.id as "topUpId",

@@ -4,16 +4,16 @@ import type { ReportedPayment } from '../rules/top-up.js';
 import type { AssetCode } from '../rules/top-up-assets.js';
 
 /**
- * The gateway's interface to a payment processor. The processor handles wallets, chains and rates; the gateway keeps
- * the books. Every call ends within `PROCESSOR_TIMEOUT_MS` and fails with `ProcessorUnavailable`.
+ * The gateway's interface to a payment processor. The processor handles wallets, chains and rates, while the gateway
+ * keeps the books. Every call ends within `PROCESSOR_TIMEOUT_MS`, and throws `ProcessorUnavailable` if it fails.
  */
 export interface PaymentProcessor {
-  /** Part of a payment's unique key, which must never change once payments are booked. */
+  /** Part of each payment's unique key, so it must never change once payments have been booked. */
   readonly name: 'shkeeper' | 'btcpay';
-  /** Returns the assets it accepts now. */
+  /** Returns the assets that the processor currently accepts. */
   assets(): Promise<AssetCode[]>;
   /**
-   * Opens an invoice. `id` must be new each time: repeating an id with another amount would reprice an existing
+   * Opens an invoice. `id` must be new each time, because repeating an id with another amount would reprice an existing
    * invoice.
    */
   open(request: { id: string; asset: AssetCode; usd: Micro }): Promise<OpenedInvoice>;
@@ -26,18 +26,18 @@ export interface PaymentProcessor {
 export type CallbackHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface OpenedInvoice {
-  /** The processor's id of the invoice. */
+  /** The processor's id for the invoice. */
   invoice: string;
   address: string;
-  /** Coins to send, as decimal text. */
+  /** Coins to send, as a decimal string. */
   amount: string;
-  /** USD per coin, as decimal text. */
+  /** USD per coin, as a decimal string. */
   rate: string;
-  /** End of the rate's validity; null if the processor never changes it. */
+  /** When the rate expires; null if the processor never changes it. */
   holdsUntil: Instant | null;
 }
 
-/** Identifies an invoice at the processor. */
+/** Identifies an invoice to the processor. */
 export interface InvoiceOf {
   id: string;
   asset: AssetCode;
@@ -45,20 +45,23 @@ export interface InvoiceOf {
 }
 
 export type VerifiedCallback =
-  /** Not from the processor: none of its content is trusted. */
+  /** Not from the processor, so none of its content is trusted. */
   | { kind: 'refused'; reason: string }
-  /** From the processor, but in an unknown format: quarantined. */
+  /** From the processor, but in an unknown format, so it is quarantined. */
   | { kind: 'malformed'; reason: string }
   /** From the processor, but not about a payment. */
   | { kind: 'ignored' }
   /**
-   * From the processor. With null payments, the processor must be queried. `unreadable` is the reason why some of its
+   * From the processor. If `payments` is null, the processor must be queried. `unreadable` says why some of its
    * payments are quarantined.
    */
   | { kind: 'accepted'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
 
-/** The processor is down, too slow, or gives an invalid response. Only the operator sees the details. */
+/** Thrown if the processor is down, too slow, or returns an invalid response. Only the operator sees the details. */
 export class ProcessorUnavailable extends Error {}
 
-/** The processor refuses this request and would refuse it again, e.g. for an asset that it doesn't accept now. */
+/**
+ * Thrown if the processor rejects a request and would reject it again, for example because it doesn't currently accept
+ * the asset.
+ */
 export class ProcessorRefusal extends Error {}

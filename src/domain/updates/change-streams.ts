@@ -21,12 +21,13 @@ import type { PaidTopUp } from '../top-ups/top-up-rows.js';
 import { findTopUp, listTopUps } from '../top-ups/top-ups.js';
 import type { Stream, StreamChanges, Subscriber, Topic, Visitor } from './subscriptions.js';
 
-/** Pause between two reads of a stream while the database is unavailable. */
+/** Pause before a stream reads again while the database is unavailable. */
 const RETRY_MS = 500;
 
 /**
- * Returns the changes of the account's instances, or of one of them. An event holds the instance as of the event, so
- * several quick changes may be one event. Begins with the first change; refuses an unknown id with not_found.
+ * Returns the changes to the account's instances, or to one of them. Each event holds the instance's state at that
+ * moment, so several quick changes may be combined into one event. The stream begins with the first change. Throws
+ * not_found if the id is unknown.
  */
 export function instanceChanges(
   deps: Deps,
@@ -37,11 +38,11 @@ export function instanceChanges(
   return watch(deps, 'instances', subscriber, signal, changedInstances(deps, subscriber.accountId, id));
 }
 
-/** Reads the instances that have changed since the last reading; the first reading returns none. */
+/** Reads the instances that have changed since the last read. The first read returns none. */
 function changedInstances(deps: Deps, accountId: string, id: string | null) {
   /** The last known state of each live instance, by id. */
   const seen = new Map<string, string>();
-  /** The sequence number of the account's newest instance at that time. */
+  /** The sequence number of the account's newest instance at the last read. */
   let newest: number | null = null;
 
   const begin = async () => {
@@ -58,7 +59,7 @@ function changedInstances(deps: Deps, accountId: string, id: string | null) {
     const before = newest;
     await settledAccount(deps, accountId);
     const ids = [...(instances ?? seen.keys())];
-    // A change not sent yet concerns a live instance or a new one.
+    // A change that has not been sent yet can only concern a live instance or a new one.
     const rows = await deps.db.prisma.instance.findMany({
       where: { accountId, ...(id !== null && { id }), OR: [{ id: { in: ids } }, { sequence: { gt: before } }] },
       orderBy: { sequence: 'asc' },
@@ -75,12 +76,12 @@ function changedInstances(deps: Deps, accountId: string, id: string | null) {
   };
 }
 
-/** Includes the container, whose state is part of the instance's. */
+/** Includes the container, whose state is part of the instance's state. */
 const include = { container: RUNTIME_SELECT.container } as const;
 
 type InstanceWithContainer = Prisma.InstanceGetPayload<{ include: typeof include }>;
 
-/** Returns a text that distinguishes every state of an instance and its container. */
+/** Returns a string that is different for every state of an instance and its container. */
 function stateOf(row: InstanceWithContainer): string {
   const runtime = runtimeOf(row);
   if (runtime === null) return `${row.status} ${row.gpuIntervals}`;
@@ -88,14 +89,15 @@ function stateOf(row: InstanceWithContainer): string {
   return [row.status, row.gpuIntervals, phase, pulledBytes, totalBytes, exitCode, restarts, message].join(' ');
 }
 
-/** Whether no further event will come for it. */
+/** Whether there will be no further events for the instance. */
 function isOver({ status, container }: InstanceWithContainer): boolean {
   return status === 'DESTROYED' && (container === null || container.erasedAt !== null);
 }
 
 /**
- * Returns the changes of the account's top-ups, or of one of them, as of each event: a payment seen, confirmed,
- * credited or quarantined. With an id, the first event shows the current top-up. Refuses an unknown id with not_found.
+ * Returns the changes to the account's top-ups, or to one of them. Each event holds the top-up's state after a payment
+ * was seen, confirmed, credited or quarantined. With an id, the first event shows the current top-up. Throws not_found
+ * if the id is unknown.
  */
 export function topUpChanges(
   deps: Deps,
@@ -106,9 +108,9 @@ export function topUpChanges(
   return watch(deps, 'topUps', subscriber, signal, changedTopUps(deps, subscriber.accountId, id));
 }
 
-/** Reads the top-ups that have changed since the last reading; the first returns none, or the requested one. */
+/** Reads the top-ups that have changed since the last read. The first read returns none, or the requested one. */
 function changedTopUps(deps: Deps, accountId: string, id: string | null): () => Promise<PaidTopUp[]> {
-  /** The last sent state, by id; null before the first reading. */
+  /** The state last sent for each top-up, by id; null before the first read. */
   let lastSent: Map<string, string> | null = null;
   return async () => {
     const found = id === null ? await listTopUps(deps, accountId) : [await findTopUp(deps, accountId, id)];
@@ -117,19 +119,19 @@ function changedTopUps(deps: Deps, accountId: string, id: string | null): () => 
     const before = lastSent;
     lastSent = new Map(topUps.map((topUp) => [topUp.id, fingerprintOf(topUp)]));
     if (before === null) return id === null ? [] : topUps;
-    // The creator of a top-up has its response: events begin once a payment was seen.
+    // The client that created a top-up already has it from the response, so events begin with the first payment seen.
     return topUps.filter((topUp) => topUp.payments.length > 0 && before.get(topUp.id) !== fingerprintOf(topUp));
   };
 }
 
-/** Returns a text that differs whenever a payment does. */
+/** Returns a string that changes whenever a payment does. */
 function fingerprintOf({ payments }: PaidTopUp): string {
   return payments.map(({ transaction, state, confirmations }) => `${transaction} ${state} ${confirmations}`).join();
 }
 
 /**
- * Returns the current balance, and again whenever it departs from what the last event predicts: credit or burn rate has
- * changed.
+ * Returns the current balance, and sends it again whenever credit or burn rate has changed, so that the balance departs
+ * from what the last event predicts.
  */
 export function balanceChanges(
   deps: Deps,
@@ -150,23 +152,24 @@ function isSameCourse(lastSent: Account, account: Account): boolean {
   return lastSent.burnRate === account.burnRate && balanceUnitsAt(lastSent, at) === balanceUnitsAt(account, at);
 }
 
-/** The current account, and its changes since the previous event. */
+/** The current account, and what has changed since the previous event. */
 export interface AccountChange {
   account: AccountState;
   instances: InstanceRow[];
   topUps: PaidTopUp[];
-  /** Instances with a new sample; the rest of such an event is the same as in the previous one. */
+  /** Instances with a new sample. If these are the only change, the rest of the event repeats the previous one. */
   loads: InstanceLoad[];
 }
 
-/** Maximum instances in one event; the others follow immediately. */
+/** Maximum instances in one event. Any others follow immediately. */
 const INSTANCES_PER_EVENT = 100;
 /** Maximum loads in one event. */
 export const LOADS_PER_EVENT = 20;
 
 /**
- * Returns the streams of balance, instances and top-ups in one. Begins with the current account; the reader must query
- * the instances and top-ups of that moment. A reader that requests loads gets changed ones every 10 s.
+ * Combines the streams of balance, instances and top-ups. The stream begins with the current account, so the reader
+ * must query the instances and top-ups as of that moment. A reader that requests loads receives the changed ones every
+ * 10 s.
  */
 export function accountChanges(
   deps: Deps,
@@ -178,14 +181,14 @@ export function accountChanges(
   const readInstances = changedInstances(deps, accountId, null);
   const readTopUps = changedTopUps(deps, accountId, null);
   let lastSent: Account | null = null;
-  /** Each change is read only once. Changes read before a later read failed are kept here for the next event. */
+  /** Each change is read only once. If a later read fails, the changes read so far are kept here for the next event. */
   let unsent: Pick<AccountChange, 'instances' | 'topUps'> = { instances: [], topUps: [] };
   let lastState: AccountState | null = null;
   const follow = (stream: Stream) => deps.loadWatch.follow(accountId, (loads) => stream.addLoads(loads));
   const readContent = async (changes: StreamChanges): Promise<AccountChange[]> => {
     if (changes.topUps) unsent.topUps.push(...(await readTopUps()));
     unsent.instances.push(...(await readInstances(changes)));
-    // Read last, so that the account includes the changes of its instances.
+    // Read last, so that the account reflects the changes to its instances.
     const account = await settledAccount(deps, accountId);
     const isSame = lastSent !== null && isSameCourse(lastSent, account);
     if (isSame && unsent.instances.length === 0 && unsent.topUps.length === 0) return [];
@@ -211,7 +214,7 @@ export function accountChanges(
   return watch(deps, 'account', subscriber, signal, read, wantsLoads ? follow : undefined);
 }
 
-/** Maximum values of loads in one event; an instance with 64 GPUs has 716. */
+/** Maximum load values in one event. An instance with 64 GPUs has 716. */
 const LOAD_VALUES_PER_EVENT = 4_000;
 const VALUES_OF_LOAD = 12;
 const VALUES_OF_GPU = 11;
@@ -232,8 +235,8 @@ function partsOf(loads: readonly InstanceLoad[]): InstanceLoad[][] {
 }
 
 /**
- * Returns the current offers, and again whenever the list differs. Refuses a filter out of bounds. Readers of one list
- * share it.
+ * Returns the current offers, and sends them again whenever the list changes. Throws if a filter is out of bounds.
+ * Readers of the same list share it.
  */
 export function offerChanges(
   deps: Deps,
@@ -256,8 +259,8 @@ export function offerChanges(
 const THE_SHEET = '';
 
 /**
- * Returns the current price sheet, and again whenever a price or the offers have changed, even if only one machine
- * replaced another of its model. Readers share it.
+ * Returns the current price sheet, and sends it again whenever a price or the offers change, even if one machine only
+ * replaces another of the same model. Readers share the sheet.
  */
 export function priceSheetChanges(
   deps: Deps,
@@ -268,7 +271,7 @@ export function priceSheetChanges(
   let lastSent: number | null = null;
   return watch(deps, 'offers', reader, signal, async () => {
     await inventory.current();
-    // Read before the sheet: a change in the meantime is sent twice rather than never.
+    // Read before the sheet, so that a change in the meantime is sent twice rather than never.
     const { version } = inventory;
     if (lastSent === version) return [];
     const sheet = await sharedSheet.get(THE_SHEET, () => priceSheet(deps));
@@ -278,9 +281,9 @@ export function priceSheetChanges(
 }
 
 /**
- * Opens a stream, which `signal` or its reader ends. `readEvents` turns changes into events; its first call completes
- * before this resolves, and its refusal rejects. The key is checked before each read: once it is rejected, the stream
- * ends with unauthorized.
+ * Opens a stream, which `signal` or its reader can end. `readEvents` turns changes into events. Its first call
+ * completes before this function resolves, and this function rejects if that call fails. The key is checked before each
+ * read, and if it is no longer accepted, the stream ends with unauthorized.
  */
 async function watch<T>(
   deps: Deps,
@@ -288,14 +291,14 @@ async function watch<T>(
   reader: Subscriber | Visitor,
   signal: AbortSignal,
   readEvents: (changes: StreamChanges) => Promise<T[]>,
-  /** Feeds the stream from another source, until the returned function is called. */
+  /** Feeds the stream from another source until the returned function is called. */
   follow: (stream: Stream) => () => void = () => () => {},
 ): Promise<AsyncIterableIterator<T>> {
   const stream = deps.subscriptions.open(topic, reader);
   signal.addEventListener('abort', () => stream.close(), { once: true });
   if (signal.aborted) stream.close();
   const checkAndRead = async (changes: StreamChanges): Promise<T[]> => {
-    // Without notices a change would be missed: read once they are received again.
+    // Without notices, a change would be missed, so the stream reads once they are received again.
     await deps.db.notices.ready();
     const expiresAt = ('keyId' in reader && reader.expiresAt) || null;
     const isOver = expiresAt !== null && expiresAt <= deps.clock.now();
@@ -338,7 +341,10 @@ async function* eventsOf<T>(
   }
 }
 
-/** Wraps the generator: `return` has no effect on one that awaits, so it closes the stream, which ends the wait. */
+/**
+ * Wraps the generator so that `return` closes the stream and thereby ends its wait. By itself, `return` has no effect
+ * on a generator that is awaiting.
+ */
 function closable<T>(events: AsyncGenerator<T, void>, stream: Stream): AsyncIterableIterator<T> {
   return {
     next: () => events.next(),

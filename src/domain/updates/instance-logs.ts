@@ -11,15 +11,15 @@ import { type LogLine, MAX_LOG_LINE, readLogLine } from '../rules/log-line.js';
 import type { Instant } from '../rules/time.js';
 import type { Stream, Subscriber } from './subscriptions.js';
 
-/** Maximum characters of one response; the last ones are kept. */
+/** Maximum characters in one response. The last ones are kept. */
 const MAX_ANSWER = 1_000_000;
-/** Maximum bytes buffered for a slow reader; further lines wait in the engine's file. */
+/** Maximum bytes buffered for a slow reader. Further lines wait in the engine's file. */
 const MAX_WAITING = 250_000;
-/** Bytes split into lines before other work has its turn. */
+/** How many bytes are split into lines before other work gets a turn. */
 const READ_CHUNK_BYTES = 32_768;
 const MAX_LINES = 1_000;
 const READ_TIMEOUT_MS = 20_000;
-/** Maximum length of a line with its mark and time, in UTF-8. */
+/** Maximum length in bytes of a UTF-8 line with its mark and time. */
 const MAX_RAW_LINE_BYTES = 4 * MAX_LOG_LINE + 64;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -29,7 +29,7 @@ export interface LogsInput {
   since?: Instant | null | undefined;
 }
 
-/** Returns the last lines, oldest first. Counts as one of the account's open subscriptions while reading. */
+/** Returns the last lines, oldest first. While it reads, it counts as one of the account's open subscriptions. */
 export async function instanceLogs(
   deps: Deps,
   caller: Subscriber,
@@ -46,7 +46,7 @@ export async function instanceLogs(
   }
 }
 
-/** Returns the retained lines, or the last of them. */
+/** Returns all retained lines, or only the last ones. */
 async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Promise<LogLine[]> {
   const limit = deadline(READ_TIMEOUT_MS, gone);
   try {
@@ -57,7 +57,7 @@ async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Pro
 }
 
 /**
- * Yields all lines the machine retains, oldest first, in batches; they wait for a slow reader. Counts as an open
+ * Yields all lines that the machine retains, oldest first, in batches. Waits for a slow reader. Counts as an open
  * subscription.
  */
 export async function* keptLog(
@@ -89,14 +89,14 @@ async function readAll(queue: LineQueue): Promise<LogLine[]> {
   return lines;
 }
 
-/** Returns the last lines: Podman returns more than the requested tail. */
+/** Returns the last `tail` lines, because Podman returns more than requested. */
 function lastOf(lines: LogLine[], tail: number): LogLine[] {
   return tail === 0 ? [] : lines.slice(-tail);
 }
 
 /**
- * Yields the last lines and then new ones as they are written, in batches. Continues across stops and starts of the
- * container, and ends with the instance, the key or the reader.
+ * Yields the last lines and then new ones as they are written, in batches. Continues when the container stops and
+ * starts, and ends when the instance is destroyed, the key is no longer accepted or the reader stops.
  */
 export async function followLogs(
   deps: Deps,
@@ -116,7 +116,7 @@ export async function followLogs(
   const wanted = { opener: caller, instanceId: id, since: input.since ?? null };
   try {
     const read = await readLines(deps, { ...wanted, tail: MAX_LINES, follow: false }, ending.signal);
-    // It comes again, and its end with it.
+    // The unfinished line is read again together with its end.
     const kept = read.filter(({ isPartial }) => !isPartial);
     const place = placeAfter(kept);
     const first = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
@@ -137,13 +137,13 @@ export async function followLogs(
 }
 
 /**
- * A reader's position: the time of the last line, and how many lines had that time, because Podman reports whole
+ * A reader's position: the time of the last line, and how many lines had that time, because Podman only reports whole
  * seconds.
  */
 interface Place {
   time: string;
   lines: number;
-  /** Parameters for the engine to continue from here. */
+  /** Parameters that make the engine continue from this position. */
   from(since: Instant | null): { tail: null; since: Instant | null };
 }
 
@@ -192,7 +192,8 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
         }
         yield newLines;
       }
-      // The engine ends its output when the container ends: it is queried again when that may have changed.
+      // The engine ends its output when the container ends. It is queried again when the container may have started
+      // again.
       if ((await slot.nextChanges()) === null) return;
       source = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
     }
@@ -207,7 +208,10 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
   }
 }
 
-/** Whether a line without an end differs from the last one of its stream: it is read again when the source is. */
+/**
+ * Returns a filter that drops an unfinished line if it is the same as its stream's last one, because it is read again
+ * whenever the source is.
+ */
 function unlessShown(): (line: LogLine) => boolean {
   const shown = new Map<LogLine['stream'], string>();
   return ({ stream, time, text }) => {
@@ -222,7 +226,7 @@ function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Pr
   return openLogs(wanted, signal);
 }
 
-/** Splits the source into lines, one part at a time. Pauses it while too much is buffered. */
+/** Splits the source into lines, one part at a time. Pauses the source while too much is buffered. */
 class LineQueue {
   readonly #source: LogSource;
   readonly #lines = new LineSplitter(MAX_RAW_LINE_BYTES);
@@ -255,7 +259,7 @@ class LineQueue {
       if (this.#waiting.length > 0) {
         const lines = this.#lines.push(this.#waiting.take(READ_CHUNK_BYTES)).flatMap((text) => readLogLine(text) ?? []);
         if (this.#waiting.length === 0) this.#source.resume();
-        // The host decides how much there is to read.
+        // Gives other work a turn, because the host decides how much there is to read.
         await turn();
         if (lines.length > 0) return lines;
       } else if (this.#fault !== null) throw this.#fault;

@@ -4,44 +4,47 @@ import { DomainError } from '../rules/errors.js';
 import type { Instant } from '../rules/time.js';
 import type { InstanceLoad } from '../samples/metric-points.js';
 
-/** Maximum open streams of one account in this process: enough for several pages of one console. */
+/** Maximum open streams per account in this process, which is enough for several pages of one console. */
 export const MAX_STREAMS_PER_ACCOUNT = 10;
-/** Maximum open streams without a key in this process: each of them costs work whenever the offers change. */
+/** Maximum open unauthenticated streams in this process. Each of them costs work whenever the offers change. */
 export const MAX_STREAMS_WITHOUT_KEY = 200;
-/** Maximum streams without a key per address: several people may share one, each with several pages. */
+/**
+ * Maximum unauthenticated streams per address. Several people may share an address, and each may have several pages
+ * open.
+ */
 export const MAX_STREAMS_PER_ADDRESS = 20;
-/** Streams without a key reserved for addresses that hold none. */
+/** Unauthenticated streams reserved for addresses that have none open. */
 export const STREAMS_FOR_NEWCOMERS = 50;
-/** An estimate: a stream ends whenever its reader closes the page. */
+/** Only an estimate, because a stream ends whenever its reader closes the page. */
 const RETRY_AFTER_SECONDS = 5;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 1;
-/** Every rental by any account changes the offers: a stream reads them at most at this interval. */
+/** Minimum interval at which a stream reads the offers, because every rental by any account changes them. */
 const OFFERS_INTERVAL_MS = 1_000;
-/** Time between the turns of two streams. */
+/** Time between one stream's turn and the next. */
 const TURN_MS = 4;
-/** Above this many, the ids are dropped: any instance may have changed. */
+/** Above this number, the ids are dropped and any instance is assumed to have changed. */
 const MAX_CHANGED_INSTANCES = 1_000;
 
 /** The account and key that opened a stream. */
 export interface Subscriber {
   accountId: string;
   keyId: string;
-  /** Token hash of its console session, if any. */
+  /** Token hash of the key's console session, if there is one. */
   session?: Buffer;
-  /** When its key or session expires; null or undefined: never. */
+  /** When the key or session expires; null or undefined means never. */
   expiresAt?: Instant | null;
 }
 
 /** A client that opened a stream without a key. */
 export interface Visitor {
-  /** The visitor's network: `clientNetworkOf` its address. */
+  /** The visitor's network, as `clientNetworkOf` derives it from the address. */
   address: string;
 }
 
-/** Topic of a stream. `account` combines an account's balance, instances and top-ups. */
+/** A stream's topic. `account` combines an account's balance, instances and top-ups. */
 export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account' | 'logs';
 
-/** Possible changes since a stream's last read. */
+/** What may have changed since a stream's last read. */
 export interface StreamChanges {
   /** Whether the key may no longer be accepted. */
   access: boolean;
@@ -51,19 +54,19 @@ export interface StreamChanges {
   instances: ReadonlySet<string> | null;
   /** Whether a top-up may have changed. */
   topUps: boolean;
-  /** Instances with a newer sample than last sent; empty unless the reader requested loads. */
+  /** Instances with a newer sample than the one last sent. Empty unless the reader requested loads. */
   loads: readonly InstanceLoad[];
 }
 
 /**
- * The open streams of this process. Change notices, from any process, mark a stream as changed; the stream reads the
- * new state when its reader requests more. So a slow reader takes bounded memory, however many changes it misses.
+ * The open streams of this process. Change notices, from any process, mark a stream as changed. The stream then reads
+ * the new state when its reader requests more. This limits a slow reader's memory, however many changes it misses.
  */
 export class SubscriptionRegistry {
-  /** Streams by account; those without a key are under null. */
+  /** Streams by account. Those without a key are stored under null. */
   readonly #streams = new Map<string | null, Set<Stream>>();
   readonly #offers = new Set<Stream>();
-  /** Number of streams without a key, by address. */
+  /** Number of unauthenticated streams, by address. */
   readonly #ofAddress = new Map<string, number>();
   readonly #turns = new Turns();
   #isClosed = false;
@@ -82,7 +85,7 @@ export class SubscriptionRegistry {
     return this.#all().length;
   }
 
-  /** Opens a stream, which the caller must close. Refuses with rate_limited if too many are open. */
+  /** Opens a stream, which the caller must close. Throws rate_limited if too many are open. */
   open(topic: Topic, reader: Subscriber | Visitor): Stream {
     if (this.#isClosed) {
       throw new DomainError('unavailable', 'the gateway is shutting down; connect again', {
@@ -92,7 +95,7 @@ export class SubscriptionRegistry {
     const subscriber = 'keyId' in reader ? reader : null;
     const account = subscriber?.accountId ?? null;
     const streams = this.#streams.get(account) ?? new Set();
-    // A caller with a key has an address too, but only visitors are counted by address.
+    // A client with a key has an address too, but only visitors are counted by address.
     const address = 'keyId' in reader ? null : reader.address;
     if (address === null) checkAccountLimit(streams.size);
     else this.#enter(address, streams.size);
@@ -119,7 +122,7 @@ export class SubscriptionRegistry {
     else this.#ofAddress.set(address, left);
   }
 
-  /** Closes all streams and refuses new ones. */
+  /** Closes all streams and rejects new ones. */
   close(): void {
     this.#isClosed = true;
     for (const stream of this.#all()) stream.close();
@@ -149,8 +152,8 @@ export class SubscriptionRegistry {
     }
     if (table === 'instance') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        // Also the balance: leaving a reserved term early costs money but doesn't have to change the burn rate, and
-        // only a change of burn rate, credit or suspension causes an account notice.
+        // The balance may also have changed. For example, leaving a reserved term early costs money, but doesn't have
+        // to change the burn rate, and an account notice is only sent when the burn rate, credit or suspension changes.
         if (stream.topic !== 'offers' && stream.topic !== 'topUps') {
           stream.markChanged({ content: true, instance: notice.id });
         }
@@ -197,13 +200,16 @@ function tooManyStreams(message: string): DomainError {
   return new DomainError('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** Lets the streams affected by one change read sequentially, within one second: other work is done in between. */
+/**
+ * Spreads the reads of the streams affected by one change over up to one second. They read sequentially, so that other
+ * work can run in between.
+ */
 class Turns {
-  /** At most one entry per stream. */
+  /** Callbacks of the streams that are waiting, at most one per stream. */
   #waiting: (() => void)[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  /** Calls `go` when it is its turn: immediately if none is waiting. */
+  /** Calls `go` when it is its turn, which is immediately if no stream is waiting. */
   take(go: () => void): void {
     this.#waiting.push(go);
     if (this.#timer === null) this.#runNext();
@@ -216,7 +222,7 @@ class Turns {
     this.#timer = setTimeout(() => this.#next(performance.now() - dueAt), TURN_MS).unref();
   }
 
-  /** If the process was late by some time, it gets the same time again for its other work. */
+  /** If the process was running late, it gets the same amount of time again for its other work. */
   #next(lateMs: number): void {
     this.#timer = null;
     if (this.#waiting.length === 0) return;
@@ -235,15 +241,15 @@ export class Stream {
   #content = true;
   #instances: Set<string> | null = null;
   #topUps = true;
-  /** Newest unread sample by instance. */
+  /** The newest unread sample of each instance. */
   #loads = new Map<string, InstanceLoad>();
   #resume: (() => void) | null = null;
-  /** Changed content waits until then (monotonic clock), and then for its turn. */
+  /** Time on the monotonic clock before which changed content is not read. Afterwards it waits for its turn. */
   #nextContentMs = 0;
   #turn: 'none' | 'requested' | 'granted' = 'granted';
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** Called once it is closed. */
+  /** Called once the stream is closed. */
   onClosed: () => void = () => {};
 
   constructor(topic: Topic, subscriber: Subscriber | null, turns: Turns, onClose: () => void) {
@@ -265,14 +271,14 @@ export class Stream {
   }: {
     access?: boolean;
     content?: boolean;
-    /** The changed instance; null: none. Undefined: any. */
+    /** The instance that changed. Null means none, and undefined means any. */
     instance?: string | null;
     topUps?: boolean;
   }): void {
     this.#access ||= access;
     this.#topUps ||= topUps;
     if (content && instance === undefined) this.#instances = null;
-    // Collects ids only after the first change; null already stands for any instance.
+    // Ids are collected only from the first change on, because null already stands for any instance.
     if (instance !== undefined && !this.#content) this.#instances = new Set();
     if (instance != null) this.#instances?.add(instance);
     if (this.#instances !== null && this.#instances.size > MAX_CHANGED_INSTANCES) this.#instances = null;
@@ -290,7 +296,7 @@ export class Stream {
     this.#wakeReader();
   }
 
-  /** Resolves to the changes as soon as there are any, and clears them; null once the stream is closed. */
+  /** Resolves to the changes as soon as there are any and clears them. Resolves to null once the stream is closed. */
   async nextChanges(): Promise<StreamChanges | null> {
     while (!this.#isClosed && !this.#access && !this.#isContentDue && this.#loads.size === 0) {
       await new Promise<void>((resolve) => {

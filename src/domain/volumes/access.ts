@@ -12,29 +12,31 @@ import type { ObjectName } from './store.js';
 
 const PRUNE_RETRY_SECONDS = 5;
 
-/** Columns of a volume's row that decide who may do what with its repository. */
+/** Columns of a volume's row that determine which clients may do what with its repository. */
 export interface VolumeFacts {
   id: string;
   accountId: string;
   sizeGb: number;
-  /** Bytes that its repository takes in the store. */
+  /** Size of its repository in the store, in bytes. */
   storedBytes: bigint;
   /** Number of the newest lease. */
   lease: bigint;
-  /** The instance that holds it; null, like the nonce, while none does. */
+  /** The instance that holds the newest lease. It and the nonce are null while no instance holds the volume. */
   leaseInstanceId: string | null;
   leaseNonce: string | null;
   /** Set while the gateway works on the repository. */
   upkeepNonce: string | null;
   /**
-   * If not empty, the gateway's work sees only these index objects, and writes nothing; empty: it sees the whole
+   * If not empty, the gateway's own work sees only these index objects and can't write. If empty, it sees the whole
    * repository.
    */
   upkeepIndexes: string[];
   deleted: boolean;
 }
 
-/** The client of a repository, determined when its request arrived. A writer is checked again when it commits. */
+/**
+ * A repository's client, determined when its request arrived. A client that writes is checked again when it commits.
+ */
 export type RepositoryAccess = { volume: VolumeFacts } & (
   | { kind: 'lease'; lease: bigint; nonce: string; instanceId: string }
   | { kind: 'owner'; caller: Caller }
@@ -55,8 +57,8 @@ const VOLUME_FACTS = `id, account_id as "accountId", size_gb as "sizeGb", stored
   deleted_at is not null as deleted`;
 
 /**
- * Determines the client of a request. Refuses with unauthorized without a password, or with a key that is not accepted;
- * with not_found if the volume doesn't belong to the key's account; with forbidden for any token except those of the
+ * Determines the client of a request. Throws unauthorized if there is no password or the key is not accepted, and with
+ * not_found if the volume doesn't belong to the key's account. Throws forbidden for any token except those of the
  * newest lease and of the gateway's own work.
  */
 export async function accessOf(deps: Deps, { volumeId, password, address }: Credentials): Promise<RepositoryAccess> {
@@ -79,7 +81,7 @@ export async function accessOf(deps: Deps, { volumeId, password, address }: Cred
 }
 
 /**
- * Locks the volume's row until the transaction ends, so that no lease begins or ends in the meantime. Refuses like
+ * Locks the volume's row until the transaction ends, so that no lease begins or ends in the meantime. Fails like
  * `checkMayWrite`.
  */
 export async function lockForWrite(
@@ -96,8 +98,8 @@ export async function lockForWrite(
 }
 
 /**
- * Runs `checkMayWrite` before the request's body is read. For an owner, this ends a lease whose holder can no longer
- * write because its host is silent or gone.
+ * Runs `checkMayWrite` before the request body is read. If the client is the owner, it first ends a lease whose holder
+ * can no longer write because its host is silent or gone.
  */
 export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promise<void> {
   const { id, leaseInstanceId } = access.volume;
@@ -108,7 +110,7 @@ export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promi
   checkMayWrite({ ...access, volume: rows[0]! });
 }
 
-/** Refuses unless this client may write the volume at all, according to its current row. */
+/** Fails unless the volume's current row allows this client to write at all. */
 export function checkMayWrite(access: RepositoryAccess): void {
   const { volume } = access;
   if (access.kind === 'lease') {
@@ -122,8 +124,8 @@ export function checkMayWrite(access: RepositoryAccess): void {
 }
 
 /**
- * Refuses with unavailable if a host adds objects while the gateway prunes: prune would delete packs that no index
- * names yet, and would trust an unverified index. restic retries.
+ * Throws unavailable if a host adds objects while the gateway prunes. Prune would delete packs that no index lists yet,
+ * and would trust an unverified index. restic retries the upload.
  */
 export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
   if (kind !== 'lease' || volume.upkeepNonce === null || volume.upkeepIndexes.length > 0) return;
@@ -131,9 +133,7 @@ export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
   throw new DomainError('unavailable', message, { retryAfterSeconds: PRUNE_RETRY_SECONDS });
 }
 
-/**
- * Refuses with forbidden if a lease deletes anything except locks, so that the host can't remove earlier snapshots.
- */
+/** Throws forbidden if a lease deletes anything except locks, so that the host can't remove earlier snapshots. */
 export function checkMayDelete(access: RepositoryAccess, object: ObjectName): void {
   if (access.kind === 'lease' && object.kind !== 'locks')
     throw new DomainError('forbidden', 'the instance that holds the volume can delete only locks');

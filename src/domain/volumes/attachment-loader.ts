@@ -7,17 +7,17 @@ import { isOver } from './ended-leases.js';
 /** Maximum instances that one statement reads. */
 const MAX_BATCH = 200;
 
-/** A volume of an instance, as its renter sees it. */
+/** An instance's volume, as shown to the renter. */
 export interface Attachment {
   volume: VolumeRow;
   path: string;
-  /** Its size at the instance's last start. */
+  /** The volume's size at the instance's last start. */
   sizeGb: number;
-  /** Whether the instance holds the volume's lease: it runs, or its last changes are not stored yet. */
+  /** Whether the instance holds the volume's lease, because it is running or its last changes are not stored yet. */
   holds: boolean;
-  /** Time of the newest snapshot of this instance; null before the first. */
+  /** Time of this instance's newest snapshot; null before the first. */
   lastSnapshotAt: Instant | null;
-  /** Changes that the instance made after this time are not in the store, and never will be. */
+  /** Changes that the instance made after this time were lost and will never reach the store. */
   lostSince: Instant | null;
   /** Why the last snapshot failed. */
   message: string | null;
@@ -29,12 +29,13 @@ interface AttachmentRow extends Omit<Attachment, 'volume'> {
 }
 
 /**
- * Reads the volumes of instances. All loads of one turn of the event loop share two statements, and nothing is cached.
+ * Loads the volumes of instances. All loads within one turn of the event loop share two statements, and nothing is
+ * cached.
  */
 export class AttachmentLoader {
   readonly #attachments: DataLoader<string, Attachment[]>;
 
-  /** Hosts last seen before `silentBefore` hold no lease any more. */
+  /** Hosts last seen before `silentBefore` no longer hold any lease. */
   constructor({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, silentBefore: () => string) {
     const read = async (ids: readonly string[]) => {
       const { rows } = await pool.query<AttachmentRow>({
@@ -54,7 +55,7 @@ export class AttachmentLoader {
     });
   }
 
-  /** Returns the attachments in the order of their paths. */
+  /** Returns the attachments, sorted by path. */
   of(instanceId: string): Promise<Attachment[]> {
     return this.#attachments.load(instanceId);
   }

@@ -5,15 +5,13 @@ import { checkOptional, fields } from '../fields.js';
 import type { Instance } from '../rules/lifecycle.js';
 import type { VolumeAtPath } from '../rules/volume-attachment.js';
 
-/** Reads the volumes of a launch; undefined for none. Refuses with invalid_request. */
+/** Parses the volumes of a launch; returns undefined if there are none. Throws invalid_request. */
 export function readVolumes(input: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {
   const volumes = checkOptional('volumes', fields.volumes, input)?.map(({ id, path }) => ({ id, path }));
   return volumes === undefined || volumes.length === 0 ? undefined : volumes;
 }
 
-/**
- * Returns the total GB of these volumes, as far as the account has them: the disk space that a machine needs for them.
- */
+/** Returns how many GB of disk a machine needs for these volumes. Volumes that the account doesn't have are ignored. */
 export async function sizeOfVolumes(
   deps: Deps,
   accountId: string | null,
@@ -28,7 +26,7 @@ export async function sizeOfVolumes(
   return rows[0]!.gb;
 }
 
-/** Returns the volumes of an instance, in the order of their paths. */
+/** Returns the instance's volumes, sorted by path. */
 export async function attachedTo(
   reader: Pick<Transaction, 'query'> | Pick<pg.Pool, 'query'>,
   { id, volumeGb }: Pick<Instance, 'id' | 'volumeGb'>,

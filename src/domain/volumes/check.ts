@@ -4,7 +4,7 @@ import { VOLUME_ID } from '../rules/volume.js';
 import { passwordOf } from './password.js';
 import { type Difference, differenceOf } from './reconcile.js';
 
-/** A volume as the operator sees it. */
+/** A volume, as shown to the operator. */
 export interface VolumeView {
   id: string;
   accountId: string;
@@ -15,12 +15,12 @@ export interface VolumeView {
   /** The instance that holds its lease. */
   heldBy: string | null;
   keepFailedAt: Date | null;
-  /** Why old snapshots can't be deleted, if the owner can fix it. */
+  /** Why old snapshots can't be deleted, if the owner can fix the cause. */
   keepFault: string | null;
   deletedAt: Date | null;
 }
 
-/** Returns the volumes with data in the store, by id. */
+/** Returns the volumes that have data in the store, ordered by id. */
 export async function viewVolumes({ db }: Deps): Promise<VolumeView[]> {
   const rows = await db.prisma.volume.findMany({
     where: { erasedAt: null },
@@ -35,18 +35,18 @@ export async function viewVolumes({ db }: Deps): Promise<VolumeView[]> {
   }));
 }
 
-/** Differences between store and database. */
+/** Differences between the store and the database. */
 export interface StoreComparison {
   volumes: number;
   differences: Difference[];
   /**
-   * Folders in the store of volumes that are not in the database: the database is older, or they belong to another
-   * service.
+   * Folders in the store whose volumes are not in the database. Either the database is older than the store, or the
+   * volumes belong to another service.
    */
   unknownVolumes: string[];
 }
 
-/** Compares all volumes, or one, without changing anything. Rejects with StoreFault. */
+/** Compares all volumes, or only one, without changing anything. Rejects with StoreFault. */
 export async function compareStore(deps: Deps, only: string | null = null): Promise<StoreComparison> {
   const { rows } = await deps.db.pool.query<{ id: string; isLive: boolean }>(
     `select id, deleted_at is null and (copy_of is null or copied_at is not null) as "isLive"
@@ -64,16 +64,16 @@ export async function compareStore(deps: Deps, only: string | null = null): Prom
   return { volumes: rows.length, differences, unknownVolumes };
 }
 
-/** Result of restic's check. */
+/** Result of running restic's check. */
 export interface CheckedRepository {
   volumeId: string;
-  /** Null if the repository is sound or nothing was ever saved. */
+  /** Null if the repository is sound, or if nothing was ever saved to it. */
   fault: string | null;
 }
 
 /**
- * Runs restic's own check of a repository directly in the store; with `readData` it reads every byte. It takes no lock:
- * for a volume that is being written, it may report objects that are about to be deleted. Refuses with not_found and
+ * Runs restic's own check on a repository directly in the store. With `readData`, it reads every byte. It takes no
+ * lock, so it may report objects that are about to be deleted if the volume is being written. Throws not_found or
  * action_failed.
  */
 export async function checkRepository(deps: Deps, id: string, readData: boolean): Promise<CheckedRepository> {

@@ -5,13 +5,16 @@ import { formatInstant } from '../rules/time.js';
 import type { RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 
-/** Seconds within which deletions of packs by one key share an entry, because restic deletes many in a row. */
+/**
+ * Pack deletions by the same key within this many seconds share one activity entry, because restic deletes many in a
+ * row.
+ */
 const COMBINED_SECONDS = 3_600n;
 const DELETIONS = { snapshots: 'deleteVolumeSnapshot', keys: 'deleteVolumeKey' } as const;
 
 /**
- * Records an owner's deletion from a repository in the account's activity, in the same transaction: a snapshot or key
- * as `deleteVolumeSnapshot` or `deleteVolumeKey`, packs and indexes together as `pruneVolume`.
+ * Records an owner's deletion from a repository in the account's activity, in the same transaction. Snapshots appear as
+ * `deleteVolumeSnapshot`, keys as `deleteVolumeKey`, and packs and indexes together as `pruneVolume`.
  */
 export async function recordDeletion(
   { clock }: Deps,

@@ -1,6 +1,6 @@
 import { DomainError } from '../rules/errors.js';
 
-/** Refusal of a write to a repository that has reached its maximum. */
+/** Thrown when a write would exceed the maximum size of a repository. */
 export class VolumeFull extends DomainError {
   constructor(message: string) {
     super('action_failed', message);

@@ -5,10 +5,10 @@ import type { RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 
 /**
- * An index object lists which pack holds which blob, and restic's prune relies on it when it deletes packs. A host has
- * the repository's password, so it can write a false one. The gateway therefore compares each index with the packs that
- * it names before anything is deleted based on it. Prune rewrites indexes, so an index that an owner's restic wrote
- * after reading a doubted one is also doubted.
+ * An index object lists which pack holds which blob, and restic's prune relies on it to decide which packs to delete. A
+ * host has the repository's password, so it could write a false index. Therefore, before anything is deleted based on
+ * an index, the gateway compares it with the packs that it lists. Prune rewrites indexes, so an index that an owner's
+ * restic wrote after reading a doubted one is doubted as well.
  */
 type Reader = Pick<Transaction, 'query'>;
 
@@ -27,15 +27,15 @@ export async function recordIndex(
   );
 }
 
-/** Removes the record of an index object deleted in this transaction. */
+/** Removes the record of an index object that is deleted in this transaction. */
 export async function removeIndex(transaction: Reader, volumeId: string, name: string): Promise<void> {
   await transaction.query('delete from volume_index where volume_id = $1 and name = $2', [volumeId, name]);
 }
 
 /**
- * Refuses with action_failed if an owner's restic deletes packs or indexes while an index is doubted, because it may
- * rely on that index. A false index may be deleted. Without restic the gateway can't verify, so everything may be
- * deleted.
+ * Throws action_failed if an owner's restic deletes packs or indexes while an index is doubted, because restic may be
+ * relying on that index. An index known to be false may be deleted. If the gateway has no restic, it can't verify
+ * anything, so everything may be deleted.
  */
 export async function checkIsSound(
   { restic }: Deps,
@@ -58,8 +58,8 @@ export async function checkIsSound(
 }
 
 /**
- * Returns the names of unverified index objects in the store; those that failed come last. Removes the records of those
- * that are gone.
+ * Returns the names of the unverified index objects in the store, with those that failed verification last. Removes the
+ * records of index objects that no longer exist.
  */
 export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<string[]> {
   const found = new Set<string>();
@@ -85,7 +85,10 @@ async function removeIfGone(deps: Deps, volumeId: string, name: string): Promise
   });
 }
 
-/** Records the result of a verification for the indexes that still exist: their owner may have deleted some since. */
+/**
+ * Records a verification's result for those indexes that still exist, because the owner may have deleted some in the
+ * meantime.
+ */
 export async function markIndexes(
   deps: Deps,
   volumeId: string,

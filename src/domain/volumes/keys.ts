@@ -8,17 +8,21 @@ import type { VolumeFacts } from './access.js';
 import { volumePassword } from './password.js';
 import type { ObjectName } from './store.js';
 
-/** Maximum keys, because restic tries a bounded number of them. Every key of a volume opens with the same password. */
+/**
+ * Maximum keys of a volume, because restic tries only a limited number. All keys of a volume open with the same
+ * password.
+ */
 const MAX_KEYS = 8;
-/** Maximum bytes of a key file; restic's have 450. */
+/** Maximum size of a key file, in bytes. restic's own files have about 450. */
 export const MAX_KEY_BYTES = 16_384;
 const MAX_CONFIG_BYTES = 65_536;
 /**
- * Maximum of scrypt's N × r, each of which takes 128 bytes of memory, and of N × r × p, which takes several seconds.
+ * Maximum of scrypt's N × r, because each unit takes 128 bytes of memory, and of N × r × p, which takes several
+ * seconds.
  */
 const MAX_BLOCKS = 2 ** 20;
 const MAX_WORK = 2 ** 23;
-/** Maximum of r × p, which determines the duration of scrypt's first step. */
+/** Maximum of r × p, which determines how long scrypt's first step takes. */
 const MAX_LANES = 2 ** 10;
 const KEY_BYTES = 64;
 
@@ -40,8 +44,8 @@ const keyFile = z
 const masterKey = z.object({ mac: z.object({ k: base64, r: base64 }), encrypt: base64 });
 
 /**
- * Refuses with action_failed a key that doesn't open the repository with the volume's own password, because no instance
- * could restore it. `restic key passwd`, and `restic init` with another password, upload such keys.
+ * Throws action_failed if the key doesn't open the repository with the volume's own password, because no instance could
+ * restore it. `restic key passwd`, and `restic init` with a different password, upload such keys.
  */
 export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectName, bytes: Buffer): Promise<void> {
   const names = await keysOf(deps, volume.id);
@@ -55,8 +59,8 @@ export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectNa
 }
 
 /**
- * Returns the name of another key that opens the repository with the volume's own password. Refuses with action_failed
- * to delete the last one.
+ * Returns the name of another key that opens the repository with the volume's own password. Throws action_failed if
+ * there is none, so that the last key can't be deleted.
  */
 export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: ObjectName): Promise<string> {
   for (const name of await keysOf(deps, volume.id)) {
@@ -67,7 +71,9 @@ export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: Ob
   throw noOtherKey(volume);
 }
 
-/** Refuses like `keyThatRemains` if that key has been deleted since. Call it in the transaction that deletes. */
+/**
+ * Fails like `keyThatRemains` if that key has been deleted in the meantime. Call it in the transaction that deletes.
+ */
 export async function checkKeyExists({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
   if ((await volumeStore.size(volume.id, { kind: 'keys', name })) === null) throw noOtherKey(volume);
 }
@@ -84,7 +90,7 @@ async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<bo
   return config === null || openObject(master, config) !== null;
 }
 
-/** Returns the master key; null if the file is not a key, takes too long to open, or opens with another password. */
+/** Returns the master key; null if the file is not a key, takes too long to open or opens with another password. */
 async function masterOf(
   { volumeKeys }: Deps,
   accountId: string,
@@ -107,7 +113,9 @@ async function masterOf(
   return isWhole ? { encrypt, ...mac } : null;
 }
 
-/** Returns null for parameters that scrypt rejects: it has more rules for N, r and p than the schema of a key file. */
+/**
+ * Returns null for parameters that scrypt rejects, because it has more rules for N, r and p than the key file's schema.
+ */
 function nullIfRefused(error: NodeJS.ErrnoException): null {
   if (error.code === 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS') return null;
   throw error;

@@ -2,7 +2,7 @@ import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
 
-/** Age at which restic considers a lock stale. A running restic renews its lock every five minutes. */
+/** Age at which restic considers a lock stale. While restic runs, it renews its lock every five minutes. */
 const STALE_MS = 1_800_000;
 
 interface Writer {
@@ -18,8 +18,8 @@ interface Holder {
 }
 
 /**
- * Removes the locks of clients that can no longer write, and stale ones, because restic would wait for them. While an
- * instance holds the volume, these include the owner's locks: the owner can then neither delete anything nor renew a
+ * Removes stale locks and the locks of clients that can no longer write, because restic would wait for them. While an
+ * instance holds the volume, the owner's locks are removed too. The owner can then neither delete anything nor renew a
  * lock.
  */
 export async function removeStaleLocks(deps: Deps, volumeId: string): Promise<void> {
@@ -34,9 +34,9 @@ export async function removeStaleLocks(deps: Deps, volumeId: string): Promise<vo
 }
 
 /**
- * Rejects with action_failed when an owner's restic deletes packs without a lock, or based on indexes that it read before
- * the newest lease: it would delete packs that the newer snapshots need. A lease removes the owner's locks, but a prune
- * that is still running renews its own after the lease.
+ * Throws action_failed if an owner's restic deletes packs without a lock, or based on indexes that it read before the
+ * newest lease. It would then delete packs that newer snapshots need. A lease removes the owner's locks, but a prune
+ * that is still running renews its own lock afterwards.
  */
 export async function checkMayPrune(transaction: Transaction, volumeId: string): Promise<void> {
   const { rows } = await transaction.query<{ isLocked: boolean; isCurrent: boolean }>(
@@ -58,7 +58,7 @@ export async function checkMayPrune(transaction: Transaction, volumeId: string):
     );
 }
 
-/** Records, before an owner lists the indexes, which leases they include. */
+/** Records which leases the indexes include, before an owner lists them. */
 export async function recordIndexesRead({ db }: Deps, volumeId: string): Promise<void> {
   await db.pool.query(
     `update volume set listed_lease = lease
@@ -67,7 +67,7 @@ export async function recordIndexesRead({ db }: Deps, volumeId: string): Promise
   );
 }
 
-/** Whether a client other than the gateway itself works on the repository. */
+/** Whether a client other than the gateway itself is working on the repository. */
 export async function isLocked(deps: Deps, volumeId: string): Promise<boolean> {
   await removeStaleLocks(deps, volumeId);
   for await (const _ of deps.volumeStore.list(volumeId, 'locks')) return true;
@@ -103,7 +103,7 @@ async function staleLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volume
     .map(({ name }) => name);
 }
 
-/** A lock without a row is the owner's. */
+/** A lock without a row belongs to the owner. */
 function hasLostAccess(writer: Writer | undefined, { lease, leaseInstanceId, upkeepNonce }: Holder): boolean {
   if (writer?.upkeep != null) return writer.upkeep !== upkeepNonce;
   if (writer?.lease != null) return leaseInstanceId === null || writer.lease !== lease;

@@ -19,8 +19,8 @@ interface SealedRow {
 const SEALED = `id, account_id as "accountId", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId"`;
 
 /**
- * Creates the password for the repository of a new volume, in the form that the ledger writes. For a copy, `known` is
- * the password of the source volume. Only `passwordOf` returns it in plaintext.
+ * Creates the password for a new volume's repository, in the form that the ledger writes. For a copy, `known` is the
+ * source volume's password. Only `passwordOf` returns the password in plaintext.
  */
 export function makePassword(
   key: SealingKey,
@@ -32,8 +32,8 @@ export function makePassword(
 }
 
 /**
- * Returns the password of a volume's repository in plaintext: 64 hexadecimal digits. Refuses with not_found for another
- * account's volume and a deleted one, and with action_failed if the key that sealed it is missing.
+ * Returns the plaintext password of a volume's repository: 64 hexadecimal digits. Throws not_found if the volume is
+ * deleted or belongs to another account, and with action_failed if the key that sealed it is missing.
  */
 export async function volumePassword(deps: Deps, accountId: string, id: string): Promise<string> {
   const { rows } = await deps.db.pool.query<SealedRow>({
@@ -45,12 +45,12 @@ export async function volumePassword(deps: Deps, accountId: string, id: string):
   return passwordOf(deps, rows[0]);
 }
 
-/** Like `volumePassword`, for a row that has already been read. */
+/** Does the same as `volumePassword` for a row that has already been read. */
 export async function passwordOf(deps: Pick<Deps, 'sealingKeys'>, row: SealedRow): Promise<string> {
   return openPassword(await deps.sealingKeys(), row);
 }
 
-/** Reseals passwords that were sealed with another key, at most `limit`. Returns their number. */
+/** Reseals up to `limit` passwords that were sealed with another key. Returns how many were resealed. */
 export async function resealVolumes(
   transaction: Transaction,
   keys: readonly SealingKey[],

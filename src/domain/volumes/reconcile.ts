@@ -4,18 +4,18 @@ import { storedSize } from '../rules/volume-history.js';
 import { dropSnapshots } from './snapshots.js';
 import { OBJECT_KINDS } from './store.js';
 
-/** Differences between store and database for one volume. */
+/** Differences between the store and the database for one volume. */
 export interface Difference {
   volumeId: string;
-  /** Whether the database has snapshots of it, but the store has no repository. */
+  /** Whether the store has no repository although the database has snapshots of it. */
   isGone: boolean;
-  /** Ids of snapshots that only the database has: the store is older, or was damaged. */
+  /** Ids of snapshots that only the database has, because the store is older or was damaged. */
   missing: string[];
-  /** Snapshots that only the store has: the database is older. */
+  /** Snapshots that only the store has, because the database is older. */
   unknown: { id: string; modifiedAtMs: number }[];
 }
 
-/** Returns the difference for a volume, without changing anything; null if they agree. */
+/** Returns a volume's difference without changing anything; null if store and database agree. */
 export async function differenceOf(deps: Deps, volumeId: string): Promise<Difference | null> {
   const { rows } = await deps.db.pool.query<{ id: string; dropped: boolean }>({
     name: 'snapshots-of-volume',
@@ -34,8 +34,8 @@ export async function differenceOf(deps: Deps, volumeId: string): Promise<Differ
 }
 
 /**
- * Updates the database to match the store: drops missing snapshots and adds unknown ones. If the whole repository is
- * gone, changes nothing and returns false, because it is probably another store.
+ * Updates the database to match the store by dropping missing snapshots and adding unknown ones. If the whole
+ * repository is gone, it is probably the wrong store, so nothing is changed and the result is false.
  */
 export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> {
   const found = await differenceOf(deps, volumeId);
@@ -43,7 +43,7 @@ export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> 
   if (found.isGone) return false;
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
-    // Compared again under the lock: it may have been written or deleted in the meantime.
+    // Compares again under the lock, because the volume may have been written or deleted in the meantime.
     const still = await differenceOf(deps, volumeId);
     if (still === null || still.isGone) return;
     await dropSnapshots(deps, transaction, volumeId, still.missing);
@@ -57,7 +57,7 @@ export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> 
   return true;
 }
 
-/** Recounts the bytes of the repository. Returns them. */
+/** Recalculates the size of the repository and returns it, in bytes. */
 export async function recount(deps: Deps, volumeId: string): Promise<bigint> {
   let bytes = storedSize((await deps.volumeStore.size(volumeId, { kind: 'config' })) ?? 0);
   for (const kind of OBJECT_KINDS)

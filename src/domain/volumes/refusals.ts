@@ -1,6 +1,6 @@
 import { DomainError } from '../rules/errors.js';
 
-/** Returns the same error for another account's volume as for one that doesn't exist. */
+/** Returns the same error whether the volume belongs to another account or doesn't exist. */
 export function noVolume(): DomainError {
   return new DomainError('not_found', 'no such volume');
 }

@@ -8,21 +8,20 @@ import { silentText } from './ended-leases.js';
 import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, type VolumeRow } from './leases.js';
 import { noVolume } from './refusals.js';
 
-/** A lease that its owner ended. */
+/** A lease that the volume's owner ended. */
 export interface Release {
   volumeId: string;
   instanceId: string;
-  /** Changes by the instance after this time are not in the store; null if it never had access. */
+  /** Changes that the instance made after this time are not in the store; null if it never had access. */
   lostSince: Instant | null;
 }
 
 /**
- * Ends the lease of an instance that isn't running, even if it has unsaved changes, in case its host doesn't report
- * that it has finished. Refuses with not_found, and with action_failed while the instance is running, or if no instance
- * holds the volume.
+ * Ends the lease of an instance that isn't running, even if it has unsaved changes, in case its host never reports that
+ * it has finished. Throws not_found, or with action_failed if the instance is running or no instance holds the volume.
  */
 export async function releaseVolume(deps: Deps, accountId: string, volumeId: string): Promise<Release> {
-  // PostgreSQL rejects some texts, such as one with NUL.
+  // PostgreSQL rejects some strings, such as those with a NUL character.
   if (!VOLUME_ID.test(volumeId)) throw noVolume();
   const { release, hostId } = await write(deps, { accountIds: [accountId] }, async (current) => {
     activeAccount(current, accountId);
@@ -37,7 +36,7 @@ export async function releaseVolume(deps: Deps, accountId: string, volumeId: str
     const release: Release = { volumeId, instanceId: row.holderId, lostSince: freed.rows[0]!.lostSince };
     return { release, hostId: row.hostId! };
   });
-  // Notifies its host, which then drops the volume.
+  // Notifies the instance's host, which then drops the volume.
   deps.db.notices.publish([{ table: 'container', id: release.instanceId, account: accountId, machine: hostId }]);
   return release;
 }

@@ -21,17 +21,17 @@ import { checkMayPrune, recordIndexesRead, removeStaleLocks } from './locks.js';
 import { dropSnapshots, recordSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
 
-/** Maximum locks of a repository, and bytes of one; restic's have 200. */
+/** Maximum locks of a repository, and maximum size of a lock in bytes. restic's own locks have about 200. */
 const MAX_LOCKS = 100;
 const MAX_LOCK_BYTES = 16_384;
-/** Matches the name of an object; other files in a folder are not objects. */
+/** Matches an object's name. Other files in a folder are not objects. */
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Stores an object completely or not at all. `length` is the size that the sender declared, null if none. Checks
- * whether the client may write, and whether its lease is still the newest, before it reads the bytes, and again in the
- * transaction that makes them an object. Refuses with forbidden, action_failed, invalid_request, payload_too_large,
- * not_found and VolumeFull; rejects with StoreFault.
+ * Stores an object completely or not at all. `length` is the size declared by the sender, or null if it declared none.
+ * Checks whether the client may write and whether its lease is still the newest, both before reading the bytes and
+ * again in the transaction that publishes the object. Throws forbidden, action_failed, invalid_request,
+ * payload_too_large, not_found or VolumeFull, and rejects with StoreFault.
  */
 export async function putObject(
   deps: Deps,
@@ -47,7 +47,7 @@ export async function putObject(
   const checked = new CheckedBytes(object, bytes);
   const received = await deps.volumeStore.receive(access.volume.id, object, checked);
   try {
-    // Checked after the bytes, which may have taken hours.
+    // Checked after the bytes were received, which may have taken hours.
     if (object.kind === 'keys') await checkKey(deps, access.volume, object, checked.kept);
     if (access.kind === 'owner' && !(await isAccepted(deps, access.caller))) throw unauthorized(null);
     await writing(deps, (transaction) => commit(deps, transaction, access, object, received, checked.size));
@@ -56,7 +56,7 @@ export async function putObject(
   }
 }
 
-/** Returns the object's size, and a stream of it or of a range; null if it doesn't exist. */
+/** Returns the object's size, and a stream of all or part of its contents; null if it doesn't exist. */
 export async function readObject(
   deps: Deps,
   { volume }: RepositoryAccess,
@@ -74,7 +74,7 @@ export function objectSize(deps: Deps, { volume }: RepositoryAccess, object: Obj
   return deps.volumeStore.size(volume.id, object);
 }
 
-/** Lists objects in no order, after removing the locks of clients that can no longer write. */
+/** Lists objects in no particular order, after removing the locks of clients that can no longer write. */
 export async function* listObjects(
   deps: Deps,
   access: RepositoryAccess,
@@ -90,7 +90,7 @@ export async function* listObjects(
   }
 }
 
-/** Deletes an object; false if it doesn't exist. Refuses like `putObject`. */
+/** Deletes an object; returns false if it doesn't exist. Fails like `putObject`. */
 export async function deleteObject(deps: Deps, access: RepositoryAccess, object: ObjectName): Promise<boolean> {
   await checkMayBegin(deps, access);
   checkMayDelete(access, object);
@@ -114,8 +114,8 @@ export async function deleteObject(deps: Deps, access: RepositoryAccess, object:
 }
 
 /**
- * Bounds concurrent writes: each has a database connection while it waits for the store, and most connections must
- * remain for others.
+ * Limits concurrent writes. Each one occupies a database connection while it waits for the store, and most connections
+ * must remain available for other work.
  */
 function writing<T>(deps: Deps, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   return deps.volumeWrites.run(() => inTransaction(deps.db.pool, work));
@@ -143,8 +143,8 @@ async function commit(
 }
 
 /**
- * Refuses to replace a config, because the whole repository would become unreadable. Refuses a second key from a lease:
- * restic tries only some keys, so a malicious host could lock the owner out.
+ * Fails if a config would be replaced, because the whole repository would become unreadable. Also fails if a lease adds
+ * a second key: restic tries only a few keys, so a malicious host could lock the owner out.
  */
 async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object: ObjectName): Promise<void> {
   if (object.kind === 'config') {
@@ -158,7 +158,7 @@ async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object
 }
 
 /**
- * Records a lock. Refuses with action_failed too many of them, because they don't count towards the repository's size.
+ * Records a lock. Throws action_failed if there are too many, because locks don't count towards the repository's size.
  */
 async function recordLock(transaction: Transaction, access: RepositoryAccess, name: string): Promise<void> {
   const { rows } = await transaction.query<{ count: number }>(
@@ -184,8 +184,8 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
 }
 
 /**
- * Refuses with VolumeFull beyond the limit. The gateway's own work is exempt, because it frees space but needs some
- * first. So are locks, because a full volume must still be restored.
+ * Throws VolumeFull if the write would exceed the limit. The gateway's own work is exempt, because it frees space but
+ * needs some first. Locks are exempt too, because restoring a full volume must remain possible.
  */
 function checkSpace(
   { settings }: Deps,
@@ -211,7 +211,7 @@ function tooLarge(object: ObjectName): DomainError {
   return new DomainError('payload_too_large', `an object of this kind must have at most ${maxBytes(object)} bytes`);
 }
 
-/** Passes bytes on, counts them, and finally verifies them against the object's name. */
+/** Passes bytes through, counts them and finally verifies them against the object's name. */
 class CheckedBytes implements AsyncIterable<Buffer> {
   readonly #object: ObjectName;
   readonly #bytes: AsyncIterable<Buffer>;
@@ -223,7 +223,7 @@ class CheckedBytes implements AsyncIterable<Buffer> {
     this.#bytes = bytes;
   }
 
-  /** All bytes of a key, which are few. */
+  /** All bytes of a key, which is small. */
   get kept(): Buffer {
     return Buffer.concat(this.#kept);
   }

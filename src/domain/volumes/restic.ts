@@ -1,18 +1,18 @@
-/** A repository in the form that restic takes. */
+/** A repository in the form that restic accepts. */
 export interface ResticRepository {
-  /** With credentials if it is `rest:`: never in arguments or in a log. */
+  /** Contains credentials if it begins with `rest:`, so it must never appear in arguments or in a log. */
   url: string;
   password: string;
 }
 
 export interface ResticExit {
-  /** Null if a signal ended it. */
+  /** Null if a signal ended restic. */
   code: number | null;
   /** The last part of its output. */
   output: string;
 }
 
-/** Runs the gateway's own restic. Rejects if restic is missing, or when the signal is aborted. */
+/** Runs the gateway's own restic. Rejects if restic is missing or the signal is aborted. */
 export type RunRestic = (
   repository: ResticRepository,
   args: readonly string[],

@@ -17,35 +17,48 @@ import type { ResticExit } from './restic.js';
 import { dropSnapshots } from './snapshots.js';
 import { StoreFault } from './store.js';
 
-/** Advisory lock of the gateway that prunes. */
+/** Advisory lock held by the gateway that prunes. */
 const UPKEEP_LOCK = 4_207_027;
-/** A separate lock, so that erasing and copying don't wait for restic's work. */
+/** A separate lock for erasing and copying, so that they don't wait for restic. */
 const COPY_LOCK = 4_207_028;
 const EVERY_MS = 60_000;
-/** Time between two prunes of one volume. */
+/** Interval between two prunes of the same volume. */
 const PRUNE_EVERY_SECONDS = 3_600n;
 const RETRY_SECONDS = 600n;
-/** Time limit for restic's work on one volume, for which all others wait: some minutes, plus more per GB. */
+/**
+ * Time limit for restic's work on one volume, which all other volumes wait for. It is a few minutes, plus more for each
+ * GB.
+ */
 const RESTIC_MS = 120_000;
 const RESTIC_MS_PER_GB = 10_000;
 const MAX_RESTIC_MS = 1_800_000;
-/** Indexes verified per call, because restic takes half a second to derive the key each time. */
+/**
+ * How many indexes are verified per call. Several are combined, because restic takes half a second to derive the key
+ * each time.
+ */
 const VERIFY_BATCH = 8;
-/** Matches errors by which restic reports a finding, as opposed to a check that it could not complete. */
+/**
+ * Matches errors by which restic reports a problem in the repository, rather than a check that could not be completed.
+ */
 const IS_VERDICT = /Fatal: (repository contains errors|LoadIndex returned errors)/;
-/** restic's exit code if Go aborts it, for example because an index names a blob larger than the memory. */
+/**
+ * restic's exit code if the Go runtime aborts it, for example because an index lists a blob that is larger than the
+ * memory.
+ */
 const CRASHED = 2;
-/** Time limit for verifying one volume, for which all others wait. A check that has begun is finished. */
+/**
+ * Time limit for verifying one volume, which all other volumes wait for. A check that has already begun is completed.
+ */
 const VERIFY_MS = 600_000;
-/** Age at which an unfinished upload is considered abandoned by a crashed gateway. */
+/** Age at which an unfinished upload is assumed to be abandoned by a gateway that crashed. */
 const ABANDONED_MS = 86_400_000;
 
 export interface UpkeepOptions {
-  /** Address of this gateway for its own restic, such as http://127.0.0.1:4000. */
+  /** The address at which this gateway's own restic accesses it, such as http://127.0.0.1:4000. */
   address: string;
-  /** Receives the reason why a repository could not be pruned, copied or erased. */
+  /** Called with the reason when a repository could not be pruned, copied or erased. */
   onFailure(volumeId: string, reason: string): void;
-  /** Receives the differences between store and database when the gateway starts. */
+  /** Called with the differences between the store and the database when the gateway starts. */
   onCompared(comparison: StoreComparison): void;
   signal: AbortSignal;
 }
@@ -58,12 +71,15 @@ interface PrunableVolume {
   sealingKeyId: string;
   copyOf: string | null;
   isFirst: boolean;
-  /** Whether an index that a host wrote is not verified. */
+  /** Whether the volume has an index that a host wrote and that is not verified yet. */
   isDoubted: boolean;
   leaseSinceMs: number | null;
 }
 
-/** Erases deleted volumes, copies repositories, and drops old snapshots: one volume at a time across all gateways. */
+/**
+ * Starts the upkeep of volumes: erasing deleted ones, copying repositories and deleting old snapshots. Only one volume
+ * is processed at a time across all gateways.
+ */
 export function startVolumeUpkeep(
   deps: Deps,
   options: Omit<UpkeepOptions, 'signal'>,
@@ -73,7 +89,7 @@ export function startVolumeUpkeep(
   const all = { ...options, signal: ending.signal };
   const copies = () => copyVolumes(deps, all);
   const work = () => pruneVolumes(deps, all);
-  // A store that is down is reported when it is next used.
+  // If the store is down, that is reported when it is next used.
   const compared = compareStore(deps).then(options.onCompared, (error: unknown) => {
     if (!(error instanceof StoreFault)) throw error;
   });
@@ -91,13 +107,13 @@ export function startVolumeUpkeep(
   };
 }
 
-/** Does all work that is due, unless another gateway is doing it. */
+/** Does all work that is due, unless another gateway is already doing it. */
 export async function maintainVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await copyVolumes(deps, options);
   await pruneVolumes(deps, options);
 }
 
-/** Erases deleted volumes, and makes copies. */
+/** Erases deleted volumes and copies repositories. */
 async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await withAdvisoryLock(deps.db.pool, COPY_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
@@ -106,11 +122,11 @@ async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   });
 }
 
-/** Drops old snapshots. */
+/** Deletes old snapshots. */
 async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
   await withAdvisoryLock(deps.db.pool, UPKEEP_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
-    // Left by a crashed gateway, whose processes can no longer write.
+    // Left behind by a gateway that crashed, whose processes can no longer write.
     await deps.db.pool.query(
       `update volume set upkeep_nonce = null, upkeep_indexes = '{}' where upkeep_nonce is not null`,
     );
@@ -124,14 +140,14 @@ async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 const ERASED = 'select id from volume where deleted_at is not null and erased_at is null order by id';
 const COPIED = `select id from volume where copy_of is not null and copied_at is null and deleted_at is null
   order by id`;
-/** Indexes that a host wrote are verified soon after its lease, because the owner can't prune until then. */
+/** Indexes that a host wrote are verified soon after its lease ends, because the owner can't prune until then. */
 const DUE = `select id from volume where deleted_at is null and (copy_of is null or copied_at is not null)
   and (kept_at is null or kept_at <= $1::timestamptz or ($2::boolean and keep_failed_at is null and lease_instance_id is null
     and exists (select from volume_index where volume_id = volume.id and state = 'DOUBTED')))
   and exists (select from volume_snapshot where volume_id = volume.id and dropped_at is null)
   order by kept_at nulls first, id`;
 
-/** Does the work for each volume; a failure of one volume does not stop the others. */
+/** Does the work for each volume. If it fails for one volume, the others are still processed. */
 async function eachOf(
   deps: Deps,
   text: string,
@@ -183,18 +199,18 @@ async function maintain(deps: Deps, id: string, options: UpkeepOptions): Promise
     else await postpone(deps, id);
   } catch (error) {
     if (options.signal.aborted) return;
-    // A fault that only the owner can fix is checked again as rarely as a sound volume.
+    // A problem that only the owner can fix is checked again no more often than a sound volume.
     await recordPruned(deps, id, error instanceof RepositoryFault ? deps.clock.now() : retryAt(deps), error as Error);
     throw error;
   }
 }
 
-/** A fault of a repository that its owner can fix. */
+/** A problem with a repository that its owner can fix. */
 class RepositoryFault extends Error {}
 
 /**
- * Deletes the snapshots that are not kept, and data that only they need. Returns false, to be retried later, if another
- * client works on the repository or an instance takes the volume.
+ * Deletes the snapshots that need not be kept, and the data that only they use. Returns false if another client is
+ * working on the repository or an instance takes the volume, so that it is retried later.
  */
 async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions): Promise<boolean> {
   const { rows } = await deps.db.pool.query<StoredSnapshot>(
@@ -211,7 +227,7 @@ async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions)
   if (await isLocked(deps, volume.id)) return false;
   const args = dropped.length === 0 ? ['prune'] : ['forget', '--prune', ...dropped.map(({ id }) => id)];
   const work = await asUpkeep(deps, volume, options, [], async (run) => {
-    // From here on, hosts can't add anything. Data added since the verification is verified the next time.
+    // From this point on, hosts can't add anything. Data that was added after the verification is verified next time.
     if ((await unverifiedIndexes(deps, volume.id)).length > 0) return null;
     return run(args);
   });
@@ -222,10 +238,10 @@ async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions)
 }
 
 /**
- * Compares each index that is not verified yet with every byte of the packs that it names, using restic's own check,
- * which sees no other index and no snapshot. So each byte is read only once after it was written. Rejects if an index
- * names something that its pack doesn't contain: its packs must not replace those that other snapshots need. Returns
- * false if the time is up; the rest is verified later.
+ * Compares each unverified index with every byte of the packs that it lists. It uses restic's own check, which sees no
+ * other index and no snapshot, so that each byte is read only once after it was written. Rejects if an index lists
+ * something that its pack doesn't contain, because such packs must not replace those that other snapshots need. Returns
+ * false if the time limit is reached, and the remaining indexes are verified later.
  */
 async function verifyIndexes(deps: Deps, volume: PrunableVolume, options: UpkeepOptions): Promise<boolean> {
   const began = Date.now();
@@ -262,9 +278,9 @@ async function verifyIndexes(deps: Deps, volume: PrunableVolume, options: Upkeep
 type Run = (args: readonly string[]) => Promise<ResticExit>;
 
 /**
- * Runs the gateway's own restic as a client of its own server; the token ends with this work. `indexes`: the only
- * indexes that it sees, read-only; if empty, it sees the whole repository. `isTaken`: an instance took the volume,
- * which ended the work.
+ * Runs the gateway's own restic as a client of the gateway's own server, with a token that ends with this work.
+ * `indexes` are the only index objects that it can see, read-only. If empty, it sees the whole repository. `isTaken` in
+ * the result means that an instance took the volume, which ended the work.
  */
 async function asUpkeep<T>(
   deps: Deps,
@@ -330,7 +346,7 @@ async function recordPruned({ db, clock }: Deps, id: string, keptAt: bigint, fau
   );
 }
 
-/** Postpones the volume without changing whether it failed before. */
+/** Postpones the volume's next prune without changing whether the last one failed. */
 async function postpone(deps: Deps, id: string): Promise<void> {
   await deps.db.pool.query('update volume set kept_at = $2::timestamptz where id = $1', [
     id,
@@ -342,7 +358,7 @@ function retryAt({ clock }: Deps): bigint {
   return clock.now() - PRUNE_EVERY_SECONDS + RETRY_SECONDS;
 }
 
-/** Returns restic's fatal error, or else its last line. */
+/** Returns restic's fatal error, or its last line if there is none. */
 function lastLine(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
   return (lines.find((line) => line.startsWith('Fatal:')) ?? lines.at(-1) ?? 'no output').slice(0, 500);

@@ -23,7 +23,10 @@ export type { VolumeRow };
 
 const ID_BYTES = 4;
 
-/** The account that makes a request, and the API key whose limit counts the new cost; null for the operator. */
+/**
+ * The account that makes a request, and the API key whose limit the new cost counts towards. The key is null for the
+ * operator.
+ */
 export interface Owner {
   accountId: string;
   keyId: string | null;
@@ -48,7 +51,9 @@ interface ChangeInput {
   idempotencyKey?: string | null | undefined;
 }
 
-/** The volume after the change. `replayed`: an earlier request with the same idempotency key made the change. */
+/**
+ * The volume after the change. `replayed` means that an earlier request with the same idempotency key made the change.
+ */
 export interface VolumeOutcome {
   volume: VolumeRow;
   replayed: boolean;
@@ -56,7 +61,7 @@ export interface VolumeOutcome {
 
 type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
 
-/** Returns the account's undeleted volumes, oldest first; at most 100. */
+/** Returns up to 100 of the account's volumes, oldest first, without deleted ones. */
 export async function listVolumes(deps: Deps, accountId: string, query: Query = {}): Promise<VolumeRow[]> {
   await settledAccount(deps, accountId);
   await releaseEndedLeasesOf(deps, accountId);
@@ -69,8 +74,8 @@ export async function listVolumes(deps: Deps, accountId: string, query: Query = 
 }
 
 /**
- * Returns a volume, even a deleted one; null if the account has no such volume. Another account's volume looks exactly
- * like a missing one.
+ * Returns a volume, even a deleted one; null if the account has no such volume. Another account's volume is
+ * indistinguishable from a missing one.
  */
 export async function findVolume(
   deps: Deps,
@@ -78,7 +83,7 @@ export async function findVolume(
   id: string,
   query: Query = {},
 ): Promise<VolumeRow | null> {
-  // Built even if it isn't needed: Pothos warns of a query that was never read.
+  // Built even if it isn't needed, because Pothos warns about queries that are never read.
   const wanted = { ...query, where: { id, accountId } };
   if (!VOLUME_ID.test(id)) return null;
   await settledAccount(deps, accountId);
@@ -87,8 +92,8 @@ export async function findVolume(
 }
 
 /**
- * Creates a volume. Refuses with invalid_request, and with action_failed beyond 100 volumes, or if the balance or a
- * limit doesn't suffice.
+ * Creates a volume. Throws invalid_request, or action_failed if the account has 100 volumes or the balance or a limit
+ * doesn't suffice.
  */
 export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
   const name = check('name', fields.volumeName, input.name);
@@ -113,8 +118,8 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
 }
 
 /**
- * Grows a volume; its current size has no effect. Refuses with invalid_request and not_found, and with action_failed
- * for a smaller size, or if the balance or a limit doesn't suffice.
+ * Grows a volume. Has no effect if the volume already has that size. Throws invalid_request or not_found, or
+ * action_failed if the size is smaller or the balance or a limit doesn't suffice.
  */
 export async function growVolume(
   deps: Deps,
@@ -129,7 +134,7 @@ export async function growVolume(
     if (sizeGb === volume.sizeGb) return volume;
     const rate = rules.volumeRate({ ...volume, sizeGb });
     const addedRate = rate - rules.volumeRate(volume);
-    // If another key set the current size, all of its cost moves to this key.
+    // If another key set the current size, the volume's entire cost moves to this key.
     const addedToKey = volume.sizeKeyId === owner.keyId ? addedRate : rate;
     admit(deps, current, account, { keyId: owner.keyId, addedRate, addedToKey });
     rules.growVolume(current.step(account), volume, sizeGb, owner.keyId);
@@ -137,9 +142,7 @@ export async function growVolume(
   });
 }
 
-/**
- * Deletes the volume with all its snapshots. Refuses with not_found, and with action_failed while an instance uses it.
- */
+/** Deletes a volume with all its snapshots. Throws not_found, or action_failed while an instance uses the volume. */
 export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput): Promise<VolumeOutcome> {
   const { id, idempotencyKey } = input;
   return changeOnce(deps, owner, 'deleteVolume', [id], idempotencyKey, async (current, account) => {
@@ -152,7 +155,7 @@ export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput)
 }
 
 /**
- * Returns what a copy needs from its source volume. Refuses with not_found, and with action_failed for a smaller size.
+ * Returns what a copy needs from its source volume. Throws not_found, or action_failed if the copy would be smaller.
  */
 async function sourceOf(
   deps: Deps,
@@ -170,7 +173,7 @@ async function sourceOf(
   throw new DomainError('action_failed', `sizeGb must be at least ${source.sizeGb}, the size of volume ${volumeId}`);
 }
 
-/** Refuses with action_failed if the balance or a limit doesn't allow the added cost. */
+/** Throws action_failed if the balance or a limit doesn't cover the added cost. */
 function admit(
   { settings }: Deps,
   { at }: Write,
@@ -198,7 +201,7 @@ async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<vo
   if (holder !== null) throw volumeInUse(id, holder);
 }
 
-/** Writes a change of one volume, once per idempotency key, and reads the volume after it. */
+/** Changes one volume, once per idempotency key, and returns the volume after the change. */
 async function changeOnce(
   deps: Deps,
   { accountId }: Owner,

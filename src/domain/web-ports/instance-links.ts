@@ -5,13 +5,13 @@ import { tokensOf } from '../secrets/generated-tokens.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
 
-/** A named port with its address. */
+/** A named port and its URL. */
 export interface InstanceLink {
   name: string;
   port: number;
-  /** Includes the token that the page requires, if it takes one from its address. */
+  /** Path to open. It includes the token that the page requires, if the page accepts one in its URL. */
   path: string;
-  /** URL with the path. A private port needs the cookie of a webLink. */
+  /** The port's URL with that path. A private port also requires the cookie from a webLink. */
   url: string;
   isOpen: boolean;
 }
@@ -20,7 +20,7 @@ export interface InstanceLink {
 export interface GeneratedToken {
   variable: string;
   value: string;
-  /** Whether a link already includes it. */
+  /** Whether one of the links already includes the value. */
   isInLink: boolean;
 }
 
@@ -30,8 +30,8 @@ export interface InstanceLinks {
 }
 
 /**
- * Returns links to the programs in the account's instance, and the values generated at its deploy. Refuses with
- * not_found and action_failed.
+ * Returns links to the programs in one of the account's instances, and the values generated when it was deployed.
+ * Throws not_found or action_failed.
  */
 export async function instanceLinks(deps: Deps, accountId: string, id: string): Promise<InstanceLinks> {
   await liveInstance(deps, accountId, id);
@@ -43,7 +43,7 @@ export async function instanceLinks(deps: Deps, accountId: string, id: string): 
   const { path, env } = row.container;
   const tokens = await tokensOf(deps, accountId, id);
   const filled = pathWithValues(path, { ...(env as Record<string, string>), ...tokens });
-  // The renter's own value may be too long for a web link. Then the page asks for it.
+  // A value that the renter chose may be too long for a web link, in which case the page prompts for it.
   const opened = fields.webPath.schema.safeParse(filled).success ? filled : pathWithValues(path, {});
   const first = firstPortOf(row.container);
   const links = portsOfInstance(deps.settings, row).flatMap(({ port, name, url, isOpen }) => {

@@ -7,7 +7,7 @@ import { DomainError } from '../rules/errors.js';
 import { formatInstant } from '../rules/time.js';
 import { MAX_OPEN_PORTS } from '../rules/web-pass.js';
 
-/** Returns the account's instance if it is not destroyed. Refuses with not_found and action_failed. */
+/** Returns the account's instance if it is not destroyed. Throws not_found or action_failed. */
 export async function liveInstance(deps: Deps, accountId: string, id: string): Promise<InstanceRow> {
   const instance = await findInstance(deps, accountId, id);
   if (instance === null) throw new DomainError('not_found', 'no such instance');
@@ -15,13 +15,15 @@ export async function liveInstance(deps: Deps, accountId: string, id: string): P
   return instance;
 }
 
-/** Opens the port to any visitor. Has no effect if it is already open. Refuses more than 20 open ports. */
+/**
+ * Opens a port to all visitors. Has no effect if it is already open. Throws if the instance already has 20 open ports.
+ */
 export async function openPort(deps: Deps, accountId: string, id: string, input: number): Promise<InstanceRow> {
   const port = check('port', fields.port, input);
   const instance = await liveInstance(deps, accountId, id);
   const openedAt = formatInstant(deps.clock.now());
   const opened = await inTransaction(deps.db.pool, async (transaction) => {
-    // The instance's row is locked before the count, so that two concurrent calls can't both open the twentieth.
+    // Locks the instance's row before counting, so that two concurrent calls can't both open the twentieth port.
     await transaction.query('select 1 from instance where id = $1 for no key update', [id]);
     const { rowCount } = await transaction.query(
       `insert into open_port (instance_id, port, opened_at) select $1, $2, $3::timestamptz
@@ -43,7 +45,8 @@ export async function openPort(deps: Deps, accountId: string, id: string, input:
 }
 
 /**
- * Makes the port private again and ends the connections of visitors without a pass. Has no effect if it is private.
+ * Makes a port private again and closes the connections of visitors without a pass. Has no effect if the port is
+ * already private.
  */
 export async function closePort(deps: Deps, accountId: string, id: string, input: number): Promise<InstanceRow> {
   const port = check('port', fields.port, input);

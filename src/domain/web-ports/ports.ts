@@ -1,38 +1,41 @@
 import { webHostOf } from '../rules/web-site.js';
 
-/** Settings that determine addresses. */
+/** Settings that determine the ports' URLs. */
 interface Settings {
   publicUrl: string;
   serviceDomain: string;
 }
 
-/** The ports in a container's row. */
+/** The port columns of a container's row. */
 export interface PortsRow {
-  /** Ports of its template; the first is the web port. */
+  /** The template's ports. The first one is the web port. */
   ports: number[];
-  /** Ports of its image, ascending. */
+  /** The image's ports, in ascending order. */
   imagePorts: number[];
 }
 
 /** Names of ports, by port. */
 type PortNames = Record<string, string>;
 
-/** The address of a port. */
+/** A port and its URL. */
 export interface InstancePort {
   port: number;
   /** Display name, such as JupyterLab. */
   name: string | null;
   url: string;
-  /** Whether any visitor may open it. */
+  /** Whether any visitor can access the port. */
   isOpen: boolean;
 }
 
-/** Returns the port behind `<id>.<domain>`: the template's first port, or else the image's; null if neither has one. */
+/**
+ * Returns the port behind `<id>.<domain>`, which is the first port of the template or, if it has none, of the image.
+ * Returns null if neither has one.
+ */
 export function firstPortOf({ ports, imagePorts }: PortsRow): number | null {
   return ports[0] ?? imagePorts[0] ?? null;
 }
 
-/** Lists the ports of the template (or else the image) in its order, then the open ones. */
+/** Lists the template's ports in their order, or the image's if the template has none, and then the open ports. */
 function portsOf(
   settings: Settings,
   id: string,
@@ -50,13 +53,13 @@ function portsOf(
   }));
 }
 
-/** Returns the URL of an instance's port, without a trailing slash, with the protocol and port of PUBLIC_URL. */
+/** Returns the URL of an instance's port, without a trailing slash. It uses the protocol and port of PUBLIC_URL. */
 export function webUrlOf({ publicUrl, serviceDomain }: Settings, id: string, port: number | null): string {
   const { protocol, port: gatewayPort } = new URL(publicUrl);
   return `${protocol}//${webHostOf(id, port, serviceDomain)}${gatewayPort === '' ? '' : `:${gatewayPort}`}`;
 }
 
-/** Columns that the functions below read. */
+/** Columns that `portsOfInstance` needs. */
 export const PORTS_SELECT = {
   id: true,
   container: { select: { ports: true, imagePorts: true, portNames: true } },
@@ -69,7 +72,7 @@ interface InstanceWithPorts {
   openPorts: { port: number }[];
 }
 
-/** Returns the ports of an instance; none for one that exists only as a record, without an agent. */
+/** Returns an instance's ports. An instance without an agent exists only as a record and has none. */
 export function portsOfInstance(settings: Settings, { id, container, openPorts }: InstanceWithPorts): InstancePort[] {
   if (container === null) return [];
   return portsOf(

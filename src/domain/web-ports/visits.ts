@@ -8,7 +8,7 @@ import { hashWebPass } from '../rules/web-pass.js';
 import type { WebSite } from '../rules/web-site.js';
 import { firstPortOf, type PortsRow } from './ports.js';
 
-/** Maximum instances and cookies that are cached. */
+/** Maximum instances and cookies in the cache. */
 const MAX_CACHED = 20_000;
 
 /** A visit of an admitted visitor. */
@@ -17,9 +17,9 @@ export interface Visit {
   instanceId: string;
   port: number;
   isRunning: boolean;
-  /** The API key whose cookie was used; null if the port is open to any visitor. */
+  /** The API key that the visitor's cookie belongs to; null if the port is open to all visitors. */
   keyId: string | null;
-  /** End time; null if the visit lasts while the port is open. */
+  /** When the visit ends; null if it lasts while the port is open. */
   expiresAt: Instant | null;
 }
 
@@ -35,14 +35,15 @@ interface Pass {
   accountId: string;
   port: number;
   keyId: string;
-  /** Its own expiry, or that of its key if earlier. */
+  /** When the pass expires, or its key if that is earlier. */
   expiresAt: Instant;
-  /** Networks from which its key is accepted; null for all. */
+  /** Networks from which the key is accepted; null for all networks. */
   networks: readonly string[] | null;
 }
 
 /**
- * Decides who may visit which port. Rows are cached while change notices arrive, so that a visit needs no statement.
+ * Decides which visitors may access which ports. Rows are cached while change notices arrive, so that a visit doesn't
+ * need a database statement.
  */
 export class Visits {
   readonly #db: Database;
@@ -57,14 +58,14 @@ export class Visits {
     db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
   }
 
-  /** Number of times that cached rows were dropped. A row read before the last one may be stale. */
+  /** How often cached rows have been dropped. A row that was read before the last time may be stale. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Returns the visit; null for a visitor who is not admitted, whether or not the instance exists. `passes` are the
-   * visitor's cookies, `address` is the visitor's address.
+   * Returns the visit, or null if the visitor is not admitted, whether or not the instance exists. `passes` are the
+   * visitor's cookies and `address` is the visitor's IP address.
    */
   async admit(site: WebSite, passes: readonly string[], address: string): Promise<Visit | null> {
     const facts = await this.#factsOf(site.instanceId);
@@ -85,7 +86,7 @@ export class Visits {
     return pass === undefined ? null : { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
   }
 
-  /** Returns the port behind a site, for any visitor; null for an instance without ports. */
+  /** Returns the port that a site stands for, regardless of the visitor; null if the instance has no ports. */
   async portOf({ instanceId, port }: WebSite): Promise<number | null> {
     if (port !== null) return port;
     const facts = await this.#factsOf(instanceId);
@@ -111,7 +112,7 @@ export class Visits {
     return hashes.flatMap((hash) => this.#passes.get(nameOf(hash)) ?? []);
   }
 
-  /** Reads all in one statement, because cookies set by a neighbouring site may precede the valid one. */
+  /** Reads all passes with one statement, because cookies set by a neighbouring site may precede the valid one. */
   async #readPasses(hashes: readonly Buffer[]): Promise<Pass[]> {
     if (hashes.length === 0) return [];
     return this.#read(
@@ -119,14 +120,14 @@ export class Visits {
         const { rows } = await this.#db.pool.query<Pass>({ name: 'web-passes', text: PASSES, values: [hashes] });
         return rows;
       },
-      // Invalid passes are not cached: any client may send any number of them.
+      // Invalid passes are not cached, because any client can send any number of them.
       (passes) => {
         for (const pass of passes) this.#passes.set(nameOf(pass.hash), pass);
       },
     );
   }
 
-  /** Caches the result unless a change may have come in between. */
+  /** Caches the result unless a change may have happened during the read. */
   async #read<T>(read: () => Promise<T>, keep: (value: T) => void): Promise<T> {
     const { notices } = this.#db;
     const [seen, wasListening] = [this.#changes, notices.isListening];
@@ -159,7 +160,7 @@ const FACTS = `
     array(select port from open_port where open_port.instance_id = instance.id) as "openPorts"
   from instance join container on container.instance_id = instance.id where instance.id = $1`;
 
-/** Returns the key in the cache. */
+/** Returns the cache key. */
 function nameOf(hash: Buffer): string {
   return hash.toString('latin1');
 }

@@ -14,7 +14,7 @@ import {
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, type PortsRow, webUrlOf } from './ports.js';
 
-/** Path of a link on an instance's host; the gateway itself serves it. */
+/** Path of a link on an instance's host. The gateway itself serves it. */
 export const LINK_PATH = '/.gpu/open';
 
 export interface WebLink {
@@ -31,8 +31,8 @@ export interface WebLinkInput {
 }
 
 /**
- * Creates a link that grants one browser access to a private port, valid for one use within a minute. The link and the
- * cookie for which it is exchanged end with the API key.
+ * Creates a link that grants one browser access to a private port. The link can be used once, within one minute. The
+ * link and the cookie that replaces it become invalid with the API key.
  */
 export async function createWebLink(
   deps: Deps,
@@ -47,16 +47,16 @@ export async function createWebLink(
 
 export interface WebToken {
   token: string;
-  /** Header in which the program sends it. */
+  /** Header in which the program must send the token. */
   header: string;
-  /** URL to which it grants access. */
+  /** URL that the token grants access to. */
   url: string;
   expiresAt: Instant;
 }
 
 /**
- * Creates a token that grants a program access to a private port. It is valid as long as a browser's cookie, and ends
- * with the API key.
+ * Creates a token that grants a program access to a private port. It is valid for as long as a browser's cookie, and
+ * becomes invalid with the API key.
  */
 export async function createWebToken(
   deps: Deps,
@@ -102,7 +102,8 @@ async function createPass(
 }
 
 /**
- * Exchanges a link, opened on its own host, for the text of a cookie; null on any other host, and the second time.
+ * Exchanges a link for the value of a cookie if it is opened on its own host. Returns null on any other host, and if
+ * the link has already been used.
  */
 export async function exchangeWebLink(
   deps: Deps,
@@ -126,7 +127,7 @@ function newPass(): string {
   return randomBytes(WEB_PASS_BYTES).toString('base64url');
 }
 
-/** Removes expired passes of any instance, and the oldest of this one beyond the limit. */
+/** Removes all expired passes, and the oldest passes of this instance beyond the limit. */
 const INSERT_PASS = `
   with expired as (
     delete from web_pass where hash in (

@@ -26,22 +26,22 @@ import { pause, pausedEvent, type SealedRow, secretsOf } from './webhooks.js';
 const CHECK_EVERY_MS = 500;
 const NOTICE_EVERY_MS = 2_000;
 const CLEAR_EVERY_MS = 60_000;
-/** Maximum webhooks that a gateway sends to concurrently. */
+/** Maximum webhooks that one gateway sends to concurrently. */
 const MAX_CONCURRENT = 32;
-/** Maximum of these whose last event failed: they take longest and must leave most slots to the others. */
+/** Maximum of these whose last event failed. They take longest, so they must leave most slots to other webhooks. */
 const MAX_FAILING = 12;
-/** Maximum webhooks of one account that all gateways send to concurrently. */
+/** Maximum webhooks of one account that all gateways together send to concurrently. */
 const MAX_OF_ACCOUNT = 2;
-/** Maximum events in flight to one webhook, each with a different subject. */
+/** Maximum events in flight to one webhook, each about a different subject. */
 const MAX_OF_WEBHOOK = 4;
-/** Maximum mails that a gateway sends concurrently: all through one server, which may be slow. */
+/** Maximum mails that one gateway sends concurrently, because all go through one server, which may be slow. */
 const MAX_CONCURRENT_MAILS = 4;
-/** Time for which only one gateway sends to a webhook or address: longer than its attempts can take. */
+/** How long only one gateway sends to a webhook or address. It is longer than the gateway's attempts can take. */
 const LEASE_SECONDS = 60n;
-/** Maximum rounds in one lease: each takes at most 5 s, or 20 s for mails. */
+/** Maximum rounds per lease. Each round takes at most 5 s, or 20 s for mails. */
 const MAX_ROUNDS = 4;
 const ROUNDS_WITHIN_MS = 10_000;
-/** Retention of events. */
+/** How long events are kept. */
 const RETENTION_SECONDS = 30n * SECONDS_PER_DAY;
 const DELETE_BATCH = 1_000;
 
@@ -61,10 +61,10 @@ interface Delivery {
   firstAt: Instant | null;
 }
 
-/** Deliveries in flight from this gateway, by webhook. */
+/** This gateway's deliveries in flight, by webhook. */
 type InFlight = Map<string, { work: Promise<void>; isFailing: boolean }>;
 
-/** Sends waiting events in the background, concurrently with other gateways. */
+/** Starts sending waiting events in the background, concurrently with other gateways. */
 export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sweep {
   const webhooks: InFlight = new Map();
   const mails: InFlight = new Map();
@@ -81,7 +81,7 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
         .finally(() => inFlight.delete(target.id));
       inFlight.set(target.id, { work, isFailing: target.failures > 0 });
     }
-    // More may be waiting than was claimed.
+    // More webhooks may be waiting than were claimed.
     return now;
   };
   const sweeps = [
@@ -100,7 +100,7 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
   };
 }
 
-/** Claims due webhooks, or mail addresses, for this gateway only, until the lease ends. */
+/** Claims due webhooks or mail addresses, so that only this gateway sends to them until the lease ends. */
 async function claim(
   { db }: Deps,
   room: { all: number; failing: number },
@@ -115,7 +115,7 @@ async function claim(
   return rows;
 }
 
-/** Returns when the next one can be claimed: now if one is already due, null if none is waiting. */
+/** Returns when the next webhook or address can be claimed: now if one is already due, or null if none is waiting. */
 async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ at: Instant | null }>({
     name: 'next-to-send',
@@ -144,11 +144,11 @@ async function sendTo(deps: Deps, target: Target): Promise<void> {
     'update webhook set leased_until = null, failures = $2, wait_until = $3::timestamptz where id = $1',
     [target.id, failures, formatInstant(waitUntil)],
   );
-  // Events that waited for the lease, or are retried, may be sent by any gateway.
+  // Events that waited for the lease, or that must be retried, may be sent by any gateway.
   deps.db.notices.publish([DUE_WORK]);
 }
 
-/** Reads the first event of each subject, if it is due. Later events of the subject wait for it. */
+/** Reads the first event of each subject if it is due. The subject's later events wait for it. */
 async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery[]> {
   const { rows } = await db.pool.query<Delivery>({
     name: 'heads-of-webhook',
@@ -234,7 +234,7 @@ function reasonOf({ isMail }: Target, { status, error, isFinal }: Attempt): stri
   return status === 410 ? 'its receiver responded with 410 Gone' : 'an event was not accepted for three days';
 }
 
-/** Pauses webhooks with too many waiting events, and drops old events. */
+/** Pauses webhooks with too many waiting events, and deletes old events. */
 async function clear(deps: Deps): Promise<void> {
   const now = deps.clock.now();
   const { rows } = await deps.db.pool.query<{ id: string; accountId: string; isMail: boolean }>(
@@ -263,8 +263,8 @@ async function clear(deps: Deps): Promise<void> {
 }
 
 /**
- * Claims the webhooks that have waited longest, but few per account, counting those that another gateway sends to.
- * Failing webhooks get only some of the slots: receivers that never respond must not take all.
+ * Claims the webhooks that have waited longest, with a limit per account that includes those that other gateways are
+ * sending to. Failing webhooks get only some of the slots, so that receivers that never respond can't take them all.
  */
 const CLAIM = `
   update webhook set leased_until = $2::timestamptz where id in (
@@ -285,7 +285,7 @@ const CLAIM = `
     and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
   returning id, account_id as "accountId", url, is_mail as "isMail", sealed, key_id as "keyId", failures`;
 
-/** Doesn't read the waiting events of a webhook that is paused after a failure, or leased. */
+/** Ignores the waiting events of webhooks that are leased, or paused after a failure. */
 const NEXT_SEND = `
   select min(case when coalesce(ready_at <= $1::timestamptz, true)
     then greatest($1::timestamptz, (select min(next_at) from webhook_delivery where webhook_id = waiting.id and is_pending))
@@ -297,8 +297,8 @@ const NEXT_SEND = `
   ) waiting`;
 
 /**
- * Leaves out events that may still be preceded by those of an open transaction, which have lower numbers. A restored
- * backup has transaction ids of another cluster, so after a minute they no longer count.
+ * Leaves out events that may still be preceded by events of an open transaction, which have lower numbers. In a
+ * restored backup, the transaction ids come from another cluster, so they are ignored after one minute.
  */
 const HEADS = `
   select head.sequence, event.id, type, at, data, head.attempts, first_at as "firstAt" from (

@@ -5,7 +5,7 @@ import { emit } from '../outbox.js';
 import { ACCOUNT_SUBJECT } from '../rules/events.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 
-/** Maximum networks stored per key; beyond them no event is sent. */
+/** Maximum networks stored per key. Beyond this number, no events are sent. */
 const MAX_OF_KEY = 200;
 
 /** A key and a network from which it was used. */
@@ -17,7 +17,7 @@ export interface KeyNetwork {
   at: Instant;
 }
 
-/** Records the networks from which keys were used, and reports each one that is not the first of its key. */
+/** Records the networks from which keys were used, and sends an event for each network except a key's first. */
 export async function recordKeyNetworks(deps: Deps, uses: readonly KeyNetwork[]): Promise<void> {
   const byKeyAndNetwork = new Map(uses.map((use) => [`${use.keyId} ${use.network}`, use]));
   const isReported = await inTransaction(deps.db.pool, async (transaction) => {

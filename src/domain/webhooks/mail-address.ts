@@ -30,8 +30,8 @@ import {
 } from './webhooks.js';
 
 /*
- * A mail address receives events like a webhook: it has a webhook's row, deliveries and attempts. It must first be
- * confirmed through a link in a mail.
+ * A mail address receives events in the same way as a webhook, and uses the same tables for its row, deliveries and
+ * attempts. It must first be confirmed through a link in a mail.
  */
 
 const ID_BYTES = 8;
@@ -40,7 +40,7 @@ const SCHEME = 'mailto:';
 
 export type MailAddress = Webhook;
 
-/** The account and the client's address of a request. */
+/** The account that makes a request, and its client's IP address. */
 interface Requester {
   accountId: string;
   address: string;
@@ -64,9 +64,9 @@ export function linkTo(publicUrl: string, purpose: LinkPurpose, id: string, secr
 }
 
 /**
- * Sends notices to an address once it is confirmed, instead of the previous one. A confirmed address stays confirmed,
- * and is resumed if it was paused. Refuses with invalid_request, with action_failed if this service sends no mail, and
- * with rate_limited if too many confirmations were requested.
+ * Sets the address that receives notices. It replaces the previous one as soon as it is confirmed. An address that was
+ * already confirmed stays confirmed, and is resumed if it was paused. Throws invalid_request, action_failed if this
+ * service sends no mail, or rate_limited if too many confirmations were requested.
  */
 export async function setMailAddress(
   deps: Deps,
@@ -107,7 +107,7 @@ export async function setMailAddress(
   return (await findMailAddress(deps, accountId))!;
 }
 
-/** Records a confirmation request. Refuses with rate_limited if there are too many. */
+/** Records a confirmation request. Throws rate_limited if there were too many. */
 async function recordConfirmation(
   transaction: Pick<Transaction, 'query'>,
   { accountId, mailbox, network }: { accountId: string; mailbox: Buffer; network: string },
@@ -142,7 +142,7 @@ async function recordConfirmation(
   );
 }
 
-/** Deletes the address. No more mail is sent to it. Refuses with not_found. */
+/** Deletes the address, so that no more mail is sent to it. Throws not_found. */
 export async function deleteMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -153,7 +153,7 @@ export async function deleteMailAddress(deps: Deps, accountId: string): Promise<
   return known;
 }
 
-/** Sends a test mail. Refuses with not_found, with action_failed if the address gets no mail, and with rate_limited. */
+/** Sends a test mail. Throws not_found, action_failed if the address receives no mail, or rate_limited. */
 export async function testMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   if (known.confirmedAt === null) throw new DomainError('action_failed', 'the address is not confirmed');
@@ -176,10 +176,10 @@ export async function testMailAddress(deps: Deps, accountId: string): Promise<Ma
 }
 const MINUTE = 60n;
 
-/** Result of opening a link. `unknown`: it was never sent, or was replaced. */
+/** The result of opening a link. `unknown` means that the link was never sent or has been replaced. */
 export type LinkOutcome = 'done' | 'late' | 'unknown';
 
-/** Confirms the address, within a day. Has no effect if it is already confirmed. */
+/** Confirms the address, if the link is opened within a day. Has no effect if the address is already confirmed. */
 export async function confirmByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'confirm', id, token);
   if (row === null) return 'unknown';
@@ -194,7 +194,7 @@ export async function confirmByLink(deps: Deps, id: string, token: string): Prom
   return 'done';
 }
 
-/** Stops mail to the address until its account sets it again and it is confirmed again. */
+/** Stops all mail to the address until the account sets it again and it is confirmed again. */
 export async function endByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'end', id, token);
   if (row === null) return 'unknown';
@@ -212,7 +212,7 @@ export async function endByLink(deps: Deps, id: string, token: string): Promise<
   return 'done';
 }
 
-/** Whether a link is genuine. Doesn't apply it. */
+/** Whether a link is genuine. Only checks the link, without applying it. */
 export async function isLink(deps: Deps, purpose: LinkPurpose, id: string, token: string): Promise<boolean> {
   return (await ofLink(deps, purpose, id, token)) !== null;
 }

@@ -10,7 +10,7 @@ import { instanceLimitAt } from '../rules/spend-limit.js';
 import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../rules/time.js';
 import { LONGEST_LEAD, leadAt } from '../rules/webhook.js';
 
-/** Maximum rows read per call. Rows already reported are read again, without effect. */
+/** Maximum rows read per call. Rows that were already reported are read again without effect. */
 const MAX_ROWS = 5_000;
 
 interface Ending {
@@ -20,7 +20,7 @@ interface Ending {
   does: 'stop' | 'destroy';
 }
 
-/** A running instance with the monthly limits that it runs under. */
+/** A running instance with the monthly limits that apply to it. */
 interface Limited extends Instance {
   keyLimit: Micro | null;
   keyLimitAt: Instant | null;
@@ -29,10 +29,10 @@ interface Limited extends Instance {
 }
 
 /**
- * Emits events caused only by the passing of time: an instance or the credit is about to end, or the balance is low.
- * The time is derived from deadlines, rates and ledger. Each event is sent once, thanks to its `once`, even if several
- * gateways detect it. Returns when to call it again: now, i.e. at the next interval, while time changes an account with
- * an active webhook; null otherwise.
+ * Emits events that are caused only by the passing of time: an instance or the credit is about to end, or the balance
+ * is low. The time is derived from deadlines, rates and the ledger. Each event's `once` ensures that it is sent only
+ * once, even if several gateways detect it. Returns when to call this function again: now, meaning at the next
+ * interval, while time can change an account with an active webhook, and otherwise null.
  */
 export async function emitTimedEvents(deps: Deps): Promise<Instant | null> {
   const now = deps.clock.now();
@@ -76,15 +76,15 @@ async function limits({ db }: Deps, now: Instant): Promise<NewEvent[]> {
     const lead = first === null ? null : leadAt(first.at, now);
     if (first === null || lead === null) return [];
     const { of, usd, at } = first;
-    // The time at which a monthly limit is reached moves with every start and stop under it, so it is reported once per
-    // month.
+    // The time at which a monthly limit is reached moves whenever an instance under it starts or stops, so it is
+    // reported once per month.
     const once = of === 'instance' ? formatInstant(at) : `${usd}/${formatInstant(monthStartOf(at))}`;
     const data = { cause: 'limit', does: 'stop', limit_of: of, limit: usdOf(usd) };
     return [endingOf(instance, at, lead, data, `limit/${of}/${once}`)];
   });
 }
 
-/** Returns the limit that will stop the instance first. */
+/** Returns the limit that will be the first to stop the instance. */
 function firstLimitOf(instance: Limited): { of: string; usd: Micro; at: Instant } | null {
   const { spendLimit, keyLimit, keyLimitAt, accountLimit, accountLimitAt } = instance;
   const known = [
@@ -98,7 +98,7 @@ function firstLimitOf(instance: Limited): { of: string; usd: Micro; at: Instant 
   );
 }
 
-/** Returns the event for an instance that is about to end, unique for each `once` and lead time. */
+/** Returns the event for an instance that is about to end. It is unique for each `once` and lead time. */
 function endingOf(
   { accountId, id }: Pick<Instance, 'accountId' | 'id'>,
   endsAt: Instant,
@@ -126,7 +126,8 @@ async function balances({ db }: Deps, now: Instant): Promise<NewEvent[]> {
 }
 
 /**
- * Returns the event for the end of credit. It is sent once per credit and day, even if the burn rate moves the second.
+ * Returns the event for credit that is about to run out. It is sent once per credit and day, even if changes of the
+ * burn rate move the exact second.
  */
 function exhaustionOf({ id, dueAt, exhaustedAt, creditUnits }: Account, now: Instant): NewEvent[] {
   const lead = dueAt === null || exhaustedAt !== null ? null : leadAt(dueAt, now);
@@ -153,12 +154,12 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
   ];
 }
 
-/** SQL for whether time changes any account with an active webhook; null without such an account. */
+/** SQL for whether time can change any account with an active webhook. It yields null if there is no such account. */
 const ACTIVE_ACCOUNTS = `
   select bool_or(burn_rate <> 0 or deadline_at is not null or (due_at is not null and exhausted_at is null)) as "isChanging"
   from account where ${HAS_ACTIVE_WEBHOOK}`;
 
-/** SQL for the accounts with an active webhook and a deadline or limit that ends something by then. */
+/** SQL for the accounts that have an active webhook and a deadline or limit that ends something by that time. */
 const accountsUntil = (instant: string) => `
   select account.id from account where deadline_at <= ${instant}::timestamptz
     and ${HAS_ACTIVE_WEBHOOK}`;

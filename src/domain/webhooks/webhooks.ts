@@ -24,13 +24,13 @@ export interface WebhookInput {
   paused?: boolean | null | undefined;
 }
 
-/** A secret that signs deliveries; a replaced one is valid until `until`. */
+/** A secret that signs deliveries. After it has been replaced, it is valid until `until`. */
 interface Secret {
   secret: string;
   until: string | null;
 }
 
-/** Returns the account's webhooks, oldest first; at most 10. */
+/** Returns the account's webhooks, of which there are at most 10, oldest first. */
 export function listWebhooks(
   deps: Deps,
   accountId: string,
@@ -46,8 +46,8 @@ export function listWebhooks(
 }
 
 /**
- * Waits for the account's writes that began before the webhook was changed and therefore don't send events to it, so
- * that a client that reads after the response sees their results.
+ * Waits for those writes of the account that began before the webhook was changed, and therefore send no events to it.
+ * A client that reads after receiving the response then sees their results.
  */
 export async function waitForEarlierWrites(deps: Deps, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
@@ -56,7 +56,8 @@ export async function waitForEarlierWrites(deps: Deps, accountId: string): Promi
 }
 
 /**
- * Creates a webhook. Only this response has the secret. Refuses with invalid_request, and with action_failed beyond 10.
+ * Creates a webhook. Only this response contains the secret. Throws invalid_request, or action_failed if the account
+ * has 10 webhooks.
  */
 export async function createWebhook(
   deps: Deps,
@@ -69,7 +70,7 @@ export async function createWebhook(
   const { secret, sealed, keyId } = await newSecret(deps, accountId, id);
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    // The account's row is locked before the count, so that two concurrent calls can't both create the tenth.
+    // Locks the account's row before counting, so that two concurrent calls can't both create the tenth webhook.
     await transaction.query('select 1 from account where id = $1 for no key update', [accountId]);
     const { rowCount } = await transaction.query(
       `insert into webhook (id, account_id, url, events, created_at, sealed, key_id)
@@ -86,9 +87,7 @@ export async function createWebhook(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/**
- * Changes only the given fields. A resumed webhook gets later events only. Refuses with invalid_request and not_found.
- */
+/** Changes only the given fields. A resumed webhook receives only later events. Throws invalid_request or not_found. */
 export async function changeWebhook(deps: Deps, accountId: string, id: string, input: WebhookInput): Promise<Webhook> {
   const url = checkOptional('url', fields.webhookUrl, input.url);
   const events = checkOptional('events', fields.webhookEvents, input.events);
@@ -126,7 +125,7 @@ export async function pause(
   await transaction.query('update webhook_delivery set is_pending = false where webhook_id = $1 and is_pending', [id]);
 }
 
-/** Deletes a webhook with its attempts. Refuses with not_found. */
+/** Deletes a webhook together with its attempts. Throws not_found. */
 export async function deleteWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -137,7 +136,7 @@ export async function deleteWebhook(deps: Deps, accountId: string, id: string): 
   return webhook;
 }
 
-/** Rotates the secret; the previous one also signs for a day. Refuses with not_found. */
+/** Rotates the secret. The previous one also signs for a day. Throws not_found. */
 export async function rotateSecret(
   deps: Deps,
   accountId: string,
@@ -164,7 +163,7 @@ export async function rotateSecret(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/** Creates a secret, and seals it for storage. Refuses with action_failed if this service stores no secrets. */
+/** Creates a secret and seals it for storage. Throws action_failed if this service stores no secrets. */
 export async function newSecret(
   deps: Deps,
   accountId: string,
@@ -178,14 +177,14 @@ export async function newSecret(
 
 export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
 
-/** Returns the secrets that are valid now, newest first. */
+/** Returns the secrets that are currently valid, newest first. */
 export async function secretsOf(deps: Deps, row: SealedRow, now: Instant): Promise<string[]> {
   const key = keyOf(await deps.sealingKeys(), row);
   const secrets = JSON.parse(unseal(key, contextOf(row.accountId, row.id), Buffer.from(row.sealed))) as Secret[];
   return secrets.filter(({ until }) => until === null || until > formatInstant(now)).map(({ secret }) => secret);
 }
 
-/** Reseals secrets that were sealed with another key, at most `limit`. Returns their number. */
+/** Reseals up to `limit` secrets that were sealed with another key. Returns how many were resealed. */
 export async function resealWebhooks(
   transaction: Pick<Transaction, 'query'>,
   keys: readonly SealingKey[],
@@ -205,7 +204,7 @@ export async function resealWebhooks(
   return rows.length;
 }
 
-/** Returns the key that sealed the secret. Refuses with action_failed if it is missing. */
+/** Returns the key that sealed the secret. Throws action_failed if that key is missing. */
 function keyOf(keys: readonly SealingKey[], { keyId }: SealedRow): SealingKey {
   const key = keys.find(({ id }) => id === keyId);
   if (key !== undefined) return key;
@@ -213,7 +212,7 @@ function keyOf(keys: readonly SealingKey[], { keyId }: SealedRow): SealingKey {
   throw new DomainError('action_failed', message);
 }
 
-/** Sends a test event without other content. Refuses with not_found, and with action_failed for a paused webhook. */
+/** Sends an empty test event. Throws not_found, or action_failed if the webhook is paused. */
 export async function testWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
@@ -246,8 +245,7 @@ export async function notifyOne(
 }
 
 /**
- * Sends an event again, regardless of its earlier result. Refuses with not_found, and with action_failed if the webhook
- * is paused.
+ * Sends an event again, regardless of its earlier result. Throws not_found, or action_failed if the webhook is paused.
  */
 export async function redeliver(deps: Deps, accountId: string, id: string, eventId: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
@@ -288,7 +286,7 @@ export async function balanceNotice(deps: Deps, accountId: string): Promise<bigi
   return (await deps.db.prisma.balanceNotice.findUnique({ where: { accountId } }))?.belowMicro ?? null;
 }
 
-/** Returns the statement that emits the pause to the account's other webhooks and addresses. */
+/** Returns the statement that notifies the account's other webhooks and mail addresses of the pause. */
 export function pausedEvent(
   { id, accountId, isMail }: { id: string; accountId: string; isMail: boolean },
   at: Instant,
