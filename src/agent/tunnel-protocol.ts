@@ -3,13 +3,15 @@ import type { WebSocket } from 'ws';
 import { z } from 'zod';
 
 /**
- * Tunnels connect the gateway to something inside an instance. The gateway requests one, the agent finds it in the
- * answer to its request for desired state (`streams` in protocol.ts) and dials `/agent/v1/streams/{id}` as a WebSocket,
- * with its machine token. A WebSocket passes through a reverse proxy, separates messages, and supports backpressure.
+ * Tunnels connect the gateway to something inside an instance. When the gateway requests a tunnel, the agent finds it
+ * in the response to its request for the desired state (`streams` in protocol.ts), and dials `/agent/v1/streams/{id}`
+ * as a WebSocket with its machine token. A WebSocket passes through a reverse proxy, separates messages, and supports
+ * backpressure.
  *
- * Text frames are control messages in JSON. Binary frames are bytes: the first byte is the channel, 0 for the tunnel
- * itself and 1 for standard error. The gateway begins with `open`, and the agent answers `opened` or `refused`. Either
- * side sends `end` when it has no more to send; a command's `exit` comes after all of its output. The gateway closes.
+ * Text frames are control messages in JSON. Binary frames are data, whose first byte is the channel: 0 for the tunnel
+ * itself and 1 for standard error. The gateway begins with `open`, and the agent responds with `opened` or `refused`.
+ * Either side sends `end` when it has nothing more to send, and a command's `exit` follows all of its output. The
+ * gateway closes the tunnel.
  */
 export const TUNNELS_PATH = '/agent/v1/streams/';
 /** Maximum open tunnels per instance. */
