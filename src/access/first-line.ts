@@ -5,8 +5,8 @@ import type { Tunnel } from './tunnels.js';
 const MAX_BYTES = 4_096;
 
 /**
- * Returns the first line of a command's output, without its end, and the bytes received with it. Throws if there is no
- * line.
+ * Returns the first line of a command's output, without its line break, and the bytes received after it. Throws if
+ * there is no line.
  */
 export async function firstLine(tunnel: Tunnel): Promise<[line: string, rest: Buffer]> {
   let read: Buffer = Buffer.alloc(0);

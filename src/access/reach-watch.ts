@@ -2,14 +2,14 @@ import type { Notice } from '../database/notices.js';
 import type { Deps } from '../domain/deps.js';
 import { type Opener, readReach } from '../domain/fleet/reach.js';
 
-/** While the database is unreachable, access rights are unknown. */
+/** Pause before checking again while the database is unreachable, so access rights are unknown. */
 const CHECK_AGAIN_MS = 500;
 
 /** An open connection into an instance. */
 export interface Access {
   opener: Opener;
   instanceId: string;
-  /** Whether it may stay open after the instance has stopped, as for reading logs. */
+  /** Whether it may stay open after the instance has stopped, as when reading logs. */
   outlivesStop: boolean;
 }
 
@@ -17,11 +17,11 @@ export interface ReachWatchOptions<T extends Access> {
   deps: Deps;
   /** Currently open connections. */
   open: Iterable<T> & { has(access: T): boolean };
-  /** Called with the connections whose opener may no longer reach the instance. */
+  /** Called with the connections whose opener is no longer allowed to reach the instance. */
   onOver(accesses: readonly T[]): void;
 }
 
-/** Checks whether open connections may continue, as soon as their instance, account or key has changed. */
+/** Checks whether open connections may continue whenever their instance, account or key has changed. */
 export class ReachWatch<T extends Access> {
   readonly #options: ReachWatchOptions<T>;
   readonly #unsubscribe: () => void;
@@ -38,7 +38,7 @@ export class ReachWatch<T extends Access> {
     this.#unsubscribe();
   }
 
-  /** Checks all connections of one opener and instance together, and retries until there is an answer. */
+  /** Checks all connections of one opener and instance together, and retries until the database responds. */
   check(accesses: readonly T[]): void {
     const groups = new Map<string, T[]>();
     for (const access of accesses) {
@@ -69,7 +69,7 @@ export class ReachWatch<T extends Access> {
   }
 }
 
-/** Returns which connections a change may end; null if it ends none. */
+/** Returns a predicate for the connections that a change may end, or null if it can't end any. */
 function concernedBy(notice: Notice): ((access: Access) => boolean) | null {
   switch (notice.table) {
     case 'instance':

@@ -19,7 +19,10 @@ const COMMAND_MS = 60_000;
 const MAX_NAME = 300;
 const RETRY_AFTER_SECONDS = 5;
 
-/** Exit codes of scripts that refuse. The code always arrives; Podman 4.3 may lose part of the last output. */
+/**
+ * Exit codes of scripts that refuse an operation. The exit code always arrives, whereas Podman 4.3 may lose part of the
+ * last output.
+ */
 const EXIT = {
   missing: 101,
   noFolder: 102,
@@ -47,8 +50,8 @@ const MESSAGES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Accesses the files of instances by commands in their containers: the image's own `sh`, `cat`, `stat`, `find`,
- * `xargs`, `head` and `mv`, run as its user. Each operation is one tunnel, which ends with the instance, the key and
+ * Accesses instances' files through commands in their containers: the image's own `sh`, `cat`, `stat`, `find`, `xargs`,
+ * `head` and `mv`, run as the image's user. Each operation uses one tunnel, which ends with the instance, the key and
  * the session.
  */
 export function filesOf(tunnels: Tunnels): InstanceFiles {
@@ -62,7 +65,7 @@ export function filesOf(tunnels: Tunnels): InstanceFiles {
     },
     removeFile: async (file, signal) => {
       checkNewPath(file.path);
-      // A link to a folder is removed as a file.
+      // A link to a folder is removed like a file.
       const check = `${REFUSE_MISSING} if [ -d "$f" ] && [ ! -L "$f" ]; then exit ${EXIT.isFolder}; fi;`;
       await run(tunnels, file, `${check} ${IN_FOLDER} rm -f -- "$f" || exit ${EXIT.failed}`, signal);
     },
@@ -75,7 +78,7 @@ export function filesOf(tunnels: Tunnels): InstanceFiles {
   };
 }
 
-/** A missing program in a pipe would go unnoticed. */
+/** Checks for the programs first, because a missing program in a pipe would go unnoticed. */
 const NEED_PROGRAMS = 'for p in find xargs stat head; do command -v $p >/dev/null || exit 127; done;';
 const REFUSE_MISSING = `if [ ! -e "$f" ] && [ ! -L "$f" ]; then exit ${EXIT.missing}; fi;`;
 const REFUSE_TAKEN = `if [ -e "$f" ] || [ -L "$f" ]; then exit ${EXIT.exists}; fi;`;
@@ -102,7 +105,7 @@ stat -L -c %s -- "$f" || exit ${EXIT.failed}; exec cat < "$f"`;
     if (!/^\d{1,18}$/.test(line)) throw new Error('no size');
     if (rest.length > 0) tunnel.unshift(rest);
     const bytes = Readable.from(exactly(BigInt(line), tunnel), { objectMode: false });
-    // Closing a generator that was never started runs nothing.
+    // Closing a generator that was never started doesn't run any code.
     bytes.once('close', () => tunnel.destroy());
     return { size: BigInt(line), bytes };
   } catch {
@@ -111,7 +114,7 @@ stat -L -c %s -- "$f" || exit ${EXIT.failed}; exec cat < "$f"`;
   }
 }
 
-/** Yields exactly `size` bytes of a file that may grow or be truncated in the meantime; throws if there are fewer. */
+/** Yields exactly `size` bytes of a file, even if it grows in the meantime. Throws if there are fewer. */
 async function* exactly(size: bigint, tunnel: Tunnel): AsyncGenerator<Buffer> {
   let left = size;
   try {
@@ -140,7 +143,7 @@ async function write(tunnels: Tunnels, file: FilePlace, upload: Upload, signal: 
     }
     tunnel.end();
   } catch (error) {
-    // The sender is gone. Without an end of the input, the script keeps nothing.
+    // The sender is gone. Unless its input ends properly, the script discards the file.
     if (isOpen(tunnel)) {
       tunnel.destroy();
       throw error;
@@ -151,8 +154,8 @@ async function write(tunnels: Tunnels, file: FilePlace, upload: Upload, signal: 
 }
 
 /**
- * Collects the bytes next to the file, and renames them to it when all have arrived. A script that ends early leaves
- * nothing behind: a lost connection is a hang-up, and an incomplete file is discarded.
+ * Collects the bytes in a file next to the target, and renames that file once all bytes have arrived. A script that
+ * ends early leaves nothing behind: a lost connection is a hangup, and an incomplete file is discarded.
  */
 function writingScript({ size, replaces }: Upload): string {
   const refused = replaces ? '' : REFUSE_TAKEN;
@@ -170,7 +173,7 @@ if [ -e "$f" ]; then chmod "$(stat -L -c %a -- "$f")" "$t"; fi
 mv -f -- "$t" "$f" || exit ${EXIT.failed}`;
 }
 
-/** Runs a script with `$f` set to the path. Resolves with its output. */
+/** Runs a script with `$f` set to the path, and resolves to its output. */
 async function run(tunnels: Tunnels, place: FilePlace, script: string, gone: AbortSignal): Promise<Buffer> {
   const limit = deadline(COMMAND_MS, gone);
   try {
@@ -197,7 +200,7 @@ async function open(tunnels: Tunnels, place: FilePlace, script: string, signal: 
     kind: 'exec',
     command: null,
     argv: ['/bin/sh', '-c', `${nameIt(path)}\n${script}`],
-    // The messages of programs are matched in English.
+    // The programs' error messages are matched in English.
     env: { LC_ALL: 'C' },
     terminal: null,
   };
@@ -213,7 +216,7 @@ async function open(tunnels: Tunnels, place: FilePlace, script: string, signal: 
   return tunnel;
 }
 
-/** Returns the end of a command's standard error, for its refusal. */
+/** Returns a function that gives the end of a command's standard error, for the refusal's message. */
 function stderrTail(tunnel: Tunnel): () => string {
   const tail = new LastBytes();
   tunnel.stderr.on('data', (chunk: Buffer) => tail.push(chunk));

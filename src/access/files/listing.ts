@@ -3,14 +3,17 @@ import { turn } from '../../untrusted/turn.js';
 import type { Attributes, Entry } from '../ssh/sftp-packets.js';
 import { entriesOf, STAT } from '../ssh/sftp-shell.js';
 
-/** Maximum output for a folder, and for the targets of its links: enough for names of usual length in a full answer. */
+/**
+ * Maximum output for a folder's entries, and for its link targets. It is enough for a maximum-size listing with names
+ * of usual length.
+ */
 const MAX_LISTED_BYTES = 2_097_152;
 const MAX_LINKS_BYTES = 1_048_576;
-/** Both outputs with their separators. */
+/** Maximum size of both outputs with their separators. */
 export const MAX_LISTING_BYTES = 4_194_304;
 
 const TYPE_BITS = 0xf000;
-/** File kinds by the type bits of a mode. */
+/** File kinds by the type bits of the file mode. */
 const KINDS = new Map<number, FileKind>([
   [0x8000, 'file'],
   [0x4000, 'folder'],
@@ -18,8 +21,8 @@ const KINDS = new Map<number, FileKind>([
 ]);
 
 /**
- * Prints the entries of the shell's current folder, then the targets of its links. Each entry begins with the mark,
- * which no program inside can know in advance, because names may contain anything.
+ * Returns a script that prints the entries of the shell's current folder, then the link targets. Each entry begins with
+ * the mark, which no program inside can know in advance, because names may contain anything.
  */
 export function listingScript(mark: string): string {
   const each = (what: string, of: string) =>
@@ -29,9 +32,9 @@ printf '%s' '${mark}links'
 ${each('-type l', `-L -c '${mark} ${STAT} %n'`)} | head -c ${MAX_LINKS_BYTES}`;
 }
 
-/** Maximum lines read of one listing. Malformed lines count too, so it exceeds the maximum of entries. */
+/** Maximum lines read per listing. It exceeds the maximum number of entries, because malformed lines count too. */
 const MAX_LINES = 2 * MAX_ENTRIES;
-/** Lines read before yielding to other work. */
+/** Number of lines to read before yielding to other work. */
 const LINES_PER_TURN = 1_000;
 
 /** Parses the script's output. */
@@ -56,14 +59,14 @@ export async function readListing(output: Buffer, mark: string): Promise<Folder>
   return { entries, isWhole: found.isWhole && found.entries.length <= MAX_ENTRIES };
 }
 
-/** Reads names, as one character per byte, with their attributes. */
+/** Reads names, with one character per byte, and their attributes. */
 async function linesOf(output: Buffer, mark: string, isCut: boolean): Promise<{ entries: Entry[]; isWhole: boolean }> {
   const entries: Entry[] = [];
   let lines = 0;
   for (const entry of entriesOf(output, mark)) {
     lines += 1;
     if (lines > MAX_LINES) return { entries, isWhole: false };
-    // The last line of a cut listing has no end, so it is malformed.
+    // The last line of a truncated listing has no end, so it is malformed.
     if (entry !== null) entries.push(entry);
     if (lines % LINES_PER_TURN === 0) await turn();
   }

@@ -1,6 +1,6 @@
 /**
- * Returns a command that sets `$f` to these bytes, in ASCII because commands travel as text. A shell strips line breaks
- * from the end of a command's output, so a dot protects them.
+ * Returns a command that sets `$f` to these bytes. It is plain ASCII, because commands are transferred as text. A shell
+ * strips trailing line breaks from a command's output, so an appended dot protects them.
  */
 export function nameIt(path: Buffer): string {
   const text = path

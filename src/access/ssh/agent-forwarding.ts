@@ -7,12 +7,15 @@ import { openAgentChannel } from './library.js';
 import { listenUnix } from './relay.js';
 
 const HEAD_BYTES = 8;
-/** The program inside sends less at a time. Any other program that runs in its place doesn't matter. */
+/**
+ * Maximum frame size. The program inside sends less at a time; it doesn't matter if another program, which might send
+ * more, replaces it.
+ */
 const MAX_FRAME_BYTES = 65_536;
-/** Connections that programs inside may have to the client's agent concurrently. */
+/** Maximum concurrent connections from programs inside to the client's agent. */
 const MAX_OPEN = 16;
 
-/** The client's SSH agent, as a socket inside the instance; it exists as long as the connection. */
+/** The client's SSH agent, as a socket inside the instance that exists while the connection does. */
 export class AgentForwarding {
   readonly #client: Connection;
   readonly #connected: Connected;
@@ -24,7 +27,7 @@ export class AgentForwarding {
     this.#connected = connected;
   }
 
-  /** Returns the path of the socket; rejects with the reason if there is no socket. */
+  /** Returns the socket's path. Rejects with the reason if there is no socket. */
   path(): Promise<string> {
     this.#path ??= this.#listen();
     return this.#path;

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 
-/** Resolves at the first of these events, then removes all its listeners. */
+/** Resolves at the first of these events, and removes all of its listeners. */
 export function firstEvent(emitter: EventEmitter, ...events: string[]): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -4,14 +4,14 @@ import type { ServerChannel } from 'ssh2';
 import type { Tunnel } from '../tunnels.js';
 import { firstEvent } from './first-event.js';
 
-/** Maximum encrypted bytes waiting for a client to read them; sending pauses above it. */
+/** Maximum encrypted bytes waiting for a client to read them. Sending pauses above this limit. */
 const MAX_UNSENT_BYTES = 1_048_576;
-/** A client that exceeds its window by more than this is disconnected. */
+/** A client that exceeds its window by more than this many bytes is disconnected. */
 const MAX_UNREAD_BYTES = 6_291_456;
 
 /**
- * Sends the bytes of tunnels to a channel, one tunnel at a time. If standard output and standard error wait for the
- * client's window together, the library loses one of them, and sends data that waited once again with the other.
+ * Sends the bytes of tunnels to a channel, one tunnel at a time. If standard output and standard error both wait for
+ * the client's window, the library loses one of them, and sends waiting data twice for the other.
  */
 class Outlet {
   readonly #channel: ServerChannel;
@@ -24,7 +24,7 @@ class Outlet {
     this.#socket = socket;
   }
 
-  /** Resolves when all of it was passed to the client. */
+  /** Resolves when everything was passed to the client. */
   send(source: Readable, toStderr = false): Promise<void> {
     return new Promise((resolve) => {
       const sink = this.#sink(toStderr ? this.#channel.stderr : this.#channel);
@@ -34,11 +34,14 @@ class Outlet {
     });
   }
 
-  /** The library would send as fast as the channel's window allows, even to a client that reads nothing. */
+  /**
+   * Limits how fast bytes are passed to the channel. The library would send as fast as the channel's window allows,
+   * even to a client that reads nothing.
+   */
   #sink(target: Writable): Writable {
     const socket = this.#socket;
     const write = (chunk: Buffer, done: () => void) => {
-      // Its packets go out together.
+      // Sends the packets together.
       socket.cork();
       process.nextTick(() => socket.uncork());
       target.write(chunk, () => {
@@ -59,7 +62,7 @@ class Outlet {
     });
   }
 
-  /** Lets the other source write. */
+  /** Allows the other source to write. */
   #pass(): void {
     Object.assign(this.#channel, NOTHING_WAITS);
     const next = this.#next;
@@ -69,7 +72,7 @@ class Outlet {
   }
 }
 
-/** Fields of the library's channel, which it does not clear itself. */
+/** Fields of the library's channel, which the library does not clear itself. */
 const NOTHING_WAITS = { _chunk: undefined, _chunkcb: undefined, _chunkErr: undefined, _chunkcbErr: undefined };
 
 /** Disconnects a client that exceeds its window. */
@@ -81,7 +84,7 @@ export function guard(channel: ServerChannel, socket: Socket): void {
   };
 }
 
-/** Joins a channel to a command; resolves when the command has ended and its output was passed to the client. */
+/** Joins a channel to a command. Resolves when the command has ended and its output was passed to the client. */
 export async function joinCommand(channel: ServerChannel, tunnel: Tunnel, socket: Socket): Promise<void> {
   guard(channel, socket);
   channel.once('close', () => tunnel.destroy());
@@ -90,7 +93,7 @@ export async function joinCommand(channel: ServerChannel, tunnel: Tunnel, socket
   await Promise.all([outlet.send(tunnel), outlet.send(tunnel.stderr, true)]);
 }
 
-/** Joins a channel to a connection; either side may end its own half first. */
+/** Joins a channel to a connection. Either side may end its own half first. */
 export function joinPort(channel: ServerChannel, tunnel: Tunnel, socket: Socket): void {
   guard(channel, socket);
   channel.once('close', () => tunnel.destroy());

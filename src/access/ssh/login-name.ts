@@ -3,13 +3,13 @@ import { isLoginUser } from '../../domain/rules/container-user.js';
 /** The parts of a login name. */
 export interface LoginName {
   instanceId: string;
-  /** User of the container that commands run as; null: the container's own. */
+  /** Container user that commands run as; null for the container's own. */
   user: string | null;
 }
 
 /**
- * Reads a login name: an instance, or a user of its container, `@` and the instance, such as `root@i-31f72534`. A name
- * in any other form names no instance.
+ * Parses a login name, which is either an instance, or a user of its container followed by `@` and the instance, such
+ * as `root@i-31f72534`. A name in any other format identifies no instance.
  */
 export function readLoginName(name: string): LoginName {
   const at = name.indexOf('@');

@@ -2,24 +2,27 @@ import { LRUCache } from 'lru-cache';
 
 /** Limits for connections that have not logged in. */
 export interface PendingBounds {
-  /** Maximum in total. */
+  /** Maximum pending connections in total. */
   max: number;
-  /** Maximum per client network. */
+  /** Maximum pending connections per client network. */
   maxPerNetwork: number;
-  /** Burst of connections per network, followed by one every `everyMs`. Connections that log in don't count. */
+  /**
+   * Connections that a network may open in a burst, after which it may open one every `everyMs`. Connections that log
+   * in don't count.
+   */
   burst: number;
   everyMs: number;
 }
 
 const BOUNDS: PendingBounds = { max: 256, maxPerNetwork: 128, burst: 128, everyMs: 250 };
-/** Maximum networks remembered; a forgotten one starts again from zero. */
+/** Maximum networks remembered. A forgotten network starts from zero again. */
 const REMEMBERED = 20_000;
 
 /** Connections that have not logged in, by client network. */
 export class PendingConnections<T> {
   readonly #bounds: PendingBounds;
   readonly #now: () => number;
-  /** Per network, oldest first. */
+  /** Connections per network, oldest first. */
   readonly #waiting = new Map<string, Set<T>>();
   readonly #left = new LRUCache<string, { count: number; atMs: number }>({ max: REMEMBERED });
   #size = 0;
@@ -30,9 +33,9 @@ export class PendingConnections<T> {
   }
 
   /**
-   * Adds a connection; returns false if its network has too many or connects too often. If all places are taken, the
-   * oldest connection of the network with the most is evicted through `drop`: a login takes a moment, and a network
-   * with many is the least likely to be legitimate.
+   * Adds a connection. Returns false if its network has too many or connects too often. If all places are taken, evicts
+   * the oldest connection of the network with the most through `drop`: a login takes only a moment, and the network
+   * with the most is the least likely to be legitimate.
    */
   enter(network: string, connection: T, drop: (dropped: T) => void): boolean {
     const { max, maxPerNetwork } = this.#bounds;
@@ -56,7 +59,7 @@ export class PendingConnections<T> {
     if (left !== undefined) left.count = Math.min(this.#bounds.burst, left.count + 1);
   }
 
-  /** Called when a connection is gone; returns false if it was removed before. */
+  /** Called when a connection is gone. Returns false if it was already removed. */
   leave(network: string, connection: T): boolean {
     const own = this.#waiting.get(network);
     if (own === undefined || !own.delete(connection)) return false;

@@ -1,9 +1,9 @@
-/** A command of the old SCP protocol, as `scp -O` and older clients send it. */
+/** Matches a command of the old SCP protocol, as sent by `scp -O` and older clients. */
 const IS_SCP = /^scp\s(?:-\w+\s+)*-\w*[tf]/;
 
 /**
- * Both sides of the SCP protocol as a function for any POSIX shell, using basic commands that busybox has too. Unlike
- * `head`, `dd` reads no more input than it writes.
+ * Both sides of the SCP protocol as a function for any POSIX shell, using only basic commands that busybox has too.
+ * Unlike `head`, `dd` reads no more input than it writes.
  */
 const FUNCTION = String.raw`
 gpu_say() { printf '\001scp: %s\n' "$1"; gpu_bad=1; }
@@ -111,7 +111,7 @@ scp() {
   return $gpu_bad
 }`;
 
-/** Returns a command line that also works in an image without `scp`; null for any other command. */
+/** Returns a command line that also works in an image without `scp`, or null for any other command. */
 export function withScp(command: string): string | null {
   return IS_SCP.test(command) ? `if ! command -v scp >/dev/null 2>&1; then${FUNCTION}\nfi\n${command}` : null;
 }

@@ -16,30 +16,34 @@ import { PendingConnections } from './pending-connections.js';
 import { connectUnix, RelayRefused } from './relay.js';
 import { serveSession } from './session.js';
 
-/** A connection without a login is closed after this time. */
+/** Time after which a connection without a login is closed. */
 const LOGIN_MS = 20_000;
-/** Login attempts per connection, so also the number of keys that a client may offer. */
+/** Maximum login attempts per connection, which also limits how many keys a client can offer. */
 const MAX_ATTEMPTS = 20;
-/** A login in progress when its key or instance ended is detected after this time. */
+/**
+ * Delay of an extra check after a login, which catches a key or instance that ended while the login was in progress.
+ */
 const CHECKED_AFTER_MS = 10_000;
 const MAX_CONNECTIONS = 2_000;
 const MAX_CONNECTIONS_PER_NETWORK = 256;
-/** Maximum concurrent sessions and forwarded connections per connection. */
+/** Maximum concurrent sessions and forwarded connections per SSH connection. */
 const MAX_CHANNELS = 128;
 const TOO_MANY = `the connection has ${MAX_CHANNELS} channels, the maximum; close one first`;
-/** Names of the instance's own loopback; programs inside print `0.0.0.0` as their address. */
+/** Names of the instance's own loopback. Programs inside print `0.0.0.0` as their address. */
 const LOOPBACK = ['localhost', '127.0.0.1', '::1', '0.0.0.0', '::', 'ip6-localhost'] as const;
 const IS_SOCKET_PATH = /^\/[^\0]{1,106}$/;
 const KEEPALIVE_MS = 15_000;
 const KEEPALIVES_MISSED = 3;
 
 /**
- * OpenSSL encrypts these in one pass, in half the time of CTR with a MAC and even less of ChaCha20's in WebAssembly.
+ * OpenSSL encrypts these in one pass, taking half the time of CTR with a MAC, and even less compared with ChaCha20 in
+ * WebAssembly.
  */
 const FAST_CIPHERS = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'] as const;
 const CIPHERS = [...FAST_CIPHERS, 'aes128-ctr', 'aes256-ctr'] as const;
 /**
- * The client chooses, and OpenSSH would choose CTR; all its versions since 6.2 have GCM. Others get the full choice.
+ * Matches OpenSSH clients that support GCM, which all versions since 6.2 do. The client chooses the cipher, and OpenSSH
+ * would choose CTR. Other clients are offered all ciphers.
  */
 const KNOWS_FAST = /^SSH-2\.0-OpenSSH_([7-9]|\d\d)/;
 /** How long to wait for a client's first line. */
@@ -63,7 +67,7 @@ export interface SshServerOptions {
   hostKey: string;
 }
 
-/** SSH_PORT can't be listened on; the message is one line for the operator. */
+/** SSH_PORT can't be listened on. The message is one line for the operator. */
 export class SshPortUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
     const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
@@ -72,8 +76,8 @@ export class SshPortUnusable extends Error {
 }
 
 /**
- * SSH into instances. The login name is the instance, optionally after a user of its container; only the SSH keys of its
- * account open it.
+ * SSH access to instances. The login name is the instance, optionally preceded by a user of its container. Only the SSH
+ * keys of the instance's account can log in.
  */
 export class SshServer {
   readonly #options: SshServerOptions;
@@ -119,7 +123,7 @@ export class SshServer {
     return this.#open.size;
   }
 
-  /** Stops accepting connections; open ones continue until `close`. */
+  /** Stops accepting connections. Open ones continue until `close` is called. */
   stopListening(): void {
     if (!this.#isClosed) this.#server.close();
     this.#isClosed = true;
@@ -142,7 +146,7 @@ export class SshServer {
     return server.on('connection', (client: Connection) => this.#logIn(client));
   }
 
-  /** Chooses ciphers by the client's first line, which the client sends unprompted. */
+  /** Chooses the ciphers by the client's first line, which the client sends unprompted. */
   #choose(socket: Socket): void {
     const take = () => {
       clearTimeout(timer);
@@ -197,7 +201,7 @@ export class SshServer {
     const address = socket.remoteAddress ?? '';
     let attempts = 0;
     let connected: Connected | null = null;
-    // An error of one connection ends only that connection.
+    // An error on one connection ends only that connection.
     client.on('error', () => socket.destroy());
     client.on('authentication', (context) => {
       attempts += 1;
@@ -244,7 +248,7 @@ export class SshServer {
     });
   }
 
-  /** A connection without a session also ends with its instance and its key. */
+  /** Ensures that a connection without a session also ends with its instance and its key. */
   #watchAccess(loggedIn: LoggedIn, socket: Socket): void {
     this.#loggedIn.add(loggedIn);
     // Catches changes during the login.
@@ -259,7 +263,7 @@ export class SshServer {
   async #accessOf(context: AuthContext, address: string): Promise<SshAccess | null> {
     if (context.method !== 'publickey') return null;
     const { key, signature, blob, hashAlgo, username } = context;
-    // RSA with SHA-1 no longer proves anything.
+    // An RSA signature with SHA-1 no longer proves anything.
     if (!SSH_KEY_TYPES.includes(key.algo) || (key.algo === 'ssh-rsa' && hashAlgo === undefined)) return null;
     const { instanceId } = readLoginName(username);
     const access = await findSshAccess(this.#served!.deps, instanceId, key.data, address);
@@ -271,12 +275,12 @@ export class SshServer {
   }
 }
 
-/** Ends connections after their sessions have shown the reason. */
+/** Ends connections once their sessions have shown the reason. */
 function endSoon(connections: readonly LoggedIn[]): void {
   for (const { end } of connections) setTimeout(end, READS_WITHIN_MS).unref();
 }
 
-/** Serves what a client may open after login: sessions, and connections to ports and sockets inside. */
+/** Serves what a client may open after its login: sessions, and connections to ports and sockets inside. */
 function serve(client: Connection, connected: Connected, serviceDomain: string): void {
   const { tunnels, opener, instanceId, socket, onCut } = connected;
   let channels = 0;

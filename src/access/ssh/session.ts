@@ -14,7 +14,7 @@ const MAX_VALUE = 256;
 const TERM = /^[A-Za-z0-9._+-]{1,64}$/;
 const MAX_SIDE = 1_000;
 
-/** Serves one session of a connection: a terminal, variables, and then one shell, command or SFTP. */
+/** Serves one session of a connection: a terminal and variables, followed by one shell, command or SFTP subsystem. */
 export function serveSession(session: Session, connected: Connected, agent: AgentForwarding): void {
   const env: Record<string, string> = {};
   let terminal: ExecTarget['terminal'] = null;
@@ -53,7 +53,7 @@ export function serveSession(session: Session, connected: Connected, agent: Agen
       try {
         env.SSH_AUTH_SOCK = await agent.path();
       } catch (error) {
-        // Only with a terminal: scripts parse the output of commands.
+        // Only shown in a terminal, because scripts parse the output of commands.
         if (terminal !== null) channel.write(`no agent forwarding: ${(error as Error).message}\r\n`);
       }
     }
@@ -64,7 +64,7 @@ export function serveSession(session: Session, connected: Connected, agent: Agen
       await joinCommand(channel, opened, connected.socket);
     });
   };
-  // The library provides no channel for a second request of the session.
+  // The library provides no channel for a session's second request.
   const begin = (channel: ServerChannel | undefined, use: (channel: ServerChannel) => Promise<void>) => {
     if (channel !== undefined) void use(channel);
   };

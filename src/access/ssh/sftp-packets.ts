@@ -26,18 +26,21 @@ export const STATUS = { ok: 0, eof: 1, noSuchFile: 2, denied: 3, failure: 4, bad
 /** Bits of an open request. */
 export const OPEN = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exclusive: 32 } as const;
 const ATTR = { size: 1, owner: 2, permissions: 4, times: 8 } as const;
-/** A client may send 32 kB of data per request; OpenSSH's own bound is 256 kB. */
+/**
+ * Maximum packet size, which is OpenSSH's own limit. The protocol lets a client send at least 32 kB of data per
+ * request.
+ */
 export const MAX_PACKET_BYTES = 262_144;
 /** Maximum length of an error message. */
 const MAX_MESSAGE = 300;
-/** Version 3 has times in seconds of 32 bits. */
+/** Highest time, since version 3 uses 32-bit seconds. */
 const MAX_TIME = 2 ** 32 - 1;
 
-/** Times in seconds since 1970. */
+/** File attributes, with times in seconds since 1970. */
 export interface Attributes {
   size?: bigint;
   owner?: { uid: number; gid: number };
-  /** In packets from a server, the upper bits hold the file type. */
+  /** In packets from a server, the upper bits contain the file type. */
   mode?: number;
   times?: { accessed: number; modified: number };
 }
@@ -58,7 +61,7 @@ export class SftpFault extends Error {
   }
 }
 
-/** Reads the fields of a packet in order. */
+/** Reads the fields of a packet sequentially. */
 export class Packet {
   #at = 0;
 
@@ -80,7 +83,7 @@ export class Packet {
     return this.#take(this.number());
   }
 
-  /** Reads bytes as one character each, because names are bytes. */
+  /** Reads a string with one character per byte, because names are bytes. */
   text(): string {
     return this.data().toString('latin1');
   }
@@ -123,7 +126,7 @@ export const answers = {
       ...entries.flatMap((entry) => [name(entry.name), name(longName(entry)), attributes(entry.attributes)]),
     ),
   attributes: (id: number, of: Attributes): Buffer => packet(ANSWER.attrs, number(id), attributes(of)),
-  /** An extension's answer: numbers of 64 bits. */
+  /** Response of an extension, consisting of 64-bit numbers. */
   numbers: (id: number, values: readonly bigint[]): Buffer => packet(ANSWER.extended, number(id), ...values.map(long)),
 };
 
@@ -178,7 +181,7 @@ function timeOf(seconds: number): number {
 
 const TYPE_LETTERS: Readonly<Record<number, string>> = { 1: 'p', 2: 'c', 4: 'd', 6: 'b', 8: '-', 10: 'l', 12: 's' };
 
-/** Formats an entry like ls -l, because clients print it unchanged. */
+/** Formats an entry like `ls -l`, because clients print it unchanged. */
 function longName({ name, attributes: { mode = 0, size = 0n, owner, times } }: Entry): string {
   const letters = [...'rwxrwxrwx'].map((letter, bit) => (mode & (1 << (8 - bit)) ? letter : '-')).join('');
   const type = TYPE_LETTERS[mode >> 12] ?? '-';

@@ -5,20 +5,20 @@ import { lastLine } from '../../untrusted/last-line.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Attributes, type Entry, SftpFault, STATUS } from './sftp-packets.js';
 
-/** Maximum output of one listing: names and attributes of a large folder. */
+/** Maximum output of one listing: the names and attributes of a large folder. */
 const MAX_LISTING_BYTES = 33_554_432;
 /** Maximum output of any other command: a path, attributes, or an error message. */
 const MAX_OUTPUT_BYTES = 65_536;
 const COMMAND_MS = 60_000;
-/** Room for a mark and the exit code after it. */
+/** Size reserved for a mark and the exit code after it. */
 const TAIL_BYTES = 64;
 /** Format for `stat -c` that `readAttributes` parses. */
 export const STAT = '%f %s %u %g %X %Y';
-/** The only output of `stat` that is accepted, because an image may ship any program of that name. */
+/** Matches the only output of `stat` that is accepted, because an image may contain any program of that name. */
 const STAT_LINE = /^([\da-f]{1,8}) (\d{1,20}) (\d{1,10}) (\d{1,10}) (-?\d{1,20}) (-?\d{1,20})$/;
 const MAX_SIZE = 2n ** 64n - 1n;
 const MAX_ID = 2 ** 32 - 1;
-/** Maximum length of a line of a listing without its mark: six numbers and a name of 255 bytes. */
+/** Maximum length of a listing's line without its mark: six numbers and a name of 255 bytes. */
 const MAX_LINE_BYTES = 400;
 
 export function quote(text: string): string {
@@ -32,13 +32,13 @@ export function quote(text: string): string {
  */
 export class SftpShell {
   readonly #tunnel: Tunnel;
-  /** Ends the output of each command. No program inside knows it in advance. */
+  /** Marks the end of each command's output. No program inside knows it in advance. */
   readonly #mark = Buffer.from(`[${randomBytes(16).toString('hex')}]`);
   readonly #output = new ByteQueue();
   #waiting: Waiting | null = null;
   #fault: Error | null = null;
 
-  /** Takes the tunnel of a shell that reads commands. */
+  /** Takes a tunnel to a shell that reads commands. */
   constructor(tunnel: Tunnel) {
     this.#tunnel = tunnel;
     tunnel.on('data', (chunk: Buffer) => this.#take(chunk));
@@ -46,7 +46,7 @@ export class SftpShell {
     tunnel.once('close', () => this.#fail(new SftpFault(STATUS.failure, 'the connection was lost')));
   }
 
-  /** Runs one command, never two concurrently. If it fails, rejects with its output. */
+  /** Runs one command; commands must not run concurrently. If the command fails, rejects with its output. */
   async run(
     command: string,
     { keepsErrors = true, maxBytes = MAX_OUTPUT_BYTES }: { keepsErrors?: boolean; maxBytes?: number } = {},
@@ -106,7 +106,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
 
   #take(chunk: Buffer): void {
     const waiting = this.#waiting;
-    // Output between two commands belongs to neither.
+    // Output between two commands belongs to neither of them.
     if (waiting === null) return;
     this.#output.push(chunk);
     if (this.#output.length > waiting.maxBytes + TAIL_BYTES) {
@@ -140,15 +140,15 @@ interface Waiting {
 
 /** Output of `stat` for a folder. */
 export interface Listing {
-  /** Memory held until the listing is read. */
+  /** Memory held until the listing has been read. */
   bytes: number;
   /** One entry per line; null for a malformed line. */
   entries: Iterator<Entry | null, undefined>;
 }
 
 /**
- * Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million. Names have
- * one character for each byte.
+ * Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million of them.
+ * Names have one character per byte.
  */
 export function* entriesOf(output: Buffer, mark: string): Generator<Entry | null, undefined> {
   const begin = Buffer.from(`${mark} `);
@@ -170,7 +170,7 @@ function readEntry(line: Buffer): Entry | null {
   return attributes === null || !isName ? null : { name: name.toString('latin1'), attributes };
 }
 
-/** Parses `stat` output; returns null if malformed. */
+/** Parses `stat` output. Returns null if it is malformed. */
 export function readAttributes(line: string): (Attributes & { size: bigint; mode: number }) | null {
   const [, mode, digits, uid, gid, accessed, modified] = STAT_LINE.exec(line) ?? [];
   if (mode === undefined) return null;

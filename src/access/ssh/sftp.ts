@@ -22,15 +22,17 @@ import {
 } from './sftp-packets.js';
 import { type Listing, quote, SftpShell } from './sftp-shell.js';
 
-/** Prints S and starts the image's own server if it has one; else prints N and starts a shell that reads commands. */
+/**
+ * Prints S and starts the image's own server if it has one. Otherwise, prints N and starts a shell that reads commands.
+ */
 const FIND = `for p in /usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server /usr/lib/ssh/sftp-server /usr/libexec/sftp-server /usr/libexec/ssh/sftp-server; do if [ -x "$p" ]; then echo S; exec "$p"; fi; done; echo N; exec /bin/sh`;
 const MAX_HANDLES = 1_024;
 /**
- * Maximum files with their own command or buffer. The least recently used ones are suspended, and resume when used
- * again.
+ * Maximum files that have their own command or buffer. The least recently used ones are suspended, and resume when they
+ * are used again.
  */
 const MAX_ACTIVE_FILES = 32;
-/** Maximum bytes of one read or write. */
+/** Maximum bytes per read or write. */
 const MAX_DATA_BYTES = MAX_PACKET_BYTES - 1_024;
 const EXTENSIONS = {
   'posix-rename@openssh.com': '1',
@@ -43,21 +45,26 @@ const EXTENSIONS = {
   'expand-path@openssh.com': '1',
   'copy-data': '1',
 } as const;
-/** Block size, blocks, free blocks, blocks free for users; inodes, free inodes; id and maximum name length. */
+/**
+ * Preferred and fundamental block size, total blocks, free blocks, blocks available to users, inodes, free inodes, file
+ * system id and maximum name length.
+ */
 const STAT_FS = '%s %S %b %f %a %c %d %i %l';
 const FILE_SYSTEM = /^((?:\d{1,19} ){7})([\da-f]{1,16}) (\d{1,6})$/;
-/** User named by a path such as `~user`. */
+/** Matches the user in a path such as `~user`. */
 const USER = /^~([A-Za-z_][A-Za-z0-9_.-]{0,31})?(?:\/|$)/;
 const IS_MISSING = `echo 'No such file'; false`;
-/** A file of at most this many bytes is read in one piece. */
+/** Maximum size of a file that is read in one piece. */
 const SMALL_BYTES = 262_144n;
 const NAMES_PER_ANSWER = 100;
-/** Lines of a folder read before yielding to other work. */
+/** Number of a folder's lines to read before yielding to other work. */
 const LINES_PER_TURN = 500;
-/** Maximum bytes of folders and small files that one connection keeps open. */
+/** Maximum bytes of folders and small files that are kept in memory per connection. */
 const MAX_KEPT_BYTES = 33_554_432;
 
-/** Serves SFTP, and scp over it: by the image's own server if it has one, else by ours, which uses a shell inside. */
+/**
+ * Serves SFTP, and scp over it. Uses the image's own server if it has one, otherwise ours, which uses a shell inside.
+ */
 export async function serveSftp(channel: ServerChannel, connected: Connected): Promise<void> {
   const target = shellCommand(`exec /bin/sh -c ${quote(FIND)}`);
   await withTunnel(channel, connected, target, async (tunnel) => {
@@ -90,11 +97,11 @@ interface OpenFile {
   kind: 'file';
   path: string;
   flags: number;
-  /** Content of a small file that was not read yet; else null. */
+  /** Content of a small file that has not been read yet; otherwise null. */
   small: Buffer | null;
   reader: { tunnel: Tunnel; at: bigint; left: ByteQueue } | null;
   writer: { tunnel: Tunnel; at: bigint; failure: Promise<string | null> } | null;
-  /** Write error found when the file was suspended; reported to the client when it uses the file again. */
+  /** Write error found when the file was suspended. It is reported when the client uses the file again. */
   fault: SftpFault | null;
 }
 
@@ -107,8 +114,8 @@ interface Copy {
 }
 
 /**
- * Serves requests sequentially. A file's bytes flow through a dedicated command (cat). A client that reads or writes
- * sequentially needs one; one that seeks gets another for each seek.
+ * Serves requests sequentially. A file's bytes pass through a dedicated command (cat). One command is enough for a
+ * client that reads or writes sequentially, but each seek needs another.
  */
 class SftpServer {
   readonly #shell: SftpShell;
@@ -251,7 +258,7 @@ class SftpServer {
         return answers.names(id, [{ name, attributes: {} }]);
       }
       case REQUEST.symlink: {
-        // In OpenSSH's order, not the draft's.
+        // In the order that OpenSSH uses, which differs from the draft's.
         const target = packet.text();
         await this.#link('ln -s', quote(target), quote(path()));
         return done();
@@ -263,7 +270,7 @@ class SftpServer {
     }
   }
 
-  /** Answers a request of an extension; null for a plain success. */
+  /** Handles an extension request. Returns its response, or null for a plain success. */
   async #extended(name: string, id: number, packet: Packet): Promise<Buffer | null> {
     const path = () => this.#resolve(packet.text());
     switch (name as keyof typeof EXTENSIONS) {
@@ -297,13 +304,13 @@ class SftpServer {
     }
   }
 
-  /** Keeps `..`, because its meaning depends on links. */
+  /** Resolves a path but keeps `..`, because its meaning depends on links. */
   #resolve(path: string): string {
     if (path === '') return this.#home;
     return path.startsWith('/') ? path : `${this.#home.replace(/\/$/, '')}/${path}`;
   }
 
-  /** The last part of the path may be missing. */
+  /** Returns the real path, whose last component may not exist. */
   async #realPath(path: string): Promise<string> {
     const [file, folder] = [quote(path), quote(path.replace(/[^/]*\/*$/, '') || '/')];
     const script = `readlink -f -- ${file} 2>/dev/null || { if [ -d ${folder} ]; then printf '%s\\n' ${file}; else ${IS_MISSING}; fi; }`;
@@ -313,7 +320,7 @@ class SftpServer {
   async #expand(path: string): Promise<string> {
     const [begin = '', user] = USER.exec(path) ?? [];
     if (begin === '') return this.#realPath(this.#resolve(path));
-    // After `~user`, only a name or nothing can follow.
+    // Only a name or nothing can follow `~user`.
     const home = user === undefined ? this.#home : (await this.#shell.run(`echo ~${user}`)).toString('latin1').trim();
     if (!home.startsWith('/')) throw new SftpFault(STATUS.noSuchFile, 'no such user');
     return this.#realPath(`${home}/${path.slice(begin.length)}`);
@@ -335,7 +342,7 @@ class SftpServer {
     return this.#lastHandle;
   }
 
-  /** Returns the bytes kept for open folders and small files. */
+  /** Returns the number of bytes kept for open folders and small files. */
   #keptBytes(): number {
     let bytes = 0;
     for (const handle of this.#handles.values())
@@ -343,7 +350,7 @@ class SftpServer {
     return bytes;
   }
 
-  /** Marks a file as used, and suspends another if too many are active. */
+  /** Marks a file as used, and suspends another one if too many are active. */
   async #use(file: OpenFile): Promise<void> {
     this.#active.delete(file);
     this.#active.add(file);
@@ -408,7 +415,7 @@ class SftpServer {
     }
     if (file.small !== null) return file.small.subarray(Number(offset), Number(offset) + length);
     if (file.reader === null || offset !== file.reader.at) {
-      // Requests sent before the client knew the end.
+      // Handles requests that the client sent before it knew where the file ends.
       if (file.reader?.tunnel.readableEnded && offset > file.reader.at) return Buffer.alloc(0);
       file.reader?.tunnel.destroy();
       const from = offset === 0n ? 'exec cat -- "$f"' : `exec tail -c +${offset + 1n} -- "$f"`;
@@ -441,7 +448,7 @@ class SftpServer {
     await firstEvent(writer.tunnel, 'drain', 'close');
   }
 
-  /** Copies bytes between files; a length of zero copies the rest. */
+  /** Copies bytes between files. A length of zero copies the rest of the file. */
   async #copy({ from, start, length, to, at }: Copy): Promise<void> {
     if ((to.flags & OPEN.write) === 0) throw new SftpFault(STATUS.denied, 'not opened for writing');
     if (from.path === to.path) throw new SftpFault(STATUS.failure, "a file can't be copied into itself");
@@ -457,7 +464,7 @@ class SftpServer {
     if (failure !== null) throw new SftpFault(STATUS.failure, failure);
   }
 
-  /** Resolves when everything written so far is in the file. */
+  /** Resolves when everything written so far has reached the file. */
   async #flush(file: OpenFile): Promise<void> {
     const { writer, fault } = file;
     file.fault = null;
@@ -473,7 +480,7 @@ class SftpServer {
     const file = quote(path);
     const link = follows ? '' : '-h ';
     if (!follows && (size !== undefined || mode !== undefined)) {
-      // Links have neither size nor mode.
+      // Links have neither a size nor a mode.
       await this.#shell.run(`[ ! -L ${file} ] || { echo 'a link has neither size nor mode'; false; }`);
     }
     const steps = [
@@ -486,14 +493,14 @@ class SftpServer {
     if (steps.length > 0) await this.#shell.run(steps.join(' && '));
   }
 
-  /** If anything exists at `path`, even a folder, `ln` would put the link into it. */
+  /** Creates a link. Fails if anything exists at `path`, since `ln` would put the link into an existing folder. */
   async #link(command: string, target: string, path: string): Promise<void> {
     await this.#shell.run(
       `if ${isThere(path)}; then echo 'already exists'; false; else ${command} -- ${target} ${path}; fi`,
     );
   }
 
-  /** Renames like rename(2), where `mv` would move into a folder, even through a link. */
+  /** Renames like rename(2). In contrast, `mv` would move into an existing folder, even through a link. */
   async #rename(from: string, to: string, replaces: boolean): Promise<void> {
     const [old, next] = [quote(from), quote(to)];
     const move = `mv -f -- ${old} ${next}`;
@@ -504,7 +511,7 @@ class SftpServer {
       );
       return;
     }
-    // Not every `mv -T` replaces a link to a folder.
+    // Some versions of `mv -T` don't replace a link to a folder.
     await this.#shell.run(`if ! { ${isThere(old)}; }; then ${IS_MISSING}
 elif [ -d ${old} ] && [ ! -L ${old} ]; then
   if [ -L ${next} ] || { [ -e ${next} ] && [ ! -d ${next} ]; }; then ${fail('Not a directory')}
@@ -517,7 +524,7 @@ elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
 
   /** Runs a command with the path in `$f`, after the command `before`. */
   #tunnel(path: string, command: string, before = ':'): Promise<Tunnel> {
-    // Not the user's shell, because these lines are for sh.
+    // Uses sh instead of the user's shell, because these lines are written for sh.
     const target: ExecTarget = {
       kind: 'exec',
       command: null,
@@ -529,7 +536,7 @@ elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
   }
 }
 
-/** Resolves with null when the writing command has written everything; else with the reason. */
+/** Resolves to null once the writing command has written everything, or to the reason if it failed. */
 function failureOf(tunnel: Tunnel): Promise<string | null> {
   const stderr = new LastBytes();
   tunnel.on('error', () => {});
@@ -540,7 +547,7 @@ function failureOf(tunnel: Tunnel): Promise<string | null> {
   });
 }
 
-/** Returns the next names of a folder, or none at its end. */
+/** Returns a folder's next names, or none at its end. */
 async function nextEntries({ entries }: Listing): Promise<Entry[]> {
   const found: Entry[] = [];
   for (let lines = 1; found.length < NAMES_PER_ANSWER; lines += 1) {
@@ -552,7 +559,7 @@ async function nextEntries({ entries }: Listing): Promise<Entry[]> {
   return found;
 }
 
-/** Reads exactly `length` bytes; fewer only at the end. */
+/** Reads exactly `length` bytes, or fewer only at the end. */
 async function take({ tunnel, left }: { tunnel: Tunnel; left: ByteQueue }, length: number): Promise<Buffer> {
   while (left.length < length) {
     const chunk = tunnel.read() as Buffer | null;
@@ -564,7 +571,7 @@ async function take({ tunnel, left }: { tunnel: Tunnel; left: ByteQueue }, lengt
   return left.take(length);
 }
 
-/** Tests for existence, including dangling links. */
+/** Tests whether the path exists, even as a dangling link. */
 function isThere(file: string): string {
   return `[ -e ${file} ] || [ -L ${file} ]`;
 }
