@@ -23,33 +23,37 @@ import { bearerOf } from '../domain/rules/bearer.js';
 import { type Access, ReachWatch } from './reach-watch.js';
 
 /*
- * Tunnels into instances, for every way in (SSH, web ports, logs):
+ * Tunnels into instances, for every kind of access (SSH, web ports, logs):
  *
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
- * `target` is a TunnelTarget of src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves when the agent
- * has opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the renter.
+ * `target` is a TunnelTarget from src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves once the
+ * agent has opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the renter.
  * `tunnel` is a Duplex of bytes with backpressure and half-close, with
- *   tunnel.id                    as in the log
- *   tunnel.stderr                Readable; exec without a terminal, logs
+ *   tunnel.id                    the id shown in the log
+ *   tunnel.stderr                Readable, for exec without a terminal and for logs
  *   tunnel.resize(columns, rows), tunnel.signal(name), tunnel.hangUp()
  *   tunnel.exitCode              number | null | undefined; set by `end`, undefined if it was disconnected
- *   tunnel.replay, wasTaken      of a shell: the part of its output that is sent; whether another client took it over
- * It is destroyed with an error when it is disconnected: by its agent's crash, or the end of the instance, its key
- * (opener), the account's good standing, or this gateway. The caller of `open` destroys it when no longer needed.
+ *   tunnel.replay, wasTaken      for a shell: the part of its output that is sent, and whether another client took over
+ * The tunnel is destroyed with an error when it is disconnected, because its agent crashed, the instance, its key
+ * (opener) or this gateway ended, or the account is no longer in good standing. The caller of `open` destroys the
+ * tunnel when it is no longer needed.
  * Limits: 256 per instance, 512 per host but at least 64 per instance, 5,000 per process.
  */
 
 const MAX_TUNNELS = 5_000;
 const MAX_TUNNELS_PER_HOST = 512;
-/** Tunnels guaranteed to an instance regardless of its neighbours on the host: at most eight share one. */
+/** Tunnels guaranteed to an instance regardless of its neighbours. At most eight instances share a host. */
 const GUARANTEED_TUNNELS = 64;
 const TUNNEL_ID_BYTES = 16;
-/** Counted from when the agent dials: an engine that receives a hundred commands concurrently is slow. */
+/**
+ * Time limit for opening a tunnel, counted from when the agent dials. It is generous because an engine that receives a
+ * hundred commands concurrently is slow.
+ */
 const OPENS_WITHIN_MS = 60_000;
-/** Kinds that every agent knows. */
+/** Kinds of tunnels that every agent supports. */
 const OLDEST_KINDS: readonly TunnelTarget['kind'][] = ['exec', 'port', 'logs'];
-/** Bounds of an agent's control messages in one tunnel; it needs three. */
+/** Limits for an agent's control messages in one tunnel, which needs three. */
 const AGENT_CONTROLS = { max: 32, maxBytes: 8_192 };
 
 export type RefusalReason =
@@ -66,7 +70,7 @@ export type RefusalReason =
   | 'cancelled'
   | 'ending';
 
-/** Reason why there is no tunnel; the message is for the renter. */
+/** Reason why a tunnel was refused. The message is for the renter. */
 export class TunnelRefused extends Error {
   constructor(
     readonly reason: RefusalReason,
@@ -85,26 +89,26 @@ export interface TunnelRequest {
 export interface Tunnel extends Duplex {
   readonly id: string;
   readonly stderr: Duplex;
-  /** Exit code of a command that ended: null if the engine doesn't know it, undefined before its end. */
+  /** Exit code of a command that has ended: null if the engine doesn't know it, undefined before the end. */
   readonly exitCode: number | null | undefined;
-  /** Replayed output of a shell; null for any other tunnel. */
+  /** A shell's replayed output; null for any other tunnel. */
   readonly replay: Replay | null;
   /** Whether another client has connected to the shell. */
   readonly wasTaken: boolean;
   resize(columns: number, rows: number): void;
   signal(name: (GatewayControl & { type: 'signal' })['name']): void;
-  /** Ends it like a closed terminal; a shell is not kept. */
+  /** Ends the tunnel like a closed terminal, without keeping a shell. */
   hangUp(): void;
 }
 
 export interface TunnelsOptions {
   deps: Deps;
   log: Logger;
-  /** Address at which agents reach only this gateway; null: the address of all gateways. */
+  /** Address at which agents reach exactly this gateway; null for the address shared by all gateways. */
   tunnelsUrl: string | null;
 }
 
-/** The tunnels of this process, requested and open. */
+/** The tunnels of this process, both requested and open. */
 export class Tunnels {
   readonly #deps: Deps;
   readonly #log: Logger;
@@ -116,7 +120,7 @@ export class Tunnels {
     clientTracking: true,
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
-    // A host may send thousands of frames in one packet: other work gets its turn after each.
+    // A host may send thousands of frames in one packet, so other work gets its turn after each.
     allowSynchronousEvents: false,
   });
   readonly #unsubscribe: () => void;
@@ -129,7 +133,7 @@ export class Tunnels {
     this.#tunnelsUrl = tunnelsUrl;
     this.#watch = new ReachWatch({ deps, open: this.#open, onOver: (entries) => this.#cut(entries) });
     this.#unsubscribe = deps.db.notices.subscribe({
-      // The machine's token was revoked or replaced: its previous holder is no longer trusted.
+      // The machine's token was revoked or replaced, so its previous holder is no longer trusted.
       onNotice: (notice) => {
         if (notice.table === 'host') this.#cut([...this.#open].filter(({ machineId }) => machineId === notice.machine));
       },
@@ -157,8 +161,8 @@ export class Tunnels {
     const entry: Open = { ...wanted, outlivesStop: target.kind === 'logs', machineId, id, tunnel: null, cutBy: null };
     this.#checkRoom(entry);
     this.#open.add(entry);
-    // The key may have been revoked after the lookup and before there was an entry to cut. Connections by SSH are
-    // checked as a whole.
+    // The key may have been revoked after the lookup but before there was an entry to cut. SSH connections are checked
+    // as a whole.
     if (opener.apiKeyId !== null) this.#watch.check([entry]);
     const openedAt = performance.now();
     try {
@@ -176,13 +180,13 @@ export class Tunnels {
       return tunnel;
     } catch (error) {
       this.#open.delete(entry);
-      // The agent may have dialled without opening it yet.
+      // The agent may have dialled without opening the tunnel yet.
       entry.tunnel?.destroy();
       throw error;
     }
   }
 
-  /** Takes over the connection of an agent that dials; returns false for any other. */
+  /** Takes over the connection of an agent that dials. Returns false for any other connection. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     if (!request.url!.startsWith(TUNNELS_PATH)) return false;
     this.#accept(request, socket, head).catch((error) => {
@@ -198,13 +202,14 @@ export class Tunnels {
     this.#unsubscribe();
     this.#watch.close();
     for (const entry of [...this.#open]) this.#end(entry, ending());
-    // Includes those that ended without a close from their agent, because the process would wait for them.
+    // Includes those that ended without a close frame from their agent, because the process would wait for them.
     for (const socket of this.#sockets.clients) socket.terminate();
   }
 
   async #dial(entry: Open, signal: AbortSignal | undefined): Promise<GatewayTunnel> {
     const { id, machineId } = entry;
-    // The notice subscription must be ready first, so that a notice isn't lost if the agent waits at another gateway.
+    // The subscription to notices must be ready first, so that no notice is lost if the agent is waiting at another
+    // gateway.
     await this.#deps.db.notices.ready();
     if (entry.cutBy !== null) throw entry.cutBy;
     return new Promise((resolve, reject) => {
@@ -295,7 +300,7 @@ export class Tunnels {
     const { id, tunnel, target } = entry;
     entry.cutBy = why;
     this.#dialled.get(id)?.fail(why);
-    // The shell of a client that may no longer reach the instance ends; when this gateway shuts down, shells stay.
+    // A shell ends if its client loses access to the instance. Shells are kept if this gateway is shutting down.
     if (target.kind === 'shell' && why.reason !== 'ending') tunnel?.hangUp();
     tunnel?.destroy(why);
   }
@@ -306,7 +311,7 @@ interface Open extends TunnelRequest, Access {
   machineId: string;
   /** Null until the agent has dialled. */
   tunnel: GatewayTunnel | null;
-  /** Set when it is cut, maybe before the agent is notified. */
+  /** Set when the tunnel is cut, possibly before the agent is notified. */
   cutBy: TunnelRefused | null;
 }
 
@@ -332,7 +337,7 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
       if (message.type === 'exit') this.exitCode = message.code;
       else this.wasTaken = true;
       this.finishReading();
-      // Nothing reads what would still be written.
+      // No reader remains for anything still being written.
       this.once('end', () => this.destroy());
     });
   }
@@ -345,7 +350,7 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
     this.sendControl({ type: 'signal', name });
   }
 
-  /** The message reaches the agent although the tunnel is destroyed afterwards. */
+  /** Hangs up. The message reaches the agent even though the tunnel is destroyed afterwards. */
   hangUp(): void {
     this.signal('HUP');
     this.closeGently();
@@ -353,8 +358,8 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
 }
 
 /**
- * Returns whether the agent knows this kind of tunnel. An older one ignores unknown kinds, and would run a command as
- * the container's user instead of the requested one.
+ * Returns whether the agent supports this kind of tunnel. An older agent ignores unknown kinds, and would run a command
+ * as the container's user instead of the requested one.
  */
 function knows({ headers }: IncomingMessage, target: TunnelTarget): boolean {
   const header = headers[TUNNEL_KINDS_HEADER];
@@ -363,7 +368,7 @@ function knows({ headers }: IncomingMessage, target: TunnelTarget): boolean {
   return named.has(target.kind) && (!hasUser || named.has(TUNNEL_USERS));
 }
 
-/** Returns why an instance gets no further tunnel, given the numbers open; null if it does. */
+/** Returns why an instance can't get another tunnel, given the numbers of open tunnels, or null if it can. */
 export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess: number }): string | null {
   if (open.ofInstance >= MAX_TUNNELS_PER_INSTANCE)
     return `the instance has ${MAX_TUNNELS_PER_INSTANCE} open tunnels, the maximum; close one first`;
@@ -371,7 +376,7 @@ export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess:
   return isHostFull || open.ofProcess >= MAX_TUNNELS ? 'too many tunnels are open; try again later' : null;
 }
 
-/** Returns the machine that runs the instance; throws if it can't be reached. */
+/** Returns the machine that runs the instance. Throws if the instance can't be reached. */
 function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: TunnelTarget): string {
   if (state === 'unknown') throw new TunnelRefused('unknown', 'no such instance');
   if (state === 'destroyed') throw new TunnelRefused('destroyed', `${instanceId} is destroyed`);

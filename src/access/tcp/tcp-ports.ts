@@ -7,12 +7,15 @@ import { clientNetworkOf } from '../../domain/rules/client-network.js';
 import { PendingConnections } from '../ssh/pending-connections.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
-/** Maximum concurrent connections; below the tunnel limit of an instance, so that SSH still gets in. */
+/**
+ * Maximum concurrent connections per instance. It is lower than an instance's tunnel limit, so that SSH remains
+ * possible.
+ */
 const MAX_PER_INSTANCE = 200;
 const MAX_CONNECTIONS = 2_000;
-/** Limits for connections whose tunnel is not open yet, and for the connection rate of a network. */
+/** Limits for connections whose tunnel is not open yet, and for the rate at which a network may connect. */
 const OPENING = { max: 512, maxPerNetwork: 256, burst: 512, everyMs: 20 };
-/** Detects clients that disappeared without closing. */
+/** Interval for detecting clients that have disappeared without closing. */
 const KEEPALIVE_MS = 60_000;
 const LOAD_AGAIN_MS = 500;
 
@@ -21,7 +24,7 @@ export interface TcpRange {
   to: number;
 }
 
-/** A port of TCP_PORTS can't be listened on; the message is one line for the operator. */
+/** A port in TCP_PORTS can't be listened on. The message is one line for the operator. */
 export class TcpPortsUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
     const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
@@ -48,8 +51,8 @@ export class TcpPorts {
   }
 
   /**
-   * Listens on all ports, so that an operator learns immediately of one that is taken. Connections are closed until
-   * `serve`.
+   * Listens on all ports, so that the operator learns immediately if one is taken. Connections are closed until `serve`
+   * is called.
    */
   async listen({ from, to }: TcpRange, host: string): Promise<void> {
     for (let port = from; port <= to; port += 1) {
@@ -91,7 +94,7 @@ export class TcpPorts {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  /** Loads the port mappings, and again if a change arrives while loading. */
+  /** Loads the port mappings, and loads them again if a change arrives in the meantime. */
   #load(): void {
     this.#isStale = true;
     this.#loading ??= this.#loadAll().finally(() => {
@@ -145,7 +148,7 @@ export class TcpPorts {
 
   async #join(socket: Socket, target: TcpTarget, signal: AbortSignal, onOpen: () => void): Promise<void> {
     const { accountId, instanceId, port } = target;
-    // Anyone may connect: no key admits a client, and revoking one ends no connection.
+    // Anyone may connect. No key is needed, so revoking one doesn't end any connection.
     const opener = { accountId, apiKeyId: null, sshKeyId: null };
     const wanted = { opener, instanceId, target: { kind: 'port' as const, port } };
     const tunnel: Tunnel = await this.#served!.tunnels.open(wanted, signal);

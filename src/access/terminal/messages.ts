@@ -8,9 +8,9 @@ const side = z.number().int().min(1).max(1_000);
 const bytes = z.number().int().min(0);
 
 /**
- * Messages of a page, in text frames; binary frames are typed input. `open` comes first, once. `shown` reports the
- * total bytes of the shell's output that the page has shown, which allows the gateway to send more. `end` closes the
- * shell.
+ * Messages that a page sends in text frames; binary frames are typed input. `open` comes first, exactly once. `shown`
+ * reports the total bytes of the shell's output that the page has shown, which allows the gateway to send more. `end`
+ * closes the shell.
  */
 export const pageMessage = z.discriminatedUnion('type', [
   z.object({
@@ -19,9 +19,9 @@ export const pageMessage = z.discriminatedUnion('type', [
     shell: z.string().regex(SHELL_ID),
     columns: side,
     rows: side,
-    /** Bytes of output that the page had shown before. */
+    /** Bytes of output that the page has already shown. */
     seen: bytes,
-    /** User of a new shell. By default the container's. */
+    /** User for a new shell; the container's user by default. */
     user: z.string().refine(isLoginUser).optional(),
   }),
   z.object({ type: z.literal('resize'), columns: side, rows: side }),
@@ -31,8 +31,9 @@ export const pageMessage = z.discriminatedUnion('type', [
 export type PageMessage = z.infer<typeof pageMessage>;
 
 /**
- * Messages of the gateway. Binary frames are output, beginning at byte `from`; bytes up to `to` were written before
- * this connection. A connection that closes without `exit`, `taken` or `refused` was lost: the page opens another.
+ * Messages that the gateway sends. Binary frames are output starting at byte `from`; bytes up to `to` were written
+ * before this connection. If a connection closes without `exit`, `taken` or `refused`, it was lost, and the page opens
+ * another.
  */
 export type TerminalMessage =
   | { type: 'opened'; from: number; to: number }

@@ -6,18 +6,21 @@ import { checkScope } from '../../domain/rules/scopes.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 import { type PageMessage, pageMessage, type TerminalMessage } from './messages.js';
 
-/** A page that sends nothing is disconnected after this time. */
+/** A page that sends nothing for this long after connecting is disconnected. */
 const OPENS_WITHIN_MS = 10_000;
-/** Maximum output sent to a page but not shown yet. A browser accepts any amount, and typed input waits behind it. */
+/**
+ * Maximum output that was sent to a page but not shown yet. A browser accepts any amount, and responses to typed input
+ * would be delayed behind it.
+ */
 const MAX_UNSHOWN_BYTES = 262_144;
 /** Maximum text frames per page per second. */
 const MAX_MESSAGES_PER_SECOND = 1_000;
-/** While the reader drags a window's edge, only the last size matters. */
+/** Minimum time between resizes. While the user drags a window's edge, only the last size matters. */
 const RESIZE_EVERY_MS = 50;
 const PING_EVERY_MS = 20_000;
 /** A page that sends no frame for this long counts as gone. */
 const SILENT_MS = 60_000;
-/** How long a shell that was closed may take to report its end. */
+/** How long a closed shell has to report its end. */
 const ENDS_WITHIN_MS = 5_000;
 const DONE = 1_000;
 const BROKEN_RULES = 1_008;
@@ -26,13 +29,13 @@ const TRY_AGAIN = 1_013;
 /** Capabilities of browser terminals, for programs that query them. */
 const VARIABLES = { TERM: 'xterm-256color', COLORTERM: 'truecolor' };
 
-/** Details of a terminal for the log; null until known. */
+/** A terminal's details for the log; null until known. */
 export interface ServedTerminal {
   instanceId: string | null;
   tunnelId: string | null;
 }
 
-/** Joins the WebSocket of a page to the requested shell, until either ends. */
+/** Joins a page's WebSocket to the requested shell, until either ends. */
 export function serveTerminal(ws: WebSocket, caller: Caller, tunnels: Pick<Tunnels, 'open'>): ServedTerminal {
   return new Terminal(ws, caller, tunnels);
 }
@@ -48,7 +51,7 @@ class Terminal implements ServedTerminal {
   readonly #pinging: NodeJS.Timeout;
   #tunnel: Tunnel | null = null;
   #receivedAt = performance.now();
-  /** Bytes of the shell's output sent. */
+  /** Bytes of the shell's output sent so far. */
   #sent = 0;
   #shown = 0;
   #whenShown: (() => void) | null = null;
@@ -90,7 +93,7 @@ class Terminal implements ServedTerminal {
     else this.#close();
   }
 
-  /** Input that arrives before the shell is open is dropped. */
+  /** Passes on typed input. Input that arrives before the shell is open is dropped. */
   #type(data: Buffer): void {
     const tunnel = this.#tunnel;
     if (tunnel === null || tunnel.destroyed || tunnel.write(data)) return;
@@ -136,7 +139,7 @@ class Terminal implements ServedTerminal {
     tunnel.pipe(sink);
   }
 
-  /** Output that the page can't show yet stays with the shell. */
+  /** Waits until the page can show more output, which stays with the shell in the meantime. */
   #wait(done: () => void): void {
     if (this.#sent - this.#shown < MAX_UNSHOWN_BYTES) done();
     else this.#whenShown = done;
@@ -158,7 +161,7 @@ class Terminal implements ServedTerminal {
     }, RESIZE_EVERY_MS);
   }
 
-  /** The page closes the shell; the shell itself reports its end. */
+  /** Closes the shell for the page. The shell itself reports its end. */
   #close(): void {
     if (this.#tunnel === null) return void this.#ws.close(DONE);
     this.#tunnel.hangUp();
@@ -167,7 +170,7 @@ class Terminal implements ServedTerminal {
 
   #refuse(error: Error): void {
     if (error instanceof DomainError) this.#finish({ type: 'refused', reason: 'forbidden', message: error.message });
-    // The page retries at another gateway, or at this one when its database is reachable again.
+    // The page retries at another gateway, or at this one once its database is reachable again.
     else if (!(error instanceof TunnelRefused) || error.reason === 'ending') this.#ws.close(TRY_AGAIN);
     else this.#finish({ type: 'refused', reason: error.reason, message: error.message });
   }
@@ -181,7 +184,7 @@ class Terminal implements ServedTerminal {
     if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(message));
   }
 
-  /** The agent keeps the shell unless it was closed. */
+  /** Ends the connection. The agent keeps the shell unless it was closed. */
   #end(): void {
     clearTimeout(this.#late);
     clearInterval(this.#pinging);

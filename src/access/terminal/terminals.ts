@@ -8,14 +8,14 @@ import type { Tunnels } from '../tunnels.js';
 import { serveTerminal } from './serve-terminal.js';
 
 export const TERMINAL_PATH = '/console/terminal';
-/** Maximum terminals in this process, and per account in it. */
+/** Maximum terminals in this process, in total and per account. */
 const MAX_TERMINALS = 1_000;
 const MAX_TERMINALS_PER_ACCOUNT = 64;
-/** Maximum bytes that a page sends in one frame. */
+/** Maximum bytes that a page can send in one frame. */
 const MAX_FRAME_BYTES = 65_536;
-/** The gateway is restarting: the page reconnects. */
+/** WebSocket close code that makes the page reconnect, because the gateway is restarting. */
 const RESTARTS = 1_012;
-/** After this time, a connection that its page has not closed is terminated. */
+/** Time after which a connection that its page has not closed is terminated. */
 const CLOSES_WITHIN_MS = 1_000;
 const UNAVAILABLE = 503;
 const INTERNAL = 500;
@@ -23,11 +23,11 @@ const INTERNAL = 500;
 export interface TerminalsOptions {
   log: Logger;
   tunnels: Pick<Tunnels, 'open'>;
-  /** Returns the caller whose page requests a terminal; throws a DomainError if the page may not. */
+  /** Returns the caller whose page requests a terminal. Throws a DomainError if the page is not allowed to. */
   identify(request: IncomingMessage): Promise<Caller>;
 }
 
-/** Terminals in browsers: the WebSockets of this process that connect to shells of instances. */
+/** Terminals in browsers: this process's WebSockets that are connected to instances' shells. */
 export class Terminals {
   readonly #options: TerminalsOptions;
   /** Open terminals with their accounts. */
@@ -44,7 +44,7 @@ export class Terminals {
     this.#options = options;
   }
 
-  /** Takes over the connection of a page that requests a terminal; returns false for any other. */
+  /** Takes over the connection of a page that requests a terminal. Returns false for any other connection. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     if (request.url !== TERMINAL_PATH) return false;
     socket.on('error', () => {});

@@ -5,35 +5,40 @@ import type { Deps } from '../../domain/deps.js';
 import type { WebSite } from '../../domain/rules/web-site.js';
 import type { Visit } from '../../domain/web-ports/visits.js';
 
-/** Maximum concurrent requests and WebSockets; below the tunnel limit of an instance, so that SSH still gets in. */
+/**
+ * Maximum concurrent requests and WebSockets per instance. It is lower than an instance's tunnel limit, so that SSH
+ * remains possible.
+ */
 const MAX_PER_INSTANCE = 200;
-/** Many people may share an address. */
+/** Maximum per client network, since many people may share an address. */
 const MAX_PER_NETWORK = 200;
 const MAX_EXCHANGES = 4_000;
-/** Exchanges opened by a cookie end at most this long after it expires. */
+/**
+ * How often exchanges are checked. An exchange opened with a cookie ends at most this long after the cookie expires.
+ */
 const CHECK_EVERY_MS = 30_000;
-/** Pause before checking again while the database can't decide which visitors may stay. */
+/** Pause before checking again while the database can't determine which visitors may stay. */
 const RECHECK_MS = 500;
 
 /** A request in progress, or an open WebSocket. */
 export interface Exchange {
   visit: Visit;
   site: WebSite;
-  /** The cookies of the request. */
+  /** The request's cookies. */
   passes: readonly string[];
   /** The visitor's address and network. */
   address: string;
   network: string;
-  /** Disconnects it. */
+  /** Disconnects the exchange. */
   end(): void;
 }
 
-/** The open exchanges of visitors in this process. Each ends as soon as it would no longer be allowed. */
+/** Visitors' open exchanges in this process. Each ends as soon as it would no longer be allowed. */
 export class Exchanges {
   readonly #deps: Deps;
   readonly #onFault: (error: unknown) => void;
   readonly #open = new Set<Exchange>();
-  /** Numbers of open exchanges by instance and by network. */
+  /** Number of open exchanges by instance and by network. */
   readonly #counts = new Map<string, number>();
   readonly #unsubscribe: () => void;
   readonly #timer: NodeJS.Timeout;
@@ -53,7 +58,7 @@ export class Exchanges {
     return this.#open.size;
   }
 
-  /** Returns false if too many are open, or after `close`; else `end` must follow. */
+  /** Returns false if too many exchanges are open, or after `close`. Otherwise, the caller must call `end` later. */
   begin(exchange: Exchange): boolean {
     const { visit, network } = exchange;
     if (this.#isClosed || this.#open.size >= MAX_EXCHANGES || this.#count(visit.instanceId) >= MAX_PER_INSTANCE)

@@ -9,7 +9,8 @@ interface Page {
 }
 
 /**
- * The pages that visitors see instead of the instance's own. None reveals the owner of an instance, or that it exists.
+ * The pages that visitors see instead of the instance's own. They don't reveal the owner of an instance, or whether it
+ * exists.
  */
 export const PAGES = {
   nothing: {
@@ -98,14 +99,16 @@ function htmlOf({ status, title, text }: Page): string {
 }
 
 /**
- * Redirects from another address of this host, because an address that differs only in its fragment would not be
- * loaded.
+ * Redirects via another address on this host, because a browser would not load an address that differs only in its
+ * fragment.
  */
 const REDIRECT_SCRIPT =
   "const to=document.getElementById('to').href+location.hash;history.replaceState(null,'','/.gpu/');location.replace(to)";
 const LANDING_POLICY = `default-src 'none'; script-src 'sha256-${createHash('sha256').update(REDIRECT_SCRIPT).digest('base64')}'; frame-ancestors 'none'`;
 
-/** Sends a page of this host that redirects to `path`, so that the request for it doesn't come from another site. */
+/**
+ * Sends a page on this host that redirects to `path`, so that the request for `path` doesn't come from another site.
+ */
 export function sendLanding(response: ServerResponse, path: string, headers: Record<string, string> = {}): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   const to = path.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

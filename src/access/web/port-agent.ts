@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** How long a free tunnel is kept for the next request of a page. Programs keep idle connections for 2 s or more. */
+/** How long a free tunnel is kept for a page's next request. Programs keep idle connections for at least 2 s. */
 const FREE_MS = 1_000;
 const MAX_FREE_PER_PORT = 8;
 
@@ -13,12 +13,12 @@ export interface Port {
 
 export type OpenPort = (port: Port) => Promise<Duplex>;
 
-/** Options of a request. Node passes them to `createConnection`, and keeps free tunnels by host and port. */
+/** Returns a request's options, which Node passes to `createConnection`. Node keeps free tunnels by host and port. */
 export function portOptions({ accountId, instanceId, port }: Port): RequestOptions {
   return { host: instanceId, port, accountId } as RequestOptions;
 }
 
-/** Makes Node's HTTP client speak through tunnels. */
+/** Makes Node's HTTP client communicate through tunnels. */
 export class PortAgent extends Agent {
   readonly #open: OpenPort;
   readonly #free = new WeakMap<Duplex, () => void>();
@@ -34,14 +34,16 @@ export class PortAgent extends Agent {
   ): undefined {
     const { host, port, accountId } = options as { host: string; port: number; accountId: string };
     this.#open({ accountId, instanceId: host, port: Number(port) }).then(
-      // Node's client calls these methods of sockets: the first to release a connection that is not kept.
+      // Node's client calls these methods on sockets, `destroySoon` to release a connection that is not kept.
       (stream) => callback!(null, Object.assign(stream, { destroySoon: () => stream.destroy(), ref: () => stream })),
       (error: Error) => callback!(error, undefined as unknown as Duplex),
     );
     return undefined;
   }
 
-  /** A free tunnel that sends something, or ends, would spoil the next answer. */
+  /**
+   * Keeps a free tunnel, and destroys it if it sends something or ends, because that would corrupt the next response.
+   */
   override keepSocketAlive(stream: Duplex): boolean {
     const destroy = () => stream.destroy();
     const timer = setTimeout(destroy, FREE_MS).unref();

@@ -25,16 +25,16 @@ import { type Exchange, Exchanges } from './exchanges.js';
 import { PAGES, sendLanding, sendPage } from './pages.js';
 import { PortAgent, portOptions } from './port-agent.js';
 
-/** A connection without a byte in either direction is cut after this time. */
+/** Time without a byte in either direction after which a connection is cut. */
 const IDLE_MS = 900_000;
-/** Maximum size of the head of a container's answer. */
+/** Maximum size of the head of a container's response. */
 const MAX_HEAD_BYTES = 65_536;
 const ROUTE = 'web port';
-/** How long the container may take to end its side of a WebSocket after the visitor has. */
+/** How long the container has to end its side of a WebSocket after the visitor has ended theirs. */
 const LINGER_MS = 5_000;
 const SWITCHING_PROTOCOLS = 101;
 const NO_CONTENT = 204;
-/** Methods that are safe to repeat, and have no body unless they declare one. */
+/** Methods that are safe to repeat, and that have no body unless they declare one. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 type Page = (typeof PAGES)[keyof typeof PAGES];
@@ -51,22 +51,22 @@ const PAGE_OF_REFUSAL: Partial<Record<TunnelRefused['reason'], Page>> = {
 
 export interface WebFrontOptions {
   deps: Deps;
-  /** Address at which agents reach only this gateway; null: the address of all gateways. */
+  /** Address at which agents reach exactly this gateway; null for the address shared by all gateways. */
   streamsUrl: string | null;
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;
-  /** Whether an address, `hop` hops away, is a proxy whose X-Forwarded headers are trusted. */
+  /** Whether an address, `hop` hops away, belongs to a proxy whose X-Forwarded headers are trusted. */
   isTrusted(address: string, hop: number): boolean;
-  /** Receives errors of the gateway itself. */
+  /** Receives the gateway's own errors. */
   onFault(error: unknown): void;
 }
 
-/** Passes each request for an instance's host to a port of its container, through a tunnel. */
+/** Passes each request for an instance's hostname through a tunnel to a port of its container. */
 export class WebFront {
   readonly #options: WebFrontOptions;
   readonly #exchanges: Exchanges;
   readonly #agent: PortAgent;
   readonly #ownHosts: readonly string[];
-  /** Most requests name the same host as the previous one. */
+  /** Cached because most requests name the same host as the previous one. */
   #lastHost: string | undefined;
   #lastSite: WebSite | null | undefined;
 
@@ -77,8 +77,8 @@ export class WebFront {
       url === null ? [] : new URL(url).hostname,
     );
     this.#exchanges = new Exchanges(options.deps, options.onFault);
-    // Shared by all visitors of an instance, so it is opened for the account rather than a key. Exchanges of a key end
-    // with it here.
+    // Shared by all visitors of an instance, so it is opened for the account rather than a key. Exchanges that depend
+    // on a key are ended here when the key ends.
     this.#agent = new PortAgent(({ accountId, instanceId, port }) => {
       const opener = { accountId, apiKeyId: null, sshKeyId: null };
       return options.openTunnel({ opener, instanceId, target: { kind: 'port', port } });
@@ -86,8 +86,8 @@ export class WebFront {
   }
 
   /**
-   * Returns the site that a request's host names; null for a host that only looks like an instance's, undefined for the
-   * gateway's own.
+   * Returns the site that a request's host names. Returns null for a host that only looks like an instance's, and
+   * undefined for the gateway's own.
    */
   siteOf({ headers: { host } }: IncomingMessage): WebSite | null | undefined {
     if (host !== this.#lastHost) {
@@ -97,7 +97,7 @@ export class WebFront {
     return this.#lastSite;
   }
 
-  /** Answers a request, or takes over the connection of a WebSocket. */
+  /** Handles a request, or takes over the connection of a WebSocket. */
   serve(request: IncomingMessage, response: ServerResponse): void {
     const site = this.siteOf(request) ?? null;
     request.state.route = ROUTE;
@@ -148,8 +148,8 @@ export class WebFront {
   }
 
   /**
-   * Returns the token of a request, and its cookies if it may use them: those of its own page, or of the visitor's
-   * navigation.
+   * Returns a request's token, and its cookies if it may use them, which applies to requests from its own page or from
+   * the visitor's navigation.
    */
   #passesFor(request: IncomingMessage, { instanceId }: WebSite): string[] {
     const { headers } = request;
@@ -158,7 +158,7 @@ export class WebFront {
     return [...tokenOf(text(headers[WEB_TOKEN_HEADER.toLowerCase()])), ...cookies];
   }
 
-  /** Sends the same answer for every link that opens nothing, regardless of the reason. */
+  /** Follows a web link. Sends the same response for every link that doesn't work, regardless of the reason. */
   async #followLink(request: IncomingMessage, response: ServerResponse, site: WebSite): Promise<void> {
     const { deps } = this.#options;
     if (request.method !== 'GET') return refuse(request, response, PAGES.spentLink);
@@ -207,7 +207,7 @@ export class WebFront {
     outgoing.on('error', (error: Error & { code?: string }) => {
       if (isAnswered || response.destroyed) return;
       isAnswered = true;
-      // The container closed an idle connection just as it was reused.
+      // The container closed an idle connection just as it was being reused.
       const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET';
       if (!isStale || isRetry || !IDEMPOTENT.has(method!) || hasBody(request))
         return refuse(request, response, pageOf(error));
@@ -220,7 +220,7 @@ export class WebFront {
         outgoing.destroy();
         return refuse(request, response, PAGES.badAnswer);
       }
-      // If the container aborts, the connection is cut: a partial answer must not look complete.
+      // If the container aborts, the connection is cut, because a partial response must not look complete.
       pipeline(answer, response, () => {});
     });
     outgoing.on('upgrade', (answer, stream, head) => {
@@ -257,8 +257,8 @@ function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Returns whether two programs could read the message differently, so that one's body would be the other's next
- * request.
+ * Returns whether two programs could interpret the message differently, so that one would take a part of its body for
+ * the next request.
  */
 function isAmbiguous(request: IncomingMessage): boolean {
   const { url, method, headers } = request;
@@ -280,11 +280,12 @@ function framing(request: IncomingMessage): string[] {
 function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {
   request.pipe(outgoing);
   request.once('error', () => outgoing.destroy());
-  // The rest of a body that the container didn't read is drained; else the answer would be lost with the connection.
+  // Drains the rest of a body that the container didn't read. Otherwise, the response would be lost with the
+  // connection.
   outgoing.once('close', () => request.unpipe(outgoing).resume());
 }
 
-/** Returns false if the head can't be passed on. */
+/** Sends the response's head. Returns false if it can't be passed on. */
 function sendHead(answer: IncomingMessage, response: ServerResponse): boolean {
   const { statusCode, rawHeaders, headers } = answer;
   const length = headers['content-length'];
@@ -302,7 +303,7 @@ function sendHead(answer: IncomingMessage, response: ServerResponse): boolean {
   }
 }
 
-/** Passes bytes unchanged both ways. */
+/** Passes bytes unchanged in both directions. */
 function join(
   request: IncomingMessage,
   response: ServerResponse,
@@ -331,7 +332,7 @@ function join(
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, page: Page): void {
-  // The unread rest of the body must not be taken for the next request.
+  // The unread rest of the body must not be mistaken for the next request.
   sendPage(response, page, request.complete ? {} : { Connection: 'close' });
 }
 
@@ -340,7 +341,7 @@ function pageOf(error: Error & { code?: string }): Page {
   return error.code === 'ECONNRESET' || error.code?.startsWith('HPE_') ? PAGES.badAnswer : PAGES.unreachable;
 }
 
-/** Accepts only a path of this host, because a link must not redirect elsewhere. */
+/** Returns the path if it is on this host, because a link must not redirect elsewhere. */
 function pathOf(path: string | null): string {
   return path !== null && isWebPath(path) ? path : '/';
 }
