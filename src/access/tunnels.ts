@@ -28,8 +28,8 @@ import { type Access, ReachWatch } from './reach-watch.js';
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
  * `target` is a TunnelTarget from src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves once the
- * agent has opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the renter.
- * `tunnel` is a Duplex of bytes with backpressure and half-close, with
+ * agent has opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the
+ * renter. `tunnel` is a Duplex of bytes with backpressure and half-close, with
  *   tunnel.id                    the id shown in the log
  *   tunnel.stderr                Readable, for exec without a terminal and for logs
  *   tunnel.resize(columns, rows), tunnel.signal(name), tunnel.hangUp()

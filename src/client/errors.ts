@@ -1,8 +1,8 @@
 import type { RefusalCode } from './types.js';
 
 /**
- * Why there is no usable response. `no_connection`: the request or its response was lost. `timed_out`: it took too long.
- * `bad_answer`: something other than the service responded, such as a proxy.
+ * Why there is no usable response. `no_connection`: the request or its response was lost. `timed_out`: it took too
+ * long. `bad_answer`: the response came from something other than the service, such as a proxy.
  */
 export type TransportCode = 'no_connection' | 'timed_out' | 'bad_answer';
 
@@ -13,7 +13,10 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** Reason of every failed call of the client, except an aborted one, which rejects with the signal's reason. */
+/**
+ * Error with which every failed call of the client rejects, except an aborted one, which rejects with the signal's
+ * reason.
+ */
 export class GpuError extends Error {
   override readonly name: string = 'GpuError';
   readonly code: RefusalCode | TransportCode;
@@ -21,11 +24,13 @@ export class GpuError extends Error {
   readonly status: number | null;
   /** Identifies the request in the service's log; null if no response arrived. */
   readonly requestId: string | null;
-  /** Seconds to wait before another attempt, if the service requests it; else null. */
+  /** Seconds to wait before another attempt, if the service requests it; otherwise null. */
   readonly retryAfter: number | null;
-  /** Number of times that the request was sent. */
+  /** Number of times the request was sent. */
   attempts = 1;
-  /** Key of a write. Repeated with this key within 24 hours, it is executed only once in total. */
+  /**
+   * Idempotency key of a write. If the write is repeated with this key within 24 hours, it is still executed only once.
+   */
   idempotencyKey: string | null = null;
 
   constructor(code: RefusalCode | TransportCode, message: string, details: ErrorDetails = {}) {
@@ -37,14 +42,14 @@ export class GpuError extends Error {
   }
 }
 
-/** The service refused the request; the message is its reason. */
+/** The service refused the request. The message states the reason. */
 export class GpuRefusal extends GpuError {
   override readonly name = 'GpuRefusal';
   declare readonly code: RefusalCode;
   declare readonly status: number;
 }
 
-/** No usable response arrived. A write may or may not have been executed. */
+/** No usable response arrived, so a write may or may not have been executed. */
 export class GpuConnectionError extends GpuError {
   override readonly name = 'GpuConnectionError';
   declare readonly code: TransportCode;

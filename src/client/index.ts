@@ -49,14 +49,17 @@ export type {
 export { requestOf } from './templates.js';
 export type * from './types.js';
 
-/** Client with one method per route of the service. Calls reject with a GpuError, or with the reason of an aborted signal. */
+/**
+ * Client with one method per REST route of the service. Calls reject with a GpuError, or with an aborted signal's
+ * reason.
+ */
 export interface GpuClient {
   gpus: {
     /** Returns the public price sheet. */
     pricing(options?: CallOptions): Promise<PriceSheet>;
   };
   offers: {
-    /** Lists the machines that can be deployed now, cheapest first. */
+    /** Returns the machines that can be deployed now, cheapest first. */
     list(filter?: OfferFilter, options?: CallOptions): Promise<OfferList>;
   };
   balance: {
@@ -64,62 +67,72 @@ export interface GpuClient {
     get(options?: CallOptions): Promise<Balance>;
   };
   instances: {
-    /** Lists the active instances, newest first. */
+    /** Returns the active instances, newest first. */
     list(options?: CallOptions): Promise<InstanceList>;
     /** Rents a machine at its current hourly rate, locked for the life of the instance. */
     deploy(request: DeployRequest, options?: WriteOptions): Promise<Instance>;
     /** Returns an instance, active or destroyed. */
     get(id: string, options?: CallOptions): Promise<Instance>;
-    /** Returns its launch settings and its deadlines. */
+    /** Returns the instance's launch settings and its deadlines. */
     launch(id: string, options?: CallOptions): Promise<InstanceLaunch>;
-    /** Creates a token that admits programs to a private web port for a day, in its header. */
+    /** Creates a token that allows programs to use a private web port for a day. They send it in a header. */
     webToken(id: string, request?: WebTokenRequest, options?: CallOptions): Promise<WebToken>;
-    /** Destroys the instance and erases its disk. Refused with action_failed once it is destroyed. */
+    /** Destroys the instance and erases its disk. Rejects with action_failed if the instance is already destroyed. */
     destroy(id: string, options?: WriteOptions): Promise<Destroyed>;
-    /** Like `destroy`, but also succeeds if it is destroyed already: for tools that declare a desired state. */
+    /**
+     * Like `destroy`, but also succeeds if the instance is already destroyed. Intended for tools that declare a desired
+     * state.
+     */
     ensureDestroyed(id: string, options?: WriteOptions): Promise<Destroyed>;
     action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
-    /** Relaunches it on another host with its volumes; resolves to the new instance. */
+    /** Relaunches the instance on another host with its volumes. Resolves to the new instance. */
     move(id: string, request?: MoveRequest, options?: WriteOptions): Promise<Instance>;
-    /** Returns its measurements, by default within the last hour. */
+    /** Returns the instance's measurements, by default for the last hour. */
     metrics(id: string, range?: MetricRange, options?: CallOptions): Promise<InstanceMetrics>;
-    /** Returns a page of its events, newest first. For older ones, set `after` to the `end_cursor` of the page. */
+    /**
+     * Returns a page of the instance's events, newest first. To get older ones, set `after` to the page's `end_cursor`.
+     */
     timeline(id: string, place?: TimelinePlace, options?: CallOptions): Promise<Timeline>;
-    /** Returns the state of its container, by GraphQL; null if its machine has no host agent. */
+    /** Returns the state of the instance's container through GraphQL, or null if its machine has no host agent. */
     runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
-    /** Returns the states of the containers of active instances, by instance id. */
+    /** Returns the container states of active instances, by instance id. */
     runtimes(options?: CallOptions): Promise<ReadonlyMap<string, Runtime>>;
-    /** Returns links to its named ports, with its generated tokens and passwords, by GraphQL. Refused once it is destroyed. */
+    /**
+     * Returns links to the instance's named ports, with its generated tokens and passwords, through GraphQL. Rejects if
+     * the instance is destroyed.
+     */
     links(id: string, options?: CallOptions): Promise<InstanceLinks>;
   };
   volumes: {
-    /** Lists the volumes that are not deleted, oldest first. */
+    /** Returns the volumes that are not deleted, oldest first. */
     list(options?: CallOptions): Promise<VolumeList>;
     /** Creates a volume, billed per second from its creation. */
     create(request: CreateVolumeRequest, options?: WriteOptions): Promise<Volume>;
     /** Returns a volume, existing or deleted, with its snapshots. */
     get(id: string, options?: CallOptions): Promise<VolumeWithSnapshots>;
-    /** Grows a volume; volumes never shrink. */
+    /** Grows a volume. Volumes can't shrink. */
     grow(id: string, sizeGb: number, options?: WriteOptions): Promise<Volume>;
-    /** Detaches it from an instance that is not running; changes that the instance has not saved are lost. */
+    /**
+     * Detaches the volume from an instance that isn't running. Any changes that the instance has not saved are lost.
+     */
     release(id: string, options?: CallOptions): Promise<VolumeRelease>;
-    /** Deletes it with all its snapshots. Refused while it is attached. */
+    /** Deletes the volume with all its snapshots. Rejects while it is attached. */
     delete(id: string, options?: WriteOptions): Promise<Volume>;
   };
   /** Methods that use GraphQL, because REST has no routes for them. */
   templates: {
-    /** Lists the templates that can be deployed by slug. Needs no key. */
+    /** Returns the templates that can be deployed by slug. No key is needed. */
     list(options?: CallOptions): Promise<Template[]>;
-    /** Lists the templates saved by the account, by name; `requestOf` turns one into members of a deploy. */
+    /** Returns the account's saved templates, by name. `requestOf` converts one to the fields of a deploy request. */
     saved(options?: CallOptions): Promise<SavedTemplate[]>;
-    /** Saves a launch under a name, and replaces an earlier one. */
+    /** Saves a launch under a name, replacing any earlier one with that name. */
     save(name: string, launch: LaunchRequest, options?: CallOptions & { description?: string }): Promise<SavedTemplate>;
-    /** Deletes it; instances deployed from it stay. */
+    /** Deletes the saved template. Instances deployed from it are not affected. */
     delete(name: string, options?: CallOptions): Promise<void>;
   };
   /**
-   * Returns the data of a GraphQL operation that REST has no route for; rejects with the first refusal. It is sent
-   * again if its response is lost, so give a mutation an idempotency key if it accepts one.
+   * Returns the data of a GraphQL operation, for operations without a REST route. Rejects with the first refusal. The
+   * operation is sent again if its response is lost, so give a mutation an idempotency key if it accepts one.
    */
   graphql<Data>(document: string, variables?: object, options?: CallOptions): Promise<Data>;
 }
@@ -183,7 +196,7 @@ async function ensureDestroyed(send: Send, id: string, options: WriteOptions): P
   } catch (error) {
     if (!(error instanceof GpuRefusal) || error.code !== 'action_failed') throw error;
     const instance = await send<Instance>({ method: 'GET', path: pathOf(id), options });
-    // Any other refusal has another reason, such as the cost of leaving a reserved term.
+    // Any other refusal has a different reason, such as the cost of leaving a reserved term early.
     if (instance.status !== 'destroyed') throw error;
     return { object: 'instance', id: instance.id, status: 'destroyed' };
   }
@@ -207,12 +220,12 @@ function pathOf(id: string): string {
   return `/instances/${encodeURIComponent(id)}`;
 }
 
-/** Returns the given key or a new one, so that an attempt whose response is lost can be repeated. */
+/** Returns the given idempotency key or a new one, so that an attempt whose response is lost can be repeated. */
 function keyOf({ idempotencyKey }: WriteOptions): string {
   return idempotencyKey ?? newIdempotencyKey();
 }
 
-/** Browsers offer randomUUID on secure pages only. */
+/** Returns a random key. Browsers offer randomUUID only on secure pages. */
 function newIdempotencyKey(): string {
   const { crypto } = globalThis;
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();

@@ -1,6 +1,6 @@
 import type { CallOptions, Send } from './send.js';
 
-/** Last reported state of an instance's container. Only GraphQL provides it. */
+/** Last reported state of an instance's container, which only GraphQL provides. */
 export interface Runtime {
   phase:
     | 'WAITING'
@@ -17,7 +17,7 @@ export interface Runtime {
     | 'ERASED';
   pulledBytes: number | null;
   totalBytes: number | null;
-  /** The container engine's message. */
+  /** Message from the container engine. */
   message: string | null;
   exitCode: number | null;
   restarts: number;
@@ -32,14 +32,14 @@ interface Row {
 
 const ROW = 'id runtime { phase pulledBytes totalBytes message exitCode restarts reachable lastSeenAt }';
 
-/** Reads the runtimes of active instances, by id, without those whose machine has no host agent. */
+/** Returns the runtimes of active instances by id, except instances whose machine has no host agent. */
 export async function readRuntimes(send: Send, options: CallOptions): Promise<ReadonlyMap<string, Runtime>> {
   const { instances } = await query<{ instances: Row[] | null }>(send, `{ instances { ${ROW} } }`, {}, options);
   const known = (instances ?? []).filter((row): row is { id: string; runtime: Runtime } => row.runtime !== null);
   return new Map(known.map(({ id, runtime }) => [id, runtime]));
 }
 
-/** Reads a runtime; null for an unknown instance, or if its machine has no host agent. */
+/** Returns an instance's runtime, or null if the instance is unknown or its machine has no host agent. */
 export async function readRuntime(send: Send, id: string, options: CallOptions): Promise<Runtime | null> {
   const text = `query ($id: ID!) { instance(id: $id) { ${ROW} } }`;
   const { instance } = await query<{ instance: Row | null }>(send, text, { id }, options);

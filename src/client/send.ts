@@ -3,18 +3,18 @@ import { delayMs, isRetried, policyOf, type RetryPolicy } from './retry.js';
 import type { RefusalCode } from './types.js';
 
 export interface ClientOptions {
-  /** Not needed for prices and offers. */
+  /** API key; not needed for prices and offers. */
   apiKey?: string | undefined;
-  /** Address with the path prefix; without a path, `/v1` is added. */
+  /** Address including the path prefix. If it has no path, `/v1` is added. */
   baseUrl?: string | undefined;
-  /** Time limit for one attempt, until its response is read. */
+  /** Time limit for one attempt, including reading its response. */
   timeoutMs?: number | undefined;
   retry?: Partial<RetryPolicy>;
-  /** Used instead of the global fetch. */
+  /** Used instead of the global `fetch`. */
   fetch?: typeof fetch;
   /** Called before each wait for another attempt. */
   onRetry?: (retry: Retry) => void;
-  /** Called with every response of the service, refusals included, and its unparsed body. */
+  /** Called with every response from the service, including refusals, and its unparsed body. */
   onAnswer?: (answer: RawAnswer) => void;
 }
 
@@ -40,16 +40,16 @@ export interface CallOptions {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** 1 to 255 visible ASCII characters that identify this request; by default random. */
+  /** 1 to 255 visible ASCII characters that identify this request; random by default. */
   idempotencyKey?: string | undefined;
 }
 
 interface Call {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
-  /** Whether it goes to /graphql, next to the REST routes and outside the path prefix. */
+  /** Whether to send the call to /graphql, which is next to the REST routes and outside the path prefix. */
   isGraphql?: boolean;
-  /** Whether to reject with GraphQL's first refusal, even if there are data. */
+  /** Whether to reject with GraphQL's first refusal, even if there is data. */
   refuses?: boolean;
   query?: object | undefined;
   body?: object;
@@ -70,10 +70,13 @@ interface Attempt {
 export const DEFAULT_BASE_URL = 'http://127.0.0.1:4000/v1';
 const DEFAULT_TIMEOUT_MS = 30_000;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
-/** Maximum characters of a body that an error message quotes. */
+/** Maximum characters of a body quoted in an error message. */
 const MAX_QUOTED = 200;
 
-/** Returns a function that sends calls. Throws a TypeError for an unusable option; its message never contains the key. */
+/**
+ * Returns a function that sends calls. Throws a TypeError for an invalid option; the error's message never contains the
+ * key.
+ */
 export function createSend(options: ClientOptions): Send {
   const baseUrl = readBaseUrl(options.baseUrl ?? DEFAULT_BASE_URL);
   const policy = policyOf(options.retry);
@@ -110,7 +113,7 @@ export function createSend(options: ClientOptions): Send {
   };
 }
 
-/** Normalizes an address: with the path prefix, without a trailing slash. */
+/** Normalizes an address to include the path prefix and no trailing slash. */
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
@@ -126,7 +129,10 @@ function queryText(query: object = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Builds the headers before anything is sent: an invalid value is the caller's mistake, not a lost connection. */
+/**
+ * Builds the headers before anything is sent, because an invalid value is the caller's mistake and not a lost
+ * connection.
+ */
 function headersOf({ body, idempotencyKey }: Call, apiKey: string | undefined): Headers {
   const headers = new Headers({ accept: 'application/json' });
   if (apiKey !== undefined) headers.set('authorization', `Bearer ${apiKey}`);
@@ -139,7 +145,7 @@ function bodyOf({ body }: Call): { body?: string } {
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
-/** Sends one request. Rejects only when the caller's signal aborts it. */
+/** Sends one request. Rejects only if the caller's signal aborts it. */
 async function attemptOnce(
   options: ClientOptions,
   attempt: Attempt,
@@ -193,7 +199,7 @@ function readAnswer(
   if (!response.ok && isObject(refusal) && typeof refusal.code === 'string' && typeof refusal.message === 'string') {
     return { error: new GpuRefusal(refusal.code as RefusalCode, refusal.message, details) };
   }
-  // Redirects are not followed: a POST would become a GET. A browser hides their status and target.
+  // Redirects are not followed, because a POST would become a GET. A browser hides their status and target.
   const redirect = response.type === 'opaqueredirect' || (status >= 300 && status < 400);
   const location = response.headers.get('location');
   const what = redirect
@@ -223,7 +229,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the seconds to wait, from either form of the header. */
+/** Returns the seconds to wait, from either format of the header. */
 function readRetryAfter(header: string | null): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);
@@ -232,8 +238,8 @@ function readRetryAfter(header: string | null): number | null {
 }
 
 /**
- * Node's fetch keeps the reason in a cause, and for a name with several addresses in a list of errors without a
- * message.
+ * Returns the reason for a failed fetch. Node keeps it in the error's cause, and for a name with several addresses in a
+ * list of errors without a message.
  */
 function reasonOf(error: unknown): string {
   const cause = (error as { cause?: unknown }).cause ?? error;

@@ -1,7 +1,7 @@
 import type { CallOptions, Send } from './send.js';
 import type { DeployRequest } from './types.js';
 
-/** A template of the catalogue; `deploy` takes its slug. */
+/** A template in the catalogue, whose slug can be passed to `deploy`. */
 export interface Template {
   slug: string;
   title: string;
@@ -9,9 +9,9 @@ export interface Template {
   description: string;
   /** OCI image. */
   image: string;
-  /** Minimum memory of all GPUs together, in GB; null if it doesn't matter. */
+  /** Minimum total memory of all GPUs, in GB; null if it doesn't matter. */
   vramGb: number | null;
-  /** The first one is the web port. */
+  /** Ports, the first of which is the web port. */
   ports: { port: number; name: string | null }[];
   variables: TemplateVariable[];
 }
@@ -19,18 +19,18 @@ export interface Template {
 export interface TemplateVariable {
   name: string;
   description: string;
-  /** Value used if a launch gives none. */
+  /** Value that applies if a launch provides none. */
   default: string | null;
   required: boolean;
-  /** Whether its value should be a secret of the account. */
+  /** Whether the value should be one of the account's secrets. */
   secret: boolean;
-  /** Whether the service generates a value if the launch gives none; `instances.links` shows it. */
+  /** Whether the service generates a value if the launch provides none. `instances.links` shows the generated value. */
   isGenerated: boolean;
   /** @deprecated Renamed to isGenerated. */
   made: boolean;
 }
 
-/** The workload, in addition to template and disk, as GraphQL returns it. */
+/** The workload, excluding template and disk, as GraphQL returns it. */
 export interface Launch {
   name: string | null;
   env: Record<string, string>;
@@ -45,20 +45,22 @@ export interface Launch {
   onExit: 'KEEP' | 'STOP' | 'DESTROY';
 }
 
-/** A launch that the account saved under a name. */
+/** A launch that the account has saved under a name. */
 export interface SavedTemplate {
   name: string;
   description: string;
-  /** Slug of a template, or OCI image. */
+  /** Slug of a template, or an OCI image. */
   template: string;
   diskGb: number;
   launch: Launch;
-  /** Opens the console's prefilled deploy dialog, for anyone with the link; without secrets. */
+  /**
+   * Opens the console's deploy dialog with this launch prefilled, for anyone who has the link. It contains no secrets.
+   */
   link: string;
   createdAt: string;
 }
 
-/** Members of `deploy`, except the machine and those that apply to one rental only. */
+/** Fields of a deploy request, except the machine and those that apply to a single rental only. */
 export type LaunchRequest = Pick<
   DeployRequest,
   | 'template'
@@ -76,11 +78,11 @@ export type LaunchRequest = Pick<
   | 'on_exit'
 >;
 
-/** How to open the services that run in an instance. */
+/** Information for opening the services that run in an instance. */
 export interface InstanceLinks {
-  /** Its named ports; a private one needs the cookie of a web link with this path. */
+  /** The instance's named ports. A private port needs the cookie of a web link with this path. */
   links: { name: string; port: number; path: string; url: string; open: boolean }[];
-  /** The tokens and passwords generated for it. */
+  /** The tokens and passwords generated for the instance. */
   tokens: { variable: string; value: string; inLink: boolean }[];
 }
 
@@ -94,7 +96,7 @@ const DELETE = 'mutation ($name: String!) { deleteTemplate(name: $name) { name }
 const LINKS = `query ($id: ID!) { instanceLinks(id: $id) {
   links { name port path url open } tokens { variable value inLink } } }`;
 
-/** Returns members of a deploy that repeat a saved launch, or the launch of an instance. */
+/** Returns the fields of a deploy request that repeat a saved launch, or the launch of an instance. */
 export function requestOf({
   template,
   diskGb,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { RunFailed } from './failure.js';
 
-/** An instance's SSH address, as the service reports it. */
+/** An instance's SSH address, as reported by the service. */
 export interface Address {
   user: string;
   host: string;
@@ -13,23 +13,23 @@ export interface Address {
   hostKey: string;
 }
 
-/** Values that become part of a file that ssh reads. */
+/** Matches values that become part of a file that ssh reads. */
 const USER = /^i-[0-9a-f]{8}$/;
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
 const CONNECT_TIMEOUT_SECONDS = 15;
-/** A connection is abandoned after three intervals without a response. */
+/** Keepalive interval. A connection is abandoned after three intervals without a response. */
 const KEEPALIVE_SECONDS = 10;
 
 const runFile = promisify(execFile);
 
-/** The keys of one run and the ssh configuration, in a private folder. */
+/** A run's keys and ssh configuration, in a private folder. */
 export class Connection {
   readonly #folder = mkdtempSync(join(tmpdir(), 'gpu-run-'));
   readonly #children = new Set<ChildProcess>();
   #target = '';
 
-  /** Creates a dedicated key pair; resolves to the public key. */
+  /** Creates a dedicated key pair, and resolves to the public key. */
   async makeKey(comment: string): Promise<string> {
     const file = this.#path('key');
     try {
@@ -41,14 +41,17 @@ export class Connection {
     return readFileSync(`${file}.pub`, 'utf8').trim();
   }
 
-  /** Writes the configuration for an address. The service sent the host key over HTTPS, so no confirmation is needed. */
+  /**
+   * Writes the configuration for an address. The service sent the host key over HTTPS, so the user doesn't have to
+   * confirm it.
+   */
   use(address: Address, identity = this.#path('key')): void {
     const { user, host, port, hostKey } = address;
     if (!HOST.test(host) || !HOST_KEY.test(hostKey) || !USER.test(user) || !Number.isInteger(port))
       throw new RunFailed('the service returned an invalid SSH address');
     writeFileSync(this.#path('known_hosts'), `gpu-run ${hostKey}\n`, { mode: 0o600 });
     const options = {
-      // Few resolvers know subdomains of localhost.
+      // Few resolvers can resolve subdomains of localhost.
       ...((host === 'localhost' || host.endsWith('.localhost')) && { HostName: '127.0.0.1' }),
       Port: port,
       IdentityFile: inQuotes(identity),
@@ -72,7 +75,7 @@ export class Connection {
       ServerAliveCountMax: 3,
     };
     const lines = Object.entries(options).map(([name, value]) => `  ${name} ${value}`);
-    // The first value counts. The user's own file may configure the way out of the network, such as a proxy.
+    // ssh uses the first value it finds. The user's own file may configure the way out of the network, such as a proxy.
     const userConfig = join(homedir(), '.ssh', 'config');
     writeFileSync(this.#path('config'), ['Host *', ...lines, `Include ${inQuotes(userConfig)}`, ''].join('\n'), {
       mode: 0o600,
@@ -80,17 +83,17 @@ export class Connection {
     this.#target = `${user}@${host}`;
   }
 
-  /** The ssh command for rsync. */
+  /** The ssh command that rsync uses. */
   get shell(): string {
     return `ssh -F ${inQuotes(this.#path('config'))}`;
   }
 
-  /** Returns the address of a remote path for rsync. */
+  /** Returns a remote path's address for rsync. */
   addressOf(path: string): string {
     return `${this.#target}:${path}`;
   }
 
-  /** Runs ssh with a command line; `close` ends it. */
+  /** Runs a command line over ssh. `close` ends it. */
   ssh(commandLine: string, stdio: StdioOptions): ChildProcess {
     return this.start('ssh', ['-F', this.#path('config'), '-T', this.#target, commandLine], stdio);
   }
@@ -102,7 +105,7 @@ export class Connection {
     return child;
   }
 
-  /** Ends the processes it has started, and erases the keys. */
+  /** Ends the processes that were started, and erases the keys. */
   close(): void {
     for (const child of this.#children) child.kill();
     rmSync(this.#folder, { recursive: true, force: true });
@@ -113,7 +116,7 @@ export class Connection {
   }
 }
 
-/** Resolves to the exit code; null after a signal. Rejects if the program is not installed. */
+/** Resolves to the exit code, or null if a signal ended the process. Rejects if the program is not installed. */
 export function ended(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', ({ code, message }: NodeJS.ErrnoException) =>

@@ -1,6 +1,6 @@
-/** A run that can't continue; the message is one line for the user. */
+/** A run can't continue. The message is one line for the user. */
 export class RunFailed extends Error {
-  /** The instance that was not destroyed, if there is one. */
+  /** The instance that was not destroyed, if any. */
   readonly instanceId: string | null;
 
   constructor(message: string, instanceId: string | null = null) {

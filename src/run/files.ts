@@ -9,23 +9,26 @@ import { land, OpenFolder, unlock } from './landing.js';
 import type { Fetched } from './paths.js';
 import { NOTHING_THERE, remote } from './scripts.js';
 
-/** A folder to send: the content of the local `from` goes into `to`, below the workspace unless absolute. */
+/**
+ * A folder to send. The content of the local folder `from` goes into `to`, which is under the workspace unless it is
+ * absolute.
+ */
 export interface Folder {
   from: string;
   to: string;
 }
 
-/** State of the remote side, and the folder that its paths are relative to. */
+/** The remote side's state, and the folder that its paths are relative to. */
 export interface Remote {
   hasRsync: boolean;
   hasBegun: boolean;
   workspace: string;
 }
 
-/** Exit codes of a lost connection: 255 of ssh; 10, 12, 30 and 35 of rsync. */
+/** Exit codes that indicate a lost connection: 255 from ssh; 10, 12, 30 and 35 from rsync. */
 const LOST = new Set<number | null>([255, 10, 12, 30, 35]);
 
-/** Maximum characters shown of tar's error text. */
+/** Maximum characters shown of tar's error message. */
 const MAX_ERROR_CHARACTERS = 400;
 
 /** Outcome of one attempt. */
@@ -33,14 +36,17 @@ export type Outcome = 'done' | 'lost' | 'nothing there';
 
 const runFile = promisify(execFile);
 
-/** Refuses non-folders with RunFailed, before anything is rented. */
+/** Throws RunFailed for anything that isn't a folder, before anything is rented. */
 export function checkFolders(folders: readonly Folder[]): void {
   for (const { from } of folders) {
     if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw new RunFailed(`${from} is not a folder here`);
   }
 }
 
-/** Sends a folder with rsync if both sides have it, which resumes after a disconnect, or else as one archive. */
+/**
+ * Sends a folder with rsync, which can resume after a disconnect, if both sides have it. Otherwise, sends it as one
+ * archive.
+ */
 export async function send(connection: Connection, folder: Folder, remoteSide: Remote): Promise<Outcome> {
   const from = resolve(folder.from);
   const to = posix.resolve(remoteSide.workspace, folder.to);
@@ -66,7 +72,7 @@ export async function send(connection: Connection, folder: Folder, remoteSide: R
 }
 
 /**
- * Fetches a path of the workspace to its place below `into`. `onOmitted` receives the entries that would be a risk to
+ * Fetches a path in the workspace to its place under `into`. `onOmitted` receives the entries that would be a risk to
  * this computer.
  */
 export async function fetchPath(
@@ -76,7 +82,7 @@ export async function fetchPath(
   onOmitted: (paths: readonly string[]) => void,
 ): Promise<Outcome> {
   const root = realpathSync(into);
-  // A draft folder, because nothing may be unpacked over files of the renter.
+  // Uses a draft folder, because nothing may be unpacked directly over the renter's files.
   const folder = mkdtempSync(join(root, '.gpu-run-'));
   const draft = new OpenFolder(Buffer.from(folder));
   try {
@@ -92,7 +98,7 @@ export async function fetchPath(
   }
 }
 
-/** Removes the draft. A tree that is too deep to remove stays, because the results matter more. */
+/** Removes the draft. A tree that is too deep to remove is left behind, because the results matter more. */
 function remove(folder: string, draft: OpenFolder): void {
   for (const prepare of [() => {}, () => unlock(draft)]) {
     try {
@@ -111,14 +117,17 @@ async function unpackInto(connection: Connection, path: string, draft: string): 
   unpacking.stdin!.on('error', () => {});
   sending.stdout!.pipe(unpacking.stdin!);
   const [sent, unpacked] = await codes;
-  // Without an archive, tar fails as well, and its message is useless.
+  // Without an archive, tar fails too, but its message doesn't help.
   if (sent === NOTHING_THERE) return 'nothing there';
   const outcome = outcomeOf('tar', sent);
   if (outcome === 'done' && unpacked !== 0) throw new RunFailed(`${path} can't be unpacked here: ${stderrTail()}`);
   return outcome;
 }
 
-/** Reads a program's standard error; returns its last lines as one when it has ended. */
+/**
+ * Reads a program's standard error. The returned function gives its last lines, joined into one, once the program has
+ * ended.
+ */
 function tailOf(stream: Readable): () => string {
   let tail = '';
   stream.setEncoding('utf8').on('data', (text: string) => {

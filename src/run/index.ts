@@ -8,54 +8,55 @@ import type { RunLaunch, Wanted } from './service.js';
 export { RunFailed } from './failure.js';
 export type { Folder } from './files.js';
 
-/** Seconds without a client after which the instance of a run is stopped. */
+/** Seconds without a client after which a run's instance is stopped. */
 const LINGER_SECONDS = 600;
 
-/** Options for following a run; all are optional. */
+/** Options for following a run. All are optional. */
 export interface FollowOptions {
-  /** Where the paths in `out` are fetched to; the working directory by default. */
+  /** Folder to which the paths in `out` are fetched; the working directory by default. */
   into?: string;
   /**
-   * Receives output as it arrives, and is awaited before more is read; by default, output goes to stdout and stderr of
-   * this process.
+   * Receives output as it arrives, and is awaited before more is read. By default, output goes to this process's stdout
+   * and stderr.
    */
   onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
-  /** Receives progress, one line each: rented, sent, lost, reconnected. */
+  /** Receives progress messages of one line each: rented, sent, lost, reconnected. */
   onStep?: (message: string) => void;
-  /** Ends the run and destroys its instance, unless it is kept. */
+  /** Ends the run and destroys its instance, unless the instance is kept. */
   signal?: AbortSignal;
-  /** Private key for login; by default, a key pair is created that opens only this instance. */
+  /** Private key for login. By default, a key pair is created that gives access only to this instance. */
   identity?: string;
 }
 
-/** The command to run, and its machine: the best match with a host agent. */
+/** The command to run, and requirements for its machine. The best matching machine with a host agent is rented. */
 export interface RunOptions extends Wanted, FollowOptions {
-  /** Command and its arguments; it runs in `/workspace`, without input. */
+  /** The command and its arguments. It runs in `/workspace`, without input. */
   command: readonly string[];
   /** Name, env, secrets, ports and registry login, as in GraphQL's LaunchInput. */
   launch?: Omit<RunLaunch, 'command' | 'entrypoint' | 'restart' | 'onExit'>;
-  /** Folders to send: the content of `from`, to `to` below `/workspace`. */
+  /** Folders to send. The content of `from` goes into `to`, under `/workspace`. */
   folders?: readonly Folder[];
-  /** Paths below `/workspace` to fetch, regardless of the exit code. */
+  /** Paths under `/workspace` to fetch, regardless of the exit code. */
   out?: readonly string[];
   /** Whether to keep the instance at the end. */
   keep?: boolean;
-  /** 1 to 604,800 seconds without a client after which the instance is stopped; 600 by default. */
+  /** Seconds without a client, from 1 to 604,800, after which the instance is stopped; 600 by default. */
   lingerSeconds?: number;
-  /** Identifies this run, so that repeating it rents only once; random by default. */
+  /** Identifies this run, so that repeating it doesn't rent a second instance; random by default. */
   idempotencyKey?: string;
 }
 
 export interface RunEnded {
   id: string;
-  /** Exit code of the command; 128 + the signal's number if one killed it. */
+  /** The command's exit code, or 128 plus the signal's number if a signal killed it. */
   code: number;
 }
 
 /**
- * Rents, sends, runs, fetches and destroys, like `gpu run`. After a lost connection, it retries for an hour, and loses
- * nothing. Rejects with RunFailed, a GpuError, or the signal's reason. After RunFailed with an `instanceId`, the
- * command may continue there; follow it with `attach`. Needs OpenSSH's client and tar on this computer.
+ * Rents an instance, sends the folders, runs the command, fetches the results and destroys the instance, like `gpu
+ * run`. After a lost connection, it retries for an hour without losing anything. Rejects with RunFailed, a GpuError, or
+ * the signal's reason. If a RunFailed has an `instanceId`, the command may still be running there; follow it with
+ * `attach`. Requires OpenSSH's client and tar on this computer.
  */
 export async function run(client: GpuClient, options: RunOptions): Promise<RunEnded> {
   const { folders = [], out = [], keep = false, lingerSeconds = LINGER_SECONDS, ...rest } = options;
@@ -85,13 +86,14 @@ export async function run(client: GpuClient, options: RunOptions): Promise<RunEn
 }
 
 export interface AttachOptions extends FollowOptions {
-  /** Paths below `/workspace` to fetch to the same path here, overwriting existing files. */
+  /** Paths under `/workspace` to fetch to the same path here, overwriting existing files. */
   out?: readonly string[];
 }
 
 /**
- * Follows a run from the start of its output, whether it continues or has ended, and finishes it like `run`; rejects
- * like `run`. The run's own results go to a folder named after the instance if their path exists here.
+ * Follows a run from the start of its output, whether it is still running or has ended, and finishes it like `run`.
+ * Rejects like `run`. If a path of the run's own results already exists here, it goes to a folder named after the
+ * instance.
  */
 export async function attach(client: GpuClient, id: string, options: AttachOptions = {}): Promise<RunEnded> {
   const { signal = new AbortController().signal } = options;

@@ -17,23 +17,28 @@ import {
 import { RunFailed } from './failure.js';
 import { isLinkHere } from './paths.js';
 
-/* Moves unpacked results to their places. The instance decides what it sends, so no link is followed on either side, and
-   anything that could do harm here is omitted: device nodes, links that lead out of the results, set-user-ID bits. */
+/*
+ * Moves unpacked results to their places. The instance decides what it sends, so links are not followed on either side,
+ * and anything that could do harm here is omitted: device nodes, links that escape the results, and set-user-ID bits.
+ */
 
-/** On Linux, a folder is addressed by its open handle, so that a link that replaces it in the meantime has no effect. */
+/**
+ * Whether folders can be addressed by their open handles, as on Linux. A link that replaces a folder in the meantime
+ * then has no effect.
+ */
 const HAS_HANDLES = process.platform === 'linux' && existsSync('/proc/self/fd');
 const IS_WINDOWS = process.platform === 'win32';
 const PERMISSIONS = 0o777;
 const OWNER_ENTERS = 0o700;
-/** Maximum nesting of folders, because each entered folder keeps a handle open. */
+/** Maximum nesting depth of folders, because each entered folder keeps a handle open. */
 const MAX_DEPTH = 256;
 
-/** A folder that is not a link. */
+/** An open folder that is not a link. */
 export class OpenFolder {
   readonly path: Buffer;
   readonly #fd: number | null = null;
 
-  /** Rejects links and non-folders. */
+  /** Throws for links and anything else that isn't a folder. */
   constructor(path: Buffer) {
     this.path = path;
     if (HAS_HANDLES) {
@@ -47,7 +52,7 @@ export class OpenFolder {
   }
 }
 
-/** Moves `from` below the draft to `to` below `into`. Returns the omitted entries. */
+/** Moves `from` under the draft to `to` under `into`. Returns the omitted entries. */
 export function land(draft: OpenFolder, from: string, into: string, to: string): string[] {
   const omitted: string[] = [];
   const [source, target] = [from.split('/').map((part) => Buffer.from(part)), to.split('/')];
@@ -72,7 +77,7 @@ export function land(draft: OpenFolder, from: string, into: string, to: string):
   return omitted;
 }
 
-/** Lets the owner enter each folder, so that all of it can be removed. */
+/** Gives the owner access to each folder, so that the whole tree can be removed. */
 export function unlock(draft: OpenFolder): void {
   for (const name of readdirSync(draft.path, 'buffer')) clean(draft.path, name, 0, '', []);
 }
@@ -91,7 +96,10 @@ function within(path: Buffer, use: (folder: Buffer) => void): void {
   }
 }
 
-/** Uses the folder at the end of the names, after `enter` has seen each. */
+/**
+ * Calls `use` with the folder at the end of the path given by the names, after calling `enter` for each folder on the
+ * way.
+ */
 function descend(
   folder: Buffer,
   [name, ...rest]: readonly Buffer[],
@@ -111,7 +119,7 @@ function isFolder(path: Buffer): boolean {
   return statsOf(path)?.isDirectory() === true;
 }
 
-/** Makes an entry of the draft harmless, or removes it; returns false if nothing of it remains. */
+/** Makes a draft entry harmless, or removes it. Returns false if nothing of it remains. */
 function clean(folder: Buffer, name: Buffer, depth: number, shown: string, omitted: string[]): boolean {
   const path = child(folder, name);
   const stats = statsOf(path);
@@ -125,7 +133,7 @@ function clean(folder: Buffer, name: Buffer, depth: number, shown: string, omitt
     return true;
   }
   if (stats.isFile()) {
-    // A hard link of the same file may be outside: its mode, and later its content, would change too.
+    // Another hard link to the file may be outside, and its mode (and later its content) would change too.
     if (stats.nlink > 1) renameSync(copyOf(path, folder), path);
     if (stats.nlink > 1 || (stats.mode & ~PERMISSIONS & 0o7777) !== 0) chmodSync(path, stats.mode & PERMISSIONS);
     return true;
@@ -137,8 +145,8 @@ function clean(folder: Buffer, name: Buffer, depth: number, shown: string, omitt
 }
 
 /**
- * Whether the target of a link is in the results, regardless of their other links: it climbs only at its beginning, and
- * at most to the fetched folder. `depth` 0 is that folder itself.
+ * Whether a link's target is within the results, regardless of other links there. The target may only climb at its
+ * beginning, and at most to the fetched folder. A `depth` of 0 is that folder itself.
  */
 function staysWithin(target: string, depth: number): boolean {
   if (target.startsWith('/') || (IS_WINDOWS && /[:\\]/.test(target))) return false;
@@ -148,7 +156,7 @@ function staysWithin(target: string, depth: number): boolean {
   return climbs < depth && !parts.slice(climbs).includes('..');
 }
 
-/** Moves an entry; other existing files stay. */
+/** Moves an entry. Other existing files are kept. */
 function move(from: Entry, to: Entry, shown: string): void {
   const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];
   const isSourceFolder = isFolder(source);
@@ -167,7 +175,10 @@ function move(from: Entry, to: Entry, shown: string): void {
   );
 }
 
-/** Moves an entry as a whole. Returns false for a folder that changes the file system: then only the folder was created. */
+/**
+ * Moves an entry as a whole. Returns false for a folder that must move to another file system, for which only the
+ * folder was created.
+ */
 function moveWhole(from: Entry, to: Entry): boolean {
   const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];
   try {
@@ -184,7 +195,7 @@ function moveWhole(from: Entry, to: Entry): boolean {
   return true;
 }
 
-/** Copies a file or a link under a new name in a folder; returns its path. */
+/** Copies a file or a link under a new name in the same folder, and returns the copy's path. */
 function copyOf(path: Buffer, folder: Buffer): Buffer {
   const copy = child(folder, Buffer.from(`.gpu-run-${randomUUID()}`));
   if (lstatSync(path).isSymbolicLink()) symlinkSync(readlinkSync(path, 'buffer'), copy);

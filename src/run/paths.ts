@@ -2,13 +2,13 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunFailed } from './failure.js';
 
-/** A path below the workspace, and its local destination. */
+/** A path in the workspace, and its local destination. */
 export interface Fetched {
   path: string;
   to: string;
 }
 
-/** Returns paths below the workspace in normal form. Refuses with RunFailed a path that leads elsewhere. */
+/** Returns the normalized paths in the workspace. Throws RunFailed for a path outside it. */
 export function checkOut(paths: readonly string[]): string[] {
   return paths.map((path) => {
     const slashed = path.replaceAll('\\', '/');
@@ -20,7 +20,7 @@ export function checkOut(paths: readonly string[]): string[] {
   });
 }
 
-/** Refuses with RunFailed a destination that is a link or is behind one. Called before anything is rented. */
+/** Throws RunFailed for a destination that is a link or is behind one. Called before anything is rented. */
 export function checkDestinations(paths: readonly string[], into: string): void {
   for (const path of paths) {
     const parts = path.split('/');
@@ -34,20 +34,20 @@ export function checkDestinations(paths: readonly string[], into: string): void 
   }
 }
 
-/** Returns why nothing is written to a destination that is a link. */
+/** Returns the message for a destination to which nothing is written because it is a link. */
 export function isLinkHere(shown: string): string {
   return `${shown} is a link here, and results are not written through links; remove or rename it`;
 }
 
-/** Returns each path with its place: `gpu run` fetches results to the same path here. */
+/** Returns each path with its destination. `gpu run` fetches results to the same path here. */
 export function toSamePlace(paths: readonly string[]): Fetched[] {
   return paths.map((path) => ({ path, to: path }));
 }
 
 /**
- * Returns each path with its place for a run that another client may have started: any client with a key of the account
- * chose these paths. Nothing that exists here changes: a path whose first folder exists, or is hidden, goes to a folder
- * named after the instance.
+ * Returns each path with its destination, for a run that another client may have started. Any client with one of the
+ * account's keys may have chosen these paths, so nothing that exists here is changed. If a path's first folder exists
+ * here or is hidden, the path goes to a folder named after the instance.
  */
 export function toSafePlace(paths: readonly string[], id: string, into: string): Fetched[] {
   return paths.map((path) => {
@@ -57,7 +57,7 @@ export function toSafePlace(paths: readonly string[], id: string, into: string):
   });
 }
 
-/** Whether no file can have this name, or the name means something else on Windows. */
+/** Whether no file can have this name, or the name has a different meaning on Windows. */
 function isInvalid(part: string): boolean {
   return part.includes('\0') || (process.platform === 'win32' && part.includes(':'));
 }

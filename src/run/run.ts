@@ -23,36 +23,36 @@ export interface RunOptions extends Wanted {
   command: readonly string[];
   launch?: RunLaunch;
   terms: RunTerms;
-  /** Seconds without a client, before the command begins or after it has ended, after which the instance is stopped. */
+  /** Seconds without a client after which the instance is stopped, before the command begins or after it has ended. */
   patienceSeconds: number;
   idempotencyKey?: string | undefined;
 }
 
 export interface RunHooks {
-  /** Receives progress, one line each. */
+  /** Receives progress messages of one line each. */
   onStep(message: string): void;
   /** Called while the container starts. */
   onRuntime?(runtime: Runtime): void;
   describe(runtime: Runtime): string;
-  /** Awaited before more is read. */
+  /** Receives output, and is awaited before more is read. */
   onOutput(stream: 'stdout' | 'stderr', chunk: Buffer): Promise<void>;
-  /** Ends this client. The command continues. */
+  /** Ends this client, while the command continues. */
   signal: AbortSignal;
-  /** Private key for login; by default, a key pair is created for the run. */
+  /** Private key for login. By default, a key pair is created for the run. */
   identity?: string | undefined;
 }
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
-/** A client abandons a run after this time without a connection; the command continues. */
+/** Time without a connection after which a client abandons a run. The command continues. */
 const ABANDONED_AFTER_MS = 3_600_000;
-/** Maximum time for the service to receive the exit code, before the instance is destroyed without it. */
+/** Maximum time for the service to receive the exit code before the instance is destroyed without it. */
 const EXIT_CODE_TIMEOUT_MS = 10_000;
 const POLL_EVERY_MS = 150;
-/** Maximum number of omitted entries that a message names. */
+/** Maximum omitted entries that a message names. */
 const MAX_NAMED = 5;
 
-/** A command on a dedicated instance, from the view of a client that follows it. */
+/** A command on a dedicated instance, as seen by a client that follows it. */
 export class Run {
   readonly id: string;
   readonly #client: GpuClient;
@@ -63,7 +63,7 @@ export class Run {
   readonly #code = new Deferred<number>();
   /** Rejects when this client ends early. */
   readonly #over = new Deferred<never>();
-  /** Paths that this client requests; null if it started the run, and so requested all. */
+  /** Paths that this client requests; null if it started the run and therefore requested all of them. */
   readonly #named: readonly string[] | null;
   #keyId: string | null = null;
   #isClosed = false;
@@ -98,15 +98,15 @@ export class Run {
       restart: 'NEVER',
       onExit: terms.keep ? 'KEEP' : 'STOP',
     };
-    // The signal doesn't end this call, because the rental must be known in order to be destroyed.
+    // The signal doesn't abort this call, because the rental's id is needed to destroy it.
     const rented = await deployBest(client, options, whole, idempotencyKey);
     hooks.onStep(describeRented(rented));
     return new Run(client, rented.id, terms, hooks);
   }
 
   /**
-   * Finds a run that any client started. Restarts an instance that was stopped at its end. `out`: further paths to fetch,
-   * overwriting existing files.
+   * Finds a run that any client started, and restarts an instance that was stopped at its end. `out` contains further
+   * paths to fetch, overwriting existing files.
    */
   static async find(client: GpuClient, id: string, out: readonly string[], hooks: RunHooks): Promise<Run> {
     const { status, launch } = await readInstance(client, id, hooks.signal);
@@ -121,14 +121,17 @@ export class Run {
     return new Run(client, id, terms, hooks, out);
   }
 
-  /** Follows a run in progress, without starting its instance. */
+  /** Follows a run in progress without starting its instance. */
   static async watch(client: GpuClient, id: string, hooks: RunHooks): Promise<Run> {
     const { status, launch } = await readInstance(client, id, hooks.signal);
     if (status !== 'RUNNING') throw new RunFailed(`${id} is ${status.toLowerCase()}`, id);
     return new Run(client, id, termsOf(launch?.entrypoint) ?? { out: [], keep: true }, hooks);
   }
 
-  /** Returns the exit code of a run whose container has ended, even if destroyed; null while it is running. */
+  /**
+   * Returns the exit code of a run whose container has ended, even if the instance is destroyed. Returns null while the
+   * container is running.
+   */
   static async codeOf(client: GpuClient, id: string): Promise<number | null> {
     const { status, runtime, launch } = await readInstance(client, id);
     if (termsOf(launch?.entrypoint) === null) throw new RunFailed(`${id} was not started by \`gpu run\``, id);
@@ -138,7 +141,7 @@ export class Run {
     return runtime.exitCode;
   }
 
-  /** Waits until its container runs, and connects. */
+  /** Waits until the instance's container runs, and connects to it. */
   async open(): Promise<void> {
     const { identity, describe, onRuntime, signal } = this.#hooks;
     const { ssh } = await readInstance(this.#client, this.id, signal);
@@ -154,7 +157,7 @@ export class Run {
     await this.#unlessOver(this.#ready.promise);
   }
 
-  /** Refuses with RunFailed a run whose files were never completely sent. */
+  /** Throws RunFailed if the run's files were never completely sent. */
   async mustHaveBegun(): Promise<void> {
     if ((await this.#ready.promise).hasBegun) return;
     throw new RunFailed(
@@ -172,7 +175,8 @@ export class Run {
   }
 
   /**
-   * Starts the command unless it has started, and passes its output on from the first byte; resolves to its exit code.
+   * Starts the command unless it has already started, and passes on its output from the first byte. Resolves to its
+   * exit code.
    */
   async #follow(): Promise<number> {
     const all = Promise.all([this.#code.promise, this.#pass('stdout', 'out'), this.#pass('stderr', 'err')]);
@@ -188,7 +192,7 @@ export class Run {
     });
   }
 
-  /** Resolves to the exit code when there is one. */
+  /** Resolves to the exit code once there is one. */
   code(): Promise<number> {
     return this.#unlessOver(this.#code.promise);
   }
@@ -229,7 +233,7 @@ export class Run {
     return this.#terms.keep;
   }
 
-  /** Waits for output, files and exit code; then destroys the instance unless it is kept. */
+  /** Waits for the output, files and exit code, and then destroys the instance unless it is kept. */
   async toTheEnd(into: string): Promise<number> {
     const code = await this.#follow();
     await this.#fetchResults(into);
@@ -238,8 +242,8 @@ export class Run {
   }
 
   /**
-   * Destroys the instance at the end of the run. Another waiting client may poll only afterwards, so the service first
-   * receives the exit code, by the end of the container.
+   * Destroys the instance at the end of the run. Another waiting client may poll only afterwards, so the container is
+   * first allowed to end, which gives the service the exit code.
    */
   async #finish(): Promise<void> {
     this.#isClosed = true;
@@ -263,14 +267,14 @@ export class Run {
     this.#keyId = null;
   }
 
-  /** Ends this client and removes its key. A key that can't be removed now is removed with the instance. */
+  /** Ends this client and removes its key. If the key can't be removed now, it is removed with the instance. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#connection.close();
     if (this.#keyId !== null) await removeKey(this.#client, this.#keyId).catch(() => {});
   }
 
-  /** Shows the container that a client is connected, and receives the exit code. */
+  /** Notifies the container that a client is connected, and receives the exit code. */
   async #watch(): Promise<void> {
     for (const failures = new Failures(); !this.#isClosed; ) {
       const child = this.#connection.ssh(remote('watch'), ['pipe', 'pipe', 'ignore']);

@@ -1,10 +1,12 @@
-/* Scripts that run in the container of a run. They use only POSIX shell and commands of busybox, because images have
-   nothing else in common. The keeper is the container's command. It waits for the files of the run, then runs the
-   command, and keeps output and exit code in files, so that nothing depends on a connection. Clients connect over SSH. */
+/*
+ * Scripts that run in a run's container. They use only POSIX shell and commands that busybox has, because images have
+ * nothing else in common. The keeper is the container's command. It waits for the run's files, then runs the command,
+ * and keeps its output and exit code in files, so that nothing depends on a connection. Clients connect over SSH.
+ */
 
 import { checkOut } from './paths.js';
 
-/** The terms of a run, kept in its launch, where `gpu attach` finds them on any computer. */
+/** The terms of a run. They are kept in its launch, so that `gpu attach` can find them from any computer. */
 export interface RunTerms {
   /** Paths in the workspace to fetch. */
   out: string[];
@@ -14,9 +16,9 @@ export interface RunTerms {
 
 /** Identifies a launch as a run. */
 export const NAME = 'gpu-run';
-/** Exit code of the keeper if no client started the run. */
+/** The keeper's exit code if no client started the run. */
 const NO_CLIENT = 125;
-/** Exit code of a command aborted because its instance stopped, as after SIGTERM. */
+/** Exit code of a command that was aborted because its instance stopped, the same as after SIGTERM. */
 const ABORTED = 143;
 
 /** $W is the folder for the files and the command, $D is the run's own folder. */
@@ -126,14 +128,14 @@ const END = `${PLACES}
 
 export const SCRIPTS = { watch: WATCH, begin: BEGIN, follow: FOLLOW, receive: RECEIVE, send: SEND, end: END } as const;
 
-/** Returns the entrypoint of a run's launch; the launch's command follows it. */
+/** Returns the entrypoint for a run's launch. The launch's command follows it. */
 export function entrypointOf(terms: RunTerms, patienceSeconds: number): string[] {
   return ['/bin/sh', '-c', KEEPER, NAME, String(patienceSeconds), JSON.stringify(terms)];
 }
 
 /**
- * Returns the terms; null for a launch that is not a run. Refuses with RunFailed paths that lead out of the local folder,
- * because the author of the launch is unknown.
+ * Returns the terms, or null for a launch that is not a run. Throws RunFailed for paths that escape the local folder,
+ * because the launch's author is unknown.
  */
 export function termsOf(entrypoint: readonly string[] | null | undefined): RunTerms | null {
   if (entrypoint?.[3] !== NAME) return null;
@@ -151,7 +153,7 @@ function parse(text: string): Partial<RunTerms> | null {
   }
 }
 
-/** Returns a command line for the shell of any image. */
+/** Returns a command line that works in any image's shell. */
 export function remote(script: keyof typeof SCRIPTS, ...args: readonly string[]): string {
   return ['exec /bin/sh -c', ...[SCRIPTS[script], NAME, ...args].map(quoted)].join(' ');
 }

@@ -2,29 +2,29 @@ import { type GpuClient, GpuRefusal } from '../client/index.js';
 import type { Address } from './connection.js';
 import { RunFailed } from './failure.js';
 
-/** Requirements for the machine of a run. */
+/** Requirements for a run's machine. */
 export interface Wanted {
-  /** Slugs of GPU models, most preferred first; by default the cheapest. */
+  /** Slugs of GPU models, most preferred first; the cheapest by default. */
   gpus?: readonly string[] | undefined;
   regions?: readonly string[] | undefined;
-  /** Minimum GPUs of the machine. */
+  /** Minimum number of GPUs. */
   numGpus?: number | undefined;
-  /** Further members of GraphQL's OfferFilterInput. */
+  /** Further fields of GraphQL's OfferFilterInput. */
   filter?: object | undefined;
   /** Maximum price of the whole machine, in USD per hour. */
   maxPricePerHour?: number | undefined;
-  /** OCI image, or slug of a template. */
+  /** OCI image, or the slug of a template. */
   image?: string | undefined;
   diskGb?: number | undefined;
-  /** Volumes of the account, each with its path. */
+  /** The account's volumes, each with its mount path. */
   volumes?: readonly { id: string; path: string }[] | undefined;
-  /** Whether the instance is interruptible, which costs half; it can then be preempted. */
+  /** Whether the instance is interruptible. It then costs half as much but can be preempted. */
   isInterruptible?: boolean | undefined;
-  /** When it is destroyed automatically: a duration, such as 8h, or a time. */
+  /** When the instance is destroyed automatically, as a time or a duration such as 8h. */
   destroyAt?: string | undefined;
 }
 
-/** Members of GraphQL's LaunchInput. */
+/** Fields of GraphQL's LaunchInput. */
 export interface RunLaunch {
   name?: string;
   env?: Record<string, string>;
@@ -65,7 +65,7 @@ const ADD_KEY = `mutation ($publicKey: String!, $id: ID!) {
   addSshKey(publicKey: $publicKey, instanceId: $id) { id } }`;
 const REMOVE_KEY = 'mutation ($id: ID!) { removeSshKey(id: $id) { id } }';
 
-/** Rents the best machine; repeating a key rents only once. */
+/** Rents the best machine. Repeating a call with the same key doesn't rent another. */
 export async function deployBest(
   client: GpuClient,
   wanted: Wanted,
@@ -77,7 +77,7 @@ export async function deployBest(
   const input = {
     ...(gpus !== undefined && { gpus }),
     ...(regions !== undefined && { regions }),
-    // Other machines run no containers.
+    // Machines without a host agent can't run containers.
     filter: { ...filter, hasAgent: true, ...(numGpus !== undefined && { numMin: numGpus }) },
     ...(maxPricePerHour !== undefined && { maxPricePerHour }),
     ...(image !== undefined && { template: image }),
@@ -98,7 +98,7 @@ export async function readInstance(client: GpuClient, id: string, signal?: Abort
   return instance;
 }
 
-/** Adds a key that opens only this instance and is removed with it; resolves to its id. */
+/** Adds a key that gives access only to this instance and is removed with it. Resolves to the key's id. */
 export async function addKey(client: GpuClient, publicKey: string, id: string): Promise<string> {
   const { addSshKey } = await client.graphql<{ addSshKey: { id: string } }>(ADD_KEY, { publicKey, id });
   return addSshKey.id;

@@ -2,19 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GpuClient, Runtime } from '../client/index.js';
 import { RunFailed } from './failure.js';
 
-/** With a cached image, a container starts in well under a second; a pull takes minutes. */
+/**
+ * Delay before the first poll. With a cached image, a container starts in well under a second, while a pull takes
+ * minutes.
+ */
 const FIRST_POLL_AFTER_MS = 100;
 const POLL_EVERY_MS = 1_000;
 const GROWTH = 1.5;
-/** Allows a large image on a slow line; the rental continues either way. */
+/** Maximum wait, which allows for a large image on a slow connection. The rental continues in any case. */
 const WAIT_MS = 3_600_000;
 const HAS_ENDED = ['FAILED', 'EXITED'];
-/** Between a stop and a start, the phase may still be that of the previous run. */
+/** Phases that may still belong to the previous run, between a stop and a start. */
 const IS_DOWN = ['STOPPED', 'ERASED'];
 
 /**
  * Resolves to true once the container runs, and to false for an instance without a container. Rejects with RunFailed if
- * it can't run or doesn't within an hour, or with the signal's reason; `describe` formats the runtime.
+ * the container can't run or doesn't within an hour, or with the signal's reason. `describe` formats the runtime.
  */
 export async function untilRunning(
   client: GpuClient,
@@ -31,7 +34,7 @@ export async function untilRunning(
       throw new RunFailed(`${id} is not running: ${describe(runtime)}${codeOf(runtime)}`, id);
     onRuntime?.(runtime);
     await sleep(pauseMs, undefined, { signal }).catch((error) => {
-      // Node rejects with its own error, not with the signal's reason.
+      // Node rejects with its own error instead of the signal's reason.
       signal?.throwIfAborted();
       throw error;
     });

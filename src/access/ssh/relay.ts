@@ -4,7 +4,7 @@ import { firstLine } from '../first-line.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Connected, openCommand } from './command.js';
 
-/**
+/*
  * Unix sockets inside a container, opened by a program that runs there as the login's user. If the agent resolved a
  * path from outside, it could reach sockets on the host. The program needs perl, which Debian and Ubuntu images have
  * (including slim ones), and others may have.

@@ -1,7 +1,7 @@
 import { createConnection, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/**
+/*
  * Runs only in a container's network namespace (nsenter --net). It connects to ports there and hands the connections to
  * the agent, which is its parent process. It ends with the agent.
  */
