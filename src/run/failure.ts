@@ -1,4 +1,4 @@
-/** A run can't continue. The message is one line for the user. */
+/** Thrown if a run can't continue. The message is one line for the user. */
 export class RunFailed extends Error {
   /** The instance that was not destroyed, if any. */
   readonly instanceId: string | null;
