@@ -58,11 +58,11 @@ export interface AgentDeps {
   records: StartRecords;
   /** Seconds without contact to the gateway after which the agent stops the containers. */
   cutOffSeconds: number;
-  /** When this process or a previous one last reached the gateway. */
+  /** Time at which this process or a previous one last reached the gateway. */
   lastContact: { read(): number | null; write(now: number): void };
 }
 
-/** Requests the desired state, reports the observed state, and has the reconciler bring them together. */
+/** Requests the desired state, reports the observed state, and lets the reconciler make them match. */
 export class Agent {
   readonly #reconciler: Reconciler;
   readonly #tunnels: AgentTunnels;

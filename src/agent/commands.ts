@@ -48,7 +48,7 @@ Environment:
 Exit codes: 0 done; 1 refused or failed; 2 wrong usage or no container engine,
 no change; 3 no response from the gateway`;
 
-/** One example per command, shown at the end of its help. */
+/** One example for each command, shown at the end of its help. */
 const EXAMPLES = {
   hardware: 'gpu-agent hardware --engine /run/podman/podman.sock',
   join: 'gpu-agent join https://gpu.example.com gpu_join_5f0c… --name rig-1',

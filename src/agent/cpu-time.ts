@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
-/** Clock ticks per second in /proc, on every architecture that the agent supports. */
+/** Clock ticks per second in /proc, which is the same on every architecture that the agent supports. */
 const TICKS_PER_SECOND = 100;
 
 interface Process {

@@ -3,7 +3,7 @@ import type { EngineInfo } from './engine/engine.js';
 import { FileSystems, mounts } from './file-systems.js';
 import type { Hardware } from './protocol.js';
 
-/** Enforces the size of an instance's disk, and decides where /workspace is. */
+/** Enforces the size of instances' disks, and determines where /workspace is stored. */
 export interface Disks {
   readonly limit: Hardware['diskLimit'];
   /** Prepares the instance's disk and returns the host directory for /workspace, if there is one. */

@@ -17,7 +17,7 @@ export const MAX_WAIT_SECONDS = 25;
 export const MAX_INSTANCES = 1_200;
 /** Maximum tunnels in one response. */
 export const MAX_WANTED_TUNNELS = 512;
-/** Maximum seconds that a stop gives a container to exit before it is killed. */
+/** Maximum seconds that a container can have to exit after a stop before it is killed. */
 export const MAX_STOP_SECONDS = 300;
 /** Length of a sample slot in seconds. One sample per instance counts in each slot. */
 export const SAMPLE_SECONDS = 10;
@@ -109,7 +109,7 @@ const desiredInstance = z.object({
   vcpus: z.number().int().min(1),
   memoryMb: z.number().int().min(1),
   diskGb: z.number().int().min(1),
-  /** Container ports; the first is the instance's web port. */
+  /** Container ports, the first of which is the instance's web port. */
   ports: z.array(port).max(MAX_PORTS),
   /**
    * Maximum seconds between SIGTERM and SIGKILL if the instance must stop. If omitted, the agent's own setting applies.

@@ -250,7 +250,7 @@ export class Run {
     const stop = new AbortController();
     const { signal } = stop;
     const timeout = sleep(EXIT_CODE_TIMEOUT_MS, undefined, { signal }).catch(() => {});
-    // Both stop afterwards, because a pending timer would keep the process alive.
+    // Both are stopped afterwards, because a pending timer would keep the process alive.
     await this.#unlessOver(Promise.race([this.#storeCode(signal).catch(() => {}), timeout])).finally(() =>
       stop.abort(),
     );
@@ -321,7 +321,7 @@ export class Run {
     }
   }
 
-  /** Called when a connection has ended. Rejects if there is nothing left to connect to. */
+  /** Called when a connection has ended. Rejects if there is no longer anything to connect to. */
   async #beforeNextAttempt(failures: Failures): Promise<void> {
     if (this.#isClosed || this.#hooks.signal.aborted) return;
     try {

@@ -21,7 +21,7 @@ const NO_CLIENT = 125;
 /** Exit code of a command that was aborted because its instance stopped, the same as after SIGTERM. */
 const ABORTED = 143;
 
-/** $W is the folder for the files and the command, $D is the run's own folder. */
+/** Sets $W to the folder for the files and the command, and $D to the run's own folder. */
 const PLACES = `
 W=/workspace
 mkdir -p "$W" 2>/dev/null
@@ -30,7 +30,10 @@ D=$W/.${NAME}
 nap() { sleep 0.2 2>/dev/null || sleep 1; }
 `;
 
-/** $1: seconds to wait without a client; 0: forever. $2: the terms. The rest is the command. */
+/**
+ * $1 is the number of seconds to wait without a client (0 for no limit), $2 contains the terms, and the remaining
+ * arguments are the command.
+ */
 export const KEEPER = `${PLACES}
 patience=$1; shift 2
 wait_for() {
@@ -67,8 +70,8 @@ exit "$code"
 
 /**
  * Prints `ready`, whether rsync exists, whether the command has begun, and the workspace. Prints `code` and the exit
- * code once the command has ended. While this script runs, the keeper knows that a client is connected. It ends with its
- * input, so a client that crashes leaves nothing behind.
+ * code once the command has ended. While this script is running, the keeper knows that a client is connected. The
+ * script ends when its input does, so a client that crashes leaves nothing behind.
  */
 const WATCH = `${PLACES}
 mkdir -p "$D" || exit 1
@@ -87,14 +90,14 @@ cat >/dev/null
 kill $!
 `;
 
-/** Marks the files as complete: the command may begin. */
+/** Marks the files as complete, so that the command can begin. */
 const BEGIN = `${PLACES}
 : >"$D/go"
 `;
 
 /**
- * $1: out or err; $2: bytes to skip. Starts the command, prints the file as it grows, and ends when the command has
- * ended.
+ * Starts the command, and prints its output file $1 (`out` or `err`) as it grows, skipping the first $2 bytes. Ends
+ * when the command has ended.
  */
 const FOLLOW = `${PLACES}
 : >"$D/go"
@@ -107,12 +110,12 @@ until [ -e "$D/code" ]; do cat <&3; nap; done
 cat <&3
 `;
 
-/** $1: a folder, in the workspace unless its path is absolute. Unpacks a tar from the input into it. */
+/** Unpacks a tar archive from the input into the folder $1, which is in the workspace unless its path is absolute. */
 const RECEIVE = `${PLACES}
 cd "$W" && mkdir -p "$1" && cd "$1" && tar -xof -
 `;
 
-/** $1: a path in the workspace. Prints it, or the target of a link, as a tar. Exits with 44 if it doesn't exist. */
+/** Prints the workspace path $1 as a tar archive, following it if it is a link. Exits with 44 if it doesn't exist. */
 const SEND = `${PLACES}
 cd "$W" && { [ -e "$1" ] || exit 44; }
 if [ ! -L "$1" ]; then tar -cf - "$1"
@@ -121,7 +124,7 @@ else tar -chf - "$1"; fi
 `;
 export const NOTHING_THERE = 44;
 
-/** Marks everything as fetched: the keeper may exit, with the command's code. */
+/** Marks everything as fetched, so that the keeper can exit with the command's exit code. */
 const END = `${PLACES}
 : >"$D/end"
 `;

@@ -178,7 +178,7 @@ export class SshServer {
       this.#open.delete(socket);
     });
     socket.setNoDelay(true);
-    // Each channel may wait twice for the socket to drain.
+    // Each channel may add two listeners while it waits for the socket to drain.
     socket.setMaxListeners(4 * MAX_CHANNELS);
     this.#choose(socket);
   }

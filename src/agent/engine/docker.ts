@@ -521,7 +521,7 @@ function deviceOptions({ gpus, fuse }: ContainerSpec): Docker.HostConfig {
   return { ...devices, DeviceRequests: [{ Driver: driver, DeviceIDs: ids, Capabilities: [['gpu']] }] };
 }
 
-/** Returns the capabilities of a container, which don't depend on its user. */
+/** Returns a container's capabilities, which don't depend on its user. */
 export function capabilitiesOf(hasFuse: boolean): string[] {
   return hasFuse ? [...CAPABILITIES, MOUNTS] : CAPABILITIES;
 }

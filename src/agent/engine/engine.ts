@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 
 /** The host's container engine as the agent uses it; implemented for Docker and Podman. */
 
-/** Labels on the containers hold all of the agent's state about them, so that it survives the agent. */
+/** Container labels. They hold all of the agent's state about the containers, so that it survives an agent restart. */
 export const LABELS = {
   instance: 'gpu-rental.instance',
   machine: 'gpu-rental.machine',

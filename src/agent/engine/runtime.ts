@@ -218,10 +218,10 @@ function isOf(engineId: string, pid: string): boolean {
 }
 
 /**
- * Finds Docker's runtime folder. Docker's containerd names it to the parent of a container's first process, in the
- * parent's working directory. The id may have been reused, and its parent may be a renter's process that claims
- * anything. Only a parent with the agent's view of mounts and processes is trusted, and only if it is the same before
- * and after.
+ * Finds Docker's runtime folder. The parent of a container's first process is started by Docker's containerd, and
+ * reveals the folder through its working directory. The process id may have been reused, and its parent may then be a
+ * renter's process that can claim anything. Therefore, a parent is trusted only if it has the agent's view of mounts
+ * and processes, and is the same before and after the check.
  */
 function dockers(engineId: string, pid: number): Runtime[] {
   try {

@@ -116,7 +116,7 @@ export function readCuda(text: string): string | null {
   return /^CUDA Version\s*:\s*(\d+\.\d+)\s*$/m.exec(text)?.[1] ?? null;
 }
 
-/** Whether the matrix of `nvidia-smi topo -m` has an NVLink connection (NV1, NV18, …) between two GPUs. */
+/** Whether the matrix from `nvidia-smi topo -m` contains an NVLink connection (NV1, NV18, …) between two GPUs. */
 export function readNvlink(matrix: string): boolean {
   return matrix.split('\n').some((line) => /^\s*GPU\d+\s/.test(line) && /\sNV\d+(\s|$)/.test(line));
 }

@@ -160,7 +160,7 @@ export class HostVolume {
     return join(this.parts.cacheDir, this.id);
   }
 
-  /** Returns the record only if the volume's file exists. */
+  /** Returns the volume's record, or null if the volume's file doesn't exist. */
   async #usable(): Promise<VolumeRecord | null> {
     const record = await this.record();
     return record !== null && (await this.parts.files.names()).includes(this.id) ? record : null;
