@@ -11,6 +11,7 @@ const REASONS: readonly [words: RegExp, message: string][] = [
     /no command (or entrypoint )?(provided|specified)/i,
     'the image has no command of its own: give one when you deploy it',
   ],
+  [/^unreadable users/, 'its /etc/passwd or /etc/group is not a plain file of at most 4 MB'],
   [/no matching entries in passwd file|unable to find user/i, 'there is no such user in the image'],
   [/no matching entries in group file|unable to find group/i, 'there is no such group in the image'],
   [/workdir|working directory|chdir to cwd/i, 'the working directory of the image is not a folder that can be entered'],
