@@ -27,6 +27,7 @@ export class PodmanEngine extends DockerEngine {
    * yet.
    */
   override async prepare(instanceId: string): Promise<void> {
+    await super.prepare(instanceId);
     await this.dial('POST', `${API}/${containerName(instanceId)}/init`, CREATE_MS, {}, 204, 304);
   }
 
