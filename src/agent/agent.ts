@@ -17,21 +17,24 @@ import type { StartRecords } from './start-records.js';
 import { AgentTunnels } from './tunnels/tunnels.js';
 import type { HostVolumes } from './volumes/host-volumes.js';
 
-/** Changes within this time go into one report. */
+/** Changes within this many milliseconds are combined into one report. */
 const REPORT_TOGETHER_MS = 50;
-/** Additional wait of a heartbeat while samples are taken, since a report follows each of them immediately. */
+/** Additional delay before a heartbeat while samples are being taken, because each sample triggers a report anyway. */
 const WAIT_FOR_SAMPLES_MS = 1_000;
 const POLL_EVERY_MS = 1_000;
 const CHECK_GPUS_EVERY_MS = 300_000;
-/** Pause after a driver that did not answer. */
+/** Pause before querying a GPU driver again that did not respond. */
 const RECHECK_GPUS_MS = 30_000;
-/** Tunnels requested within this time come in one answer. */
+/** Tunnel requests within this many milliseconds are returned in one response. */
 const TUNNELS_TOGETHER_MS = 20;
-/** Minimum time between two reports that differ only in the bytes of a pull. */
+/** Minimum time between two reports that differ only in a pull's byte count. */
 const PROGRESS_EVERY_MS = 1_000;
-/** Short, so that a restarted gateway is reached again soon. */
+/**
+ * Maximum pause while the gateway is unreachable. It is short so that the agent reconnects soon after a gateway
+ * restart.
+ */
 const MAX_UNREACHABLE_PAUSE_MS = 4_000;
-/** Longer: for a gateway that answers, but with a refusal or an invalid answer. */
+/** Maximum pause while the gateway responds with refusals or invalid responses. */
 const MAX_REFUSED_PAUSE_MS = 30_000;
 
 export interface AgentDeps {
@@ -53,7 +56,7 @@ export interface AgentDeps {
   pullLimits: PullLimits;
   secretFiles: SecretFiles;
   records: StartRecords;
-  /** After this time without contact to the gateway, the agent stops the containers. */
+  /** Seconds without contact to the gateway after which the agent stops the containers. */
   cutOffSeconds: number;
   /** When this process or a previous one last reached the gateway. */
   lastContact: { read(): number | null; write(now: number): void };
@@ -71,9 +74,9 @@ export class Agent {
   #sequence = 0;
   /** Aborted when there is something to report. */
   #reportDue = new AbortController();
-  /** Aborted when the gateway has a newer document than the known one. */
+  /** Aborted when the gateway has a newer document than the agent. */
   #staleness = new AbortController();
-  /** Ends a report in flight. */
+  /** Aborts a report in flight. */
   #call = new AbortController();
   #progressDue = false;
   #lastContact: number;
@@ -101,17 +104,17 @@ export class Agent {
     this.#lastContact = Math.min(deps.lastContact.read() ?? deps.clock.now(), deps.clock.now());
   }
 
-  /** Runs until `end`. */
+  /** Runs until `end` is called. */
   async run(): Promise<void> {
     const watching = this.#reconciler.run();
     this.#checkCutOff();
-    // Requests the desired state first, so that the first report is about it.
+    // The desired state is requested first, so that the first report already refers to it.
     await this.#pollOnce(0);
     const sampling = this.#sampler.run(this.#ending.signal);
     await Promise.all([watching, this.#poll(), this.#report(), this.#watchContact(), this.#watchGpus(), sampling]);
   }
 
-  /** Leaves the containers unchanged. */
+  /** Stops the agent without touching the containers. */
   end(): void {
     this.#ending.abort();
     this.#reportDue.abort();
@@ -133,19 +136,22 @@ export class Agent {
       faults = outcome instanceof Error ? faults + 1 : 0;
       if (outcome instanceof Error) await this.#pause(outcome, faults);
       else if (outcome === 'tunnels') await this.deps.clock.sleep(TUNNELS_TOGETHER_MS, this.#ending.signal);
-      // For a gateway that doesn't wait, or that sends one document again and again.
+      // Prevents a busy loop if the gateway doesn't wait, or keeps sending the same document.
       else if (outcome === 'nothing new') {
         await this.deps.clock.sleep(polledAt + POLL_EVERY_MS - this.deps.clock.now(), this.#ending.signal);
       }
     }
   }
 
-  /** Neither a fault nor an empty answer changes anything. `stale`: request again immediately. */
+  /**
+   * Neither an error nor an empty response changes anything. `stale` means that the caller must request again
+   * immediately.
+   */
   async #pollOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'tunnels'> {
     this.#staleness = new AbortController();
     if (this.#ended) this.#staleness.abort();
     const stale = this.#staleness.signal;
-    // When cut off, or without a document, the agent requests the whole document regardless of its number.
+    // When disconnected or without a document, the agent requests the whole document regardless of its generation.
     const after = this.#reconciler.isCutOff ? 0 : this.#reconciler.generation;
     try {
       const document = await this.deps.gateway.desired(after, waitSeconds, stale);
@@ -202,8 +208,8 @@ export class Agent {
         if (generation !== this.#reconciler.generation) this.#staleness.abort();
       } catch (error) {
         if (this.#ended) return;
-        // The gateway may have refused anything in the report: without the samples, the next heartbeat can't fail
-        // because of one.
+        // The gateway may have rejected any part of the report. Dropping the samples ensures that they can't make the
+        // next heartbeat fail.
         if (error instanceof GatewayFault && error.kind === 'refused') done();
         this.#reportProblem(error as Error);
         faults += 1;
@@ -221,7 +227,7 @@ export class Agent {
     return found === null ? {} : { gpus: [...found] };
   }
 
-  /** A missing GPU is reported as soon as it is noticed. */
+  /** Reports a missing GPU as soon as it is detected. */
   async #watchGpus(): Promise<void> {
     const { gpus, clock, log } = this.deps;
     let isKnown = gpus.found !== null;
@@ -236,7 +242,7 @@ export class Agent {
     }
   }
 
-  /** Reports immediately: watchers see changes soon, and a busy instance is not stopped as idle. */
+  /** Reports immediately, so that viewers see changes soon and a busy instance is not stopped as idle. */
   #onMeasured(measurements: readonly Measurement[]): void {
     this.#loads.record(measurements);
     if (measurements.length > 0) this.#changed('phase');
@@ -275,7 +281,9 @@ export class Agent {
     this.deps.log.info('gateway reachable again');
   }
 
-  /** Logs each kind of fault once in a row: a gateway that is down for a day must not fill the log. */
+  /**
+   * Logs only the first of consecutive problems of the same kind, so that a long gateway outage doesn't fill the log.
+   */
   #reportProblem(error: Error): void {
     const kind = error instanceof GatewayFault ? error.kind : 'failed';
     if (this.#reportedProblem === kind) return;
@@ -290,7 +298,7 @@ export class Agent {
   async #pause(fault: Error, faults: number): Promise<void> {
     const isUnreachable = fault instanceof GatewayFault && fault.kind === 'unreachable';
     const pause = pauseMs(faults - 1, isUnreachable ? MAX_UNREACHABLE_PAUSE_MS : MAX_REFUSED_PAUSE_MS);
-    // Spreads the retries by up to a half, so that the agents of a fleet don't come back in the same second.
+    // Randomizes the pause, so that the agents of a fleet don't all reconnect in the same second.
     await this.deps.clock.sleep(pause * (0.75 + Math.random() * 0.5), this.#ending.signal);
   }
 }

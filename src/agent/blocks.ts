@@ -1,8 +1,9 @@
 const SIZES = [1, 2, 4, 8];
 
 /**
- * Counts the blocks of each size that these GPUs form: aligned ones of 1, 2, 4 and 8 GPUs, and one of all GPUs of a
- * model. `models` are in the order of their places. The operator reads this; the gateway decides what is sold.
+ * Counts the blocks of each size that these GPUs form: aligned blocks of 1, 2, 4 and 8 GPUs, and one block with all
+ * GPUs of a model. `models` is in placement order. The result is only shown to the operator, because the gateway
+ * decides which blocks are sold.
  */
 export function blockCounts(models: readonly string[]): Map<number, number> {
   const runs = models.flatMap((model, place) => {
@@ -21,7 +22,7 @@ export function blockCounts(models: readonly string[]): Map<number, number> {
   return new Map(counted.filter(([, count]) => count > 0));
 }
 
-/** Returns a text such as "4 of 1, 2 of 2, 1 of 4". */
+/** Returns a description such as "4 of 1, 2 of 2, 1 of 4". */
 export function describeBlocks(models: readonly string[]): string {
   return [...blockCounts(models)].map(([size, count]) => `${count} of ${size}`).join(', ');
 }

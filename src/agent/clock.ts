@@ -21,7 +21,7 @@ export const hostClock: AgentClock = {
     }),
 };
 
-/** Pause between tries: doubles from one second up to `maxMs`. `tries` counts from 0. */
+/** Returns the pause between attempts, which doubles from one second up to `maxMs`. `tries` starts at 0. */
 export function pauseMs(tries: number, maxMs: number): number {
   return Math.min(1_000 * 2 ** Math.min(tries, 20), maxMs);
 }

@@ -14,7 +14,10 @@ import { type AgentOptions, type AgentSettings, readSettings, UsageError } from 
 import { tryOut } from './try.js';
 import { HostVolumes } from './volumes/host-volumes.js';
 
-/** 0: done. 1: refused or failed. 2: wrong usage or no engine (nothing was changed). 3: no answer from the gateway. */
+/**
+ * Exit codes. `done`: success. `failed`: rejected or failed. `usage`: wrong usage or no container engine, and nothing
+ * was changed. `noConnection`: no response from the gateway.
+ */
 const EXIT = { done: 0, failed: 1, usage: 2, noConnection: 3 };
 const MB_PER_GB = 1_024;
 
@@ -185,12 +188,12 @@ function exitCodeOf(error: unknown): number {
   return EXIT.failed;
 }
 
-/** Prints one line, regardless of line breaks in arguments or answers. */
+/** Prints the message on one line, even if arguments or responses contain line breaks. */
 function complain(text: string): void {
   process.stderr.write(`gpu-agent: ${visible(text.trim().replace(/\s*\n\s*/g, ' '))}\n`);
 }
 
-/** Runs the command named by the arguments; returns its exit code. */
+/** Runs the command given by the arguments and returns its exit code. */
 export function runCommand(): Promise<number> {
   return createProgram()
     .parseAsync()

@@ -6,19 +6,22 @@ const TICKS_PER_SECOND = 100;
 interface Process {
   parent: number;
   namespace: string | null;
-  /** CPU time of the process itself, and of its children that ended and that it waited for. */
+  /** CPU time of the process itself, plus that of its children that have exited and been waited for. */
   ticks: number;
-  /** Ticks after the host's start. Together with its id this identifies the process, since ids are reused. */
+  /**
+   * Start time in clock ticks since the host booted. Process ids are reused, so only the id and the start time together
+   * identify a process.
+   */
   begunAt: number;
 }
 
-/** All processes of the host, by id. */
+/** All processes on the host, by id. */
 export type Processes = ReadonlyMap<number, Process>;
 
 /**
- * Returns the CPU seconds used so far by the container whose first process is `pid`: by all processes in its PID
- * namespace and their descendants. Null when it has ended, or /proc can't be read. Control groups give this with less
- * work, but not every host has the one that counts it.
+ * Returns the CPU seconds used so far by the container whose first process is `pid`, summed over all processes in its
+ * PID namespace and their descendants. Returns null if the container has ended or /proc can't be read. Control groups
+ * would be cheaper, but not every host has the controller that counts CPU time.
  */
 export function cpuSecondsOf(processes: Processes, pid: number): number | null {
   const first = processes.get(pid);
@@ -36,7 +39,7 @@ export async function readProcesses(): Promise<Processes> {
   const found = new Map<number, Process>();
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
-    // A process that has ended in the meantime is left out.
+    // Skips processes that have exited in the meantime.
     const read = await readProcess(Number(pid));
     if (read === null) continue;
     const namespace = await readlink(`/proc/${pid}/ns/pid`).catch(() => null);
@@ -45,12 +48,12 @@ export async function readProcesses(): Promise<Processes> {
   return found;
 }
 
-/** Null when it has ended. */
+/** Resolves to null if the process has ended. */
 export async function readProcess(pid: number): Promise<Omit<Process, 'namespace'> | null> {
   return readStat(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''));
 }
 
-/** The name may hold any character; it ends at the last bracket. */
+/** Parses /proc/<pid>/stat. The process name may contain any character and ends at the last closing parenthesis. */
 export function readStat(stat: string): Omit<Process, 'namespace'> | null {
   const rest = stat.slice(stat.lastIndexOf(')') + 1).trim();
   const fields = rest.split(/\s+/);

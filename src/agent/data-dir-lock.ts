@@ -4,8 +4,9 @@ import { readOr, startOf } from './process-start.js';
 import { UsageError } from './settings.js';
 
 /**
- * Allows one agent per data folder: two would undo each other's work. The file names a process by its id and its start,
- * since ids are reused; it has no effect once that process has ended.
+ * Ensures that only one agent uses a data folder, since two agents would undo each other's work. The lock file
+ * identifies its process by id and start time, because ids are reused. Once that process has ended, the lock no longer
+ * applies.
  */
 export function lockDataDir(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

@@ -6,16 +6,16 @@ import type { Hardware } from './protocol.js';
 /** Enforces the size of an instance's disk, and decides where /workspace is. */
 export interface Disks {
   readonly limit: Hardware['diskLimit'];
-  /** Prepares the instance's disk; returns the host directory for /workspace, if any. */
+  /** Prepares the instance's disk and returns the host directory for /workspace, if there is one. */
   prepare(instanceId: string, diskGb: number): Promise<string | null>;
-  /** Resolves when nothing of the instance's disk remains. */
+  /** Resolves when nothing remains of the instance's disk. */
   erase(instanceId: string): Promise<void>;
   /**
-   * Used bytes of the instance's disk; null where it has no file system of its own. Rejects where the disk doesn't
-   * exist.
+   * Returns the used bytes of the instance's disk, or null if it has no dedicated file system. Rejects if the disk
+   * doesn't exist.
    */
   usedBytes(instanceId: string): Promise<number | null>;
-  /** Instances whose disk is separate from their container. */
+  /** Returns the instances whose disk is separate from their container. */
   kept(): Promise<string[]>;
 }
 
@@ -23,7 +23,7 @@ const BYTES_PER_GB = 1_073_741_824;
 const INSTANCE = /^i-[a-f0-9]{8}$/;
 
 /**
- * Returns the first kind that the host can enforce: a quota of the storage driver, a dedicated file system for each
+ * Returns the first kind of limit that the host can enforce: a storage driver quota, a dedicated file system for each
  * instance, or none.
  */
 export async function probeDisks(dataDir: string, engine: EngineInfo): Promise<Disks> {
@@ -32,7 +32,10 @@ export async function probeDisks(dataDir: string, engine: EngineInfo): Promise<D
   return (await files.fault()) === null ? volumeDisks(files) : layerDisks('none');
 }
 
-/** The kind found when the machine joined is used until it joins again, so that every disk is found again. */
+/**
+ * Opens the disks with the kind of limit found when the machine joined. The kind doesn't change until the machine joins
+ * again, so that existing disks can always be found.
+ */
 export function openDisks(dataDir: string, limit: Hardware['diskLimit']): Disks {
   return limit === 'volume' ? volumeDisks(filesOf(dataDir)) : layerDisks(limit);
 }
@@ -41,12 +44,12 @@ function filesOf(dataDir: string): FileSystems {
   return new FileSystems(join(dataDir, 'disks'));
 }
 
-/** The disk is the container's own layer, and is created and erased with it. */
+/** Uses the container's own layer as the disk, which is created and erased with the container. */
 function layerDisks(limit: 'quota' | 'none'): Disks {
   return { limit, prepare: async () => null, erase: async () => {}, usedBytes: async () => null, kept: async () => [] };
 }
 
-/** The disk is a dedicated file system for each instance. */
+/** Uses a dedicated file system for each instance's disk. */
 function volumeDisks(files: FileSystems): Disks {
   return {
     limit: 'volume',
@@ -57,7 +60,7 @@ function volumeDisks(files: FileSystems): Disks {
   };
 }
 
-/** Docker and Podman enforce a size on overlay over XFS with project quotas. */
+/** Whether the engine enforces a disk size. Docker and Podman do so with overlay on XFS with project quotas. */
 async function hasQuota({ storageDriver, rootDir }: EngineInfo): Promise<boolean> {
   if (!storageDriver.startsWith('overlay')) return false;
   const holder = (await mounts())

@@ -8,13 +8,13 @@ const MOUNT_OPTIONS = 'loop,nodev,discard';
 const SUFFIX = '.ext4';
 
 /**
- * File systems of a fixed size, by name: each is a sparse ext4 file in one folder, mounted through a loop device. Needs
- * root.
+ * Named file systems of a fixed size. Each is a sparse ext4 file in one folder, mounted through a loop device, which
+ * requires root.
  */
 export class FileSystems {
   constructor(private readonly dir: string) {}
 
-  /** Creates it where it is missing, and grows it where it is smaller; returns the mount point. */
+  /** Creates the file system if it is missing, or grows it if it is too small, and returns the mount point. */
   async mount(name: string, sizeBytes: number): Promise<string> {
     const target = this.target(name);
     if (await isMounted(target)) return target;
@@ -23,12 +23,12 @@ export class FileSystems {
     if ((await sizeOf(image)) < sizeBytes) await grow(image, sizeBytes);
     await mkdir(target, { recursive: true, mode: 0o700 });
     await output('mount', '-o', MOUNT_OPTIONS, image, target);
-    // Every new file system has this folder; a renter expects an empty one.
+    // ext4 creates this folder, but a renter expects an empty file system.
     await rmdir(join(target, 'lost+found')).catch(() => {});
     return target;
   }
 
-  /** Used bytes, by its blocks; null while it is not mounted. */
+  /** Returns the bytes used in the file system by its block counts, or null if it is not mounted. */
   async usedBytes(name: string): Promise<number | null> {
     const target = this.target(name);
     const [{ dev }, { dev: around }] = await Promise.all([stat(target), stat(this.dir)]);
@@ -37,7 +37,7 @@ export class FileSystems {
     return (blocks - bfree) * bsize;
   }
 
-  /** Resolves when all writes are on the host's disk. */
+  /** Resolves when all writes have reached the host's disk. */
   async sync(name: string): Promise<void> {
     await output('sync', '-f', this.target(name));
   }
@@ -47,26 +47,26 @@ export class FileSystems {
     if (await isMounted(target)) await output('umount', target);
   }
 
-  /** Resolves when nothing of it remains. */
+  /** Resolves when nothing remains of the file system. */
   async erase(name: string): Promise<void> {
     await this.unmount(name);
     await rm(this.#image(name), { force: true });
     await rm(this.#unfinished(name), { force: true });
-    // Not recursive: if something is still mounted there, it must not be emptied.
+    // Not recursive, so that a file system that is still mounted there isn't emptied.
     await rmdir(this.target(name)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
   }
 
-  /** Names of all existing ones, mounted or not. */
+  /** Returns the names of all existing file systems, mounted or not. */
   async names(): Promise<string[]> {
     const files = await readdir(this.dir).catch(() => []);
     return files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));
   }
 
   /**
-   * Tries it for real, since loop devices, mkfs.ext4 or the right to mount may be missing. Returns why it doesn't work;
-   * null where it does.
+   * Tests whether file systems work, since loop devices, mkfs.ext4 or the right to mount may be missing. Resolves to
+   * the reason if they don't, otherwise to null.
    */
   async fault(): Promise<string | null> {
     try {
@@ -83,14 +83,16 @@ export class FileSystems {
     return join(this.dir, name);
   }
 
-  /** Creates all of it or nothing: a file system that was being made when the host crashed is made again. */
+  /**
+   * Creates the complete file system or nothing. If the host crashes during creation, the file system is created again.
+   */
   async #format(name: string, sizeBytes: number): Promise<void> {
     await mkdir(this.dir, { recursive: true, mode: 0o700 });
     if ((await this.names()).includes(name)) return;
     const unfinished = this.#unfinished(name);
     const file = await open(unfinished, 'w', 0o600);
     await file.truncate(sizeBytes).finally(() => file.close());
-    // Reserves no blocks for root, who is the renter; inode tables are written on first use.
+    // Doesn't reserve blocks for root, because the renter is root. Inode tables are initialized on first use.
     await output('mkfs.ext4', '-q', '-F', '-m', '0', '-E', 'lazy_itable_init=1,nodiscard', unfinished);
     await rename(unfinished, this.#image(name));
   }
@@ -104,7 +106,7 @@ export class FileSystems {
   }
 }
 
-/** Bytes of an ext4 file system by its superblock: its file may be larger, if growing it was interrupted. */
+/** Returns the size of an ext4 file system from its superblock, since the file is larger if growing was interrupted. */
 async function sizeOf(image: string): Promise<number> {
   const superblock = Buffer.alloc(1_024);
   const file = await open(image);
@@ -118,10 +120,12 @@ async function sizeOf(image: string): Promise<number> {
   return blocks * 2 ** (10 + superblock.readUInt32LE(0x18));
 }
 
-/** Grows it while it is not mounted: growing a mounted one takes more rights than mounting. */
+/**
+ * Grows the file system while it is unmounted, because growing a mounted one requires more privileges than mounting.
+ */
 async function grow(image: string, sizeBytes: number): Promise<void> {
   if ((await stat(image)).size < sizeBytes) await truncate(image, sizeBytes);
-  // Exits with 1 where it fixed something.
+  // e2fsck exits with 1 if it repaired something.
   await output('sh', '-c', 'e2fsck -f -p "$1" || [ $? -eq 1 ]', 'sh', image);
   await output('resize2fs', image);
 }
@@ -136,7 +140,9 @@ export interface Mount {
   options: string;
 }
 
-/** Mounts of this process' mount namespace; paths there have spaces and the like in octal. */
+/**
+ * Returns the mounts in this process's mount namespace, unescaping special characters such as spaces in their paths.
+ */
 export async function mounts(): Promise<Mount[]> {
   const text = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   return text

@@ -21,8 +21,8 @@ const MAX_ANSWER_BYTES = 33_554_432;
 const MAX_MESSAGE = 300;
 
 /**
- * `unreachable`: no connection, or a temporary fault of the gateway. `revoked`: it doesn't know the token. `refused`:
- * it refuses the request. `invalid`: an answer that doesn't follow the protocol.
+ * `unreachable`: no connection, or a temporary fault of the gateway. `revoked`: the gateway doesn't know the token.
+ * `refused`: the gateway refuses the request. `invalid`: the response doesn't follow the protocol.
  */
 export class GatewayFault extends Error {
   constructor(
@@ -33,23 +33,23 @@ export class GatewayFault extends Error {
   }
 }
 
-/** Client of the gateway's `/agent/v1`. Faults never hold the token or what was sent. */
+/** Client for the gateway's `/agent/v1`. Errors never contain the token or the request's content. */
 export class Gateway {
   readonly #base: string;
 
   constructor(
     readonly url: string,
-    /** Null while the host has not joined. */
+    /** Null until the host has joined. */
     readonly token: string | null,
     private readonly answersWithinMs = ANSWERS_WITHIN_MS,
   ) {
     this.#base = `${url.replace(/\/+$/, '')}/agent/v1`;
   }
 
-  /** Rejects while no gateway answers. */
+  /** Rejects if no gateway responds. */
   async checkReachable(): Promise<void> {
     await this.#request('GET', '/desired?after=0&wait=0', this.answersWithinMs, desiredState).catch((error) => {
-      // A refusal also shows that a gateway answers.
+      // A refusal also proves that a gateway responds.
       if (error instanceof GatewayFault && error.kind === 'unreachable') throw error;
     });
   }
@@ -60,14 +60,14 @@ export class Gateway {
     return answer;
   }
 
-  /** Requests the desired state; null when no document other than `after` came within `waitSeconds`. */
+  /** Requests the desired state. Resolves to null if no document other than `after` arrived within `waitSeconds`. */
   desired(after: number, waitSeconds: number, signal: AbortSignal): Promise<DesiredState | null> {
     const wait = Math.min(waitSeconds, MAX_WAIT_SECONDS);
     const path = `/desired?after=${after}&wait=${wait}&streams=1`;
     return this.#request('GET', path, wait * 1_000 + this.answersWithinMs, desiredState, undefined, signal);
   }
 
-  /** Requests the secrets of a start. */
+  /** Requests a start's secrets. */
   async secrets(instanceId: string, start: number): Promise<StartSecrets> {
     const path = `/secrets?instance=${instanceId}&start=${start}`;
     const answer = await this.#request('GET', path, ANSWERS_WITHIN_MS, startSecrets);
@@ -75,7 +75,7 @@ export class Gateway {
     return answer;
   }
 
-  /** Requests access to the volumes whose leases the instance holds in a start. */
+  /** Requests access to the volumes that the instance has leased for a start. */
   async volumes(instanceId: string, start: number): Promise<VolumeAccess> {
     const path = `/volumes?instance=${instanceId}&start=${start}`;
     const answer = await this.#request('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
@@ -116,7 +116,7 @@ export class Gateway {
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        // The token is for this address only.
+        // The token must only be sent to this address.
         redirect: 'error',
         signal,
       });

@@ -8,19 +8,19 @@ import { findProcessors } from './processors.js';
 import type { Hardware } from './protocol.js';
 
 const BYTES_PER_GB = 1_073_741_824;
-/** Share of the free disk that instances get; the rest is for images and the host itself. */
+/** Percentage of the free disk space that instances get; the rest is for images and the host itself. */
 const DISK_SHARE_PERCENT = 80;
 
-/** Simulated GPUs, to try the service without real ones. */
+/** Simulated GPUs, for trying the service without real ones. */
 export interface SimulatedGpus {
   count: number;
   name: string;
   vramMb: number;
-  /** Their UUIDs; left out: GPU-pretended-0 and so on. */
+  /** UUIDs of the GPUs; by default, GPU-pretended-0 and so on. */
   uuids?: string[] | undefined;
 }
 
-/** Finds the hardware to report to the gateway. `pretended` replaces what nvidia-smi finds. */
+/** Finds the hardware to report to the gateway. `pretended` replaces the GPUs that nvidia-smi finds. */
 export async function findHardware(
   dataDir: string,
   engine: EngineInfo,
@@ -46,7 +46,7 @@ export async function findHardware(
   };
 }
 
-/** Returns the GPUs in the order of their places, each with its processors. */
+/** Returns the GPUs in placement order, each with its processors. */
 function placed(gpus: Hardware['gpus'], processors: readonly number[], topology: Topology): Hardware['gpus'] {
   const ordered = orderGpus(gpus, topology);
   const shares = shareProcessors(

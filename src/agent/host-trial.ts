@@ -6,14 +6,14 @@ import { type GpuAccess, MissingGpus, type WantedGpus, wrongGpus } from './gpus/
 import type { DesiredInstance } from './protocol.js';
 
 /**
- * Has a registry's name, so that no other image has the same one: the result of running it decides whether the host is
- * at fault.
+ * Includes a registry, so that no other image can have the same name. Running this image decides whether the host is at
+ * fault.
  */
 const IMAGE = 'localhost/gpu-rental-probe';
 /** How long a host that passed is trusted, unless an image fails to start. */
 const TRUSTED_MS = 600_000;
 
-/** The parts of an instance that a trial uses. */
+/** The parts of an instance's desired state that a trial uses. */
 export type Tried = WantedGpus & Pick<DesiredInstance, 'cpus' | 'vcpus' | 'memoryMb'>;
 
 export interface HostTrialDeps {
@@ -26,7 +26,7 @@ export interface HostTrialDeps {
   machineId: string;
 }
 
-/** A trial that passed: it also covers any subset of these GPUs and processors. */
+/** A passed trial, which also covers any subset of its GPUs and processors. */
 interface Passed {
   at: number;
   uuids: readonly string[];
@@ -36,8 +36,8 @@ interface Passed {
 }
 
 /**
- * Tries a host without using anything of a renter's: runs the agent's own program with the GPUs, limits and network of
- * a container.
+ * Tests a host without using anything supplied by a renter. It runs the agent's own program with a container's GPUs,
+ * limits and network.
  */
 export class HostTrial {
   #passed: Passed[] = [];
@@ -46,8 +46,8 @@ export class HostTrial {
   constructor(private readonly deps: HostTrialDeps) {}
 
   /**
-   * Returns whether the engine keeps containers on their processors. Rejects with MissingGpus or the engine's fault
-   * where the host fails. Tries nothing on a processor for which there is no program.
+   * Returns whether the engine keeps containers on their processors. Rejects with MissingGpus or the engine's error if
+   * the host fails the trial. Skips the trial on a processor architecture for which there is no program.
    */
   async pass(tried: Tried): Promise<boolean> {
     const now = this.deps.clock.now();
@@ -67,8 +67,8 @@ export class HostTrial {
   }
 
   /**
-   * A trial that fails on its processors and passes without them means that the engine can't assign processors, as with
-   * some rootless engines.
+   * Runs the program on its processors. If that fails but it runs without pinning, the engine can't assign processors,
+   * as with some rootless engines.
    */
   async #runPinned(program: Buffer, tried: Tried): Promise<boolean> {
     const { cpus = [] } = tried;
@@ -91,7 +91,7 @@ export class HostTrial {
     const { engine, machineId, gpus, allowsFuse } = this.deps;
     const instanceId = `probe-${machineId}`;
     const imageId = (await engine.imageId(`${IMAGE}:latest`)) ?? (await engine.importProgram(IMAGE, program));
-    // Left behind by an agent that was killed.
+    // May have been left behind by an agent that was killed.
     await engine.remove(instanceId);
     const limits = { vcpus: tried.vcpus, memoryMb: tried.memoryMb, cpus };
     const spec = {

@@ -6,27 +6,28 @@ import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SharedPulls, WantedPull } from './shared-pulls.js';
 
-/** Provides what an image needs from its machine. */
+/** What an image needs from its machine. */
 export interface ImageContext {
   engine: Engine;
   registries: Registries;
-  /** Images that this host offers in their local version, in addition to those of the operator's templates. */
+  /** Images for which the host's local version is used, in addition to those of the operator's templates. */
   ownImages: ReadonlySet<string>;
   clock: AgentClock;
   pullLimits: PullLimits;
   pulls: SharedPulls;
 }
 
-/** Maximum pause before another try. */
+/** Maximum pause before the next attempt. */
 export const MAX_RESTART_PAUSE_MS = 60_000;
 const PULL_CHECK_MS = 1_000;
 const PULL_TRIES = 6;
 /**
- * How long a registry that can't be connected to is tried again: it may be restarting. Podman's own tries take longer.
+ * How long to keep trying a registry that can't be connected to, since it may be restarting. Podman's own attempts take
+ * longer.
  */
 const UNREACHABLE_MS = 5_000;
 
-/** The image is not tried again in this start. `detail` is for the host's log, the message is for the renter. */
+/** The image is not tried again in this start. `detail` is for the host's log, and the message is for the renter. */
 export class ImageFailed extends Error {
   constructor(
     message: string,
@@ -36,19 +37,19 @@ export class ImageFailed extends Error {
   }
 }
 
-/** The image of one start. */
+/** The image used by one start. */
 export class InstanceImage {
   #tries = 0;
   #pace: PullPace | null = null;
-  /** Bytes last reported, by any try. */
+  /** Bytes last reported by any attempt. */
   #pulledBytes: number | null = null;
-  /** When the first of the current series of pulls began that could not connect to the registry. */
+  /** Time of the first in the current series of pulls that could not connect to the registry. */
   #unreachableSince: number | null = null;
   readonly #context: ImageContext;
   readonly #observe: (changes: Partial<ObservedInstance>) => void;
   readonly #trouble: (message: string) => void;
 
-  /** `trouble` is for the host's log. */
+  /** `trouble` receives messages for the host's log. */
   constructor(
     context: ImageContext,
     observe: (changes: Partial<ObservedInstance>) => void,
@@ -60,8 +61,8 @@ export class InstanceImage {
   }
 
   /**
-   * Returns the image's id. Null when this was interrupted, or when the caller must call it again; the pause before
-   * that is over. Only the operator's own images are taken from the host: others may be there through another renter's
+   * Returns the image's id, or null if it was interrupted, or if the caller must call it again (any pause is already
+   * over). Only the operator's own images are taken from the host: others may have been pulled with another renter's
    * login, or were never meant to run here. Rejects with ImageFailed.
    */
   async ensure(desired: DesiredInstance, login: StartSecrets['registryLogin'], signal: AbortSignal) {
@@ -71,7 +72,7 @@ export class InstanceImage {
     return (await this.#context.engine.imageId(reference)) ?? this.#pull({ reference, registry: null }, login, signal);
   }
 
-  /** `registry` null: the operator's choice, which is not checked. */
+  /** Pulls the image. A null `registry` means the operator's choice, which is not checked. */
   async #pull(
     { registry, reference }: Omit<ImageName, 'registry'> & { registry: string | null },
     login: StartSecrets['registryLogin'],
@@ -96,7 +97,9 @@ export class InstanceImage {
     return pulled;
   }
 
-  /** Pulls within time limits: the registry may be the renter's own, and the machine waits for it. */
+  /**
+   * Pulls within time limits, because the registry may be the renter's own and the machine is blocked in the meantime.
+   */
   async #pullInTime(wanted: WantedPull, begun: () => void, signal: AbortSignal): Promise<void> {
     const { pulls, clock, pullLimits } = this.#context;
     const late = new AbortController();
@@ -135,7 +138,7 @@ export class InstanceImage {
     }
   }
 
-  /** Rejects where there is no further try. */
+  /** Pauses before the next attempt; rejects if there will be none. */
   async #pauseAfter(error: Error, began: number, signal: AbortSignal): Promise<void> {
     const fault = error instanceof EngineFault ? error : null;
     if (fault?.kind === 'unreachable') throw error;

@@ -11,7 +11,7 @@ import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 import { type InstanceVolumes, VolumesFailed, VolumesWait } from './volumes/instance-volumes.js';
 
-/** Provides what a task needs from its machine. */
+/** What a task needs from its machine. */
 export interface TaskContext extends ImageContext {
   disks: Disks;
   gpus: GpuAccess;
@@ -22,100 +22,101 @@ export interface TaskContext extends ImageContext {
   stopSeconds: number;
   secretFiles: SecretFiles;
   records: StartRecords;
-  /** Requests the secrets of a start from the gateway. */
+  /** Requests a start's secrets from the gateway. */
   secretsOf(desired: DesiredInstance): Promise<StartSecrets>;
-  /** Calls `changed` when the observed volumes differ; `trouble` is for the host's log. */
+  /** Calls `changed` when the observed volumes have changed. `trouble` receives messages for the host's log. */
   volumesWith(
     changed: (volumes: ObservedVolume[] | undefined) => void,
     trouble: (message: string) => void,
   ): InstanceVolumes;
-  /** The container as last seen; null when the instance has none, or before the first check. */
+  /** Returns the container as last seen; null if the instance has none, or before the first check. */
   seen(instanceId: string): { running: boolean } | null;
   saw(instanceId: string, container: { running: boolean } | null): void;
   /** Whether the agent can't know if the gateway has rented out the machine. */
   isCutOff(): boolean;
   /**
-   * Returns why the instance may not start now; null when it may. Queries the engine instead of the task's own state.
+   * Resolves to the reason why the instance can't start now, or null if it can. Queries the engine instead of relying
+   * on the task's own state.
    */
   obstacle(desired: DesiredInstance): Promise<string | null>;
   /**
-   * Runs the agent's own program with the GPUs of the instance; returns whether it stays on its processors. Rejects
-   * where the host can't run it.
+   * Runs the agent's own program with the instance's GPUs. Resolves to whether the program stays on its processors;
+   * rejects if the host can't run it.
    */
   tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<boolean>;
-  /** Called when an image did not start: the host is tried again before the next start. */
+  /** Called when an image did not start, so that the host is tested again before the next start. */
   distrustHost(): void;
-  /** Runs one start at a time on a machine. Null when the signal was aborted before its turn. */
+  /** Runs one start at a time on a machine. Resolves to null if the signal was aborted before the job's turn. */
   starting<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   changed(kind: 'phase' | 'progress'): void;
-  /** Called when the phase changed; other tasks may wait for that. */
+  /** Called when the phase has changed, since other tasks may be waiting for that. */
   phaseChanged(): void;
   trouble(instanceId: string, message: string): void;
 }
 
-/** `unknown`: no document names it. `undecided`: there is no document yet. */
+/** `unknown`: no document names the instance. `undecided`: no document has arrived yet. */
 type Want = 'running' | 'stopped' | 'absent' | 'unknown' | 'undecided';
 
-/** After a run of this length, pauses start from the shortest again. */
+/** After a run of this length, restart pauses begin again with the shortest. */
 const STABLE_MS = 600_000;
-/** Short, so that an engine that was restarted is found soon. */
+/** Maximum pause while the engine is unreachable. It is short so that the agent soon detects a restarted engine. */
 const MAX_UNREACHABLE_PAUSE_MS = 4_000;
 const MAX_TROUBLE_PAUSE_MS = 60_000;
-/** An engine that is down for this long, before anything of the renter's image was used, fails the start. */
+/** A start fails if the engine is down for this long before anything supplied by the renter was used. */
 const MAX_ENGINE_UNREACHABLE_MS = 600_000;
-/** Maximum time for the steps after a pull, including an engine that does not answer. */
+/** Maximum duration of the steps after a pull, including time in which the engine does not respond. */
 const MAX_CREATING_MS = 600_000;
-/** Pause before secrets are requested again from a gateway that was unreachable. */
+/** Pause before secrets are requested again if the gateway was unreachable. */
 const SECRETS_PAUSE_MS = 2_000;
-/** A gateway that is unreachable for longer fails the start. */
+/** A start fails if the gateway is unreachable for longer than this. */
 const MAX_SECRETS_MS = 600_000;
 const START_TRIES = 3;
 const MAX_MESSAGE = 1_000;
 
-/** The side at fault when a start fails permanently; the gateway's service credit depends on it. */
+/** The side at fault for a permanently failed start, which determines the gateway's service credit. */
 type Fault = 'host' | 'image';
 
-/** State of a start that is being tried. */
+/** State of a start in progress. */
 interface Attempt {
   begunAt: number;
-  /** Whether the host was tried with the agent's own program, before anything of the renter's image was used. */
+  /** Whether the host was tested with the agent's own program, before anything supplied by the renter was used. */
   isHostTried: boolean;
-  /** Why the host could not run it; null when it could. */
+  /** Why the host could not run it; null if it could. */
   hostFault: string | null;
-  /** Whether the engine keeps it on its processors. */
+  /** Whether the engine keeps the container on its processors. */
   isPinned: boolean;
   image: InstanceImage;
   /** When the pull finished. */
   pulledAt: number | null;
   hasRun: boolean;
-  /** Null until the gateway has answered. */
+  /** Null until the gateway has responded. */
   secrets: StartSecrets | null;
-  /** When the first request for them failed. */
+  /** Time of the first failed request for the secrets. */
   secretsSince: number | null;
 }
 
-/** Brings one instance to its desired state, step by step; steps never overlap. */
+/** Brings one instance to its desired state, step by step. Steps never overlap. */
 export class InstanceTask {
   #desired: DesiredInstance | null = null;
   #decided = false;
   #observed: ObservedInstance;
-  /** The start that failed permanently: it isn't tried again. */
+  /** The start that failed permanently and isn't tried again. */
   #failed: number | null = null;
-  /** The start whose command ended and is not started again. */
+  /** The start whose command ended and won't be started again. */
   #exited: number | null = null;
-  /** When the container came up in this start; null when it didn't, or must not. */
+  /** Time at which the container came up in this start; null if it didn't, or must not run. */
   #upSince: number | null = null;
   #attempt: Attempt;
-  /** How often in a row it ended without being stopped; determines the pause. */
+  /** How often in a row the container ended without being stopped, which determines the pause. */
   #ends = 0;
-  /** Number of steps in a row that failed. */
+  /** Number of consecutive failed steps. */
   #troubles = 0;
   #startTries = 0;
   #busy = false;
   #again = false;
   #ended = false;
   readonly #volumes: InstanceVolumes;
-  /** Ends work that matters only for the previous desired state, such as a pull or a pause. */
+  /** Aborts work that only serves the previous desired state, such as a pull or a pause. */
   #interrupt = new AbortController();
 
   constructor(
@@ -153,14 +154,14 @@ export class InstanceTask {
     return this.#desired.phase;
   }
 
-  /** Whether it is being erased and nothing has failed yet: a start of another instance waits for it. */
+  /** Whether the instance is being erased without a failure so far. Starts of other instances wait for it. */
   get clearing(): boolean {
-    // While SAVING, its container and its disk are gone; only its volumes are still being stored.
+    // In phase SAVING, the container and its disk are already gone, and only the volumes are still being stored.
     const { phase } = this.#observed;
     return this.want === 'absent' && phase !== 'ERASED' && phase !== 'SAVING' && this.#troubles === 0;
   }
 
-  /** Null: the newest document doesn't name the instance. */
+  /** Sets the desired state. Null means that the newest document doesn't name the instance. */
   decide(desired: DesiredInstance | null): void {
     const before = this.#desired;
     const same = this.#decided && before?.phase === desired?.phase && before?.start === desired?.start;
@@ -174,7 +175,7 @@ export class InstanceTask {
       this.#ends = 0;
       this.#startTries = 0;
       this.#observe({ start: desired?.start ?? 0, pulledBytes: null, totalBytes: null, message: null, restarts: 0 });
-      // This start must not report the message of the previous one.
+      // This start must not report the previous start's message.
       if (desired?.phase === 'running' && this.#observed.phase !== 'RUNNING') {
         this.#observe({ phase: 'WAITING', exitCode: null });
       }
@@ -182,20 +183,20 @@ export class InstanceTask {
     this.wakeNow();
   }
 
-  /** Checks again, without cutting a pause short. */
+  /** Triggers another check without cutting a pause short. */
   wake(): void {
     this.#again = true;
     if (!this.#busy && !this.#ended) void this.#work();
   }
 
-  /** Checks again immediately: the desired state has changed, or the engine is back. */
+  /** Triggers another check immediately, because the desired state has changed or the engine is reachable again. */
   wakeNow(): void {
     this.#interrupt.abort();
     this.#interrupt = new AbortController();
     this.wake();
   }
 
-  /** Stops the task's work; leaves container, disk and volumes unchanged. */
+  /** Stops the task's work, leaving container, disk and volumes unchanged. */
   end(): void {
     this.#ended = true;
     this.#volumes.end();
@@ -235,9 +236,9 @@ export class InstanceTask {
   }
 
   /**
-   * Fails a start when a fault persists for too long, such as an engine that doesn't answer: the renter pays in the
-   * meantime. Before anything of the renter's image was used, the fault is the host's; afterwards an image may have
-   * caused it. Volumes have their own bounds.
+   * Whether a fault, such as an engine that doesn't respond, has persisted for so long that the start must fail, since
+   * the renter pays in the meantime. Before anything supplied by the renter was used, the host is at fault; afterwards,
+   * an image may have caused it. Volumes have their own time limits.
    */
   #hasTimedOut(error: Error): boolean {
     const { begunAt, isHostTried, pulledAt, hasRun } = this.#attempt;
@@ -294,14 +295,15 @@ export class InstanceTask {
       let container = this.context.seen(this.id) === null ? null : await this.#inspect();
       if (container?.running) {
         this.#observe({ phase: 'STOPPING' });
-        // This is not the end of its command: once the gateway is back, it is started again.
+        // The command is not considered ended, so it is started again when the gateway is reachable again.
         if (this.context.isCutOff()) await this.context.records.erase(this.id);
         await engine.stop(this.id, this.#graceSeconds());
         container = await this.#inspect();
         if (container?.running) throw new EngineFault('refused', 'the container is still running');
       }
       await this.context.secretFiles.erase(this.id);
-      // Started again in the meantime: a renter would read STOPPED for an instance that is about to start.
+      // The instance was started again in the meantime, and a renter would see STOPPED for an instance that is about to
+      // start.
       if (this.want === 'running') return;
       if (saves !== null && !(await this.#saveVolumes(saves, signal))) return;
       this.#observe({ phase: 'STOPPED', exitCode: container?.exitCode ?? null });
@@ -309,7 +311,10 @@ export class InstanceTask {
     this.#observe({ message });
   }
 
-  /** Returns false if the desired state has changed. The GPUs are already free, so no other instance waits for this. */
+  /**
+   * Saves the volumes; returns false if the desired state has changed. The GPUs are already free, so no other instance
+   * has to wait for this.
+   */
   async #saveVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
     if (!this.#volumes.hasUnsaved(desired)) return true;
     this.#observe({ phase: 'SAVING' });
@@ -318,7 +323,9 @@ export class InstanceTask {
     return !signal.aborted;
   }
 
-  /** The gateway's value, which the renter paid for; the agent's own for a container that no document names. */
+  /**
+   * Returns the gateway's value, which the renter paid for, or the agent's own for a container that no document names.
+   */
   #graceSeconds(): number {
     const { stopSeconds } = this.context;
     return Math.min(stopSeconds, this.#desired?.stopSeconds ?? stopSeconds);
@@ -355,9 +362,9 @@ export class InstanceTask {
 
   /**
    * Prepares the disk, and runs the agent's own program with the GPUs. A failure here is the host's fault, since
-   * nothing of the renter's image was used yet. Only a host without the disk or the GPUs fails the start; other faults
-   * are remembered, and decide who is at fault if the image does not start either. Returns false when the start has
-   * failed.
+   * nothing supplied by the renter was used yet. The start fails only if the host lacks the disk or the GPUs. Other
+   * faults are remembered, and decide who is at fault if the image does not start either. Returns false if the start
+   * has failed.
    */
   async #tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
     for (let tries = 1; ; tries += 1) {
@@ -378,7 +385,7 @@ export class InstanceTask {
   }
 
   /**
-   * Runs before the pull, whose deadlines begin after it. Returns false when the start has failed, or is to be tried
+   * Runs before the pull, whose deadlines begin afterwards. Returns false if the start has failed or must be tried
    * again.
    */
   async #prepareVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
@@ -402,8 +409,8 @@ export class InstanceTask {
   }
 
   /**
-   * `isFinal`: the host lacks its disk or its GPUs. `renterMessage` is the message for the renter, if `why` names
-   * nothing of the host.
+   * Handles a fault of the host. `isFinal` means that the host lacks its disk or its GPUs. `renterMessage` is the
+   * message for the renter if `why` reveals nothing about the host.
    */
   async #hostFault(
     desired: DesiredInstance,
@@ -424,7 +431,7 @@ export class InstanceTask {
     }
   }
 
-  /** Returns false when it may not start now: the task is woken when that may have changed. */
+  /** Returns false if the instance can't start now. The task is woken when that may have changed. */
   async #start(desired: DesiredInstance, imageId: string | null, signal: AbortSignal): Promise<boolean> {
     const { engine, disks, machineId } = this.context;
     const obstacle = await this.context.obstacle(desired);
@@ -434,7 +441,7 @@ export class InstanceTask {
     }
     this.#observe({ phase: 'STARTING', message: null });
     const workspace = await disks.prepare(this.id, desired.diskGb);
-    // Also for an existing container: the host may have lost a GPU since it was made.
+    // Also required for an existing container, because the host may have lost a GPU since it was created.
     const gpus = await this.context.gpus.grant(desired);
     if (imageId !== null) {
       const { start, entrypoint = null, command, user = null, vcpus, memoryMb } = desired;
@@ -449,9 +456,9 @@ export class InstanceTask {
       await engine.create({ instanceId: this.id, machineId, start, imageId, ...options });
     }
     if (this.#hasSecretFiles) await this.context.secretFiles.own(this.id, await engine.userId(this.id));
-    // The desired state may have changed: the new container is then found by its label.
+    // The desired state may have changed. The new container will then be found by its label.
     if (signal.aborted) return false;
-    // Before its first process runs, which could hide or change what the check sees.
+    // Runs before the container's first process, which could hide or change the result of the check.
     await engine.prepare(this.id);
     const container = await this.#inspect();
     const wrong = container === null ? null : wrongGpus(this.context.gpus, desired, container);
@@ -476,20 +483,21 @@ export class InstanceTask {
       return this.#fail(desired, message, hostFault === null ? 'image' : 'host', error.message);
     }
     this.context.trouble(this.id, error.message);
-    // An engine that was killed while it made a container may never be able to start it. A container that never ran
-    // holds nothing of the renter's, so it is made again.
+    // An engine that was killed while it created a container may never be able to start it. A container that never ran
+    // contains nothing of the renter's, so it can be created again.
     const container = await this.#inspect();
     const itsOwn = container?.machineId === this.context.machineId;
     const isUnrun = itsOwn && !container!.running && container!.exitCode === null;
-    // Podman may not list it and still have its storage, under a name that it then refuses: removing frees that.
+    // Podman may not list a container but still have its storage, under a name that it then refuses. Removing the
+    // container frees the name.
     if (container === null || isUnrun) await this.context.engine.remove(this.id);
     await this.context.clock.sleep(pauseMs(this.#startTries - 1, MAX_RESTART_PAUSE_MS), signal);
     this.#again = true;
   }
 
-  /** A running process is RUNNING, regardless of what it does: its GPUs were checked before. */
+  /** Reports a running process as RUNNING, regardless of what it does, because its GPUs were checked before. */
   async #confirm(desired: DesiredInstance, container: ContainerDetail): Promise<void> {
-    // It was started before this agent was.
+    // The container was started before this agent was.
     const wrong = this.#upSince === null ? wrongGpus(this.context.gpus, desired, container) : null;
     if (wrong !== null) return this.#fail(desired, wrong, 'host');
     this.#attempt.hasRun = true;
@@ -499,7 +507,7 @@ export class InstanceTask {
     this.#observe({ phase: 'RUNNING', message: null, ...(!same && { imagePorts: container.imagePorts }) });
   }
 
-  /** Whether the command has ended and is not to be started again; it may have ended while no agent was running. */
+  /** Whether the command has ended and won't be started again. It may have ended while no agent was running. */
   async #hasExited(desired: DesiredInstance, container: ContainerDetail | null): Promise<boolean> {
     if (desired.restart === undefined || container === null) return false;
     if (this.#exited !== desired.start && !(await this.context.records.hasEnded(container, desired.start)))
@@ -518,8 +526,8 @@ export class InstanceTask {
   }
 
   /**
-   * Requests the secrets of this start, once, and writes its files. A container that is restarted within a start has
-   * them already, unless the host was restarted. Returns false when the start has failed, or is to be tried again.
+   * Requests the start's secrets once, and writes its files. A container that is restarted within a start already has
+   * them, unless the host was rebooted. Returns false if the start has failed or must be tried again.
    */
   async #requestSecrets(
     desired: DesiredInstance,
@@ -560,7 +568,7 @@ export class InstanceTask {
     this.#again = true;
   }
 
-  /** Null when the start has failed, or is to be tried again. */
+  /** Returns null if the start has failed or must be tried again. */
   async #ensureImage(desired: DesiredInstance, signal: AbortSignal): Promise<string | null> {
     const { image, secrets } = this.#attempt;
     try {
@@ -574,7 +582,7 @@ export class InstanceTask {
     }
   }
 
-  /** `detail` goes to the host's log, `message` to the renter. */
+  /** Fails the start. `detail` goes to the host's log, and `message` to the renter. */
   async #fail(desired: DesiredInstance, message: string, fault: Fault, detail = message): Promise<void> {
     this.#failed = desired.start;
     this.context.distrustHost();
@@ -583,7 +591,7 @@ export class InstanceTask {
     this.#observe({ phase: 'FAILED', message, fault });
   }
 
-  /** Stops the container of a failed start; what it wrote stays until the instance is destroyed. */
+  /** Stops the container of a failed start. Its data stays until the instance is destroyed. */
   async #ensureStopped(): Promise<void> {
     this.#upSince = null;
     const container = await this.#inspect();

@@ -12,11 +12,11 @@ export interface JoinOptions {
   url: string;
   code: string;
   name?: string;
-  /** Null: the real GPUs. */
+  /** Null for the real GPUs. */
   pretended: SimulatedGpus | null;
 }
 
-/** Reports the hardware to the gateway, and stores the token that it returns. This uses up the code. */
+/** Reports the hardware to the gateway and stores the token that it returns. The code can't be used again. */
 export async function join(
   settings: AgentSettings,
   engine: Engine,
@@ -41,7 +41,10 @@ export async function join(
   return { machine, hardware };
 }
 
-/** The token is part of every request: in plaintext only within this computer. */
+/**
+ * Returns the gateway's URL. Plaintext HTTP is only allowed within this computer, because every request contains the
+ * token.
+ */
 export function gatewayUrl(url: string): string {
   if (!URL.canParse(url))
     throw new UsageError(`the gateway's address must be like https://gpu.example.com; got ${url}`);
@@ -54,11 +57,11 @@ export function gatewayUrl(url: string): string {
 }
 
 /**
- * The same as the gateway's rule (MIN_OFFERED_DISK_GB in its rules/offer.ts), so that the operator sees it immediately.
+ * Same as the gateway's rule (MIN_OFFERED_DISK_GB in its rules/offer.ts), so that the operator is notified immediately.
  */
 const OFFERED_FROM_GB = 50;
 
-/** Describes the hardware that was found, for the operator to check. */
+/** Describes the detected hardware for the operator to check. */
 export function describe({
   cpu,
   vcpus,

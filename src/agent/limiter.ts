@@ -1,6 +1,6 @@
 /**
- * Runs at most `limit` jobs concurrently; the others wait in the order they came. A job that takes longer than `lentMs`
- * continues, but gives its place to the next one.
+ * Runs at most `limit` jobs concurrently; the others wait in order of arrival. A job that takes longer than `lentMs`
+ * continues, but the next job may start in addition to it.
  */
 export class Limiter {
   #free: number;
@@ -13,7 +13,7 @@ export class Limiter {
     this.#free = limit;
   }
 
-  /** Null, with nothing done, when the signal is aborted before the job's turn comes. */
+  /** Resolves to null, without running the job, if the signal is aborted before the job's turn. */
   async run<T>(job: () => Promise<T>, signal?: AbortSignal): Promise<T | null> {
     if (this.#free > 0) this.#free -= 1;
     else if (!(await this.#turn(signal))) return null;

@@ -2,22 +2,22 @@ import type { GpuLoad } from './gpus/load.js';
 import type { ObservedInstance } from './protocol.js';
 import type { Measurement, UpInstance } from './samples/sampler.js';
 
-/** Load above which a GPU is busy; where GPUs are simulated, one processor. */
+/** Load above which a GPU is busy. With simulated GPUs, the limit applies to one processor. */
 const BUSY_ABOVE_PERCENT = 5;
 const BUSY_ABOVE_PROCESSORS = BUSY_ABOVE_PERCENT / 100;
 
-/** Null: not known. */
+/** Null if unknown. */
 type Busy = boolean | null;
 
 interface LoadRecord {
   start: number;
-  /** Combines the last measurement with earlier measurements that are not reported yet. */
+  /** Combines the last measurement with earlier ones that are not reported yet. */
   busy: Busy;
   isReported: boolean;
 }
 
 export interface LoadWatchDeps {
-  /** Whether the GPUs are simulated: processors then replace them. */
+  /** Whether the GPUs are simulated, so that processors are measured instead. */
   pretended: boolean;
   up(): readonly UpInstance[];
 }
@@ -36,7 +36,7 @@ export class LoadWatch {
     for (const measurement of watched) this.#record(measurement);
   }
 
-  /** Adds the known load to the observed instances; call `markReported` once the report has arrived. */
+  /** Adds the known load to the observed instances. Call `markReported` once the report has arrived. */
   withLoad(observed: readonly ObservedInstance[]): { instances: ObservedInstance[]; markReported(): void } {
     const watched = this.deps.up().filter(({ isWatched }) => isWatched);
     const starts = new Map(watched.map(({ id, start }) => [id, start]));
@@ -70,14 +70,14 @@ export class LoadWatch {
   }
 }
 
-/** Whether one of the GPUs is busy; null when none is known to be busy and some are unknown. */
+/** Returns whether one of the GPUs is busy, or null if none is known to be busy and some are unknown. */
 export function busyOf(gpus: readonly (Pick<GpuLoad, 'busyPercent'> | null)[]): Busy {
   if (gpus.length === 0) return null;
   const percents = gpus.map((gpu) => gpu?.busyPercent ?? null);
   return percents.map((percent) => (percent === null ? null : percent > BUSY_ABOVE_PERCENT)).reduce(either);
 }
 
-/** True if one is busy, false if both are idle. */
+/** Returns true if either is busy, false if both are idle, and otherwise null. */
 function either(one: Busy, other: Busy): Busy {
   if (one === true || other === true) return true;
   return one === null || other === null ? null : false;

@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 /**
- * Result of joining, kept in the data folder: the machine that this host is, and its token. Only its owner can read it.
+ * Result of joining, stored in the data folder: the id of the machine that this host represents, and its token. Only
+ * its owner can read the file.
  */
 const joinedMachine = z.object({
   gateway: z.string(),
@@ -33,7 +34,7 @@ const joinedMachine = z.object({
 export type JoinedMachine = z.infer<typeof joinedMachine>;
 
 /**
- * How often the time of the last contact is written, so that 15 minutes of silence count as 15 minutes, even if the
+ * How often the time of the last contact is written, so that 15 minutes of silence count as 15 minutes even if the
  * agent is restarted often.
  */
 const CONTACT_WRITTEN_EVERY_MS = 5_000;
@@ -48,19 +49,19 @@ export class MachineFile {
     this.#contact = join(dataDir, 'last-contact');
   }
 
-  /** Null when the host has not joined. */
+  /** Returns null if the host has not joined. */
   read(): JoinedMachine | null {
     const text = readOrNull(this.path);
     return text === null ? null : joinedMachine.parse(JSON.parse(text));
   }
 
-  /** Fails where `write` would: the token is requested only if it can be stored. */
+  /** Fails if `write` would fail, so that the token is only requested if it can be stored. */
   prepare(): void {
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
     closeSync(openSync(`${this.path}.new`, 'w', 0o600));
   }
 
-  /** Writes all of it or nothing: the token is sent only once. */
+  /** Writes the complete file atomically, because the token is sent only once. */
   write(machine: JoinedMachine): void {
     mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
     const unfinished = `${this.path}.new`;
@@ -74,7 +75,7 @@ export class MachineFile {
     renameSync(unfinished, this.path);
   }
 
-  /** When the gateway was last reached, stored as the modification time of an empty file. */
+  /** Time at which the gateway was last reached, stored as the modification time of an empty file. */
   get lastContact() {
     return {
       read: (): number | null => {

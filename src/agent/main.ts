@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import { PORT_HELPER } from './program.js';
 
-// The agent may be a single file, so its helper in a container's network is the same program, of which it loads little.
+// The agent may be bundled as a single file, so its helper in a container's network is the same program, of which it
+// loads little.
 if (process.argv[2] === PORT_HELPER) await import('./tunnels/port-helper.js');
 else {
   const { runCommand } = await import('./commands.js');
-  // An open handle, such as a kept-alive connection, must not keep the program running.
+  // An open handle, such as an idle HTTP connection, must not keep the program running.
   process.exit(await runCommand());
 }

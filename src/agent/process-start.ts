@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns the start in clock ticks since the host's start, or undefined for a process that is gone. Process ids are
- * reused, so a process is identified by its id and its start.
+ * Returns a process's start time in clock ticks since the host booted, or undefined if it no longer exists. Process ids
+ * are reused, so a process is identified by its id and its start time.
  */
 export function startOf(pid: string): string | undefined {
-  // The 22nd field, counted from behind the name, which may hold any character.
+  // The start time is the 22nd field, counted from after the name, which may contain any character.
   const fields = readOr(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ');
-  // A zombie runs nothing.
+  // A zombie no longer runs anything.
   return fields?.[0] === 'Z' ? undefined : fields?.[19];
 }
 
-/** Returns the empty text where the file can't be read. */
+/** Returns the file's content, or an empty string if it can't be read. */
 export function readOr(path: string): string {
   try {
     return readFileSync(path, 'utf8');

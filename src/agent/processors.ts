@@ -3,11 +3,11 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 
 const SYSTEM_DIR = '/sys/devices/system/cpu';
-/** Highest number in the protocol. */
+/** Highest processor number in the protocol. */
 const MAX_PROCESSOR = 4_095;
 
 /**
- * Numbers of the processors that are online. Those of one core are next to each other, so that a share of the list has
+ * Returns the numbers of the online processors. Those of the same core are adjacent, so that a part of the list has
  * whole cores.
  */
 export async function findProcessors(dir = SYSTEM_DIR): Promise<number[]> {
@@ -18,7 +18,7 @@ export async function findProcessors(dir = SYSTEM_DIR): Promise<number[]> {
   return processors.sort((one, other) => core.get(one)! - core.get(other)! || one - other);
 }
 
-/** Lowest number among the processors of its core. */
+/** Returns the lowest processor number in the processor's core. */
 async function coreOf(dir: string, processor: number): Promise<number> {
   const file = join(dir, `cpu${processor}`, 'topology/thread_siblings_list');
   const [first = processor] = readCpuList(await readFile(file, 'utf8').catch(() => ''));
@@ -26,8 +26,8 @@ async function coreOf(dir: string, processor: number): Promise<number> {
 }
 
 /**
- * Parses a list such as `0-47,96-143`, as the kernel and the driver write it, in ascending order; empty for anything
- * else.
+ * Parses a list such as `0-47,96-143`, in the format of the kernel and the driver. Returns the numbers in ascending
+ * order, or none if the list is malformed.
  */
 export function readCpuList(text: string): number[] {
   const ranges = text.trim().split(',');

@@ -1,14 +1,14 @@
 import { Writable } from 'node:stream';
 
-/** Header of each frame: its stream, three zero bytes, its length in four bytes. */
+/** Frame header size: one byte for the stream, three zero bytes, and four bytes for the length. */
 const HEAD_BYTES = 8;
 const STDERR = 2;
 const NEWLINE = 10;
 const SPACE = 32;
 
 /**
- * Splits the output of a command without a terminal, as an engine sends it, into its two streams. Waits for the slower
- * of the two.
+ * Splits the output of a command without a terminal into its two streams. The engine sends both multiplexed. Waits for
+ * the slower of the two streams.
  */
 export class Demux extends Writable {
   readonly #stdout: Writable;
@@ -53,18 +53,18 @@ export class Demux extends Writable {
   /** Called when a frame for this stream begins. */
   protected begins(_target: Writable): void {}
 
-  /** Returns the bytes to pass on from a part of the current frame. */
+  /** Returns the part of the frame's data that is passed on. */
   protected passes(_target: Writable, part: Buffer): Buffer {
     return part;
   }
 }
 
 /**
- * Splits a log with times. Engines put a time before each frame, even if the previous frame of its stream had no end of
- * line. Such a time is left out, so that the frames of a line form one line.
+ * Splits a log with timestamps. Engines put a timestamp before each frame, even if the stream's previous frame did not
+ * end its line. Such timestamps are removed, so that a line's frames are joined into one line.
  */
 export class LogDemux extends Demux {
-  /** Streams whose last line has not ended. */
+  /** Streams whose last line is incomplete. */
   readonly #unfinished = new Set<Writable>();
   #isInTime = false;
 
@@ -86,7 +86,7 @@ export class LogDemux extends Demux {
   }
 }
 
-/** Resolves also when the target is closed: then nothing more is written. */
+/** Resolves when the target has drained, or is closed and nothing more will be written. */
 function drained(target: Writable): Promise<void> {
   return new Promise((resolve) => {
     if (target.destroyed) return resolve();

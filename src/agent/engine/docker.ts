@@ -34,29 +34,29 @@ import { PullCounter, type PullLine } from './pull-progress.js';
 import { isSuited, type RuntimeCommands } from './runtime.js';
 import { userFilesFault } from './user-files.js';
 
-/** Maximum time of a call before the engine counts as down. */
+/** Maximum duration of a call, after which the engine is considered down. */
 const CALL_MS = 30_000;
 /**
- * For calls that may be slow: creating and starting run hooks of the GPU driver, and erasing deletes the whole writable
+ * Maximum duration of slow calls: creating and starting run GPU driver hooks, and erasing deletes the whole writable
  * layer.
  */
 const LONG_CALL_MS = 180_000;
-/** A pull without progress for this long has failed. */
+/** A pull that makes no progress for this long has failed. */
 const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
-/** Maximum characters read of the reason why a command did not begin. */
+/** Maximum characters to read from the reason why a command did not start. */
 const MAX_REASON = 10_000;
 const LOOKS_EVERY_MS = 20;
-/** Maximum concurrent calls of the kinds that are made once per instance. */
+/** Maximum concurrent calls of the kinds made once per instance. */
 const MAX_CONCURRENT_CALLS = 8;
-/** Maximum commands of an instance that are read. Engines also list commands that ended some minutes ago. */
+/** Maximum commands read per instance. Engines also list commands that ended a few minutes ago. */
 const MAX_COMMANDS = 2_000;
 const RUNNING_STATES = new Set(['running', 'paused', 'restarting', 'stopping']);
 
 /**
- * Renters are root inside the container. These are Docker's own capabilities except three that renters don't need and
- * that would reach beyond the container: NET_RAW (forged packets on the host's bridge), MKNOD and SETFCAP. apt, useradd
- * and sshd work.
+ * Renters are root inside the container. These are Docker's default capabilities except three that renters don't need
+ * and whose effects could reach beyond the container: NET_RAW (forged packets on the host's bridge), MKNOD and SETFCAP.
+ * apt, useradd and sshd still work.
  */
 export const CAPABILITIES = [
   'AUDIT_WRITE',
@@ -71,25 +71,27 @@ export const CAPABILITIES = [
   'SETUID',
   'SYS_CHROOT',
 ];
-/** Allows mounting FUSE file systems, among much else: a container that has it can take over the host. */
+/**
+ * Allows mounting FUSE file systems, among many other things. A container with this capability can take over the host.
+ */
 const MOUNTS = 'SYS_ADMIN';
 export const FUSE_DEVICE = '/dev/fuse';
-/** Maximum processes and threads of one instance: stops fork bombs, and leaves room for data loaders. */
+/** Maximum processes and threads per instance. It stops fork bombs but leaves room for data loaders. */
 export const MAX_PIDS = 16_384;
-/** Maximum output of a container that the engine keeps on the host's disk. */
+/** Maximum size of a container's log that the engine keeps on the host's disk, in bytes. */
 export const MAX_LOG_BYTES = 10_485_760;
 const MAX_PORT = 65_535;
 const MAX_OPEN_FILES = 1_048_576;
 const BYTES_PER_MB = 1_048_576;
 
-/** Speaks Docker's API, which Podman serves as well. */
+/** Speaks Docker's API, which Podman also implements. */
 export class DockerEngine implements Engine {
   readonly info: EngineInfo;
   protected readonly docker: Docker;
   readonly #calls = new Limiter(MAX_CONCURRENT_CALLS);
   readonly #runtimeCommands: RuntimeCommands | null;
 
-  /** Without `runtimeCommands`, all commands go through the engine. */
+  /** Runs all commands through the engine if `runtimeCommands` is null. */
   constructor(socketPath: string, info: EngineInfo, runtimeCommands: RuntimeCommands | null) {
     this.#runtimeCommands = runtimeCommands;
     this.docker = new Docker({ socketPath });
@@ -215,12 +217,12 @@ export class DockerEngine implements Engine {
     );
   }
 
-  /** Docker's configuration names the devices from the start. */
+  /** Checks only the users: Docker's configuration names the devices from the start. */
   async prepare(instanceId: string): Promise<void> {
     await this.#checkUsers(instanceId);
   }
 
-  /** Rejects where the engine could get stuck on the container's own lists of users. */
+  /** Rejects if the engine could hang when it reads the container's users. */
   async #checkUsers(instanceId: string): Promise<void> {
     const container = this.docker.getContainer(containerName(instanceId));
     const fault = await answered(userFilesFault(container, CALL_MS));
@@ -256,7 +258,7 @@ export class DockerEngine implements Engine {
   async remove(instanceId: string): Promise<void> {
     const container = this.docker.getContainer(containerName(instanceId));
     await this.#calls.run(async () => {
-      // Podman's forced removal would wait for the container to obey SIGTERM.
+      // Podman's forced removal would wait for the container to react to SIGTERM.
       await answered(container.kill({ abortSignal: AbortSignal.timeout(CALL_MS) }), 404, 409, 500);
       const abortSignal = AbortSignal.timeout(LONG_CALL_MS);
       await answered(container.remove({ force: true, v: true, abortSignal }), 404);
@@ -266,14 +268,14 @@ export class DockerEngine implements Engine {
   async watch(machineId: string, opened: () => void, onEvent: () => void, signal: AbortSignal): Promise<void> {
     const filters = { type: ['container'], label: [`${LABELS.machine}=${machineId}`] };
     const events = this.docker.getEvents({ filters, abortSignal: signal } as Docker.GetEventsOptions);
-    // Podman sends the response header with the first event: another request makes it open the stream.
+    // Podman sends the response header only with the first event. Another request makes it open the stream.
     const stream = events as Promise<Readable>;
     stream.catch(() => {});
     await this.dial('GET', '/_ping', CALL_MS);
     opened();
     await readLines(await answered(stream), (line) => {
       const { Action: action = '' } = line as { Action?: string };
-      // Health checks of images and commands that inspect a container change nothing.
+      // Image health checks and commands executed in a container don't change its state.
       if (!action.startsWith('exec') && !action.startsWith('health')) onEvent();
     });
     throw new EngineFault('unreachable', 'the engine closed its event stream');
@@ -286,11 +288,11 @@ export class DockerEngine implements Engine {
   async #execByRuntime(instanceId: string, spec: ExecSpec): Promise<Exec | null> {
     if (this.#runtimeCommands === null || !isSuited(spec)) return null;
     const container = this.docker.getContainer(containerName(instanceId));
-    // Not one of the calls that queue behind each other: a renter can delay this one.
+    // Bypasses the queue for calls, because a renter can delay this one.
     const find = async () => {
       const found = await unlessMissing(container.inspect({ abortSignal: AbortSignal.timeout(CALL_MS) }));
       if (!found?.State.Pid) return null;
-      // Not read from a label, because images can set labels too.
+      // Read from the capabilities instead of a label, because images can set labels too.
       const hasFuse = found.HostConfig.CapAdd?.some((name: string) => name.replace(/^CAP_/, '') === MOUNTS) ?? false;
       return { engineId: found.Id, pid: found.State.Pid, capabilities: capabilitiesOf(hasFuse) };
     };
@@ -313,7 +315,7 @@ export class DockerEngine implements Engine {
         abortSignal: AbortSignal.timeout(CALL_MS),
       }),
     );
-    // The option's name in Docker since 23 and in Podman; older versions ignore it.
+    // The option's name in Podman, and in Docker since version 23. Older versions ignore it.
     const size =
       terminal === null
         ? {}
@@ -336,8 +338,8 @@ export class DockerEngine implements Engine {
   }
 
   /**
-   * Rejects for a command that never began, such as one of an unknown user: Docker reports its
-   * own reason as the command's output.
+   * Rejects for a command that never started, for example because its user is unknown. Docker reports the reason as the
+   * command's output.
    */
   protected async mustBegin(exec: Docker.Exec, stream: Socket): Promise<void> {
     for (let waited = 0; waited < CALL_MS; waited += LOOKS_EVERY_MS) {
@@ -383,7 +385,7 @@ export class DockerEngine implements Engine {
     };
     const stream = this.#stream(`/containers/${containerName(instanceId)}/logs?`, query, signal);
     stream.catch(() => {});
-    // Podman sends the response header with the first line, which may come hours later; a refusal comes immediately.
+    // Podman sends the response header only with the first line, which may take hours. A refusal arrives immediately.
     await Promise.race([answered(stream), ...(follow ? [this.dial('GET', '/_ping', CALL_MS)] : [])]);
     return { output: async (stdout, stderr) => outputOf(await answered(stream), new LogDemux(stdout, stderr)) };
   }
@@ -397,8 +399,8 @@ export class DockerEngine implements Engine {
   }
 
   /**
-   * The library returns logs as a stream only when they are followed. The path ends with `?`, and the query is passed
-   * as options: the library cuts the last character of a path that already has a query.
+   * Streams logs. The library returns a stream only if logs are followed. The path ends with `?` and the query is
+   * passed as options, because the library removes the last character of a path that already has a query.
    */
   #stream(path: string, options: object, abortSignal: AbortSignal): Promise<Readable> {
     return new Promise((resolve, reject) => {
@@ -407,7 +409,7 @@ export class DockerEngine implements Engine {
     });
   }
 
-  /** Makes calls that the library doesn't have, or can't end in time. */
+  /** Makes calls that the library doesn't support or can't time out. */
   protected dial<T>(
     method: string,
     path: string,
@@ -426,7 +428,7 @@ export class DockerEngine implements Engine {
   }
 }
 
-/** Reads what the engine was configured to give; no process in the container can change that. */
+/** Returns the devices in the container's engine configuration, which no process in the container can change. */
 function devicesOf({ Devices, DeviceRequests }: Docker.HostConfig): ContainerDetail['devices'] {
   const requests = (DeviceRequests ?? []) as { DeviceIDs?: string[] | null }[];
   return {
@@ -435,7 +437,7 @@ function devicesOf({ Devices, DeviceRequests }: Docker.HostConfig): ContainerDet
   };
 }
 
-/** Keys such as 8080/tcp. */
+/** Parses keys such as 8080/tcp. */
 function tcpPorts(exposed: object | null | undefined): number[] {
   return Object.keys(exposed ?? {})
     .filter((key) => /^\d{1,5}(\/tcp)?$/.test(key))
@@ -445,7 +447,7 @@ function tcpPorts(exposed: object | null | undefined): number[] {
     .slice(0, MAX_PORTS);
 }
 
-/** Returns the first bytes of a stream that has ended, or ends soon, as text. */
+/** Returns the beginning of a stream that has ended or ends soon, as text. */
 async function beginningOf(stream: Socket): Promise<string> {
   let text = '';
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -455,7 +457,10 @@ async function beginningOf(stream: Socket): Promise<string> {
   return text;
 }
 
-/** With a terminal the engine sends raw bytes; without one it marks each frame with its stream. */
+/**
+ * Copies a command's output. With a terminal, the engine sends raw bytes. Without one, it marks each frame with its
+ * stream.
+ */
 async function outputOf(stream: Readable, target: Writable): Promise<void> {
   try {
     await pipeline(stream, target, { end: target instanceof Demux });
@@ -464,7 +469,7 @@ async function outputOf(stream: Readable, target: Writable): Promise<void> {
   }
 }
 
-/** Directories of the host that the container sees. */
+/** Returns the host directories mounted into the container. */
 export function mountsOf({ workspace, volumes, secrets }: ContainerSpec) {
   const hasWorkspace = workspace !== null && !volumes.some(({ target }) => target === '/workspace');
   return [
@@ -484,23 +489,25 @@ export function labels(spec: ContainerSpec): Record<string, string> {
 }
 
 /**
- * NVIDIA's hooks, where installed, give a container the GPUs that this variable names, regardless of who set it; the
- * renter must not be able to. With CDI and without GPUs, the hooks have nothing to give.
+ * Returns the container's environment. If NVIDIA's hooks are installed, they give a container any GPUs that this
+ * variable names, regardless of who set it, so renters must not be able to set it. With CDI, and for containers without
+ * GPUs, the hooks must not provide any GPUs.
  */
 export function environment({ env, gpus }: ContainerSpec): Record<string, string> {
   return { ...env, NVIDIA_VISIBLE_DEVICES: gpus?.kind === 'nvidia' ? gpus.uuids.join() : 'void' };
 }
 
 /**
- * Half of the memory, and counted against it: the engines' default of 64 MB is too little for data loaders of PyTorch.
+ * Returns half of the instance's memory, against which shared memory also counts. The engines' default of 64 MB is too
+ * small for PyTorch data loaders.
  */
 export function sharedMemory(spec: ContainerSpec): number {
   return Math.floor((spec.memoryMb * BYTES_PER_MB) / 2);
 }
 
 /**
- * Limits of open files and processes. Engines without CAP_SYS_RESOURCE can't give more than they have themselves: so at
- * most the agent's own limits, and at most as many processes as the container's own limit allows.
+ * Returns the limits for open files and processes. Engines without CAP_SYS_RESOURCE can't exceed their own limits. The
+ * values are therefore capped at the agent's limits, and the number of processes also at the container's own limit.
  */
 export function ulimits(): [files: number, processes: number] {
   const text = readFileSync('/proc/self/limits', 'utf8');
@@ -530,7 +537,7 @@ export function capabilitiesOf(hasFuse: boolean): string[] {
   return hasFuse ? [...CAPABILITIES, MOUNTS] : CAPABILITIES;
 }
 
-/** Whether the kernel uses AppArmor, whose profiles of the engines deny every mount. */
+/** Whether the kernel uses AppArmor. The engines' AppArmor profiles deny every mount. */
 export function hasAppArmor(): boolean {
   try {
     return readFileSync('/sys/module/apparmor/parameters/enabled', 'utf8').startsWith('Y');
@@ -539,7 +546,7 @@ export function hasAppArmor(): boolean {
   }
 }
 
-/** Turns every fault of a call into an EngineFault; the statuses in `done` count as success. */
+/** Converts every error of a call to an EngineFault. The statuses in `done` count as success. */
 async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
   try {
     return await call;
@@ -564,7 +571,7 @@ async function unlessMissing<T>(call: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Resolves at the end of the stream; skips lines that are not JSON. */
+/** Reads JSON lines, skips invalid ones, and resolves at the end of the stream. */
 async function readLines(stream: Readable, onLine: (line: unknown) => void): Promise<void> {
   const lines = new LineSplitter(MAX_LINE);
   try {

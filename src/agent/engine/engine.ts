@@ -6,9 +6,9 @@ import type { Writable } from 'node:stream';
 export const LABELS = {
   instance: 'gpu-rental.instance',
   machine: 'gpu-rental.machine',
-  /** The start that the container was created for; later starts use the same container. */
+  /** The start for which the container was created. Later starts reuse the container. */
   start: 'gpu-rental.start',
-  /** On a container that only tries the host, instead of the other labels: the machine. */
+  /** Set instead of the other labels on a container that only tests the host. The value is the machine's id. */
   probe: 'gpu-rental.probe',
 } as const;
 
@@ -21,19 +21,22 @@ export interface ContainerDetail extends Container {
   /** The engine's own id, which also names the container's control groups. */
   engineId: string;
   machineId: string;
-  /** Id of its first process on this host; null when it doesn't run. */
+  /** Id of the container's first process on the host; null if the container is not running. */
   pid: number | null;
   /** Exit code of the last run; null if it never ran. */
   exitCode: number | null;
-  /** Different for each start. */
+  /** Time of the last start, which differs between starts. */
   startedAt: string;
-  /** TCP ports that its image exposes, ascending. */
+  /** TCP ports that the image exposes, in ascending order. */
   imagePorts: number[];
-  /** Device nodes in its configuration, by their paths inside, and names of devices requested from a driver. */
+  /**
+   * Device nodes in the container's configuration, by their paths inside, and the names of devices requested from a
+   * driver.
+   */
   devices: { nodes: string[]; requested: string[] };
 }
 
-/** Describes how a container is given its GPUs. */
+/** How a container gets its GPUs. */
 export type GpuGrant =
   | { kind: 'cdi'; names: string[] }
   | { kind: 'nvidia'; uuids: string[] }
@@ -42,31 +45,31 @@ export type GpuGrant =
 export interface ContainerSpec {
   instanceId: string;
   machineId: string;
-  /** Null for a container that only tries the host and is not one of the machine's instances. */
+  /** Null for a container that only tests the host and is not one of the machine's instances. */
   start: number | null;
-  /** Id of the image, as the engine names it, so that moving a tag changes nothing. */
+  /** Id of the image in the engine, so that a moved tag has no effect. */
   imageId: string;
-  /** Null: the image's own entrypoint. */
+  /** Null for the image's own entrypoint. */
   entrypoint: string[] | null;
-  /** Null: the image's own command, unless `entrypoint` is set. */
+  /** Null for the image's own command, unless `entrypoint` is set. */
   command: string[] | null;
   env: Record<string, string>;
-  /** User in the form of Docker's `--user`; null: the image's own. */
+  /** User in the format of Docker's `--user`; null for the image's own user. */
   user: string | null;
   vcpus: number;
-  /** Processors that it may use; null: all. */
+  /** Processors that the container may use; null for all. */
   cpus: readonly number[] | null;
   memoryMb: number;
   gpus: GpuGrant | null;
-  /** Whether it has /dev/fuse and may mount file systems. */
+  /** Whether the container has /dev/fuse and may mount file systems. */
   fuse: boolean;
-  /** Host directory that becomes /workspace; null when the container's own layer holds it. */
+  /** Host directory mounted at /workspace; null if /workspace is in the container's own layer. */
   workspace: string | null;
-  /** Host directories that the container can write at these paths; one at /workspace replaces `workspace`. */
+  /** Writable host directories with their mount points. A volume mounted at /workspace replaces `workspace`. */
   volumes: readonly { source: string; target: string }[];
   /** Host directory mounted read-only at /run/secrets; null for none. */
   secrets: string | null;
-  /** Quota for the container's own layer, if the storage driver enforces one; null for no quota. */
+  /** Quota for the container's own layer, if the storage driver enforces one; null for none. */
   quotaGb: number | null;
 }
 
@@ -76,7 +79,7 @@ export interface EngineInfo {
   storageDriver: string;
   /** Where the engine keeps images and containers. */
   rootDir: string;
-  /** Engine runtimes by name; `nvidia` is the NVIDIA container toolkit. */
+  /** The engine's runtimes, by name; `nvidia` is the NVIDIA container toolkit. */
   runtimes: string[];
   cpus: number;
 }
@@ -86,7 +89,7 @@ export interface PullProgress {
   totalBytes: number;
 }
 
-/** Login passed to the engine for one pull; the engine keeps nothing of it. */
+/** Registry login for one pull; the engine doesn't store it. */
 export interface RegistryLogin {
   registry: string;
   username: string;
@@ -96,36 +99,36 @@ export interface RegistryLogin {
 export interface ExecSpec {
   argv: string[];
   env: Record<string, string>;
-  /** Null: no terminal, and standard error is a separate stream. */
+  /** Null for no terminal; standard error is then a separate stream. */
   terminal: { columns: number; rows: number } | null;
-  /** Name or id of the user to run as; null: the container's. */
+  /** Name or id of the user that the command runs as; null for the container's user. */
   user: string | null;
 }
 
-/** A command that runs in a container next to its first process. */
+/** A command that runs in a container alongside its first process. */
 export interface Exec {
   stdin: Writable;
   /**
-   * Resolves when it has ended and all of its output is written; doesn't end the writables. A slow writable slows it
-   * down.
+   * Resolves when the command has ended and all of its output is written, without ending the writables. A slow writable
+   * slows the command down.
    */
   output(stdout: Writable, stderr: Writable): Promise<void>;
   resize(columns: number, rows: number): Promise<void>;
-  /** `pid` on this host; null when it has ended or the engine does not know it. */
+  /** `pid` is on the host; it is null if the command has ended or the engine doesn't know it. */
   state(): Promise<{ running: boolean; exitCode: number | null; pid: number | null }>;
-  /** Closes its streams without killing it. */
+  /** Closes the command's streams without killing it. */
   detach(): void;
 }
 
-/** A command that runs in a container, regardless of who started it. */
+/** A command running in a container, regardless of which program started it. */
 export interface RunningCommand {
   argv: string[];
-  /** Process id on this host. */
+  /** Process id on the host. */
   pid: number;
 }
 
 export interface LogsSpec {
-  /** Null for all lines that are kept. Engines may return more lines. */
+  /** Number of last lines; null for all that are kept. Engines may return more lines. */
   tail: number | null;
   /** Seconds since 1970. */
   since: number | null;
@@ -134,18 +137,18 @@ export interface LogsSpec {
 
 export interface Engine {
   readonly info: EngineInfo;
-  /** Containers of one machine, running or not. */
+  /** Returns the machine's containers, running or not. */
   list(machineId: string): Promise<Container[]>;
   inspect(instanceId: string): Promise<ContainerDetail | null>;
-  /** Returns the id of the user that the container's command runs as; the container doesn't have to run yet. */
+  /** Returns the id of the user that the container's command runs as, even if the container is not running yet. */
   userId(instanceId: string): Promise<number>;
-  /** Names of the images on the host, with their tags; the newest first. */
+  /** Returns the names of the images on the host with their tags, newest first. */
   imageNames(): Promise<string[]>;
-  /** Null when the host doesn't have the image. */
+  /** Resolves to null if the host doesn't have the image. */
   imageId(image: string): Promise<string | null>;
   /**
-   * Queries the registry, even where the image is on the host; with the login, if there is one. When the signal is
-   * aborted, ends early and leaves only finished layers. Rejects with a PullFault.
+   * Pulls the image, querying the registry even if the host has the image already, and using the login if there is one.
+   * If the signal is aborted, ends early and keeps only complete layers. Rejects with a PullFault.
    */
   pull(
     image: string,
@@ -155,33 +158,36 @@ export interface Engine {
   ): Promise<void>;
   create(spec: ContainerSpec): Promise<void>;
   /**
-   * Prepares a created container, as far as the engine can without its first process: its devices are known afterwards.
+   * Prepares a created container as far as possible before its first process starts. Its devices are known afterwards.
    */
   prepare(instanceId: string): Promise<void>;
-  /** Makes an image whose root folder holds only this program; returns its id. */
+  /** Creates an image whose root folder contains only this program, and returns its id. */
   importProgram(name: string, program: Buffer): Promise<string>;
-  /** Has no effect when it runs already. */
+  /** Starts the container; has no effect if it is already running. */
   start(instanceId: string): Promise<void>;
-  /** Sends SIGTERM, and SIGKILL after `seconds`; has no effect when it doesn't run. */
+  /** Sends SIGTERM, then SIGKILL after `seconds`; has no effect if the container is not running. */
   stop(instanceId: string, seconds: number): Promise<void>;
-  /** Kills it, and erases it with its writable layer; has no effect when it doesn't exist. */
+  /** Kills the container and erases it with its writable layer; has no effect if it doesn't exist. */
   remove(instanceId: string): Promise<void>;
   exec(instanceId: string, spec: ExecSpec): Promise<Exec>;
-  /** Running commands that the engine began, for this process or any other. */
+  /** Returns the running commands that were started through the engine, by this process or any other. */
   commands(instanceId: string): Promise<RunningCommand[]>;
-  /** Process groups of running commands that a previous agent began without the engine. Returns each only once. */
+  /**
+   * Returns the process groups of running commands that a previous agent started without the engine. Each is returned
+   * only once.
+   */
   abandoned(): Promise<number[]>;
-  /** Output of the container with times, in the form of `Exec.output`. Ends with the signal. */
+  /** Returns the container's output with timestamps, in the same form as `Exec.output`, until the signal is aborted. */
   logs(instanceId: string, spec: LogsSpec, signal: AbortSignal): Promise<Pick<Exec, 'output'>>;
-  /** Address on the engine's network; null when it has none. */
+  /** Returns the container's address on the engine's network, or null if it has none. */
   address(instanceId: string): Promise<string | null>;
-  /** Calls back for each event of the machine's containers. Rejects when the engine goes down. */
+  /** Calls `onEvent` for each event of the machine's containers. Rejects if the engine goes down. */
   watch(machineId: string, opened: () => void, onEvent: () => void, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * `unreachable`: no answer; try again later. `missing` and `conflict`: the engine's state is not the expected one;
- * inspect again. `refused`: the engine refused, with its own message. `final`: the same call can never succeed.
+ * `unreachable`: no response, so retry later. `missing` and `conflict`: the engine's state is not the expected one, so
+ * inspect it again. `refused`: the engine refused with its own message. `final`: the same call can never succeed.
  */
 export class EngineFault extends Error {
   constructor(
@@ -194,8 +200,8 @@ export class EngineFault extends Error {
 }
 
 /**
- * A failed pull. The message is a short reason for the renter; `detail`, the engine's own text, is for the host's log.
- * `unreachable`: no connection to the registry was made.
+ * A failed pull. The message is a short reason for the renter, while `detail` is the engine's own message for the
+ * host's log. `unreachable`: the registry could not be connected to.
  */
 export class PullFault extends EngineFault {
   readonly detail: string;

@@ -1,18 +1,18 @@
-/** An image name from a renter or the operator, parsed as Docker parses it. */
+/** An image name given by a renter or the operator, parsed like Docker does. */
 export interface ImageName {
-  /** Host, with its port if the name has one. */
+  /** Registry host, with its port if the name contains one. */
   registry: string;
-  /** The full name, with registry and tag or digest: it can't be mistaken for an image id or a short name. */
+  /** The full name with registry and tag or digest, so that it can't be mistaken for an image id or a short name. */
   reference: string;
 }
 
 /** Registry for names without one. */
 export const DEFAULT_REGISTRY = 'docker.io';
-/** Restrictive, because the image goes into a path of the engine's API. */
+/** Restrictive, because the name becomes part of a path in the engine's API. */
 const IMAGE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:@/-]{0,510}$/;
 const REGISTRY = /^[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?$/;
 
-/** Null for a text that is not an image name. */
+/** Parses an image name; returns null if it is invalid. */
 export function readImageName(image: string): ImageName | null {
   if (!IMAGE.test(image)) return null;
   const [first = '', ...rest] = image.split('/');
@@ -26,7 +26,7 @@ export function readImageName(image: string): ImageName | null {
   return { registry, reference: withTag(`${registry}/${whole}`) };
 }
 
-/** Engines pull every tag when the name has neither tag nor digest. */
+/** Adds the default tag if the name has neither tag nor digest, because engines would otherwise pull every tag. */
 export function withTag(image: string): string {
   return /[:@][^/]*$/.test(image) ? image : `${image}:latest`;
 }

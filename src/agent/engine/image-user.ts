@@ -2,14 +2,14 @@ import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import tar from 'tar-stream';
 
-/** Maximum bytes read of an image's /etc/passwd. */
+/** Maximum bytes to read of an image's /etc/passwd. */
 const MAX_PASSWD_BYTES = 1_000_000;
-/** Highest user id of Linux; the next one means none. */
+/** Highest valid Linux user id. The next value means "no user". */
 const MAX_UID = 4_294_967_294;
 
 /**
- * Returns the id of the user that a container's command runs as; the container doesn't have to run yet. Rejects as the
- * engine does.
+ * Returns the id of the user that a container's command runs as, even if the container is not running yet. Rejects with
+ * the engine's error.
  */
 export async function userIdOf(container: Docker.Container, timeoutMs: number): Promise<number> {
   const { Config } = await container.inspect({ abortSignal: AbortSignal.timeout(timeoutMs) });
@@ -24,8 +24,9 @@ export async function userIdOf(container: Docker.Container, timeoutMs: number): 
 }
 
 /**
- * Resolves an image's USER: a number, or a name in its /etc/passwd, optionally followed by a colon and a group. Returns
- * root for an image without a USER, or with an unknown name: the engine then refuses to start it.
+ * Resolves an image's USER, which is a number, or a name in the image's /etc/passwd, optionally followed by a colon and
+ * a group. Returns root if the image has no USER or an unknown one. In the latter case, the engine refuses to start the
+ * container.
  */
 export async function readUser(user: string, passwd: () => Promise<string>): Promise<number> {
   const [name = ''] = user.split(':');
@@ -35,7 +36,9 @@ export async function readUser(user: string, passwd: () => Promise<string>): Pro
   return within(Number(line?.split(':')[2] ?? 0));
 }
 
-/** Returns the text of the first file of an archive; empty where it holds none, for example only a link. */
+/**
+ * Returns the content of an archive's first file, or an empty string if it contains no file, for example only a link.
+ */
 async function firstFileOf(archive: Readable): Promise<string> {
   const extract = tar.extract();
   archive.once('error', (error) => extract.destroy(error));

@@ -4,10 +4,10 @@ type Write = (chunk: unknown, encoding: BufferEncoding, done: (error?: Error | n
 type WriteMany = (chunks: unknown, done: (error?: Error | null) => void) => void;
 
 /**
- * Keeps a socket readable after its other side stopped reading. A command may end without having read its input: the
- * engine then closes its side, but what it sent earlier must still be read. Node destroys a socket when a write to it
- * fails, or when the other side closed it with unread input (ECONNRESET), and drops what was not read by then. After
- * this call a failed write ends only writing, and the reset ends reading.
+ * Keeps a socket readable after the other side has stopped reading. A command may end without reading all of its input.
+ * The engine then closes its side, but the output that it sent before must still be read. By default, Node destroys a
+ * socket, and drops its unread data, if a write fails or the other side closes it with unread input (ECONNRESET). After
+ * this call, a failed write ends only writing, and a reset ends only reading.
  */
 export function keepReading(socket: Socket): void {
   const own = socket as Socket & { _write: Write; _writev: WriteMany };

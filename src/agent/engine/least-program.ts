@@ -1,6 +1,6 @@
 /**
- * The smallest possible programs: they exit with code 0. With them the agent tries a host without using anything of a
- * renter's.
+ * The smallest possible programs, which exit with code 0. The agent uses them to test a host without running anything
+ * supplied by a renter.
  */
 const PROGRAMS: Partial<Record<NodeJS.Architecture, { machine: number; code: string }>> = {
   // mov eax, 60; xor edi, edi; syscall
@@ -13,8 +13,8 @@ const HEADER_BYTES = 64;
 const PROGRAM_HEADER_BYTES = 56;
 
 /**
- * Returns a program that exits immediately with code 0, as an ELF file with one loaded segment; null for an unsupported
- * processor.
+ * Returns a program that exits immediately with code 0, as an ELF file with one loaded segment, or null for an
+ * unsupported processor.
  */
 export function leastProgram(arch: NodeJS.Architecture): Buffer | null {
   const known = PROGRAMS[arch];

@@ -6,17 +6,19 @@ import type { Engine, EngineInfo } from './engine.js';
 import { PodmanEngine } from './podman.js';
 import type { RuntimeCommands } from './runtime.js';
 
-/** Time limits for the tries: an engine that has just started, or whose host is busy, may need this long to answer. */
+/**
+ * Time limits of the attempts. An engine that has just started, or whose host is busy, may take this long to respond.
+ */
 const ANSWERS_WITHIN_MS = [10_000, 20_000, 30_000];
-/** Codes that mean that no program listens at the socket: waiting doesn't help. */
+/** Error codes which mean that no program listens on the socket, so waiting is pointless. */
 const NO_LISTENER = ['ENOENT', 'ECONNREFUSED', 'EACCES', 'ENOTSOCK'];
 const PODMAN = ['/usr/bin/podman', '/usr/local/bin/podman'];
 
-/** No usable engine; the message is one line that says how to get one. */
+/** There is no usable engine. The message is one line that explains how to get one. */
 export class NoEngine extends Error {
   constructor(
     message: string,
-    /** Whether an engine listens and may answer later. */
+    /** Whether an engine is listening and may respond later. */
     readonly mayAnswerLater = false,
   ) {
     super(message);
@@ -24,8 +26,8 @@ export class NoEngine extends Error {
 }
 
 /**
- * Opens the engine at the named socket, or else at the first of the usual sockets that answers. `runtimeDir` is where a
- * user's own engine has its socket (XDG_RUNTIME_DIR). `tried` counts the previous tries.
+ * Opens the engine at the given socket, or otherwise at the first of the usual sockets that responds. `runtimeDir`
+ * contains a user's own engine socket (XDG_RUNTIME_DIR). `tried` is the number of previous attempts.
  */
 export async function openEngine(
   socketPath: string | null,
@@ -50,13 +52,16 @@ export async function openEngine(
   }
   const isPodmanThere = PODMAN.some((path) => existsSync(path));
   if (faults.length === 0) throw new NoEngine(`${noSocket(isPodmanThere)}; use --engine SOCKET for one elsewhere`);
-  // A socket without a listener: Podman's, when it was started by hand and has ended.
+  // The socket exists but nothing listens on it: Podman's, if it was started manually and has exited.
   const advice =
     isPodmanThere && socketPath === null && !mayAnswerLater ? `; start Podman's service with ${startOfPodman()}` : '';
   throw new NoEngine(`${faults.join('; ')}${advice}`, mayAnswerLater);
 }
 
-/** The engine's client reports its own time limit as if the engine had ended the request. */
+/**
+ * Replaces the misleading message of the engine's client, which reports its own timeout as if the engine had closed the
+ * connection.
+ */
 function whyNoAnswer(message: string, tookMs: number, withinMs: number): string {
   if (tookMs >= withinMs) return `no answer within ${withinMs / 1_000} s`;
   return message === 'socket hang up' ? 'it closed the connection without an answer' : message;
@@ -68,7 +73,9 @@ function noSocket(isPodmanThere: boolean): string {
     : `no container engine found; on Debian, run \`apt-get install podman\`, then ${startOfPodman()}; or install Docker`;
 }
 
-/** Returns systemd's unit where systemd runs; elsewhere, such as in a container, the service command. */
+/**
+ * Returns the systemd command where systemd is running, otherwise (such as in a container) Podman's service command.
+ */
 function startOfPodman(): string {
   const own = process.getuid?.() === 0 ? '' : ' --user';
   if (existsSync('/run/systemd/system')) return `\`systemctl${own} enable --now podman.socket\``;
@@ -92,8 +99,8 @@ async function openSocket(
 ): Promise<Engine> {
   const docker = new Docker({ socketPath, timeout: withinMs });
   const info = await docker.info();
-  // Only Podman builds with Buildah. `version` would show it too, but Podman looks up its packages for each of the two
-  // calls: on Debian that takes half a second of CPU time.
+  // Only Podman builds with Buildah. `version` would show it too, but Podman checks its packages for each of the two
+  // calls, which takes half a second of CPU time on Debian.
   const podman = 'BuildahVersion' in info;
   const read: EngineInfo = {
     name: podman ? 'podman' : 'docker',

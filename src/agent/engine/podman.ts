@@ -17,24 +17,24 @@ import { type ContainerSpec, containerName, type Exec, type LogsSpec } from './e
 const BYTES_PER_MB = 1_048_576;
 const CPU_PERIOD_MICROSECONDS = 100_000;
 const CREATE_MS = 180_000;
-/** libpod's API as of Podman 4.0, which later versions still serve. */
+/** libpod's API as of Podman 4.0, which later versions still support. */
 const API = '/v4.0.0/libpod/containers';
 
-/** Podman: uses Docker's API except for creating containers, since only Podman's own call passes CDI devices. */
+/** Uses Docker's API with Podman, except to create containers, because only Podman's own API supports CDI devices. */
 export class PodmanEngine extends DockerEngine {
   /**
-   * CDI devices appear in the configuration once the runtime has made the container, whose first process does not run
-   * yet.
+   * Creates the container in the runtime without starting its first process, because CDI devices appear in the
+   * configuration only afterwards.
    */
   override async prepare(instanceId: string): Promise<void> {
     await super.prepare(instanceId);
     await this.dial('POST', `${API}/${containerName(instanceId)}/init`, CREATE_MS, {}, 204, 304);
   }
 
-  /** Has no effect, because Podman itself refuses to start such a command. */
+  /** Has no effect, because Podman itself rejects a command that can't start. */
   protected override async mustBegin(): Promise<void> {}
 
-  /** With a tail, Podman joins parts of lines of both outputs backwards. */
+  /** Works around Podman's `tail`, which joins partial lines of both streams in reverse. */
   override logs(instanceId: string, spec: LogsSpec, signal: AbortSignal): Promise<Pick<Exec, 'output'>> {
     return super.logs(instanceId, { ...spec, tail: null }, signal);
   }

@@ -4,8 +4,8 @@ const DENIED = 'the registry has no such image, or requires a login for it';
 const LOGIN_DENIED = 'the registry rejected the login, or has no such image for it';
 
 /**
- * Meanings of an engine's error texts for a pull; the first match counts. The text itself may hold answers of a
- * registry, or of any address that the registry redirects the engine to: renters get one of these reasons instead.
+ * Reasons for an engine's pull errors; the first match applies. The original error may contain responses from a
+ * registry, or from any address to which the registry redirects the engine, so renters only get one of these reasons.
  */
 const MEANINGS: readonly [pattern: RegExp, reason: string, rest?: { final?: true; unreachable?: true }][] = [
   [

@@ -1,6 +1,6 @@
 import type { PullProgress } from './engine.js';
 
-/** A line of the engine's answer to a pull, with the members that are read. */
+/** A line of the engine's response to a pull, with the fields that the agent reads. */
 export interface PullLine {
   id?: string;
   status?: string;
@@ -8,10 +8,10 @@ export interface PullLine {
   error?: string;
 }
 
-/** Maximum layers that are counted; an image has at most 127. */
+/** Maximum layers counted. An image has at most 127. */
 const MAX_LAYERS = 1_000;
 
-/** Adds up the layers that are being downloaded. Layers that the host already has are not counted. */
+/** Adds up the sizes of the layers being downloaded, except those that the host already has. */
 export class PullCounter {
   readonly #layers = new Map<string, { current: number; total: number }>();
 

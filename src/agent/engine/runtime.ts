@@ -24,50 +24,57 @@ import { readOr, startOf } from '../process-start.js';
 import { isRoot } from './container-user.js';
 import type { Exec, ExecSpec } from './engine.js';
 
-/*
- * Runs commands through the runtime beneath the engine, with the agent's own pipes. Engines pass each byte of a command
- * through two more programs, which takes 10 seconds of CPU time per GB instead of 1.
+/**
+ * Runs commands directly through the runtime beneath the engine, over the agent's own pipes. Engines pass each byte of
+ * a command through two more programs, which takes 10 seconds of CPU time per GB instead of 1.
  */
 
-/** Where runtimes keep the containers of a Podman that runs as root. */
+/** Folders where runtimes keep the containers if Podman runs as root. */
 const PODMANS: readonly Runtime[] = [
   { program: 'runc', root: '/run/runc' },
   { program: 'crun', root: '/run/crun' },
 ];
 /**
- * Maximum commands that begin concurrently; further ones go through the engine. Node blocks while it starts a program,
- * and a renter can keep a runtime from finishing.
+ * Maximum commands of an instance that can be starting concurrently; further ones go through the engine. Node blocks
+ * while it starts a program, and a renter can prevent a runtime from finishing.
  */
 const MAX_BEGINNING_PER_INSTANCE = 2;
 const MAX_BEGINNING = 4;
 const BEGINS_WITHIN_MS = 10_000;
-/** How long processes that a command left running may still write, as with Docker. */
+/** How long processes left running by a command may still write output, as with Docker. */
 const WRITES_WITHIN_MS = 2_000;
 const CHECK_EVERY_MS = 20;
-/** The largest pipe that Linux allows a renter. */
+/** Largest pipe size that Linux allows a renter. */
 const MAX_PIPE_BYTES = 1_048_576;
 const READ_CHUNK_BYTES = 65_536;
-/** Number of pipes: standard input, output and error of a command, and the messages of its watcher. */
+/** Number of pipes: a command's standard input, output and error, and its watcher's messages. */
 const PIPES = 4;
 /**
- * Processes whose output is a pipe print their ids and wait for the end of input. They also hold the pipe as descriptor
- * 5: while a shell prints elsewhere, its standard output is something else.
+ * Makes processes that have pipes as their output, print their ids, and wait for the end of input. They also hold the
+ * pipe as descriptor 5, because a shell's standard output is temporarily something else while the shell prints
+ * elsewhere.
  */
 const MAKE_PIPES = `
 exec 4<&0
 hold() { exec 5>&1; read -r pid rest </proc/self/stat && echo "$pid" >&3; read -r end <&4; }
 hold | hold | hold | hold | read -r end <&4`;
-/** Linux's flag, which Node does not name: the descriptor refers to the file without opening it. */
+/** Linux's O_PATH flag, for which Node has no constant: the descriptor refers to the file without opening it. */
 const O_PATH = 0o10000000;
-/** Other variables might be secret, and the host's process list shows the arguments of a runtime. */
+/**
+ * Variables that may be shown. Others might be secret, and a runtime's arguments are visible in the host's process
+ * list.
+ */
 const SHOWN_VARIABLE = /^(LANG|LC_[A-Z]+)$/;
-/** Holds the command for the watcher: in its arguments, `pkill -f` would mistake the watcher for the command. */
+/**
+ * Variable that passes the command to the watcher. If the command were in the watcher's arguments, `pkill -f` would
+ * mistake the watcher for the command.
+ */
 const COMMAND_VARIABLE = 'GPU_WATCH_COMMAND';
 /**
- * Runs a command and reports how it went; nothing outside the container waits for it. It prints `r` when it is ready,
- * `b` when the command begins, and then the exit code. It runs nothing until it is triggered, so the engine can still
- * be used instead. A signal to the group ends only the command. Shells print messages on how others end, which are
- * discarded. The file mode mask is the engines' one, not the agent's.
+ * Runs a command and reports its outcome, so that nothing outside the container has to wait for it. It prints `r` when
+ * it is ready, `b` when the command begins, and then the exit code. It runs nothing until it is triggered, so the
+ * engine can still be used instead. A signal to the group ends only the command. Messages that shells print about how
+ * other processes end are discarded. The file mode mask is the engines' mask, not the agent's.
  */
 const WATCH = `
 umask 022
@@ -82,28 +89,31 @@ echo $? >&3`;
 const WATCHER = ['/bin/sh', '-c', WATCH, 'gpu-watch'];
 const WATCHER_REPORT = /^r\n(b\n((\d{1,3})\n)?)?$/;
 const MAX_REPORT = 'r\nb\n255\n'.length;
-/** Exit code of a command whose watcher reported none: only SIGKILL ends a watcher earlier. */
+/** Exit code of a command whose watcher reported none, because only SIGKILL ends a watcher early. */
 const KILLED = 137;
 
-/** A running container, as the engine describes it. */
+/** A running container as described by the engine. */
 interface RunningContainer {
   engineId: string;
-  /** Id of its first process. */
+  /** Id of the container's first process. */
   pid: number;
-  /** Capabilities that its configuration allows, without the prefix CAP_. */
+  /** Capabilities that the container's configuration allows, without the prefix CAP_. */
   capabilities: readonly string[];
 }
 
 interface Runtime {
   program: string;
-  /** Holds a folder for each container. */
+  /** Folder that holds a folder for each container. */
   root: string;
 }
 
-/** The commands of one agent. `dir` has a folder for each, so that the next agent knows which ones outlive this one. */
+/**
+ * One agent's commands. `dir` has a folder for each, so that the next agent knows which commands have outlived this
+ * one.
+ */
 export class RuntimeCommands {
   readonly #dir: string;
-  /** The instance of each command that is beginning. */
+  /** The instance of each command that is starting. */
   readonly #beginning: string[] = [];
 
   constructor(dir: string) {
@@ -111,8 +121,8 @@ export class RuntimeCommands {
   }
 
   /**
-   * Runs `spec`, which must be suited; `find` finds the container. Returns null, with nothing run, where the
-   * runtime can't be reached, refuses, or is busy: the engine is used then.
+   * Runs `spec`, which must be suitable (see `isSuited`); `find` finds the container. Returns null, without having run
+   * anything, if the runtime can't be reached, refuses, or is busy. The engine is then used instead.
    */
   async exec(instanceId: string, find: () => Promise<RunningContainer | null>, spec: ExecSpec): Promise<Exec | null> {
     const own = this.#beginning.filter((id) => id === instanceId).length;
@@ -141,18 +151,18 @@ export class RuntimeCommands {
       }
       return command;
     } catch {
-      // No room for pipes: the engine needs none.
+      // There is no room for pipes, which the engine doesn't need.
       return null;
     }
   }
 
-  /** Returns the process groups of running commands that a previous agent began, and forgets them. */
+  /** Returns the process groups of running commands that a previous agent started, and forgets them. */
   async abandoned(): Promise<number[]> {
     const names = existsSync(this.#dir) ? readdirSync(this.#dir) : [];
     const processes = names.map((name) => readOr(join(this.#dir, name, PROCESS)).split(' '));
     await rm(this.#dir, { recursive: true, force: true });
-    // Checked last, right before the caller hangs them up. After a restart of the host, a process may have the same id
-    // and start.
+    // Checked last, right before the caller hangs them up. After a host restart, a different process may have the same
+    // id and start time.
     const left = processes.filter(
       ([pid, start, engineId]) => engineId !== undefined && startOf(pid!) === start && isOf(engineId, pid!),
     );
@@ -160,7 +170,7 @@ export class RuntimeCommands {
   }
 }
 
-/** File of a command: its process id and start, and its container. */
+/** File in a command's folder, with the command's process id and start time, and its container. */
 const PROCESS = 'process';
 
 async function begin(
@@ -182,7 +192,7 @@ async function begin(
     const hasBegun = await succeeds(program, args, pipes.inside);
     const pid = readOr(pidFile);
     const start = hasBegun && /^\d+$/.test(pid) ? startOf(pid) : undefined;
-    // The process may have ended, and its id may belong to another one.
+    // The process may have ended, and its id may have been reused.
     const isInside = start !== undefined && isOf(engineId, pid);
     if (isInside && (await Promise.race([command.ready, sleep(BEGINS_WITHIN_MS, false, { ref: false })]))) {
       writeFileSync(join(dir, PROCESS), `${pid} ${start} ${engineId}`);
@@ -190,7 +200,7 @@ async function begin(
       return command;
     }
   } catch {
-    // The engine gives the reason.
+    // The engine reports the reason.
   }
   command.detach();
   command.empty();
@@ -202,7 +212,7 @@ function runtimeOf({ engineId, pid }: RunningContainer): Runtime | null {
   return found ?? null;
 }
 
-/** A renter can't choose names of control groups. */
+/** Whether the process is in the container, by its control group, whose name a renter can't choose. */
 function isOf(engineId: string, pid: string): boolean {
   return readOr(`/proc/${pid}/cgroup`).includes(engineId);
 }
@@ -231,18 +241,18 @@ function dockers(engineId: string, pid: number): Runtime[] {
 const options = z.object({ binary_name: z.string().min(1), root: z.string().min(1) });
 
 /**
- * Whether the runtime may begin it. The watcher needs a shell: where the command is itself a shell, it can't fail in
- * any way in which it would not fail through the engine.
+ * Whether the runtime may start the command. The watcher needs a shell. If the command is itself a shell, running it
+ * this way can't fail in any way in which it would not also fail through the engine.
  */
 export function isSuited({ argv, env, terminal, user }: ExecSpec): boolean {
   const isSimple = terminal === null && argv[0] === '/bin/sh';
-  // Runtimes accept only ids: a name, or the groups of an id, would have to be read from files of the renter.
+  // Runtimes accept only ids. A user name, or the groups of an id, would have to be read from the renter's files.
   return isSimple && (user === null || isRoot(user)) && Object.keys(env).every((name) => SHOWN_VARIABLE.test(name));
 }
 
 /**
- * Returns options that run a command as root in a container of another user, with exactly the capabilities that root
- * has in a container of root.
+ * Returns options that run a command as root in a container whose user is not root, with exactly the capabilities that
+ * root would have in a container of root.
  */
 function rootOptions(capabilities: readonly string[]): string[] {
   const caps = capabilities.flatMap((name) => ['--cap', `CAP_${name}`]);
@@ -250,8 +260,8 @@ function rootOptions(capabilities: readonly string[]): string[] {
 }
 
 /**
- * Closes the descriptors, which the process has as 0, 1, 2 and 3. Throws when the arguments are too long for the
- * system.
+ * Runs a program and closes the descriptors, which the program has as 0, 1, 2 and 3. Throws if the arguments are too
+ * long for the system.
  */
 async function succeeds(program: string, args: readonly string[], descriptors: readonly number[]): Promise<boolean> {
   try {
@@ -268,7 +278,7 @@ type Ends<End> = [stdin: End, stdout: End, stderr: End, ending: End];
 
 class Command implements Exec {
   readonly stdin: Socket;
-  /** Whether the watcher is ready; false when it ended first. */
+  /** Resolves to whether the watcher is ready; false if it ended first. */
   readonly ready: Promise<boolean>;
   readonly over: Promise<void>;
   readonly #streams: Ends<Socket>;
@@ -278,7 +288,7 @@ class Command implements Exec {
 
   constructor(
     streams: Ends<Socket>,
-    /** Refers to the pipe of its input without being one of its ends. */
+    /** Refers to the input pipe without being one of its ends. */
     private readonly input: number,
   ) {
     const [stdin, , , ending] = streams;
@@ -315,7 +325,7 @@ class Command implements Exec {
   /** Only a terminal has a size. */
   async resize(): Promise<void> {}
 
-  /** Without a process until the command has begun: before that, the watcher would receive the signal. */
+  /** Reports no process until the command has started, because a signal would otherwise go to the watcher. */
   async state() {
     const [, begun, , code] = WATCHER_REPORT.exec(this.#report) ?? [];
     const { pid, start } = this.#process ?? {};
@@ -331,7 +341,10 @@ class Command implements Exec {
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** Discards unread input: while a process of the renter's holds the pipe, it uses the agent's memory. */
+  /**
+   * Discards unread input, because while one of the renter's processes holds the pipe, the input uses the agent's
+   * memory.
+   */
   empty(): void {
     this.stdin.destroy();
     try {
@@ -347,14 +360,17 @@ class Command implements Exec {
         closeSync(descriptor);
       }
     } catch {
-      // A process holds it open for writing, and it is empty.
+      // A process holds the pipe open for writing, and the pipe is empty.
     } finally {
       closeSync(this.input);
     }
   }
 }
 
-/** Resolves when no process can write any more, or long enough after the command's own end. Waits for a slow reader. */
+/**
+ * Resolves when no process can write any more, or long enough after the command itself has ended. Waits for a slow
+ * reader.
+ */
 async function allRead(from: Socket): Promise<void> {
   const closed = new Promise((resolve) => from.once('close', resolve));
   const atEnd = from.bytesRead;
@@ -367,9 +383,9 @@ async function allRead(from: Socket): Promise<void> {
 }
 
 /**
- * Opens pipes, since a command may reopen its streams through /dev/stderr, which sockets don't allow. They have no
- * names: a name would show the command the agent's folder. Node can't make unnamed pipes, so these come from a shell
- * that ends immediately.
+ * Opens pipes, since a command may reopen its streams through /dev/stderr, which sockets don't allow. The pipes have no
+ * names, because a name would reveal the agent's folder to the command. Node can't create unnamed pipes, so a
+ * short-lived shell creates them.
  */
 async function openPipes(): Promise<{ inside: Ends<number>; ours: Ends<Socket>; input: number }> {
   const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants;
@@ -387,10 +403,10 @@ async function openPipes(): Promise<{ inside: Ends<number>; ours: Ends<Socket>; 
     const input = open(paths[0]!, O_PATH);
     const ends = paths.map((path, index) => {
       const isInput = index === 0;
-      // While both ends are held here, opening either end does not wait for the other.
+      // While this process holds both ends, opening either end doesn't wait for the other.
       const both = openSync(path, O_RDWR | O_NONBLOCK);
       try {
-        // Lets any user that the command runs as reopen it.
+        // Allows any user that the command runs as to reopen it.
         fchmodSync(both, 0o666);
         const inside = open(path, isInput ? O_RDONLY : O_WRONLY);
         return { inside, ours: open(path, (isInput ? O_WRONLY : O_RDONLY) | O_NONBLOCK) };

@@ -1,10 +1,10 @@
 const MAX_PROGRAM = 200;
-/** The program in the error text of runc and of crun. */
+/** Matches the program in the error messages of runc and crun. */
 const PROGRAM = /\bexec: "((?:[^"\\]|\\.)+)"|executable file [`'"]([^`'"]+)[`'"]/;
 
 /**
- * Reasons why a container does not start; the first match counts. The error text itself names folders of the host:
- * renters get one of these messages instead, in which `PROGRAM` stands for their program.
+ * Reasons why a container does not start; the first match applies. The original error names folders on the host, so
+ * renters get one of these messages instead, in which `PROGRAM` is replaced by the program's name.
  */
 const REASONS: readonly [pattern: RegExp, message: string][] = [
   [/no command (or entrypoint )?(provided|specified)/i, 'the image has no command; set one when you deploy it'],
@@ -26,11 +26,11 @@ const REASONS: readonly [pattern: RegExp, message: string][] = [
 export interface StartFault {
   /** Message for the renter. */
   message: string;
-  /** Whether the same image and launch fail each time. */
+  /** Whether the same image and launch would fail every time. */
   isFinal: boolean;
 }
 
-/** Returns the meaning of an engine's error text for a start, or `otherwise` where it is unknown. */
+/** Returns the reason for an engine's start error, or `otherwise` if the error is unknown. */
 export function startFault(text: string, otherwise = 'the container could not be started'): StartFault {
   const [, message] = REASONS.find(([pattern]) => pattern.test(text)) ?? [];
   if (message === undefined) return { message: otherwise, isFinal: false };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { HostGpu } from './nvidia-smi.js';
 
 /**
- * The Container Device Interface: a file that describes to the engine which nodes and files a named device consists of.
+ * A Container Device Interface file, which describes to the engine the nodes and files that a named device consists of.
  */
 interface CdiSpec {
   cdiVersion: string;
@@ -17,10 +17,10 @@ interface Edits {
   mounts?: { hostPath: string; containerPath: string; options: string[] }[];
 }
 
-/** Emptied at each start of the host, like device files. */
+/** Emptied whenever the host boots, like device files. */
 export const CDI_DIR = '/var/run/cdi';
 const CDI_DIRS = ['/etc/cdi', CDI_DIR];
-/** 0.3.0 has everything needed here, and older engines refuse a newer version. */
+/** Version 0.3.0 has everything needed here, and older engines refuse newer versions. */
 const CDI_VERSION = '0.3.0';
 
 export const OWN_KIND = 'gpu-rental.local/nvidia';
@@ -36,14 +36,14 @@ const LIBRARY_DIRS = [
   '/usr/lib/aarch64-linux-gnu',
 ];
 /**
- * The driver's user-space half: it must have exactly the driver's version, so it comes from the host and not from the
- * image.
+ * Matches the driver's user-space libraries. They must have exactly the driver's version, so they come from the host
+ * and not from the image.
  */
 const LIBRARY =
   /^(libcuda|libcudadebugger|libnvcuvid|libnvoptix|libnvidia-(ml|cfg|ptxjitcompiler|nvvm|opencl|encode|opticalflow|fbc|gpucomp|rtcore|eglcore|glcore|glsi|tls|allocator|ngx|sandboxutils))\.so\.1$|^libnvidia-(nvvm|eglcore|glcore|glsi|tls|rtcore|gpucomp|ngx|glvkspirv)\.so\.[\d.]+$|^libcuda\.so$|^libnvidia-nvvm\.so\.4$/;
 const PROGRAM_DIRS = ['/usr/local/nvidia/bin', '/usr/bin'];
 const PROGRAMS = ['nvidia-smi', 'nvidia-debugdump', 'nvidia-cuda-mps-control', 'nvidia-cuda-mps-server'];
-/** Nodes that every user of a GPU needs, if the driver has made them. */
+/** Nodes that every GPU user needs, if the driver has created them. */
 const SHARED_NODES = ['nvidiactl', 'nvidia-uvm', 'nvidia-uvm-tools', 'nvidia-modeset'];
 const READ_ONLY = ['ro', 'nosuid', 'nodev', 'bind'];
 
@@ -56,9 +56,10 @@ export function simulatedSpec(): CdiSpec {
 }
 
 /**
- * For hosts without NVIDIA's container toolkit: nodes, libraries and programs of the driver. Libraries go where the
- * loader of Debian and Ubuntu images searches automatically; other images must add that folder to LD_LIBRARY_PATH. GPUs
- * are named by UUID; containers of earlier agents know them by the numbers of their nodes.
+ * Returns a specification with the driver's nodes, libraries and programs, for hosts without NVIDIA's container
+ * toolkit. The libraries are placed where the loader of Debian and Ubuntu images searches automatically; other images
+ * must add that folder to LD_LIBRARY_PATH. GPUs are named by UUID, and also by node number for containers that earlier
+ * agents created.
  */
 export async function ownSpec(gpus: readonly HostGpu[]): Promise<CdiSpec> {
   const nodes = await readdir('/dev');
@@ -78,7 +79,7 @@ export async function ownSpec(gpus: readonly HostGpu[]): Promise<CdiSpec> {
 
 async function libraries(): Promise<NonNullable<Edits['mounts']>> {
   const inside = process.arch === 'arm64' ? '/usr/lib/aarch64-linux-gnu' : '/usr/lib/x86_64-linux-gnu';
-  // Each under the name that programs link to, from its actual location.
+  // Mounts each library from its actual location under the name that programs link to.
   return mountsOf(LIBRARY_DIRS, (name) => LIBRARY.test(name), inside);
 }
 
@@ -96,18 +97,18 @@ async function mountsOf(dirs: string[], wanted: (name: string) => boolean, insid
   return [...found].map(([name, hostPath]) => ({ hostPath, containerPath: join(inside, name), options: READ_ONLY }));
 }
 
-/** Writes all of it or nothing, since the engine may read at any time. Returns the file's path. */
+/** Writes the complete file atomically, since the engine may read it at any time. Returns the file's path. */
 export async function writeSpec(name: string, spec: CdiSpec): Promise<string> {
   const file = join(CDI_DIR, `${name}.json`);
   await mkdir(CDI_DIR, { recursive: true });
-  // The engine reads every *.json there, so the unfinished file has another suffix.
+  // The engine reads every *.json file there, so the unfinished file has another suffix.
   const unfinished = `${file}.${process.pid}`;
   await writeFile(unfinished, JSON.stringify(spec, null, 2));
   await rename(unfinished, file);
   return file;
 }
 
-/** Returns the text of the description that has devices of this kind; null for none. */
+/** Returns the content of the specification that has devices of this kind, or null if there is none. */
 export async function readCdiKind(kind: string): Promise<string | null> {
   for (const dir of CDI_DIRS) {
     for (const name of await readdir(dir).catch(() => [])) {

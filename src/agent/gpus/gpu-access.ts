@@ -16,34 +16,38 @@ import {
 } from './cdi.js';
 import { type HostGpu, listGpus } from './nvidia-smi.js';
 
-/** Exactly `gpuUuids`; the host's first `gpus` where a document does not name them. */
+/** Exactly `gpuUuids`, or the host's first `gpus` if a document does not name them. */
 export type WantedGpus = Pick<DesiredInstance, 'gpus' | 'gpuUuids'>;
 
-/** Gives containers of this host their GPUs, and checks that they have them. */
+/** Gives the host's containers their GPUs, and verifies that they have them. */
 export interface GpuAccess {
-  /** UUIDs of the host's GPUs, by index; null while the driver has not answered. */
+  /** UUIDs of the host's GPUs, by index; null until the driver has responded. */
   readonly found: readonly string[] | null;
-  /** Checks again which of them exist; returns whether that is known. */
+  /** Checks again which GPUs exist, and returns whether the result is known. */
   refresh(): Promise<boolean>;
   /**
-   * UUIDs of the GPUs that an instance is to have; only those that the host has, where its document does not name them.
+   * Returns the UUIDs of the GPUs that an instance must have. If its document does not name them, only those that the
+   * host has.
    */
   uuids(wanted: WantedGpus): readonly string[];
-  /** Null for no GPU. Checks the host again, and rejects with MissingGpus when it does not have them. */
+  /**
+   * Returns how the container gets its GPUs, or null if it needs none. Checks the host again, and rejects with
+   * MissingGpus if it lacks a GPU.
+   */
   grant(wanted: WantedGpus): Promise<GpuGrant | null>;
   /**
-   * UUIDs of the GPUs that a container was given, according to the engine: the container's own processes can't
-   * influence it. For a GPU that the host does not have any more, the name of its device.
+   * Returns the UUIDs of the GPUs that a container was given, according to the engine, which the container's own
+   * processes can't influence. A GPU that the host no longer has is represented by its device name.
    */
   grantedTo(container: ContainerDetail): string[];
 }
 
-/** The host, or the container that the engine made, does not have the rented GPUs. */
+/** The host, or the container created by the engine, lacks rented GPUs. */
 export class MissingGpus extends Error {}
 
 /**
- * Returns why a container does not have exactly its GPUs; null when it has. A running container continues without a GPU
- * that the host has lost.
+ * Returns why a container doesn't have exactly its GPUs, or null if it does. A running container continues if the host
+ * has lost one of its GPUs.
  */
 export function wrongGpus(
   access: GpuAccess,
@@ -62,22 +66,22 @@ export function wrongGpus(
 
 const NVIDIA_KIND = 'nvidia.com/gpu';
 const NVIDIA_NODE = /^nvidia(\d+)$/;
-/** Consecutive queries that the driver must leave unanswered before its GPUs count as gone. */
+/** Number of consecutive queries without a response from the driver after which its GPUs count as missing. */
 const MAX_SILENT_QUERIES = 2;
 
 type Grant = (gpus: readonly HostGpu[]) => GpuGrant;
 
 /** Source of a host's GPUs. */
 interface GpuSource {
-  /** Null when the driver does not answer. */
+  /** Resolves to null if the driver does not respond. */
   list(): Promise<HostGpu[] | null>;
-  /** Describes these to the engine, where that is needed. */
+  /** Describes these GPUs to the engine, if the engine needs that. */
   describe(gpus: readonly HostGpu[]): Promise<Grant>;
-  /** Device nodes of GPUs, with their minor numbers. */
+  /** Matches the device nodes of GPUs, with their minor numbers. */
   node: RegExp;
 }
 
-/** Opens access to the host's GPUs: the real ones if `pretended` is null. */
+/** Opens access to the host's GPUs: the real ones if `pretended` is null, otherwise simulated ones. */
 export async function openGpuAccess(pretended: SimulatedGpus | null, engine: Engine, log: Logger): Promise<GpuAccess> {
   const access = new HostGpus(pretended === null ? realGpus(engine, log) : pretendedGpus(pretended, engine));
   await access.refresh();
@@ -137,7 +141,7 @@ class HostGpus implements GpuAccess {
     return [...byNode, ...devices.requested.map((name) => this.#requested(name))];
   }
 
-  /** UUIDs, plain or after `kind=`; the driver's tools name devices by index, the agent by minor number. */
+  /** Returns UUIDs, plain or after `kind=`. The driver's tools name devices by index, the agent by minor number. */
   #requested(name: string): string {
     const device = name.slice(name.indexOf('=') + 1);
     return /^\d+$/.test(device)
@@ -165,8 +169,8 @@ function realGpus(engine: Engine, log: Logger): GpuSource {
 }
 
 /**
- * Uses the host's own description, else one that NVIDIA's tool writes, else the agent's. Some older descriptions have
- * no UUIDs.
+ * Uses the host's own CDI specification, otherwise one written by NVIDIA's tool, otherwise the agent's own. Some older
+ * specifications have no UUIDs.
  */
 async function cdiNames(gpus: readonly HostGpu[], log: Logger): Promise<(gpu: HostGpu) => string> {
   const byNvidia = (await readCdiKind(NVIDIA_KIND)) ?? (await generated());
@@ -183,7 +187,7 @@ async function generated(): Promise<string | null> {
   return made === null ? null : readCdiKind(NVIDIA_KIND);
 }
 
-/** Uses CDI where the engine supports it, as with real GPUs; else plain devices. */
+/** Uses CDI if the engine supports it, as with real GPUs, otherwise plain devices. */
 function pretendedGpus(pretended: SimulatedGpus, engine: Engine): GpuSource {
   const gpus = simulatedGpus(pretended).map(({ uuid, index }) => ({ uuid, index, minor: index }));
   return {

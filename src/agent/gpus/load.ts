@@ -1,11 +1,12 @@
 import { queryComputeProcesses, queryGpus } from './nvidia-smi.js';
 
 /**
- * Load of one GPU at a moment. Null: not known, since the driver reports "[N/A]", "ERR!" or something out of bounds.
+ * A GPU's load at one moment. A value is null if it is unknown, because the driver reports "[N/A]", "ERR!" or a value
+ * out of bounds.
  */
 export interface GpuLoad {
   uuid: string;
-  /** Share of the driver's last sampling period, of up to a second, in which a kernel ran; 0 to 100. */
+  /** Percentage of the driver's last sampling period (up to a second) in which a kernel ran. */
   busyPercent: number | null;
   memoryUsedMb: number | null;
   memoryTotalMb: number | null;
@@ -26,22 +27,22 @@ const MAX_CELSIUS = 300;
 const MAX_MHZ = 100_000;
 const MAX_FAULTS = 1_000_000_000;
 
-/** Reads the load of each GPU of the host. Null when the driver does not answer. */
+/** Reads the load of each of the host's GPUs. Resolves to null if the driver does not respond. */
 export async function readGpuLoads(): Promise<GpuLoad[] | null> {
   const csv = await queryGpus(COLUMNS);
   return csv === null ? null : parseGpuLoads(csv);
 }
 
 /**
- * Counts the processes that compute on each GPU, by UUID: a GPU that is missing has none. Null when the driver does not
- * answer.
+ * Counts the compute processes on each GPU, by UUID. A GPU that is not in the map has none. Resolves to null if the
+ * driver does not respond.
  */
 export async function readGpuProcesses(): Promise<ReadonlyMap<string, number> | null> {
   const csv = await queryComputeProcesses('gpu_uuid,pid');
   return csv === null ? null : parseGpuProcesses(csv);
 }
 
-/** For a partitioned GPU, the output names a process once per partition. */
+/** Parses the list of processes. For a partitioned GPU, the output lists a process once per partition. */
 export function parseGpuProcesses(csv: string): ReadonlyMap<string, number> {
   const pids = new Map<string, Set<string>>();
   for (const line of csv.split('\n')) {
@@ -52,7 +53,7 @@ export function parseGpuProcesses(csv: string): ReadonlyMap<string, number> {
   return new Map([...pids].map(([uuid, each]) => [uuid, each.size]));
 }
 
-/** Parses the lines of `--query-gpu` with COLUMNS. Lines of another form are skipped. */
+/** Parses the lines of `--query-gpu` with COLUMNS. Malformed lines are skipped. */
 export function parseGpuLoads(csv: string): GpuLoad[] {
   return csv.split('\n').flatMap((line) => {
     const cells = line.split(',').map((cell) => cell.trim());
@@ -73,7 +74,7 @@ export function parseGpuLoads(csv: string): GpuLoad[] {
   });
 }
 
-/** Null for everything but a plain decimal number from 0 to `max`. */
+/** Returns null for anything except a plain decimal number from 0 to `max`. */
 function numberOrNull(text: string | undefined, max: number): number | null {
   if (text === undefined || !/^\d{1,9}(\.\d{1,3})?$/.test(text)) return null;
   const value = Number(text);

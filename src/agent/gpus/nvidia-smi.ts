@@ -5,7 +5,7 @@ import { outputOrNull } from '../shell.js';
 import { readTopology, type Topology } from './topology.js';
 
 export interface GpuFindings {
-  /** In the order of their indexes. */
+  /** Ordered by index. */
   gpus: Hardware['gpus'];
   driver: string | null;
   cudaMax: string | null;
@@ -13,24 +13,24 @@ export interface GpuFindings {
   topology: Topology;
 }
 
-/** A GPU as the host has it now: after the host's next start, both numbers may be another GPU's. */
+/** A GPU in the host's current numbering. After a reboot, both numbers may refer to a different GPU. */
 export interface HostGpu {
   uuid: string;
-  /** Number by which the driver's tools name it. */
+  /** Number that the driver's tools use for the GPU. */
   index: number;
-  /** Number of its device node, such as 0 in /dev/nvidia0. */
+  /** Number of the GPU's device node, such as 0 in /dev/nvidia0. */
   minor: number;
 }
 
-/** Where the driver's files are when its folder is not on the path. */
+/** Location of the driver's programs if their folder is not on the path. */
 const PROGRAMS = ['nvidia-smi', '/usr/local/nvidia/bin/nvidia-smi'];
 const QUERY = 'index,uuid,name,memory.total,pcie.link.gen.max,driver_version';
-/** The driver's own data on each GPU, in a folder for each. */
+/** The driver's own information on GPUs, with a folder for each. */
 const DRIVER_DIR = '/proc/driver/nvidia/gpus';
-/** Other values in this column, such as "[GPU is lost]", name no GPU. */
+/** Other values in this column, such as "[GPU is lost]", are not UUIDs. */
 const UUID = /^GPU-[0-9A-Za-z-]{1,60}$/;
 
-/** Returns no GPUs when there is no driver. */
+/** Returns no GPUs if there is no driver. */
 export async function findGpus(): Promise<GpuFindings> {
   for (const program of PROGRAMS) {
     const csv = await query(program, QUERY);
@@ -43,7 +43,7 @@ export async function findGpus(): Promise<GpuFindings> {
   return { gpus: [], driver: null, cudaMax: null, nvlink: false, topology: new Map() };
 }
 
-/** GPUs that the host has now, by index; null when the driver does not answer. */
+/** Returns the host's current GPUs, by index, or null if the driver does not respond. */
 export async function listGpus(): Promise<HostGpu[] | null> {
   const csv = await queryGpus(QUERY);
   if (csv === null) return null;
@@ -51,7 +51,10 @@ export async function listGpus(): Promise<HostGpu[] | null> {
   return readGpus(csv).gpus.map(({ uuid, index }) => ({ uuid, index, minor: minors.get(uuid) ?? index }));
 }
 
-/** Numbers of the GPUs' device nodes, which may differ from their indexes; none where the driver does not show them. */
+/**
+ * Returns the GPUs' device node numbers, which may differ from their indexes. Empty if the driver does not provide
+ * them.
+ */
 export async function readMinors(dir: string): Promise<Map<string, number>> {
   const folders = await readdir(dir).catch(() => []);
   const texts = await Promise.all(
@@ -66,12 +69,12 @@ export async function readMinors(dir: string): Promise<Map<string, number>> {
   );
 }
 
-/** Returns a line of comma-separated values per GPU, from one process for all of them; null when there is no driver. */
+/** Returns a line of comma-separated values per GPU, using one process for all GPUs, or null if there is no driver. */
 export function queryGpus(columns: string): Promise<string | null> {
   return byFirst((program) => query(program, columns));
 }
 
-/** As `queryGpus`, but with a line per process that computes on a GPU. */
+/** Like `queryGpus`, but returns a line per compute process. */
 export function queryComputeProcesses(columns: string): Promise<string | null> {
   return byFirst((program) => outputOrNull(program, `--query-compute-apps=${columns}`, '--format=csv,noheader'));
 }
@@ -88,10 +91,7 @@ function query(program: string, columns: string): Promise<string | null> {
   return outputOrNull(program, `--query-gpu=${columns}`, '--format=csv,noheader,nounits');
 }
 
-/**
- * Parses the lines of `--query-gpu`, with columns in the order of QUERY; a value that the driver doesn't know is
- * "[N/A]".
- */
+/** Parses the lines of `--query-gpu`, with columns in QUERY's order. The driver reports unknown values as "[N/A]". */
 export function readGpus(csv: string): Pick<GpuFindings, 'gpus' | 'driver'> {
   const rows = csv.split('\n').flatMap((line) => {
     const cells = line.split(',').map((cell) => cell.trim());
@@ -111,7 +111,7 @@ export function readGpus(csv: string): Pick<GpuFindings, 'gpus' | 'driver'> {
   };
 }
 
-/** Newest CUDA version that the driver supports, from `nvidia-smi -q`. */
+/** Returns the newest CUDA version that the driver supports, from `nvidia-smi -q`. */
 export function readCuda(text: string): string | null {
   return /^CUDA Version\s*:\s*(\d+\.\d+)\s*$/m.exec(text)?.[1] ?? null;
 }

@@ -1,21 +1,22 @@
 import { stripVTControlCharacters } from 'node:util';
 import { readCpuList } from '../processors.js';
 
-/** Places of the GPUs by index, from `nvidia-smi topo -m`; empty where it shows nothing. */
+/** Each GPU's place by index, from `nvidia-smi topo -m`; empty if it reports nothing. */
 export type Topology = ReadonlyMap<number, GpuPlace>;
 
 interface GpuPlace {
-  /** How near it is to others, by their indexes: greater is nearer. */
+  /** How near this GPU is to others, by their indexes. A higher value is nearer. */
   nearness: ReadonlyMap<number, number>;
-  /** Processors of its NUMA node; none where that is not known. */
+  /** Processors of the GPU's NUMA node; empty if it is unknown. */
   processors: readonly number[];
 }
 
 /**
- * From far to near: between NUMA nodes, within one, through one host bridge, through several PCIe bridges, through one.
+ * Connections from far to near: between NUMA nodes, within a node, through one host bridge, through several PCIe
+ * bridges, and through one PCIe bridge.
  */
 const PATHS = ['SYS', 'NODE', 'PHB', 'PXB', 'PIX'];
-/** One link of NVLink counts more than all PCIe paths between two blocks together. */
+/** One NVLink link counts more than all PCIe paths between two blocks combined. */
 const NVLINK = 1_000;
 const GPU = /^GPU(\d+)$/;
 
@@ -42,13 +43,13 @@ function placeOf(columns: readonly string[], cells: readonly string[]): GpuPlace
 
 function nearnessOf(cell: string): number {
   const links = /^NV(\d{1,3})$/.exec(cell)?.[1];
-  // Even numbers, so that a shared NUMA node decides between two paths of the same kind.
+  // PCIe paths get even numbers, so that a shared NUMA node decides between two paths of the same kind.
   return links === undefined ? 2 * (PATHS.indexOf(cell) + 1) : NVLINK * Number(links);
 }
 
 /**
- * Places GPUs of one model next to each other, and the nearest ones in each aligned block of two, four and eight. Uses
- * the order of their indexes where nothing else decides.
+ * Places GPUs of one model next to each other, with the nearest ones in each aligned block of two, four and eight. Ties
+ * are resolved by index.
  */
 export function orderGpus<Gpu extends { index: number; name: string }>(
   gpus: readonly Gpu[],
@@ -63,12 +64,12 @@ export function orderGpus<Gpu extends { index: number; name: string }>(
       odd.unshift(...left);
       blocks = pairs;
     }
-    // Larger blocks first, so that each of them is aligned.
+    // Larger blocks come first, so that every block is aligned.
     return [...blocks, ...odd].flat();
   });
 }
 
-/** Pairs blocks of one size into blocks of twice the size, the nearest first; one block of an odd number remains. */
+/** Pairs blocks of one size into blocks of twice the size, nearest first. If their number is odd, one block remains. */
 function pairUp<Gpu extends { index: number }>(blocks: readonly Gpu[][], topology: Topology) {
   const pairs: Gpu[][] = [];
   let left = [...blocks];
@@ -82,7 +83,7 @@ function pairUp<Gpu extends { index: number }>(blocks: readonly Gpu[][], topolog
   return { pairs: pairs.sort(([one], [other]) => one!.index - other!.index), left };
 }
 
-/** How near two blocks are to each other, summed over all pairs of a GPU of each. */
+/** Returns how near two blocks are to each other, summed over all pairs of one GPU from each. */
 function between(one: readonly { index: number }[], other: readonly { index: number }[], topology: Topology): number {
   const values = one.flatMap((from) =>
     other.map((to) => {
@@ -95,8 +96,8 @@ function between(one: readonly { index: number }[], other: readonly { index: num
 }
 
 /**
- * Shares out the processors, in the order of the GPUs: the shares are disjoint, cover all of the host's processors, and
- * come from each GPU's own NUMA node as far as possible. A block of GPUs has at least its proportional share. Null when
+ * Divides the host's processors among the GPUs, in order. The shares are disjoint, cover all processors, and come from
+ * each GPU's own NUMA node as far as possible. A block of GPUs has at least its proportional share. Returns null if
  * there are fewer processors than GPUs.
  */
 export function shareProcessors(
