@@ -78,7 +78,7 @@ async function* eventsOf(response) {
   }
 }
 
-/** Lets the stop button end the request, and with it the wait for the next event. */
+/** Lets the stop button end the request, and so the wait for the next event. */
 function stoppable(events, stop) {
   const iterator = {
     next: () => events.next(),
