@@ -220,7 +220,7 @@ export class DockerEngine implements Engine {
     await this.#checkUsers(instanceId);
   }
 
-  /** Rejects where the engine could get stuck on the container's own lists of users. */
+  /** Rejects if the container's own lists of users could block the engine. */
   async #checkUsers(instanceId: string): Promise<void> {
     const container = this.docker.getContainer(containerName(instanceId));
     const fault = await answered(userFilesFault(container, CALL_MS));
