@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type Docker from 'dockerode';
 
-/** Files that engines read whole, as root and outside the container, to find its users. */
+/** Files that engines read completely, as root and outside the container, to find its users. */
 const USER_FILES = ['/etc/passwd', '/etc/group'];
 /** An engine may hold all entries of a file in memory. */
 const MAX_USER_FILE_BYTES = 4_194_304;
-/** Bits of Go's file modes for everything but plain files. */
-const NOT_PLAIN = 0x8f280000;
+/** Bits of Go's file modes for everything except regular files. */
+const NOT_REGULAR = 0x8f280000;
 const SYMLINK = 0x08000000;
 /** Maximum links followed to a file. */
 const MAX_LINKS = 4;
@@ -18,21 +18,21 @@ interface PathStat {
 }
 
 /**
- * Returns why an engine must not read the users of a container; null where it may. An engine that opens a pipe waits
- * for its other end, without a limit and with the container locked: Podman then lists no container of the host any
- * more. A container that doesn't run can't change between this check and the engine's reading; one that runs can.
+ * Returns why an engine must not read the users of a container; null if it may. An engine that opens a pipe waits for
+ * its other end, without a limit and with the container locked: Podman then can't list any container of the host. A
+ * stopped container can't change between this check and the engine's reading; a running one can.
  */
 export async function userFilesFault(container: Docker.Container, timeoutMs: number): Promise<string | null> {
   for (const path of USER_FILES) {
     const found = await statOf(container, path, timeoutMs);
     if (found === null) continue;
-    if ((found.mode & NOT_PLAIN) !== 0) return `unreadable users: ${path} is not a plain file`;
+    if ((found.mode & NOT_REGULAR) !== 0) return `unreadable users: ${path} is not a regular file`;
     if (found.size > MAX_USER_FILE_BYTES) return `unreadable users: ${path} has ${found.size} bytes`;
   }
   return null;
 }
 
-/** Null where nothing is there. Follows links; of too many, it returns the last link. */
+/** Returns the file at a path, or null if none exists. Follows links; if there are too many, it returns the last link. */
 async function statOf(container: Docker.Container, path: string, timeoutMs: number): Promise<PathStat | null> {
   let at = path;
   for (let links = 0; ; links += 1) {

@@ -223,7 +223,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     gateway.setDesired([running({ image: `${registry.at}/busybox`, start: 2 })]);
     const { message, fault } = await gateway.waitUntil(id, ({ phase, start }) => phase === 'FAILED' && start === 2);
     expect([message, fault]).toEqual([
-      "the container's /etc/passwd or /etc/group is not a plain file of at most 4 MB",
+      "the container's /etc/passwd or /etc/group is not a regular file of at most 4 MB",
       'image',
     ]);
   });
