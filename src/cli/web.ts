@@ -82,7 +82,7 @@ async function printToken(settings: Settings, id: string, port: number | undefin
   remark(`Valid until ${webToken.expiresAt}, or until the API key is revoked.`);
 }
 
-/** Opens a link in the browser. Does nothing without a desktop, because the link is printed in any case. */
+/** Opens a link in the browser. Has no effect without a desktop, because the link is printed in any case. */
 function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const [program, ...args] = OPENERS[process.platform] ?? [];
