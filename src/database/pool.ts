@@ -30,7 +30,7 @@ const domainTypes: pg.CustomTypesConfig = {
 };
 
 /**
- * What sends the change notices of rentals: the database's triggers `within` the transaction, or this process `after`
+ * The sender of rental change notices: the database's triggers `within` the transaction, or this process `after`
  * it, so that commits don't wait for each other. The migration `change_notices` calls this parameter `gateway.tells`.
  */
 export type NotifyMode = 'within' | 'after';

@@ -50,32 +50,35 @@ export interface AppOptions extends HealthOptions {
   limiter: RateLimiter;
   keyUses: KeyUses;
   log: Logger;
-  /** Writes the line of each request; null: none are written. */
+  /** Writes a log line for each request; null if requests aren't logged. */
   writeRequest: WriteRequest | null;
-  /** Counts requests; null without metrics. */
+  /** Counts requests; null if metrics are disabled. */
   observeRequest: ObserveRequest | null;
-  /** Null when nothing is traced. */
+  /** Creates the spans; null if tracing is disabled. */
   tracer: Tracer | null;
   corsOrigins: '*' | string[];
   introspection: boolean;
-  /** Says whose X-Forwarded headers are trusted. */
+  /** Decides which peers' X-Forwarded headers are trusted. */
   isTrusted: IsTrusted;
   webPorts: WebPorts;
-  /** For the console. */
+  /** Gives the console access to the files of running instances. */
   files: InstanceFiles;
-  /** The messages of the server that this listens to. */
+  /** The message classes of the server that this listener is attached to. */
   messages: Messages;
-  /** Receives the outcome of each payment in a callback. */
+  /** Called with the outcome of each payment that a callback reports. */
   onPayment(event: PaymentEvent): void;
   /** Folder of the GraphiQL page's built assets. */
   graphiqlDir: string;
-  /** Folder of the built web console; null: there is no console. */
+  /** Folder of the built web console; null if there is no console. */
   consoleDir: string | null;
   /** Whether anyone may create an account in the console. */
   signup: 'open' | 'closed';
 }
 
-/** Answers every request: the pipeline, then /graphql, the host agents' routes or the Express app. */
+/**
+ * Creates the listener for all requests. The pipeline runs first, followed by /graphql, the host agents' routes or the
+ * Express app.
+ */
 export function createApp(options: AppOptions): RequestListener {
   const { deps, surface, limiter, keyUses, log, introspection, isTrusted, webPorts, tracer } = options;
   const { writeRequest, observeRequest } = options;
@@ -99,7 +102,7 @@ export function createApp(options: AppOptions): RequestListener {
       schema: surface.schema,
       checkAnswer: surface.checkAnswer,
       limiter,
-      // A session cookie counts only here.
+      // Session cookies are only accepted here.
       identify:
         browsers === null ? identify : createIdentify({ deps, keyUses, isTrusted, ofSession: browsers.identify }),
       createContext,
@@ -116,7 +119,7 @@ export function createApp(options: AppOptions): RequestListener {
   });
 }
 
-/** The schema, routes and documents that answer requests. */
+/** The schema, routes and documents that serve requests. */
 interface RequestParts {
   identify: Identify;
   createContext: CreateContext;
@@ -124,7 +127,7 @@ interface RequestParts {
   browsers: ConsoleApi | null;
 }
 
-/** REST, health, the web console and the GraphiQL page. */
+/** Creates the Express app, which serves REST, health checks, the web console and the GraphiQL page. */
 function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   const { deps } = options;
   const { schema, routes } = options.surface;
@@ -188,7 +191,8 @@ function restHooks(
       next();
     },
     readBody: (request, response, next) => {
-      // The body may take half a minute, in which the key may end: its caller is looked up again.
+      // The body may take half a minute to arrive, and the key may be revoked in that time, so the caller is looked up
+      // again.
       request.state.caller = null;
       readJson(request, response, next);
     },
@@ -197,7 +201,7 @@ function restHooks(
     send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),
     sendText: sendJson,
     sendPublic: (request, response, body) => {
-      // The pipeline drew a ticket for every GET without a cached answer.
+      // The pipeline drew a ticket for every GET that has no cached response.
       const { ticket, route } = request.state;
       const answer = ticket!.keep(JSON.stringify(body), { type: JSON_TYPE, route, operation: null });
       const reply = answers.replyTo(request, answer);

@@ -3,19 +3,24 @@ import { STATUS_OF } from '../domain/rules/errors.js';
 import type { Refusal } from './error-envelope.js';
 import type { IsTrusted } from './trust-proxy.js';
 
-/** Node keeps the first of these and drops the rest, a proxy may do otherwise: the sender's intent is ambiguous. */
+/**
+ * Headers that may occur only once. Node keeps the first and drops the rest, but a proxy may not, so the sender's
+ * intent is ambiguous.
+ */
 const SINGLE_HEADERS = ['authorization', 'content-type', 'host'];
 const LENGTHS = new Set(SINGLE_HEADERS.map((name) => name.length));
 const BAD_REQUEST = 400;
 
-/** A refusal after which the connection is closed where the request can't be trusted to end where it seems to. */
+/** A refusal that also closes the connection if the request may not end where it seems to. */
 export interface HeadFault extends Refusal {
   closes: boolean;
 }
 
-/** Finds a request head that Node's parser accepts although its meaning is not certain; null when it is sound. */
+/**
+ * Returns a function that finds ambiguous request heads that Node's parser accepts. It returns null for a sound head.
+ */
 export function createHeadCheck(isTrusted: IsTrusted): (request: IncomingMessage) => HeadFault | null {
-  /** Most requests name the same host as the previous one. */
+  /** Caches the last valid host, because most requests name the same one as the previous request. */
   let lastValidHost: string | undefined;
 
   const hostFault = ({ headers: { host }, httpVersion }: IncomingMessage): string | null => {
@@ -33,7 +38,7 @@ export function createHeadCheck(isTrusted: IsTrusted): (request: IncomingMessage
   };
 }
 
-/** `rawHeaders` alternates names and values. */
+/** Returns the name of a header that must not be repeated but is. `rawHeaders` alternates names and values. */
 function repeatedHeader(rawHeaders: readonly string[]): string | null {
   const seen: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -47,7 +52,7 @@ function repeatedHeader(rawHeaders: readonly string[]): string | null {
   return null;
 }
 
-/** A trusted proxy that names no protocol is misconfigured, and its other headers would be trusted too. */
+/** Rejects a trusted proxy that names no protocol: it is misconfigured, and its other headers would also be trusted. */
 function protocolFault({ headers, socket }: IncomingMessage, isTrusted: IsTrusted): HeadFault | null {
   const forwarded = headers['x-forwarded-proto'];
   if (forwarded === undefined || forwarded === '' || !isTrusted(socket.remoteAddress ?? '', 0)) return null;

@@ -4,29 +4,32 @@ import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 
 export interface UnsentLimits {
-  /** How long a peer may leave waiting bytes untouched. */
+  /** How long a peer may leave pending bytes unread. */
   stalledMs: number;
-  /** Maximum bytes that wait on all connections together. */
+  /** Maximum bytes pending on all connections together. */
   maxBytes: number;
-  /** Interval of the check: a connection is cut at most this much later. */
+  /** Interval between checks. A connection is closed at most this long after its limit. */
   checkEveryMs: number;
 }
 
 export const UNSENT_LIMITS: UnsentLimits = { stalledMs: 30_000, maxBytes: 128 * 1_024 * 1_024, checkEveryMs: 1_000 };
 
-/** Pipelined requests: their answers wait in memory until the previous ones are sent. */
+/**
+ * From this many responses on, finished ones are pruned. Responses to pipelined requests wait in memory until the
+ * previous ones are sent.
+ */
 const PRUNED_FROM = 8;
 
-/** An open connection: its responses, and when its peer last accepted data. */
+/** An open connection with its responses and the time at which its peer last accepted data. */
 class Connection {
   readonly socket: Socket;
-  /** Unfinished responses, and possibly others; the newest is always the last. */
+  /** All unfinished responses and possibly some finished ones. The newest is always last. */
   #responses: ServerResponse[] = [];
   #taken = 0;
   #queued = 0;
   #read = -1;
   #readAtMs = 0;
-  /** Since then the peer has accepted nothing, or there was nothing to accept. */
+  /** The time since which the peer has accepted nothing or there was nothing to accept. */
   stalledSinceMs = performance.now();
 
   constructor(socket: Socket) {
@@ -42,14 +45,17 @@ class Connection {
     this.#responses.push(response);
   }
 
-  /** Returns the bytes that wait, including answers that wait for others. Texts count by their characters. */
+  /**
+   * Returns the number of unsent bytes, including those of responses queued behind others. Strings are counted by their
+   * characters.
+   */
   get unsent(): number {
     this.#prune();
     const { writableLength } = this.socket;
     return this.#responses.reduce((sum, response) => sum + extraLength(response, writableLength), writableLength);
   }
 
-  /** Returns whether no complete request waits for its answer, and no part of one has arrived for this long. */
+  /** Returns whether no request is awaiting its response and no part of a new one has arrived for `forMs`. */
   isSilent(nowMs: number, forMs: number): boolean {
     const { newest, socket } = this;
     const { bytesRead } = socket;
@@ -77,24 +83,25 @@ class Connection {
 }
 
 /**
- * Returns the bytes that a response holds in addition to its connection's buffer, which its own length includes once it
- * has one.
+ * Returns the number of bytes that a response buffers in addition to its connection's buffer. Once the response has a
+ * connection, its own length includes that buffer.
  */
 function extraLength(response: ServerResponse, ofSocket: number): number {
   return response.writableLength - (response.socket === null ? 0 : ofSocket);
 }
 
 /**
- * Returns the bytes of the current write that the system has not taken yet. Node also uses this to see whether a write
- * makes progress (`net.Socket`'s own timeout), and offers no other way: without it, a large answer would be one step.
+ * Returns how many bytes of the current write the system hasn't accepted yet. Without this, a large response would
+ * count as a single step. It reads a Node internal that also drives the timeout of `net.Socket`, because there is no
+ * public API for it.
  */
 function queuedBytes(socket: Socket): number {
   return (socket as unknown as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 }
 
 /**
- * The open connections of a server. Cuts those whose peer does not read, and the longest stalled ones when too many
- * bytes wait in total.
+ * Tracks a server's open connections. Closes those whose peer doesn't read, and the ones stalled longest if too many
+ * bytes are pending in total.
  */
 export class Connections {
   readonly #open = new Map<Duplex, Connection>();
@@ -114,12 +121,12 @@ export class Connections {
     this.#open.get(response.req.socket)?.add(response);
   }
 
-  /** The newest response on a connection. */
+  /** Returns the newest response on a connection. */
   newestOn(socket: Duplex): ServerResponse | undefined {
     return this.#open.get(socket)?.newest;
   }
 
-  /** Cuts the connections that no longer receive anything; to be called repeatedly. */
+  /** Closes the connections that no longer receive anything. Must be called repeatedly. */
   closeSilent(forMs: number): void {
     const now = performance.now();
     for (const connection of this.#open.values()) if (connection.isSilent(now, forMs)) connection.socket.destroy();
@@ -152,7 +159,7 @@ export class Connections {
   }
 }
 
-/** Cuts immediately, and discards the system's buffer for the peer. */
+/** Closes the connection immediately and discards the system's send buffer. */
 function cut({ socket }: Connection): void {
   socket.resetAndDestroy();
 }

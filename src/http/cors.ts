@@ -1,19 +1,20 @@
 const METHODS = 'GET, HEAD, POST, DELETE, OPTIONS';
 const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'Idempotency-Key'];
-/** Maximum length of the list of header names that a browser requests; no page needs more. */
+/** Maximum length of the header list that a browser may request. No page needs a longer one. */
 const MAX_REQUESTED_CHARACTERS = 2_000;
-/** Names of headers, as a browser lists them (RFC 9110, 5.6.2). */
+/** Matches a browser's list of header names (RFC 9110, 5.6.2). */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*$/;
 const EXPOSED_HEADERS =
   'X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotent-Replayed, WWW-Authenticate';
 const PREFLIGHT_MAX_AGE_SECONDS = '86400';
 
-/** Alternates names and values, as `writeHead` takes them. */
+/** Alternating header names and values, in the form that `writeHead` accepts. */
 export type Headers = readonly string[];
 
 /**
- * Returns the headers of the answer to a preflight, in addition to those of every answer. `requested` lists the headers
- * that the browser wants to send: client libraries and tracing add some, and none gives a page more than its key does.
+ * Returns the headers that a preflight response has in addition to those of every response. `requested` lists the
+ * headers that the browser wants to send. All of them are allowed: client libraries and tracing add some, and none of
+ * them gives a page more access than its key does.
  */
 export function preflightHeaders(requested: string | undefined): Headers {
   return [
@@ -33,8 +34,9 @@ function others(requested: string): string[] {
 }
 
 /**
- * Gives the CORS headers of an answer to a page of `origin`. Any page may call, and none is ever allowed credentials:
- * API keys travel in a header, and a console session's cookie counts only from the gateway's own origin.
+ * Returns a function that returns the CORS headers of a response to a page on `origin`. Any page may call the API, but
+ * credentials are never allowed: API keys travel in a header, and the session cookie is only accepted from the
+ * gateway's own origin.
  */
 export function createCors(origins: '*' | string[]): (origin: string | undefined) => Headers {
   const expose = ['Access-Control-Expose-Headers', EXPOSED_HEADERS];

@@ -5,12 +5,12 @@ import { named, refuseOtherMethods } from './routing.js';
 export interface DescriptionOptions {
   schema: GraphQLSchema;
   publicUrl: string;
-  /** Whether the schema is shown. */
+  /** Whether the schema is published. */
   introspection: boolean;
 }
 
 /**
- * Serves GET /llms.txt, which lists the service's descriptions for language models, and GET /schema.graphql. Both are
+ * Serves GET /llms.txt, an index of the service's documentation for language models, and GET /schema.graphql. Both are
  * public.
  */
 export function createDescriptions({ schema, publicUrl, introspection }: DescriptionOptions): Router {
@@ -35,7 +35,7 @@ function sendText(response: Response, text: string): void {
   response.set({ 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' }).end(text);
 }
 
-/** In the form of https://llmstxt.org. */
+/** Formats the index as https://llmstxt.org specifies. */
 function llmsText(publicUrl: string, introspection: boolean): string {
   const schema = introspection
     ? `\n- [GraphQL schema](${publicUrl}/schema.graphql): every type and field, described`

@@ -3,26 +3,26 @@ import { type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** A refusal on the REST surface. */
+/** An error response of the REST API. */
 export interface Refusal {
   status: number;
   code: ErrorCode;
   message: string;
-  /** Whole seconds, sent as Retry-After. */
+  /** Seconds until a retry may succeed, as a whole number. Sent in the Retry-After header. */
   retryAfterSeconds?: number;
 }
 
-/** The error envelope: the body of every refusal outside GraphQL (contract section 7). */
+/** Returns the error envelope, the body of every error response outside GraphQL (contract section 7). */
 export function errorBody({ code, message }: Pick<Refusal, 'code' | 'message'>): string {
   return JSON.stringify({ error: { code, message } });
 }
 
-/** Records a refusal for the metrics. A connection that never became a request has no state. */
+/** Records an error code for the metrics. A connection that never sent a complete request has no state. */
 export function recordRefusal({ state }: IncomingMessage, code: string): void {
   (state as typeof state | undefined)?.refusals.push(code);
 }
 
-/** Sends the envelope with the headers its status requires, in addition to those already set on the response. */
+/** Sends the error envelope. Headers that its status requires are added to those already set on the response. */
 export function sendError(response: ServerResponse, refusal: Refusal, headers: Record<string, string> = {}): void {
   const { status, retryAfterSeconds } = refusal;
   recordRefusal(response.req, refusal.code);

@@ -8,29 +8,30 @@ import { RestFault, RestRefusal } from '../rest/adapter.js';
 import { type Refusal, sendError } from './error-envelope.js';
 import { bodyFault } from './read-json.js';
 
-/** An error as a caller sees it, on either surface. */
+/** An error as callers of either API see it. */
 export interface Fault extends Refusal {
   /** The invalid input field, if there is one. */
   field?: string;
-  /** The missing scope of the key, if that is the reason. */
+  /** The scope that the key lacks, if that is the reason. */
   scope?: string;
-  /** Whether it is an error of the gateway itself: its cause is logged and never sent. */
+  /** Whether the gateway itself is at fault. The cause is then logged and never sent to the caller. */
   unexpected: boolean;
-  /** Why the database can't serve; only for the log. */
+  /** Why the database is unavailable; only for the log. */
   outage?: string;
 }
 
-/** Logs details that callers don't see. `details` describe the request. */
+/** Logs details that callers never see. `details` describes the request. */
 export type LogFault = (fault: Fault, error: unknown, details?: object) => void;
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
-/** An unreachable database refuses every request for the same reason. */
+/** Minimum interval between two log lines about an outage, because every request then fails for the same reason. */
 const OUTAGE_AGAIN_MS = 10_000;
 const MAX_OUTAGES = 20;
 const MAX_CAUSES = 4;
 
 /**
- * Refusals keep their message; an unreachable database is `unavailable`; anything else is `internal`, without details.
+ * Converts any error to a fault. A refusal keeps its message, an unreachable database becomes `unavailable`, and
+ * anything else becomes `internal` without details.
  */
 export function describeFault(error: unknown): Fault {
   const cause = rootCause(error);
@@ -42,11 +43,11 @@ export function describeFault(error: unknown): Fault {
       ...(retryAfterSeconds && { retryAfterSeconds }),
     });
   }
-  // Relay arguments that contradict each other: a negative page, or a page from both ends.
+  // Contradictory Relay arguments, such as a negative page size or a page from both ends.
   if (cause instanceof PothosValidationError) return fault('invalid_request', cause.message);
-  // A null variable for a non-null argument: GraphQL finds it only when the field runs.
+  // A null variable for a non-null argument. GraphQL only detects it when the field runs.
   if (cause instanceof GraphQLError && cause.nodes !== undefined) return fault('invalid_request', cause.message);
-  // REST knows codes only as text: they come from the schema's own definitions.
+  // REST treats codes as plain strings, which come from the schema's own definitions.
   if (cause instanceof RestRefusal) return fault(cause.code as ErrorCode, cause.message);
   if (isUnavailable(cause)) {
     return fault('unavailable', 'the service is busy or its database is unreachable; try again', {
@@ -57,7 +58,9 @@ export function describeFault(error: unknown): Fault {
   return { ...fault('internal', 'internal error'), unexpected: true };
 }
 
-/** Logs each fault of the gateway itself; the reason why the database can't serve once in ten seconds. */
+/**
+ * Logs every fault of the gateway itself. The reason for a database outage is logged at most once every ten seconds.
+ */
 export function createFaultLog(log: Logger, where = ''): LogFault {
   const loggedAtMs = new Map<string, number>();
   return ({ unexpected, outage }, error, details) => {
@@ -71,7 +74,7 @@ export function createFaultLog(log: Logger, where = ''): LogFault {
   };
 }
 
-/** The last handler of the Express app: answers every error in the envelope and logs the unexpected ones. */
+/** The Express app's last handler. Responds to every error with the envelope and logs unexpected ones. */
 export function answerErrors(log: Logger): ErrorRequestHandler {
   const logFault = createFaultLog(log);
   return (error, request, response, next) => {
@@ -82,7 +85,7 @@ export function answerErrors(log: Logger): ErrorRequestHandler {
   };
 }
 
-/** Replaces field names with the route's own, if a route refused. */
+/** Replaces GraphQL field names with the route's own names in errors that a route caused. */
 function withRouteNames(error: unknown, { field, message, ...rest }: Fault): Fault {
   if (!(error instanceof RestFault) || field === undefined) return { message, ...rest };
   return { message: error.renamed(message, field), ...rest };
@@ -92,7 +95,7 @@ function fault(code: ErrorCode, message: string, details: Partial<Fault> = {}): 
   return { code, status: STATUS_OF[code], message, unexpected: false, ...details };
 }
 
-/** Returns the error that a resolver threw, which GraphQL wraps. */
+/** Unwraps the error that a resolver threw from GraphQL's own error. */
 function rootCause(error: unknown): unknown {
   let cause = error;
   for (let depth = 0; depth < MAX_CAUSES; depth += 1) {

@@ -4,13 +4,13 @@ import { sendError } from './error-envelope.js';
 import type { Messages } from './messages.js';
 import { createHttpServer, type DrainableServer, type UpgradeListener } from './server.js';
 
-/** Time for requests in flight to complete during shutdown. */
+/** Time allowed for in-flight requests to complete during a shutdown. */
 const DRAIN_MS = 6_000;
 const IDLE_CHECK_MS = 50;
-/** After this time, a request that sends no more data is not waited for. */
+/** A shutdown stops waiting for a request that has sent no data for this long. */
 const SILENT_MS = 250;
 
-/** The gateway's port: it listens before the gateway is ready, and answers 503 until then. */
+/** Listens on the gateway's port even before the gateway is ready, and responds with 503 until then. */
 export class GatewayServer {
   readonly #server: DrainableServer;
   #listener: RequestListener = answerStarting;
@@ -21,7 +21,7 @@ export class GatewayServer {
     this.#server = createHttpServer(
       messages,
       (request, response) => {
-        // A proxy keeps no connection that is about to be closed: a request on it would be lost.
+        // Tells proxies not to reuse a connection that is about to close, because they would lose a request sent on it.
         if (!this.#isServing) response.shouldKeepAlive = false;
         this.#listener(request, response);
       },
@@ -30,12 +30,15 @@ export class GatewayServer {
     );
   }
 
-  /** Whether it is serving. False as soon as the shutdown begins: readiness fails. */
+  /** Whether the server is serving. False as soon as the shutdown begins, so that the readiness check fails. */
   get isServing(): boolean {
     return this.#isServing;
   }
 
-  /** Listens and returns its address, such as http://127.0.0.1:4000. Rejects with Node's error if it can't. */
+  /**
+   * Starts listening and resolves to the address, such as http://127.0.0.1:4000. Rejects with Node's error if that
+   * fails.
+   */
   listen({ host, port }: { host: string; port: number }): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -49,21 +52,22 @@ export class GatewayServer {
     });
   }
 
-  /** Passes requests and WebSockets on, once the gateway is ready. */
+  /** Starts passing on requests and WebSockets, once the gateway is ready. */
   serve(listener: RequestListener, onUpgrade: UpgradeListener): void {
     this.#listener = listener;
     this.#onUpgrade = onUpgrade;
   }
 
-  /** Requests are still answered, on connections that close afterwards. */
+  /** Marks the server as not serving. Requests are still answered, but their connections close afterwards. */
   stopServing(): void {
     this.#isServing = false;
   }
 
-  /** Lets requests in flight complete, then closes the remaining connections. */
+  /** Waits for in-flight requests to complete, then closes the remaining connections. */
   async drain(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    // Repeatedly: a connection becomes idle when its request is answered, and would be kept for the next one.
+    // This is repeated because a connection becomes idle once its request is answered and would then be kept for the
+    // next one.
     const idle = setInterval(() => {
       this.#server.closeIdleConnections();
       this.#server.closeSilent(SILENT_MS);

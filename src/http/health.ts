@@ -7,16 +7,16 @@ import type { RedisState } from './rate-limit/redis-buckets.js';
 
 export interface HealthOptions {
   deps: Deps;
-  /** Null if Redis is not used. */
+  /** State of Redis; null if it is not used. */
   redisState: (() => RedisState) | null;
-  /** Whether the process is serving; false as soon as its shutdown begins. */
+  /** Whether the process is serving. False as soon as its shutdown begins. */
   isServing(): boolean;
 }
 
-/** GET /healthz: the process is alive. */
+/** Handles GET /healthz, which shows that the process is alive. */
 export const liveness: RequestHandler = (_request, response) => void response.json({ status: 'ok' });
 
-/** GET /readyz. Redis is not required: without it, each process limits requests separately. */
+/** Handles GET /readyz. Redis is not required, because each process limits requests separately without it. */
 export function createReadiness({ deps, redisState, isServing }: HealthOptions): RequestHandler {
   return async (_request, response) => {
     const database = await databaseState(deps);
@@ -30,7 +30,10 @@ export function createReadiness({ deps, redisState, isServing }: HealthOptions):
   };
 }
 
-/** For operators: a failed market re-check does not make a gateway unready. Null while the database is unreachable. */
+/**
+ * Returns the market's state for operators; null while the database is unreachable. A failed market re-check doesn't
+ * make a gateway unready.
+ */
 async function marketState(deps: Deps): Promise<object | null> {
   const times = await recheckTimes(deps).catch(() => null);
   if (times === null) return null;

@@ -10,30 +10,30 @@ import type { Tracer } from './tracer.js';
 
 export interface PipelineOptions {
   requestIds: RequestIds;
-  /** Null if requests are not logged. */
+  /** Logs requests; null if they are not logged. */
   logRequest: LogRequest | null;
   checkHead(request: IncomingMessage): HeadFault | null;
   cors(origin: string | undefined): Headers;
   answers: PublicAnswers;
   graphql: RequestListener;
   isGraphql(request: IncomingMessage): boolean;
-  /** Every other route. */
+  /** Handles all other routes. */
   app: RequestListener;
   webPorts: WebPorts;
-  /** Null when nothing is traced. */
+  /** Creates the spans; null if tracing is disabled. */
   tracer: Tracer | null;
 }
 
-/** Requests for the hosts of instances. */
+/** Handles requests for the hosts of instances. */
 export interface WebPorts {
-  /** Undefined for the gateway's own host; `serve` answers all others. */
+  /** Returns undefined for the gateway's own host. `serve` handles all other requests. */
   siteOf(request: IncomingMessage): object | null | undefined;
   serve(request: IncomingMessage, response: ServerResponse): void;
 }
 
 /**
- * Handles every request in order: its state and log line, the check of its head, CORS unless it is for an instance, and
- * then one of three ways.
+ * Creates the listener for all requests. It creates the request's state and log line, checks the head, and sets the
+ * CORS headers unless the request is for an instance. It then passes the request to one of three handlers.
  */
 export function createPipeline(options: PipelineOptions): RequestListener {
   const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app, webPorts, tracer } = options;
@@ -84,7 +84,10 @@ export function createPipeline(options: PipelineOptions): RequestListener {
   }
 }
 
-/** Returns the cached answer to a GET or HEAD; null without one, and the route may then cache its answer. */
+/**
+ * Returns the cached response to a GET or HEAD. Returns null if there is none, in which case the route may cache its
+ * response.
+ */
 function lookup({ method, url, state }: IncomingMessage, answers: PublicAnswers): PublicAnswer | null {
   if (method !== 'GET' && method !== 'HEAD') return null;
   const found = answers.lookupPath(url!);

@@ -1,11 +1,11 @@
 import Negotiator from 'negotiator';
 
-/** Keeps quoted texts whole, including an unterminated one, so that each character is read once. */
+/** Splits a header but keeps quoted strings whole, even unterminated ones, so that each character is read only once. */
 const PIECES = /"(?:\\.|[^"\\])*"?|[,;]|[^",;]+/g;
 
 /**
- * Finds the media type that an Accept header prefers; undefined if none matches. Parameters other than the weight don't
- * exclude a type: every answer is UTF-8, regardless of a range's charset.
+ * Returns the media type that an Accept header prefers; undefined if none matches. Parameters other than the weight are
+ * ignored, because every response is in UTF-8 regardless of a range's charset.
  */
 export function preferredType(accept: string, available: string[]): string | undefined {
   return new Negotiator({ headers: { accept: withoutParameters(accept) } }).mediaType(available);

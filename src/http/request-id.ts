@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-/** Hexadecimal digits of an id: 128 random bits, as in a UUID. */
+/** Length of an id in hexadecimal digits: 128 random bits, as in a UUID. */
 const LENGTH = 32;
-/** Ids generated in one call: a call for random bytes costs more than the rest of an id. */
+/** Number of ids generated in one call, because a call for random bytes costs more than the rest of an id. */
 const BATCH = 256;
 
-/** Gives each request an id of 32 random hexadecimal digits. */
+/** Generates request ids of 32 random hexadecimal digits. */
 export type RequestIds = () => string;
 
 export function createRequestIds(): RequestIds {

@@ -12,20 +12,20 @@ export interface RequestLine {
   method: string;
   /** Template of the route, such as /v1/instances/{id}. */
   route: string;
-  /** Null if nothing was sent. */
+  /** Status code; null if nothing was sent. */
   status: number | null;
-  /** Milliseconds from the head of the request to the end of its answer, to the microsecond. */
+  /** Milliseconds from the request's head to the end of the response, with microsecond precision. */
   ms: number;
-  /** Bytes sent, head and body. */
+  /** Bytes sent, including the head. */
   bytes: number;
   account: string | null;
   /** Name of the GraphQL operation that ran. */
   operation: string | null;
-  /** Null if the connection was already lost. */
+  /** Client address; null if the connection was already lost. */
   address: string | null;
   /** Id of the request's trace. */
   trace?: string;
-  /** Whether the connection was lost before the answer was sent. */
+  /** Whether the connection was lost before the response was sent. */
   aborted?: true;
 }
 
@@ -35,21 +35,21 @@ export type LogRequest = (request: IncomingMessage, response: ServerResponse) =>
 export type ObserveRequest = (request: IncomingMessage, status: number | null, ms: number) => void;
 
 /**
- * Logs one line for each request that is not routine, when its answer has been sent or its connection is lost. It
- * contains neither path, query, headers nor body: any of them may contain a key.
+ * Logs one line for each request that isn't routine, when its response has been sent or its connection is lost. The
+ * line contains neither the path, query, headers nor body, because any of them may contain a key.
  */
 export function createRequestLog(
   writeLine: WriteRequest | null,
   observe: ObserveRequest | null,
   isTrusted: IsTrusted,
 ): LogRequest {
-  /** Bytes already attributed to answers, per open connection. Answers leave a connection in order. */
+  /** Bytes already attributed to responses, per open connection. Responses are sent in order on each connection. */
   const attributed = new WeakMap<Socket, number>();
 
   return (request, response) => {
     const { socket } = request;
     const startedAt = performance.now();
-    // Unknown once the connection is closed, despite the type.
+    // The value is undefined once the connection is closed, despite its type.
     const address: string | null = writeLine === null ? null : addressOf(request, isTrusted) || null;
     let isLogged = false;
     const write = (isFinished: boolean) => {
@@ -63,7 +63,7 @@ export function createRequestLog(
       const ms = performance.now() - startedAt;
       observe?.(request, status, ms);
       if (writeLine === null || (isRoutine && response.statusCode < FIRST_REFUSAL)) return;
-      // Writes to a lost connection finish too.
+      // Writes to a lost connection also finish.
       const isAborted = !isFinished || socket.destroyed;
       writeLine({
         id,
@@ -79,7 +79,7 @@ export function createRequestLog(
         ...(isAborted && { aborted: true }),
       });
     };
-    // Runs before Node hands the connection to the answer of a pipelined request.
+    // This runs before Node hands the connection to the response of a pipelined request.
     response.prependListener('finish', () => write(true));
     response.on('close', () => write(false));
   };

@@ -11,44 +11,44 @@ import type { KeyUses } from './key-uses.js';
 import type { Ticket } from './public-answers/public-answers.js';
 import type { IsTrusted } from './trust-proxy.js';
 
-/** The data that the gateway collects about a request. The pipeline creates it, and the log line is created from it. */
+/** The state that the gateway records about a request. The pipeline creates it, and the log line is derived from it. */
 export interface RequestState {
-  /** X-Request-Id of the answer. */
+  /** X-Request-Id of the response. */
   id: string;
   /** Template of the route, such as /v1/instances/{id}. */
   route: string;
-  /** The lookup of the caller's key; null until requested. */
+  /** Pending or completed lookup of the caller's key; null until one is requested. */
   caller: Promise<Caller | null> | null;
-  /** Why its key, although known, is not accepted. */
+  /** Why the request's key isn't accepted although it is known. */
   keyFault: KeyFault | null;
-  /** Null without a valid key. */
+  /** Account of the caller; null without a valid key. */
   accountId: string | null;
   /** The GraphQL operation that ran; null for REST and for requests refused before. */
   operation: RunOperation | null;
-  /** Codes of its refusals; GraphQL may refuse several fields. */
+  /** Error codes of the response; GraphQL may reject several fields. */
   refusals: string[];
   /** Trace id; null if the request is not traced. */
   traceId: string | null;
-  /** Caches the answer in progress if it turns out to be public; null if it must not be cached. */
+  /** Ticket to cache the response if it turns out to be public; null if it must not be cached. */
   ticket: Ticket | null;
-  /** Whether only a failure deserves a log line. */
+  /** Whether the request is only logged if it fails. */
   isRoutine: boolean;
-  /** Whether its body may take longer to arrive than requests to the gateway itself. */
+  /** Whether the body may take longer to arrive than that of a request to the gateway itself. */
   isLongLived: boolean;
 }
 
 interface RunOperation {
   kind: OperationTypeNode;
-  /** Null for an anonymous operation and for a name that must not be logged. */
+  /** Name of the operation; null if it is anonymous or its name must not be logged. */
   name: string | null;
-  /** Whether all fields of the query are public: its answer is the same for every caller. */
+  /** Whether all fields of the query are public, so that every caller gets the same response. */
   isPublicQuery: boolean;
-  /** Number of requests it takes from the rate limit. */
+  /** Number of requests that it takes from the rate limit. */
   cost: number;
 }
 
 /**
- * The route of a request that matches none. A path is never logged, because it may contain anything, even an API key.
+ * The route of requests that match none. The path is never logged, because it may contain anything, even an API key.
  */
 const UNKNOWN_ROUTE = 'unknown';
 
@@ -76,7 +76,7 @@ export function createRequestState(id: string): RequestState {
   };
 }
 
-/** Finds the caller of a request's session cookie. */
+/** Finds the caller that a request's session cookie identifies. */
 export type IdentifySession = (request: IncomingMessage, address: string) => Promise<Identified>;
 
 export interface IdentifyOptions {
@@ -87,7 +87,10 @@ export interface IdentifyOptions {
   ofSession?: IdentifySession;
 }
 
-/** Finds the caller of a request's key, once per request; null without an accepted key. */
+/**
+ * Returns a function that finds the caller of a request's key and looks it up only once per request. The caller is null
+ * if the key is missing or isn't accepted.
+ */
 export function createIdentify({ deps, keyUses, isTrusted, ofSession }: IdentifyOptions): Identify {
   const lookUp = async (request: IncomingMessage): Promise<Caller | null> => {
     const { headers, state } = request;
@@ -113,9 +116,9 @@ export function createIdentify({ deps, keyUses, isTrusted, ofSession }: Identify
   };
 }
 
-/** Returns the client address of a request, past trusted proxies; empty for a connection that was already lost. */
+/** Returns a request's client address as reported by trusted proxies; empty if the connection was already lost. */
 export function addressOf(request: IncomingMessage, isTrusted: IsTrusted): string {
-  // Nothing is trusted by default, and most requests name no address.
+  // No proxy is trusted by default, and most requests contain no forwarded address.
   if (request.headers['x-forwarded-for'] === undefined) return request.socket.remoteAddress ?? '';
   return proxyAddr(request, isTrusted) ?? '';
 }

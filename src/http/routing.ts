@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { DomainError } from '../domain/rules/errors.js';
 
-/** Names the route of a request for its log line. */
+/** Sets the route of a request for its log line. */
 export function named(route: string): RequestHandler {
   return (request, _response, next) => {
     request.state.route = route;
@@ -9,7 +9,10 @@ export function named(route: string): RequestHandler {
   };
 }
 
-/** Takes a path with invalid percent-encoding literally: an unknown id or route instead of a router error. */
+/**
+ * Treats a path with invalid percent-encoding literally, so that it results in an unknown id or route instead of a
+ * router error.
+ */
 export const acceptAnyPath: RequestHandler = (request, _response, next) => {
   try {
     decodeURIComponent(request.path);
@@ -20,7 +23,7 @@ export const acceptAnyPath: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** Refuses methods other than `allowed`, such as `GET, HEAD, OPTIONS`. */
+/** Rejects methods other than `allowed`, such as `GET, HEAD, OPTIONS`. */
 export function refuseOtherMethods(allowed: string): RequestHandler {
   return (request, response) => {
     response.setHeader('Allow', allowed);

@@ -6,37 +6,37 @@ import { errorBody, JSON_TYPE, type Refusal, sendError } from './error-envelope.
 import type { Messages } from './messages.js';
 import { createRequestIds } from './request-id.js';
 
-/** Takes a connection over; returns false for one that is not its own. */
+/** Takes over an upgraded connection. Returns false if the connection isn't meant for this listener. */
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 
 interface Timeouts {
-  /** Time from the first byte of a request, or from its connection, to the end of its head. */
+  /** Maximum time from a request's first byte, or from its connection, to the end of its head. */
   headersMs: number;
-  /** Time to the end of its body. */
+  /** Maximum time to the end of its body. */
   requestMs: number;
-  /** Interval of the check: a connection is cut at most this much later. */
+  /** Interval between checks. A connection is closed at most this long after its limit. */
   checkEveryMs: number;
-  /** Time between two requests on a connection. */
+  /** Maximum idle time between two requests on a connection. */
   idleMs: number;
 }
 
 export interface DrainableServer extends Server {
-  /** Cuts connections whose request does not arrive; to be called repeatedly. */
+  /** Closes connections whose request doesn't arrive. Must be called repeatedly. */
   closeSilent(forMs: number): void;
 }
 
 /**
- * Idle connections are kept longer than proxies keep theirs (Caddy for two minutes): a request in flight when its
- * connection closes is lost, and a proxy may not resend it.
+ * Default timeouts. Idle connections are kept open longer than proxies keep theirs (two minutes in Caddy). A request
+ * that is in flight when its connection closes is lost, and a proxy may not resend it.
  */
 const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 2_000, idleMs: 150_000 };
-/** Time to read a refusal; afterwards its connection is closed regardless of the peer. */
+/** Time that a peer has to read an error. Its connection is then closed in any case. */
 const LINGER_MS = 1_000;
 /** Maximum size of the request line and all headers together. */
 const MAX_HEADER_BYTES = 16_384;
 
 const MALFORMED: Refusal = { status: 400, code: 'invalid_request', message: 'this is not valid HTTP' };
-/** Errors of Node's parser that are not answered with 400. */
+/** Errors of Node's parser with a status other than 400. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'invalid_request', message: 'the request took too long to arrive' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
@@ -57,8 +57,8 @@ const UNMET_EXPECTATION: Refusal = {
 };
 
 /**
- * Creates a server that answers in JSON even if no request results: malformed, too slow, or with too large a head.
- * Bounds the bytes that wait for its clients to read.
+ * Creates a server that responds in JSON even to input that is malformed, too slow or has too large a head. It limits
+ * the number of bytes waiting for clients to read them.
  */
 export function createHttpServer(
   messages: Messages,
@@ -75,7 +75,7 @@ export function createHttpServer(
     connectionsCheckingInterval: timeouts.checkEveryMs,
     keepAliveTimeout: timeouts.idleMs,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Node's own refusal has no body; the pipeline refuses instead.
+    // Node's own error response has no body, so the pipeline sends one instead.
     requireHostHeader: false,
   });
   const connections = new Connections(server, unsentLimits);
@@ -83,7 +83,7 @@ export function createHttpServer(
     connections.add(response);
     listener(request, response);
   });
-  // Only WebSockets come here (messages.ts).
+  // Only WebSockets get here (messages.ts).
   server.on('upgrade', (request, socket, head) => {
     if (onUpgrade(request, socket, head)) return;
     if (head.length > 0) socket.unshift(head);
@@ -102,9 +102,9 @@ export function createHttpServer(
     const isPending = response !== undefined && !response.writableFinished;
     const refuse = () => endSoon(socket, rawResponse(REFUSALS[error.code ?? ''] ?? MALFORMED, requestIds()));
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
-    // Node reports it once.
+    // Node reports the error only once.
     else if (isPending && response.req.state?.isLongLived && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
-    // A complete request came before. It runs, and the refusal must not be taken for its answer.
+    // A complete request came before. It is still running, and the error must not be mistaken for its response.
     else if (isPending && response.req.complete) response.once('finish', refuse);
     else if (isPending && response.headersSent) socket.destroy();
     else refuse();
@@ -112,7 +112,7 @@ export function createHttpServer(
   return Object.assign(server, { closeSilent: (forMs: number) => connections.closeSilent(forMs) });
 }
 
-/** Ends a connection with this text, and releases it even if the other side never does. */
+/** Ends a connection with this text, and releases it even if the peer never does. */
 function endSoon(socket: Duplex, text?: string): void {
   socket.end(text);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
@@ -122,7 +122,7 @@ function lastHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, Connection: 'close' };
 }
 
-/** Formats a refusal for a connection that has no response object. */
+/** Formats an error for a connection that has no response object. */
 function rawResponse(refusal: Refusal, requestId: string): string {
   const body = errorBody(refusal);
   const headers = {

@@ -2,23 +2,23 @@ import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/rules/errors.js';
 
-/** Maximum callers remembered; a forgotten one starts with a full bucket. */
+/** Maximum number of callers remembered. A forgotten caller starts with a full bucket. */
 const MAX_CALLERS = 20_000;
 
 export interface TokenBucketOptions {
-  /** Maximum burst of requests. */
+  /** Maximum number of requests in a burst. */
   size: number;
-  /** After a burst, one more request every `everySeconds`. */
+  /** Seconds until one more request is admitted after a burst. */
   everySeconds: number;
   refusal(retryAfterSeconds: number): string;
 }
 
 export interface TokenBuckets {
-  /** Takes one request; refuses with rate_limited. */
+  /** Takes one request from the caller's bucket. Throws rate_limited if it is empty. */
   take(caller: string): void;
 }
 
-/** Creates a bucket for each caller of a route that the accounts' rate limit does not cover. */
+/** Creates the buckets for the callers of a route that the accounts' rate limit doesn't cover. */
 export function createTokenBuckets({ size, everySeconds, refusal }: TokenBucketOptions): TokenBuckets {
   const buckets = new LRUCache<string, { left: number; atMs: number }>({ max: MAX_CALLERS });
   return {

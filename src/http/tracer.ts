@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Creates the spans of requests. Exists only with tracing. */
+/** Creates the spans of requests. Exists only if tracing is enabled. */
 export interface Tracer {
-  /** Answers a request within its span, which continues the sender's trace. */
+  /** Handles a request within its span, which continues the sender's trace. */
   request(request: IncomingMessage, response: ServerResponse, answer: () => void): void;
-  /** Ends the span of a request whose answer is a stream: the span covers only its opening. */
+  /** Ends the span of a request with a streamed response, because the span only covers its opening. */
   opened(request: IncomingMessage): void;
-  /** Runs a GraphQL operation, or the prepared one of a REST route. */
+  /** Runs a GraphQL operation, or the prepared operation of a REST route. */
   operation<T>(name: string | null, type: string, run: () => T): T;
 }

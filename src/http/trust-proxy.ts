@@ -1,10 +1,11 @@
 import proxyAddr from 'proxy-addr';
 
-/** Whether an address, `hop` hops away, is a proxy whose X-Forwarded headers are trusted. */
+/** Returns whether the X-Forwarded headers of a proxy with this address, `hop` hops away, are trusted. */
 export type IsTrusted = (address: string, hop: number) => boolean;
 
 /**
- * Parses TRUST_PROXY into a function: no proxy, a number of nearest ones, or those with these addresses and networks.
+ * Converts TRUST_PROXY to a function. It trusts no proxy, a number of the nearest ones, or those in the given addresses
+ * and networks.
  */
 export function trustProxies(setting: false | number | string[]): IsTrusted {
   if (setting === false) return () => false;

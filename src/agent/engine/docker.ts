@@ -32,6 +32,7 @@ import { tarOfProgram } from './program-image.js';
 import { pullFault } from './pull-faults.js';
 import { PullCounter, type PullLine } from './pull-progress.js';
 import { isSuited, type RuntimeCommands } from './runtime.js';
+import { userFilesFault } from './user-files.js';
 
 /** Maximum duration of a call, after which the engine is considered down. */
 const CALL_MS = 30_000;
@@ -216,8 +217,17 @@ export class DockerEngine implements Engine {
     );
   }
 
-  /** Has no effect, because Docker's configuration names the devices from the start. */
-  async prepare(_instanceId: string): Promise<void> {}
+  /** Checks only the users: Docker's configuration names the devices from the start. */
+  async prepare(instanceId: string): Promise<void> {
+    await this.#checkUsers(instanceId);
+  }
+
+  /** Rejects if the engine could hang when it reads the container's users. */
+  async #checkUsers(instanceId: string): Promise<void> {
+    const container = this.docker.getContainer(containerName(instanceId));
+    const fault = await answered(userFilesFault(container, CALL_MS));
+    if (fault !== null) throw new EngineFault('refused', fault, true);
+  }
 
   async importProgram(name: string, program: Buffer): Promise<string> {
     const abortSignal = AbortSignal.timeout(CALL_MS);
@@ -290,6 +300,7 @@ export class DockerEngine implements Engine {
   }
 
   async #execByEngine(instanceId: string, { argv, env, terminal, user }: ExecSpec): Promise<Exec> {
+    await this.#checkUsers(instanceId);
     const container = this.docker.getContainer(containerName(instanceId));
     const hasTty = terminal !== null;
     const exec = await answered(

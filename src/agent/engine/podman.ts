@@ -27,6 +27,7 @@ export class PodmanEngine extends DockerEngine {
    * configuration only afterwards.
    */
   override async prepare(instanceId: string): Promise<void> {
+    await super.prepare(instanceId);
     await this.dial('POST', `${API}/${containerName(instanceId)}/init`, CREATE_MS, {}, 204, 304);
   }
 

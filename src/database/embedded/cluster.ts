@@ -112,7 +112,7 @@ export async function giveTo(directory: string, uid: number): Promise<void> {
   await chown(directory, uid, uid);
 }
 
-/** What a cluster's postmaster.pid says about its server. */
+/** A running server, as described by its cluster's postmaster.pid. */
 export interface Postmaster {
   pid: number;
   port: number;

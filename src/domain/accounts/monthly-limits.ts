@@ -15,7 +15,7 @@ import { limitKey } from './key-limit.js';
 
 export type { KeyLimit };
 
-/** Who sets the limit. `keyId` is null for the operator. */
+/** The account or operator that sets the limit. `keyId` is null for the operator. */
 interface Setter {
   accountId: string;
   keyId: string | null;

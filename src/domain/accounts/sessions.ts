@@ -74,7 +74,7 @@ export interface SessionCaller extends Caller {
   expiresAt: Instant;
 }
 
-/** Returns the caller of a session used from this address. There is none if the session has ended. */
+/** Returns the caller of a session used from this address, or nothing if the session has ended. */
 export async function authenticateSession(
   deps: Deps,
   token: string,

@@ -230,8 +230,8 @@ class WriteRows implements Write {
   }
 
   /**
-   * Returns the earliest second in which this write may take place. Time never runs backwards: whatever was settled or
-   * sold ended with a second that started before this one.
+   * Returns the earliest second in which this write may take place. Time never runs backwards: everything settled
+   * or sold so far ended with a second that started before this one.
    */
   earliestSecond(): Instant {
     const settled = this.accounts().map(({ settledAt }) => settledAt);

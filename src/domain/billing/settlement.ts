@@ -51,7 +51,7 @@ export async function settleDue(deps: Deps): Promise<number> {
   return settleBatch(deps, 'due-accounts', '');
 }
 
-/** Like `settleDue`, but skips locked accounts, because they are settled by whoever holds the lock. */
+/** Like `settleDue`, but skips locked accounts, because the holder of the lock settles them. */
 export async function settleUnlocked(deps: Deps): Promise<number> {
   return settleBatch(deps, 'due-unlocked-accounts', 'for no key update skip locked');
 }

@@ -81,7 +81,7 @@ interface Charge {
 
 /**
  * Returns spend by day and by instance, listing the `limit` instances with the highest spend. Each amount is the
- * rounded running total after it minus the one before it, day by day and, within a day, in the order of the instances.
+ * rounded running total after it minus the previous one, day by day and, within a day, in the order of the instances.
  * All rows and columns therefore add up, and the days of a month add up to the month's spend. Throws invalid_request if
  * the period is too long or starts in the future.
  */

@@ -38,7 +38,7 @@ export interface StatementLine {
   to: Instant;
   /** The exact charge: rate × seconds. */
   units: Units;
-  /** The rounded running total after this line minus the one before it. */
+  /** The rounded running total after this line minus the previous one. */
   amount: Micro;
 }
 
@@ -47,7 +47,7 @@ export interface StatementMovement {
   id: string;
   kind: 'CREDIT' | 'ADJUSTMENT' | 'SERVICE_CREDIT';
   at: Instant;
-  /** The rounded running total after this movement minus the one before it. */
+  /** The rounded running total after this movement minus the previous one. */
   amount: Micro;
   /** For a service credit, the instance whose charges are refunded. */
   instanceId: string | null;

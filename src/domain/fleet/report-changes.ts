@@ -53,7 +53,7 @@ interface Reported {
   entry: ObservedInstance;
 }
 
-/** What a report changes. */
+/** The changes that a report makes. */
 export interface ReportChanges {
   steps: { container: SeenContainer; step: Step }[];
   /** Changes to the time since when a container has been quiet. */

@@ -172,8 +172,8 @@ export async function listInstances(deps: Deps, accountId: string | null): Promi
 }
 
 /**
- * Returns an instance, or null if the account doesn't have it. Another account's instance can't be told apart from one
- * that doesn't exist.
+ * Returns an instance, or null if the account doesn't have it. Another account's instance is indistinguishable from
+ * one that doesn't exist.
  */
 export async function findInstance(
   deps: Deps,

@@ -7,7 +7,7 @@ import type { SealingKey } from '../rules/sealing.js';
 import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../rules/template.js';
 import { generateTokens, tokenKeyOf } from '../secrets/generated-tokens.js';
 
-/** What a rental needs from its template, read before the transaction starts. */
+/** The parts of a template that a rental needs, read before the transaction starts. */
 export interface TemplateInUse {
   /** Null if the rental uses an image instead of a template. */
   terms: TemplateTerms | null;

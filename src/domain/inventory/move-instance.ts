@@ -37,8 +37,8 @@ interface Moved {
 
 /**
  * Relaunches an instance's workload, with its volumes, on the best machine of another host, at the current price. The
- * instance must be stopped, or destroyed within the last week, or its host must have been unreachable for so long that
- * its leases ended. In the last case, the instance is stopped. Throws invalid_request, not_found, action_failed if the
+ * instance must be stopped, or destroyed within the last week, or its host must have been unreachable until its
+ * leases ended. In the last case, the instance is stopped. Throws invalid_request, not_found, action_failed if the
  * instance can't be moved or is still being saved, and any error of deployBest.
  */
 export function moveInstance(

@@ -58,7 +58,7 @@ export interface Quote {
   /** Minimum GPU seconds that would be billed. */
   minimumGpuSeconds: bigint;
   minimumCost: Micro;
-  /** Balance required for this rental alone. */
+  /** Balance required for only this rental. */
   coverNeeded: Micro;
   /** When a reserved term would end if it started now and were never paused. Null in other modes. */
   reservedUntil: Instant | null;

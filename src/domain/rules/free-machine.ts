@@ -11,8 +11,8 @@ export type MachineCondition = MachineState | 'UNREACHABLE';
 export type Availability = 'FREE' | 'PREEMPTIBLE' | 'TAKEN' | 'NOT_LISTED';
 
 /**
- * Returns a machine's availability. `runningMode` is the mode of the instances running on its GPUs, or null if there
- * are none. Stopped instances use only disk.
+ * Returns a machine's availability. `runningMode` is the mode of the instances running on its GPUs, or null if no
+ * instance is running. Stopped instances use only disk.
  */
 export function availabilityOf(state: MachineCondition, runningMode: PricingMode | null): Availability {
   if (state !== 'LISTED') return 'NOT_LISTED';

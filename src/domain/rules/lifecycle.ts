@@ -238,8 +238,8 @@ export function noChanges(): RowChanges {
 }
 
 /**
- * The inputs of a step: the account, the step's second, and where to record changes. Whatever begins in the step begins
- * at `at`, and whatever ends in it ends at `end`.
+ * The inputs of a step: the account, the step's second, and where to record changes. Everything that begins in the step
+ * begins at `at`, and everything that ends in it ends at `end`.
  */
 export interface Step extends Second {
   account: Account;

@@ -6,7 +6,7 @@ export interface Listing {
   numGpus: bigint;
 }
 
-/** Larger prices couldn't be told apart, because numbers don't represent them exactly. */
+/** Larger prices would collide, because numbers don't represent them exactly. */
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 /** More than the GPUs of any listing, so that a price and a number of GPUs can be combined into a single number. */
 const GPUS_BELOW = 2_048;

@@ -5,7 +5,7 @@ import { minimumUnitsAt } from './preemption.js';
 import { addMonths, formatInstant, type Instant, LAST_INSTANT, latest, monthStartOf } from './time.js';
 
 /**
- * Limits on spend. A limit is reached at the last second at which it isn't exceeded by the spend plus whatever the
+ * Limits on spend. A limit is reached at the last second at which it isn't exceeded by the spend plus what the
  * minimums of running starts would add if these ended there. This second follows from the rates and the ledger, like
  * the end of credit does. At that second, the instances that the limit applies to stop, so no GPU second is sold beyond
  * it. Disks continue to be charged.
@@ -200,7 +200,7 @@ export function newLimited(
 }
 
 /**
- * Like `checkMonthlyLimit`, but for an instance's own spend limit. Throws an error with `code` if the instance would
+ * Like `checkMonthlyLimit`, for an instance's own spend limit. Throws an error with `code` if the instance would
  * exceed it by starting at `at`.
  */
 export function checkInstanceSpendLimit(instance: LimitedInstance, at: Instant, code: ErrorCode): void {

@@ -342,7 +342,7 @@ async function* eventsOf<T>(
 }
 
 /**
- * Wraps the generator so that `return` closes the stream and thereby ends its wait. By itself, `return` has no effect
+ * Wraps the generator so that `return` closes the stream and thereby ends its wait. `return` alone has no effect
  * on a generator that is awaiting.
  */
 function closable<T>(events: AsyncGenerator<T, void>, stream: Stream): AsyncIterableIterator<T> {

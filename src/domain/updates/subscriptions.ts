@@ -44,7 +44,7 @@ export interface Visitor {
 /** A stream's topic. `account` combines an account's balance, instances and top-ups. */
 export type Topic = 'instances' | 'balance' | 'offers' | 'topUps' | 'account' | 'logs';
 
-/** What may have changed since a stream's last read. */
+/** The data that may have changed since a stream's last read. */
 export interface StreamChanges {
   /** Whether the key may no longer be accepted. */
   access: boolean;

@@ -60,7 +60,7 @@ export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectNa
 
 /**
  * Returns the name of another key that opens the repository with the volume's own password. Throws action_failed if
- * there is none, so that the last key can't be deleted.
+ * no other key does, so that the last key can't be deleted.
  */
 export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: ObjectName): Promise<string> {
   for (const name of await keysOf(deps, volume.id)) {

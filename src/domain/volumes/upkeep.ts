@@ -209,7 +209,7 @@ async function maintain(deps: Deps, id: string, options: UpkeepOptions): Promise
 class RepositoryFault extends Error {}
 
 /**
- * Deletes the snapshots that need not be kept, and the data that only they use. Returns false if another client is
+ * Deletes the snapshots that don't have to be kept, and the data that only they use. Returns false if another client is
  * working on the repository or an instance takes the volume, so that it is retried later.
  */
 async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions): Promise<boolean> {

@@ -20,16 +20,19 @@ import { agentOpenApi } from './agent-openapi.js';
 import { Places } from './places.js';
 import { readBody } from './read-body.js';
 
-/** Where the agents' routes begin. */
+/** Path prefix of the agents' routes. */
 const AGENT_PATH = '/agent/v1';
 
 const MAX_JOIN_BYTES = 100_000;
 const MAX_REPORT_BYTES = 2_000_000;
-/** Maximum agents waiting in one process. */
+/** Maximum number of agents that can wait for news in one process. */
 const MAX_WAITING = 20_000;
-/** Maximum concurrent joins, counted from when their body has arrived: each reads the catalogue. */
+/**
+ * Maximum concurrent joins, each counted once its body has arrived. They are limited because each one reads the
+ * catalogue.
+ */
 const MAX_JOINING = 8;
-/** Maximum joins per client network, including those whose body is still in flight. */
+/** Maximum concurrent joins per client network, including those whose body is still arriving. */
 const MAX_JOINING_PER_NETWORK = 4;
 const MAX_START = 1_000_000_000;
 const BUSY_RETRY_SECONDS = 5;
@@ -51,12 +54,14 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
   const { fleet } = deps;
   const { publicUrl } = deps.settings;
   const refusal = () => 'this machine sends too many requests';
-  /** Agents report every ten seconds and on change, and poll for news after every answer. */
+  /** Agents report every ten seconds and on every change, and they poll for news after each response. */
   const reports = createTokenBuckets({ size: 60, everySeconds: 0.25, refusal });
-  /** Each requested tunnel ends one wait, unless several come together: agents leave 20 ms between two polls. */
+  /**
+   * Each tunnel request ends one wait, unless several arrive together, because agents pause for 20 ms between polls.
+   */
   const polls = createTokenBuckets({ size: 120, everySeconds: 0.02, refusal });
   const logFault = createFaultLog(log);
-  /** Created when first requested. */
+  /** The document is built on the first request for it. */
   let document: string | null = null;
   const joiners = new Places(MAX_JOINING_PER_NETWORK);
   let joining = 0;
@@ -158,7 +163,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
     const methods = routes[path!.slice(AGENT_PATH.length)];
     const handler = methods?.[request.method!];
     if (methods !== undefined) request.state.route = path!;
-    // Not logged, because there are thousands per minute, all alike.
+    // Polls aren't logged: there are thousands of identical ones per minute.
     request.state.isRoutine = handler !== undefined && path !== `${AGENT_PATH}/join`;
     const answer = async () => {
       if (methods === undefined) throw new DomainError('no_route', `no such endpoint: ${request.method} ${path}`);
@@ -180,7 +185,7 @@ function checked<T>(shape: z.ZodType<T>, value: unknown): T {
   throw new DomainError('invalid_request', `${path.join('.') || 'the body'}: ${message}`);
 }
 
-/** Reads a whole number; 0 if omitted. */
+/** Parses a query parameter that is a whole number. Returns 0 if it is omitted. */
 function wholeNumber(query: URLSearchParams, name: string, max: number): number {
   const texts = query.getAll(name);
   const value = Number(texts[0] ?? '0');
@@ -200,6 +205,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   const fault = describeFault(error);
   logFault(fault, error, { id: request.state.id });
   if (response.headersSent || response.destroyed) response.destroy();
-  // The unread rest of the body must not be taken for the next request.
+  // The unread rest of the body must not be parsed as the next request.
   else sendError(response, fault, request.complete ? {} : { Connection: 'close' });
 }

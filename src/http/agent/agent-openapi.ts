@@ -27,7 +27,10 @@ const SHAPES = {
 const TAG = 'Host agents';
 const BEARER = [{ hostToken: [] }];
 
-/** Describes the host agents' requests, from the shapes that validate them; `serverUrl` ends in `/agent/v1`. */
+/**
+ * Builds the OpenAPI document of the host agents' API from the schemas that validate requests. `serverUrl` ends in
+ * `/agent/v1`.
+ */
 export function agentOpenApi(serverUrl: string, contactUrl: string): object {
   const schemas = Object.entries(SHAPES).map(([name, shape]) => {
     const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input' });

@@ -1,4 +1,4 @@
-/** Limits the concurrent work of one client network. */
+/** Limits how much work runs concurrently for each client network. */
 export class Places {
   readonly #perNetwork: number;
   readonly #taken = new Map<string, number>();
@@ -7,7 +7,7 @@ export class Places {
     this.#perNetwork = perNetwork;
   }
 
-  /** Runs the work in a place of the network; returns null if it has none left. */
+  /** Runs the work in one of the network's slots. Returns null if all of them are taken. */
   run<T>(network: string, work: () => Promise<T>): Promise<T> | null {
     const taken = this.#taken.get(network) ?? 0;
     if (taken >= this.#perNetwork) return null;

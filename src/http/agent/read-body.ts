@@ -3,19 +3,17 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../../domain/rules/errors.js';
 import { JsonTooLarge, parseJson } from '../../untrusted/json.js';
 
-/** Maximum values of a body: far more than the largest report has. */
+/** Maximum number of JSON values in a body, far more than the largest report contains. */
 const MAX_VALUES = 250_000;
 
-/**
- * Reads the JSON value of a body, in UTF-8, with texts that the database can store. Refuses one longer than `maxBytes`.
- */
+/** Reads a body as JSON in UTF-8. Rejects bodies longer than `maxBytes`, and strings that the database can't store. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   if (request.headers['content-encoding'] !== undefined)
     throw new DomainError('invalid_request', 'content encodings are not supported');
   const bytes = await readBytes(request, maxBytes);
   if (!isUtf8(bytes)) throw notJson();
   const value = parsed(bytes);
-  // In JSON in UTF-8, zero bytes and halves of surrogate pairs occur only as escapes.
+  // In UTF-8 JSON, zero bytes and lone surrogates can only occur as escape sequences.
   if (bytes.includes('\\u') && !isStorable(value)) throw notJson();
   return value;
 }
@@ -42,7 +40,7 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-/** Returns whether the database can store each of its texts. */
+/** Returns whether the database can store every string in the value. */
 function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && !/\p{Surrogate}/u.test(value);
   if (typeof value !== 'object' || value === null) return true;

@@ -3,21 +3,21 @@ import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 
 export interface Attachment {
-  /** File name for the browser, as bytes. */
+  /** Bytes of the file name to send to the browser. */
   name: Buffer;
-  /** Size in bytes; null if unknown in advance. */
+  /** Size in bytes; null if it isn't known in advance. */
   size: bigint | null;
   type?: string;
   bytes: Readable;
 }
 
 /**
- * Sends output of a renter's program. The browser saves it and never shows it, regardless of its declared type. Opened
- * as a page of this origin, it could act with the session.
+ * Sends output of a renter's program as a download. The browser never displays it, regardless of its declared type,
+ * because a page on this origin could act with the renter's session.
  */
 export async function sendAttachment(request: Request, response: Response, attachment: Attachment): Promise<void> {
   const { name, size, type = 'application/octet-stream', bytes } = attachment;
-  // Direction marks could hide how a name ends.
+  // Bidirectional control characters could disguise the file extension.
   response.attachment(name.toString('utf8').replace(/[\p{Cc}\p{Cf}]/gu, '_'));
   response.set({
     'Content-Type': type,
@@ -32,7 +32,7 @@ export async function sendAttachment(request: Request, response: Response, attac
     return;
   }
   await pipeline(bytes, response).catch(() => {
-    // Cutting the connection shows that the file is incomplete.
+    // Aborting the connection signals that the file is incomplete.
     response.destroy();
   });
 }

@@ -23,17 +23,20 @@ export interface ConsoleOptions {
   signup: 'open' | 'closed';
 }
 
-/** Signs browsers in, and identifies their requests to /graphql. */
+/** Signs browsers in and identifies their requests to /graphql. */
 export interface ConsoleApi {
   router: Router;
-  /** Finds the session cookie's caller; no caller for a request without one, or not from a page of this origin. */
+  /**
+   * Returns the caller that the session cookie identifies, or nothing if the cookie is missing or the request doesn't
+   * come from a page of this origin.
+   */
   identify: IdentifySession;
 }
 
 const SESSION_PATH = '/console/session';
 const ACCOUNT_PATH = '/console/account';
 
-/** Limits per address. A key can't be guessed; they limit the work. */
+/** Sign-in limits per client address. A key can't be guessed, so they only limit the load. */
 const SIGN_INS = { size: 20, everySeconds: 3 };
 const SIGN_UPS = { size: 3, everySeconds: 3_600 };
 
@@ -85,7 +88,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
     response.status(204).end();
   };
 
-  /** Ends the browser's previous session, so that signing in again leaves none behind. */
+  /** Ends the browser's previous session, so that signing in again doesn't leave it behind. */
   async function endOwn(request: IncomingMessage): Promise<void> {
     const token = tokenOf(request);
     if (token !== null) await endSession(deps, token);
@@ -112,7 +115,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
   return {
     router,
     identify: async (request, address) => {
-      // Browsers name the origin of every POST: without it, or with another, the request may be forged.
+      // Browsers send an Origin header with every POST. Without it, or with another origin, the request may be forged.
       if (request.method !== 'POST' || request.headers.cookie === undefined || !isOwn(request)) return NO_CALLER;
       const token = tokenOf(request);
       return token === null ? NO_CALLER : authenticateSession(deps, token, address);

@@ -26,19 +26,22 @@ const PATH = '/console/files/:id';
 const METHODS = 'GET, HEAD, PUT, POST, DELETE, OPTIONS';
 const OPERATION = 'files of an instance';
 
-/** Limit per account, because each is a command on the machine. */
+/** Rate limit per account, because each request runs a command on the machine. */
 const REQUESTS = { size: 200, everySeconds: 0.2 };
-/** Limits for concurrent file transfers. Each is one tunnel with its own buffer. */
+/** Limits for concurrent file transfers. Each transfer has its own tunnel and buffer. */
 const TRANSFERS = { perTarget: 8, perAccount: 16, all: 128, waitingPerAccount: 32, waiting: 500 };
 /**
- * Limits for all other concurrent requests: a container decides what it answers and when, and answers are held in
+ * Limits for all other concurrent requests. The container decides what it sends and when, and responses are held in
  * memory.
  */
 const COMMANDS = { perTarget: 4, perAccount: 6, all: 64, waitingPerAccount: 24, waiting: 200 };
 const MAX_FILE_BYTES = 1e13;
-/** How long the rest of a refused upload is read, for browsers that read no answer before they have sent everything. */
+/**
+ * How long the rest of a rejected upload is read, because some browsers read no response before they have sent
+ * everything.
+ */
 const READS_REST_MS = 5_000;
-/** Last instant with a year of four digits. */
+/** The last second of the year 9999, the last one with a four-digit year. */
 const LAST_INSTANT = 253_402_300_799n;
 
 interface FileRequest {
@@ -47,13 +50,13 @@ interface FileRequest {
   caller: SessionCaller;
   place: FilePlace;
   mover: Mover;
-  /** Aborted when the connection is gone. */
+  /** Aborted when the client disconnects. */
   gone: AbortSignal;
 }
 
 /**
- * Serves the files of running instances to the console: `?folder=` and `?file=` name a path by its percent-encoded
- * bytes. Content of a container is never shown as a page of this origin.
+ * Serves the files of running instances to the console. `?folder=` and `?file=` contain a path as percent-encoded
+ * bytes. A container's content is never displayed as a page of this origin.
  */
 export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOptions): Router {
   const sessionOf = createPageSession({ deps, keyUses, isTrusted });
@@ -64,7 +67,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   });
 
   const readRequest = async (request: Request, response: Response, kinds: readonly PathKind[]) => {
-    // A client that disconnects during the session lookup is gone too.
+    // The client may also disconnect during the session lookup.
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const caller = await sessionOf(request);
@@ -88,7 +91,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   const show: RequestHandler = async (request, response) => {
     const { kind, place, mover, gone } = await readRequest(request, response, ['folder', 'file']);
     if (kind === 'file') {
-      // It takes as long as the file and the reader need.
+      // A download may take as long as the file and its reader need.
       request.state.isLongLived = true;
       return transfers.run(mover, gone, async () => {
         const { size, bytes } = await files.read(place, gone);
@@ -104,12 +107,12 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
     const size = sizeOf(request);
     request.state.isLongLived = true;
     const pieces = atPace(request)[Symbol.asyncIterator]();
-    // Without `return`, because the rest of a refused body is still to be read.
+    // There is no `return` here, because the rest of a rejected body must still be read.
     const bytes: AsyncIterable<Buffer> = { [Symbol.asyncIterator]: () => ({ next: () => pieces.next() }) };
     try {
       await transfers.run(mover, gone, () => files.write(place, { size, replaces: isReplacing, bytes }, gone));
     } catch (error) {
-      // The unread rest must not be taken for the next request.
+      // The unread rest must not be parsed as the next request.
       response.setHeader('Connection', 'close');
       await readRest(pieces);
       throw error;
@@ -145,7 +148,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
 
 type PathKind = 'folder' | 'file';
 
-/** Reads the path in an address. Refuses an address with neither or both. */
+/** Reads the path from a URL. Throws if the URL has neither a file nor a folder, or both. */
 function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind; path: Buffer; isReplacing: boolean } {
   const [, query = ''] = url.split('?', 2);
   const parameters = query.split('&').map((pair) => {
@@ -166,7 +169,7 @@ function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind;
   return { kind: kind as PathKind, path: bytesOf(text!), isReplacing };
 }
 
-/** Decodes percent-encoded bytes, which may not be UTF-8. */
+/** Decodes percent-encoded bytes, which may not be valid UTF-8. */
 function bytesOf(text: string): Buffer {
   return Buffer.from(
     text.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
@@ -189,11 +192,11 @@ async function readRest(pieces: AsyncIterator<Buffer>): Promise<void> {
   try {
     while (performance.now() < until && (await pieces.next()).done !== true);
   } catch {
-    // The sender is gone.
+    // The sender has disconnected.
   }
 }
 
-/** Formats an entry: a name is shown as text and identified by its bytes. */
+/** Formats a folder entry. Its name is shown as text but identified by its bytes. */
 function shown({ name, kind, isLink, size, modifiedAt }: FileEntry): object {
   return {
     name: name.toString('utf8'),

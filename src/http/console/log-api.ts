@@ -9,25 +9,22 @@ import { createPageSession, type PageSessionOptions } from './page-session.js';
 
 const PATH = '/console/logs/:id';
 
-/**
- * Serves the whole log that a machine keeps of an instance, as a file: `?times=true` puts time and stream before each
- * line.
- */
+/** Serves an instance's complete log as a file. With `?times=true`, each line starts with its time and stream. */
 export function createLogApi({ deps, keyUses, isTrusted }: PageSessionOptions): Router {
   const sessionOf = createPageSession({ deps, keyUses, isTrusted });
   const send: RequestHandler = async (request, response) => {
-    // A client that disconnects during the session lookup is gone too.
+    // The client may also disconnect during the session lookup.
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const caller = await sessionOf(request);
     checkScope(caller.scopes, 'Query.instanceLogs');
     const id = String(request.params.id);
     const batches = keptLog(deps, caller, id, gone.signal);
-    // A refusal comes before the first line.
+    // Reads the first line before sending the head, because an error can only be reported before it.
     const first = await batches.next();
     const write = request.query.times === 'true' ? timed : plain;
     const bytes = Readable.from(textOf(first, batches, write), { objectMode: false });
-    // Closing a generator that was never started runs nothing.
+    // Closing a generator that was never started doesn't run its cleanup code.
     bytes.once('close', () => void batches.return().catch(() => {}));
     await sendAttachment(request, response, {
       name: Buffer.from(`${id}.log`),
@@ -41,7 +38,7 @@ export function createLogApi({ deps, keyUses, isTrusted }: PageSessionOptions): 
     response.setHeader('Cache-Control', 'no-store');
     next();
   });
-  // Without a body, nothing would end the opened log.
+  // Without a body, nothing else would close the opened log.
   router.head(PATH, refuseOtherMethods('GET, OPTIONS'));
   router.get(PATH, send);
   router.all(PATH, refuseOtherMethods('GET, OPTIONS'));

@@ -1,21 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { IsTrusted } from '../trust-proxy.js';
 
-/** The origin of a request, as the browser that sent it sees it. */
+/** Determines the origin of a request as seen by the browser that sent it. */
 export interface OwnOrigin {
   /**
-   * Returns whether a request is from a page of the gateway's own origin: browsers set the header, and no page can fake
+   * Returns whether a page of the gateway's own origin sent the request. Browsers set the header, and no page can forge
    * it.
    */
   isOwn(request: IncomingMessage): boolean;
-  /** Whether the browser came by TLS, which a proxy may have ended. */
+  /** Returns whether the browser connected with TLS, which a proxy may have terminated. */
   isSecure(request: IncomingMessage): boolean;
 }
 
-/** The gateway's origins are that of PUBLIC_URL, and the host that a request itself names. */
+/** Accepts the origin of PUBLIC_URL and the host that the request itself names. */
 export function createOwnOrigin(publicUrl: string, isTrusted: IsTrusted): OwnOrigin {
   const published = new URL(publicUrl);
-  /** Returns the browser's scheme, according to a trusted proxy. */
+  /** Returns the scheme that the browser used, as reported by a trusted proxy. */
   const forwardedScheme = ({ headers, socket }: IncomingMessage): string | null => {
     const forwarded = headers['x-forwarded-proto'];
     if (forwarded === undefined || !isTrusted(socket.remoteAddress ?? '', 0)) return null;
@@ -23,7 +23,7 @@ export function createOwnOrigin(publicUrl: string, isTrusted: IsTrusted): OwnOri
   };
   const originOf = (request: IncomingMessage): string | null => {
     const { host = '' } = request.headers;
-    // Any host other than the published one is this machine itself, as through a tunnel.
+    // Any host other than the published one is this machine itself, for example through an SSH tunnel.
     const scheme = forwardedScheme(request) ?? (host === published.host ? published.protocol : 'http:');
     return URL.canParse(`${scheme}//${host}/`) ? new URL(`${scheme}//${host}/`).origin : null;
   };
@@ -38,7 +38,9 @@ export function createOwnOrigin(publicUrl: string, isTrusted: IsTrusted): OwnOri
   };
 }
 
-/** Returns whether another site made the browser send this GET. Browsers name no origin in a GET to their own. */
+/**
+ * Returns whether another site made the browser send this GET. Browsers send no Origin header with a same-origin GET.
+ */
 export function isCrossSite({ headers }: IncomingMessage): boolean {
   return (headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin';
 }

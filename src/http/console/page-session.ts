@@ -16,13 +16,14 @@ export interface PageSessionOptions {
 }
 
 /**
- * Returns the caller of the session cookie in a request of the console's page. Refuses any other request with
+ * Returns the caller that the session cookie of a console request identifies. Rejects any other request with
  * unauthorized.
  */
 export type PageSession = (request: IncomingMessage) => Promise<SessionCaller>;
 
 /**
- * For routes outside GraphQL: a read must not come from another site, and a write must name the gateway's own origin.
+ * Checks sessions for routes outside GraphQL. A read must not come from another site, and a write must name the
+ * gateway's own origin.
  */
 export function createPageSession({ deps, keyUses, isTrusted }: PageSessionOptions): PageSession {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);

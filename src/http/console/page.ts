@@ -8,7 +8,7 @@ import { preferredType } from '../preferred-type.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { readSessionCookie } from './session-cookie.js';
 
-/** The console's screens. Each has an address, and all are one page. */
+/** The console's screens. Each has its own URL, but they are all one page. */
 export const SCREENS = [
   '/machines',
   '/deploy',
@@ -22,30 +22,30 @@ export const SCREENS = [
   '/activity',
   '/webhooks',
 ];
-/** Preferred first: a client that accepts anything gets no page. */
+/** Response types, preferred first. A client that accepts anything doesn't get the page. */
 const ANSWER_TYPES = ['application/json', 'text/html'];
-/** The page in one language. */
+/** Matches the page built for one language. */
 const PAGE = /^\/index\.([a-z]+)\.html$/;
-/** For readers whose languages are not available. */
+/** Fallback for users whose languages are all unavailable. */
 const COMMON_LANGUAGE = 'en';
-/** Set by the page, for readers who choose a language other than their browser's. */
+/** Cookie that the page sets when the user chooses a language other than the browser's. */
 const LANGUAGE_COOKIE = /(?:^|;\s*)language=([a-z]+)(?:;|$)/;
 /**
- * The largest picture of the first view. The browser would otherwise learn of it only from its script, a round trip
- * later.
+ * The largest image on the first screen. Without a preload, the browser would only discover it from the script, one
+ * round trip later.
  */
 const FIRST_PICTURE = /^\/assets\/world-[\w-]+\.svg$/;
 const MAX_FILES = 200;
 const MAX_BYTES = 10_000_000;
-/** The build names them by their content. */
+/** Assets whose file names contain a hash of their content. */
 const HASHED = /^\/assets\//;
-/** Best first; `npm run build` writes the compressed ones next to the file. */
+/** Content codings, best first. `npm run build` writes the compressed files next to the original. */
 const CODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
 
-/** The page loads only files of its own origin, runs no inline script, and can't be framed. */
+/** Headers that restrict the page to files of its own origin and forbid inline scripts and framing. */
 const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
@@ -59,25 +59,27 @@ interface PageFile {
   type: string;
   etag: string;
   plain: Buffer;
-  /** By content coding. */
+  /** The compressed bodies by content coding. */
   coded: ReadonlyMap<string, Buffer>;
 }
 
-/** Returns what to serve instead of the page at a host other than the gateway's own; null if the page may be shown. */
+/**
+ * Returns the listener that replaces the page on a host other than the gateway's own; null if the page may be shown.
+ */
 export type ForeignHandler = (request: Request) => RequestListener | null;
 
-/** The console's answers, from memory. */
+/** Serves the console from memory. */
 export interface ConsolePage {
-  /** Its screens and files. */
+  /** Serves the console's screens and files. */
   router: Router;
-  /** Handles what no other route does: browsers get the page for an unknown address too, with status 404. */
+  /** Handles requests that match no other route. Browsers get the page with status 404. */
   unknown: RequestHandler;
 }
 
-/** The API's addresses are refused in its own form, for any client. */
+/** API paths, which always get an API error, regardless of the client. */
 const API = /^\/v1(\/|$)/;
 
-/** Serves the built console; null where it is not built. */
+/** Serves the built console. Returns null if it hasn't been built. */
 export function createConsolePage(folder: string, foreignHandler: ForeignHandler = () => null): ConsolePage | null {
   const files = readFiles(folder);
   const pages = pagesOf(files);
@@ -85,7 +87,7 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
   const languages = [...new Set([COMMON_LANGUAGE, ...pages.keys()])];
   const router = express.Router({ strict: true, caseSensitive: true });
   const picture = [...files.keys()].find((path) => FIRST_PICTURE.test(path));
-  /** Returns false for clients that are not browsers. */
+  /** Sends the page. Returns false if the client isn't a browser. */
   const sendPage = (request: Request, response: Response): boolean => {
     response.vary('Accept');
     if (preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) !== 'text/html') return false;
@@ -125,7 +127,7 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
   return { router, unknown };
 }
 
-/** Whether the request has a session cookie, valid or not. */
+/** Returns whether the request has a session cookie, valid or not. */
 const hasSession = (request: Request): boolean =>
   [true, false].some((isSecure) => readSessionCookie(request, isSecure) !== null);
 
@@ -138,7 +140,7 @@ function pagesOf(files: ReadonlyMap<string, PageFile>): Map<string, PageFile> {
   return pages;
 }
 
-/** Returns the language chosen in the page, else the browser's. */
+/** Returns the language that the user chose on the page, or else the browser's preferred one. */
 function languageFor(request: Request, languages: string[]): string {
   const chosen = LANGUAGE_COOKIE.exec(request.headers.cookie ?? '')?.[1];
   if (chosen !== undefined && languages.includes(chosen)) return chosen;

@@ -1,11 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Its prefix makes browsers refuse one that another host of the same domain sets, or that came without TLS. */
+/**
+ * The prefix makes browsers reject the cookie if another host of the same domain sets it or it was sent without TLS.
+ */
 const SECURE_NAME = '__Host-console';
 const PLAIN_NAME = 'console';
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 
-/** Returns the token in a request's session cookie; null without one, and with two, which are ambiguous. */
+/**
+ * Returns the token in a request's session cookie. Returns null if there is no such cookie, or more than one, which is
+ * ambiguous.
+ */
 export function readSessionCookie({ headers }: IncomingMessage, isSecure: boolean): string | null {
   const prefix = `${nameOf(isSecure)}=`;
   const found = (headers.cookie ?? '')
@@ -15,7 +20,7 @@ export function readSessionCookie({ headers }: IncomingMessage, isSecure: boolea
   return found.length === 1 ? found[0]!.slice(prefix.length) : null;
 }
 
-/** Returns the header that sets a browser's cookie; an age of 0 removes it. */
+/** Returns the header that sets the session cookie. An age of 0 removes it. */
 export function sessionCookie(token: string, maxAgeSeconds: bigint, isSecure: boolean): string {
   return `${nameOf(isSecure)}=${token}; ${ATTRIBUTES}; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`;
 }

@@ -10,7 +10,7 @@ import type { IsTrusted } from '../trust-proxy.js';
 import { createOwnOrigin } from './own-origin.js';
 import { readSessionCookie } from './session-cookie.js';
 
-/** Limit per account in each gateway process: a disconnected page retries automatically. */
+/** Limit per account and gateway process, because a disconnected page reconnects automatically. */
 const OPENINGS = { size: 60, everySeconds: 2 };
 
 export interface TerminalAuthOptions {

@@ -1,4 +1,4 @@
-/** An operation that GraphiQL opens in its own tab, titled with the operation's name. */
+/** An example operation. GraphiQL opens it in its own tab, titled with the operation's name. */
 export interface GraphiqlExample {
   query: string;
   variables?: Record<string, unknown>;
@@ -6,7 +6,7 @@ export interface GraphiqlExample {
 
 export const GRAPHIQL_EXAMPLES: readonly GraphiqlExample[] = [
   {
-    // GraphiQL ignores the variables of its first tab.
+    // GraphiQL ignores the variables in its first tab.
     query: `# Prices of all GPU models. Public; needs no API key.
 query PriceSheet {
   pricing {

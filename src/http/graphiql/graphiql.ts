@@ -8,20 +8,20 @@ import { preferredType } from '../preferred-type.js';
 import { GRAPHIQL_EXAMPLES } from './examples.js';
 
 export interface GraphiqlOptions {
-  /** Path of the GraphQL endpoint and of the page. Its files are served next to it, under `graphiql/`. */
+  /** Path of both the GraphQL endpoint and the page. The page's files are served next to it, under `graphiql/`. */
   endpoint: string;
   /** Output folder of scripts/build-graphiql.mjs. */
   assetsDir: string;
 }
 
-/** Preferred first: a client that accepts anything gets no page. */
+/** Response types, preferred first. A client that accepts anything doesn't get the page. */
 const ANSWER_TYPES = ['application/graphql-response+json', 'application/json', 'text/html'];
 
 const TITLE = 'GPU rental gateway – GraphiQL';
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="24" height="24" fill="none" stroke="#0c8f6f" stroke-width="2" stroke-linecap="round"><rect x="5" y="5" width="14" height="14" rx="2"/><rect x="9.5" y="9.5" width="5" height="5" fill="#0c8f6f"/><path d="M9 1.5v2M15 1.5v2M9 20.5v2M15 20.5v2M1.5 9h2M1.5 15h2M20.5 9h2M20.5 15h2"/></svg>`;
 const AUTHORIZATION_TO_FILL = 'Bearer gpu_live_PASTE_YOUR_KEY_HERE';
 
-/** Allows the page's own script and files of this origin, and nothing else. Monaco creates style elements. */
+/** Allows only the page's own script and files of this origin, and the style elements that Monaco creates. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "connect-src 'self'",
@@ -35,8 +35,9 @@ const CONTENT_SECURITY_POLICY = [
 ];
 
 /**
- * Starts GraphiQL. Each tab has its own headers. The last Authorization entered replaces the placeholder in other tabs,
- * so that a key must be pasted only once. It stays in memory only, like all headers unless "persist headers" is chosen.
+ * Starts GraphiQL. Each tab has its own headers. The last Authorization header entered replaces the placeholder in the
+ * other tabs, so that a key only has to be pasted once. Like all headers, it stays in memory unless the user selects
+ * "persist headers".
  */
 const START_SCRIPT = `
 const { assets, ...options } = JSON.parse(document.getElementById('options').textContent);
@@ -121,16 +122,16 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
 `;
 
 /**
- * After a change of width GraphiQL's tabs keep a transform that shows as soon as one is pressed: the tab jumps away
- * from the pointer and the click is lost.
+ * When the window width changes, GraphiQL's tabs keep a transform that takes effect once one is pressed: the tab jumps
+ * away from the pointer and the click is lost.
  */
 const STYLE = 'html, body, #root { height: 100% } .graphiql-tab { transform: none !important }';
 
-/** Serves GraphiQL's page to a browser that opens the endpoint, and its files. Passes every other request on. */
+/** Serves GraphiQL's files, and its page to browsers that open the endpoint. Passes on every other request. */
 export function createGraphiql({ endpoint, assetsDir }: GraphiqlOptions): Router {
   const router = express.Router({ strict: true });
   const version = builtVersion(assetsDir);
-  // Relative: a proxy may serve the gateway under a path.
+  // The paths are relative because a proxy may serve the gateway under a path prefix.
   const page = version === null ? null : renderPage(`graphiql/${version}/`);
 
   router.get(endpoint, (req, res, next) => {
@@ -152,7 +153,9 @@ export function createGraphiql({ endpoint, assetsDir }: GraphiqlOptions): Router
   return router;
 }
 
-/** Null when GraphiQL is not built: the gateway runs without it. */
+/**
+ * Returns the version of the built GraphiQL; null if it hasn't been built, in which case the gateway runs without it.
+ */
 function builtVersion(assetsDir: string): string | null {
   try {
     return readFileSync(join(assetsDir, 'version'), 'utf8');
@@ -161,7 +164,7 @@ function builtVersion(assetsDir: string): string | null {
   }
 }
 
-/** Returns whether a browser opens the page; a query in the address makes the request an operation. */
+/** Returns whether the request is a browser opening the page. A query in the URL makes it an operation instead. */
 export function isGraphiqlPage(request: IncomingMessage): boolean {
   const { method, url = '', headers } = request;
   if ((method !== 'GET' && method !== 'HEAD') || headers.accept === undefined) return false;

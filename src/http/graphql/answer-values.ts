@@ -23,11 +23,11 @@ import {
 } from 'graphql';
 import { type Fragments, fragmentsOf } from './document-measures.js';
 
-/** Arguments for the length of a list. The schema itself refuses more than the maximum. */
+/** Arguments that set the length of a list. The schema itself rejects values above the maximum. */
 const SIZE_ARGUMENTS = ['limit', 'first', 'last'];
 const MAX_PAGE = 100;
 const DEFAULT_PAGE = 25;
-/** Assumed length of lists that take and say no size: an account's, the catalogue's, and the schema's own. */
+/** Assumed length of lists whose size is unspecified: an account's own lists, the catalogue's, and the schema's. */
 const LIST_SIZE = 100;
 const INTROSPECTION_LIST_SIZE = 8;
 
@@ -37,19 +37,22 @@ interface Scope {
   schema: GraphQLSchema;
   fragments: Fragments;
   variables: Readonly<Record<string, unknown>>;
-  /** Values of the fragments visited so far, by name and page. */
+  /** Value counts of the fragments visited so far, by name and page. */
   known: Map<string, number>;
 }
 
-/** The parts that decide the size of an answer. */
+/** The parts of an operation that determine the size of its response. */
 type SizedOperation = Pick<ExecutionArgs, 'document' | 'operationName' | 'variableValues'>;
 
 /**
- * Returns a check whether the answer to a valid document may hold more than `most` values, if every page has the
- * requested length. Fields excluded by @skip and @include count too.
+ * Returns a function that checks whether the response to a valid document may contain more than `most` values if every
+ * page has the requested length. Fields excluded by @skip and @include also count.
  */
 export function createAnswerLimit(schema: GraphQLSchema): (args: SizedOperation, most: number) => boolean {
-  /** Values with variables that request the longest pages. Has no more entries than the cache of parsed documents. */
+  /**
+   * Value counts with variables that request the longest pages. Never has more entries than the cache of parsed
+   * documents.
+   */
   const greatest = new WeakMap<OperationDefinitionNode, number>();
   const greatestOf = (document: DocumentNode, operation: OperationDefinitionNode): number => {
     const known = greatest.get(operation);
@@ -87,7 +90,10 @@ function answerValues(
   return valuesOf(operation.selectionSet, schema.getRootType(operation.operation)!, null, scope);
 }
 
-/** `page` is the length that a field gives to the list below it, as a connection does to its edges. */
+/**
+ * Counts the values of a selection. `page` is the length that a field sets for the list below it, as a connection does
+ * for its edges.
+ */
 function valuesOf(selectionSet: SelectionSetNode, type: GraphQLNamedType, page: number | null, scope: Scope): number {
   return selectionSet.selections.reduce((sum, node) => sum + nodeValues(node, type, page, scope), 0);
 }
@@ -109,7 +115,7 @@ function fieldValues(node: FieldNode, parent: GraphQLNamedType, page: number | n
   return (requested ?? page ?? assumedLength(field, type)) * below(null);
 }
 
-/** Returns the assumed length of a list without a page: the maximum of its field, in the extension `mostEntries`. */
+/** Returns the assumed length of a list without pages: the maximum in the field's `mostEntries` extension. */
 function assumedLength({ extensions }: GraphQLField<unknown, unknown>, type: GraphQLNamedType): number {
   if (typeof extensions.mostEntries === 'number') return extensions.mostEntries;
   return isIntrospectionType(type) ? INTROSPECTION_LIST_SIZE : LIST_SIZE;
@@ -130,7 +136,7 @@ function fieldOf(parent: GraphQLNamedType, name: string): GraphQLField<unknown, 
   return fields[name] ?? META_FIELDS.find((field) => field.name === name)!;
 }
 
-/** Returns the page length in the field's arguments; null if it takes none. */
+/** Returns the page length from the field's arguments; null if the field takes none. */
 function requestedPage(node: FieldNode, field: GraphQLField<unknown, unknown>, { variables }: Scope): number | null {
   const own = field.extensions.length as { argument: string; usual: number; most: number } | undefined;
   const names = own === undefined ? SIZE_ARGUMENTS : [own.argument];

@@ -25,14 +25,16 @@ import { type Fragments, fragmentsOf } from './document-measures.js';
 import type { Written } from './send-result.js';
 import type { CheckedArgs } from './use-checks.js';
 
-/** Maximum characters of all cached texts together, including the overhead of each; at most two bytes each. */
+/**
+ * Maximum total length of all cached strings in characters of at most two bytes, including the overhead of each string.
+ */
 const MAX_CHARACTERS = 8_000_000;
 const OVERHEAD_CHARACTERS = 64;
 
-/** Runs an operation whose variables are checked; null if it must run like any other. */
+/** Runs an operation whose variables have been checked. Resolves to null if it must run like any other operation. */
 export type RunCached = (args: CheckedArgs) => Promise<Written | ExecutionResult | null>;
 
-/** A field of the query type that is an operation's only field. */
+/** A field of the query type, and an operation's only field. */
 interface ListField {
   node: FieldNode;
   field: GraphQLField<unknown, unknown>;
@@ -40,13 +42,13 @@ interface ListField {
 
 interface Seen {
   fragments: Fragments;
-  /** Names of the fragments visited. */
+  /** Names of the fragments visited so far. */
   spread: Set<string>;
 }
 
 /**
- * Answers lists of objects that never change (`NEVER_CHANGES` in the schema) by joining their texts, each of which is
- * created once per selection and object. The field's resolver still finds the list's content.
+ * Serves lists of objects that never change (`NEVER_CHANGES` in the schema) by joining the serialized objects. Each
+ * object is serialized once per selection. The field's resolver still determines which objects the list contains.
  */
 export class CachedLists {
   readonly #schema: GraphQLSchema;
@@ -57,7 +59,10 @@ export class CachedLists {
     this.#texts = new CachedTexts(mostCharacters);
   }
 
-  /** Returns null for an operation that requests anything other than one such list, or selects fields by variables. */
+  /**
+   * Returns null if the operation requests anything other than one such list, or if variables determine the selected
+   * fields.
+   */
   prepare(document: DocumentNode, operation: OperationDefinitionNode): RunCached | null {
     const fragments = fragmentsOf(document);
     const list = listOf(operation, this.#schema.getQueryType()!);
@@ -95,7 +100,8 @@ export class CachedLists {
   }
 
   /**
-   * Formats each entry by the list's selection; null if an entry has an error, which only the whole answer can report.
+   * Serializes each entry by the list's selection. Returns null if an entry has an error, which only a regular response
+   * can report.
    */
   #textsOf({ node, field }: ListField, document: DocumentNode) {
     const query = compileQuery(schemaOf(field.type), entriesOf(node, document));
@@ -116,7 +122,10 @@ export class CachedLists {
   }
 }
 
-/** Texts of objects by selection, each kept as long as its object exists. All are dropped if there are too many. */
+/**
+ * Serialized objects by selection. Each string lives as long as its object. If there are too many, all of them are
+ * dropped.
+ */
 export class CachedTexts {
   readonly #mostCharacters: number;
   #texts = new WeakMap<object, Map<object, string>>();
@@ -153,7 +162,7 @@ function listOf({ operation, selectionSet }: OperationDefinitionNode, root: Grap
   return isList && node.selectionSet !== undefined ? { node, field } : null;
 }
 
-/** Returns whether the selection depends only on the object, regardless of the caller and the variables. */
+/** Returns whether the selection depends only on the object, not on the caller or the variables. */
 function isCacheable(type: GraphQLNamedType, { selections }: SelectionSetNode, seen: Seen): boolean {
   if (!isObjectType(type) || type.extensions.neverChanges !== true) return false;
   return selections.every((node) => {
@@ -172,7 +181,7 @@ function isCacheable(type: GraphQLNamedType, { selections }: SelectionSetNode, s
   });
 }
 
-/** Creates a schema whose only field, `entries`, returns the list that it is run on. */
+/** Creates a schema with a single field, `entries`, which returns the list passed as its root value. */
 function schemaOf(type: GraphQLOutputType): GraphQLSchema {
   const entries = { type, resolve: (list: unknown) => list };
   return new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields: { entries } }) });

@@ -7,7 +7,7 @@ import { httpOf, toGraphqlError } from './graphql-errors.js';
 import type { PluginContext } from './plugin.js';
 import type { Check } from './use-checks.js';
 
-/** Admits or refuses a whole request before any of it runs. Needs the data recorded by `recordOperation`. */
+/** Admits or rejects a whole request before any of it runs. Requires the data that `recordOperation` records. */
 export function checkRateLimit(limiter: RateLimiter, log: Logger): Check {
   const logFault = createFaultLog(log, ' in a resolver');
   const admitCaller = async ({ caller, req, res }: PluginContext): Promise<ExecutionResult | null> => {

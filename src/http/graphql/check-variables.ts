@@ -10,15 +10,15 @@ const EXTENSIONS: { code: ErrorCode; http: HttpExtension } = {
 };
 
 /**
- * Refuses variables that don't fit. GraphQL would continue to the fiftieth error, and print the whole variable for
- * each: 7,000 unknown names took seconds.
+ * Rejects variables that don't match their definitions. GraphQL itself would continue up to the fiftieth error and
+ * print the whole variable for each of them, which took seconds for 7,000 unknown names.
  */
 export function checkVariables(schema: GraphQLSchema): Check {
   return (args) => {
     const { document, operationName, variableValues } = args;
     const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
     if (definitions.length === 0) return null;
-    // One last error says that there are more.
+    // A final error says that there are more.
     const options = { maxErrors: MAX_REQUEST_ERRORS - 1 };
     const { errors, coerced } = getVariableValues(schema, definitions, variableValues ?? {}, options);
     args.coerced = coerced;

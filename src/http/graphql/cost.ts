@@ -17,17 +17,19 @@ import {
 import { type Fragments, fragmentsOf } from './document-measures.js';
 
 type Variables = Record<string, unknown>;
-/** The parts that decide the cost of a request. */
+/** The parts of an operation that determine its cost. */
 export type CostedOperation = Pick<ExecutionArgs, 'document' | 'operationName' | 'variableValues'>;
-/** Whether a root field counts; introspection fields are undefined. */
+/** Decides whether a root field counts. Introspection fields are passed as undefined. */
 type Counts = (field: GraphQLField<unknown, unknown> | undefined) => boolean;
 
 /**
- * Returns the cost of a GraphQL request: one per root field that needs a key, with each alias and each spread of a
- * fragment counted, and fields excluded by @skip and @include not.
+ * Returns a function that computes the cost of a GraphQL request: one for each root field that needs a key. Every alias
+ * and every spread of a fragment counts, but fields excluded by @skip or @include don't.
  */
 export function createRequestCost(schema: GraphQLSchema): (operation: CostedOperation) => number {
-  /** Whether no field counts, regardless of the variables. Has no more entries than the cache of parsed documents. */
+  /**
+   * Whether no field counts, regardless of the variables. Never has more entries than the cache of parsed documents.
+   */
   const publicOperations = new WeakMap<OperationDefinitionNode, boolean>();
   const isPublic = (document: DocumentNode, operation: OperationDefinitionNode): boolean => {
     const known = publicOperations.get(operation);
@@ -43,15 +45,18 @@ export function createRequestCost(schema: GraphQLSchema): (operation: CostedOper
   };
 }
 
-/** Without a key, a field that counts with one costs nothing: the limit belongs to an account. */
+/** A field that counts only with a key is free without one, because the limit belongs to an account. */
 const needsKey: Counts = (field) => field?.extensions.needsKey === true || field?.extensions.countsWithKey === true;
 
-/** Returns the root fields that count; null if the variables don't fit, and then nothing runs. */
+/**
+ * Returns the number of root fields that count; null if the variables don't match their definitions, in which case
+ * nothing runs.
+ */
 export function rootFields(schema: GraphQLSchema, args: CostedOperation, counts: Counts): number | null {
   const { document, operationName, variableValues } = args;
   const operation = getOperationAST(document, operationName);
   if (operation == null) return null;
-  // With the defaults that the operation gives its variables.
+  // Includes the defaults that the operation defines for its variables.
   const definitions = operation.variableDefinitions ?? [];
   const { coerced } = getVariableValues(schema, definitions, variableValues ?? {}, { maxErrors: 1 });
   if (coerced === undefined) return null;
@@ -73,13 +78,15 @@ interface Scope {
   root: GraphQLObjectType;
   counts: Counts;
   fragments: Fragments;
-  /** Null: unknown, so that nothing is left out. */
+  /** Null if unknown, in which case no field is left out. */
   variables: Variables | null;
-  /** Costs of the fragments visited so far: each is counted once, however often fragments spread each other. */
+  /**
+   * Costs of the fragments visited so far. Each fragment is evaluated once, however often fragments spread each other.
+   */
   costs: Map<string, number>;
 }
 
-/** This ends, because validation has refused fragments that spread themselves. */
+/** The recursion ends because validation has rejected fragments that spread themselves. */
 function costOf(selectionSet: SelectionSetNode, scope: Scope): number {
   return selectionSet.selections.reduce((sum, node) => sum + (isLeftOut(node, scope) ? 0 : nodeCost(node, scope)), 0);
 }

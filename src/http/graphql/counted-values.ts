@@ -15,14 +15,15 @@ import {
 } from 'graphql';
 
 /**
- * Counts the values of an answer list by list, as they are resolved: the list that exceeds `mostOf` its operation
- * fails with `tooMany`. Wraps the resolvers of the schema's lists. Each event of a subscription is a separate answer.
+ * Counts the values in a response list by list as they are resolved. The list that exceeds the operation's `mostOf`
+ * limit fails with `tooMany`. Wraps the resolvers of the schema's lists. Each event of a subscription counts as its own
+ * response.
  */
 export function countValues(
   schema: GraphQLSchema,
   { mostOf, tooMany }: { mostOf(info: GraphQLResolveInfo): number; tooMany(info: GraphQLResolveInfo): Error },
 ): void {
-  /** Values counted in the answer being made, by the context of its operation. */
+  /** Number of values counted in the response in progress, by the context of its operation. */
   const counted = new WeakMap<object, { event: unknown; values: number }>();
   const sizes = new Sizes();
   const count = (list: unknown, context: object, info: GraphQLResolveInfo): unknown => {
@@ -54,11 +55,11 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * Computes the size of one list entry: itself and everything below it, except entries of other lists, which count
- * separately.
+ * Computes the size of a list entry: the entry itself and everything below it, except the entries of nested lists,
+ * which are counted separately.
  */
 class Sizes {
-  /** Has no more entries than the cache of parsed documents. */
+  /** Never has more entries than the cache of parsed documents. */
   readonly #known = new WeakMap<FieldNode, { nodes: readonly FieldNode[]; size: number }>();
 
   ofEntry(info: GraphQLResolveInfo): number {
@@ -77,7 +78,7 @@ interface Selected {
 }
 
 function sizeOf(nodes: readonly FieldNode[], type: GraphQLNamedType, info: GraphQLResolveInfo): number {
-  // A name that is selected repeatedly comes out once.
+  // A name that is selected repeatedly occurs only once in the response.
   const selected = new Map<string, Selected>();
   const spread = new Set<string>();
   for (const { selectionSet } of nodes) {
@@ -96,11 +97,11 @@ function sizeOf(nodes: readonly FieldNode[], type: GraphQLNamedType, info: Graph
 interface Collecting {
   info: GraphQLResolveInfo;
   selected: Map<string, Selected>;
-  /** Names of the fragments whose fields are there. */
+  /** Names of the fragments whose fields have been collected. */
   spread: Set<string>;
 }
 
-/** For an interface, the fields of all its types are counted together. */
+/** Collects the selected fields. For an interface, the fields of all its types are counted together. */
 function collect({ selections }: SelectionSetNode, parent: GraphQLNamedType, collecting: Collecting): void {
   const { info, selected, spread } = collecting;
   const typeOf = (name: string | undefined) => (name === undefined ? parent : info.schema.getType(name)!);

@@ -20,9 +20,9 @@ interface DirectOptions {
 }
 
 /**
- * Answers queries that run compiled without Yoga, which has answered each of them before: their documents are parsed,
- * valid and within the limits. Does the per-request work as Yoga does, in the same order: context, checks, span, run,
- * status, masks. Returns null for anything else, with nothing run.
+ * Runs compiled queries without Yoga. Yoga has run each of them before, so their documents are parsed, valid and within
+ * the limits. Each request goes through the same steps as in Yoga: context, checks, span, execution, status and
+ * masking. Returns null for anything else, without running any of it.
  */
 export function createDirectExecutor({ schema, compiled, checks, contextOf, maskError, tracer }: DirectOptions) {
   return async (context: ServerContext, parameters: GraphQLParams): Promise<Result | Written | null> => {
@@ -43,7 +43,7 @@ export function createDirectExecutor({ schema, compiled, checks, contextOf, mask
   };
 }
 
-/** Whether Yoga accepts it. */
+/** Returns whether Yoga accepts the value. */
 function isObjectOrNone(value: unknown): boolean {
   return value == null || (typeof value === 'object' && !Array.isArray(value));
 }

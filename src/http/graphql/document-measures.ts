@@ -46,7 +46,7 @@ export function depthOf(selectionSet: SelectionSetNode, fragments: Fragments): n
   return folded(selectionSet, fold);
 }
 
-/** Returns the number of root fields; those of a fragment count each time it is spread. */
+/** Returns the number of root fields. A fragment's fields count each time it is spread. */
 export function rootFieldsOf(selectionSet: SelectionSetNode, fragments: Fragments): number {
   return folded(selectionSet, {
     fragments,
@@ -68,7 +68,10 @@ export function directivesOf(document: DocumentNode): number {
 
 interface Fold {
   fragments: Fragments;
-  /** Measures of the fragments visited so far: each is measured once, however often fragments spread each other. */
+  /**
+   * Results for the fragments visited so far. Each fragment is measured once, however often fragments spread each
+   * other.
+   */
   known: Map<string, number>;
   ofField(field: FieldNode): number;
   combine(one: number, other: number): number;
@@ -84,7 +87,7 @@ function ofNode(node: SelectionNode, fold: Fold): number {
   return ofFragment(node.name.value, fold);
 }
 
-/** This runs before validation: a fragment may be unknown, or spread itself. */
+/** Measures a fragment. This runs before validation, so a fragment may be unknown or spread itself. */
 function ofFragment(name: string, fold: Fold): number {
   const known = fold.known.get(name);
   if (known !== undefined) return known;

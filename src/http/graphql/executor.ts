@@ -24,24 +24,24 @@ import { useTracer } from './use-tracer.js';
 
 export interface ExecutorOptions {
   schema: GraphQLSchema;
-  /** Bounds the answers of this schema. */
+  /** Limits the size of this schema's responses. */
   checkAnswer: Check;
   limiter: RateLimiter;
   identify: Identify;
   createContext: CreateContext;
   introspection: boolean;
   log: Logger;
-  /** Null when nothing is traced. */
+  /** Creates the spans; null if tracing is disabled. */
   tracer: Tracer | null;
 }
 
 export interface Executor {
-  /** Executes an operation. Never rejects: an error becomes a result with masked errors. */
+  /** Executes an operation. Never rejects, because an error becomes a result with masked errors. */
   execute(context: ServerContext, parameters: GraphQLParams): Promise<Results>;
   fetchAPI: FetchAPI;
 }
 
-/** Yoga with the plugins of the service, from the parameters of a request to its result. */
+/** Creates an executor that runs Yoga with the service's plugins, from a request's parameters to its result. */
 export function createExecutor(options: ExecutorOptions): Executor {
   const { schema, checkAnswer, limiter, identify, createContext, introspection, log, tracer } = options;
   const maskError = createErrorMask(log);
@@ -79,9 +79,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
     plugins,
   });
   const direct = createDirectExecutor({ schema, compiled, checks, contextOf, maskError, tracer });
-  // Yoga's parameters go in and its result comes out without a fetch Request and Response per request, with which a
-  // query with variables took 380 µs of CPU time instead of 103 (bench case `graphql-variables`). Yoga's plugins read
-  // only the method of a request: a mutation must come by POST.
+  // The executor passes parameters to Yoga and receives its result without creating a fetch Request and Response for
+  // each request. With those, a query with variables took 380 µs of CPU time instead of 103 (bench case
+  // `graphql-variables`). Yoga's plugins only read the request's method, because a mutation must be sent by POST.
   const requests: Record<string, Request> = {};
   for (const method of ['GET', 'POST']) requests[method] = new Request('http://gateway/graphql', { method });
 

@@ -3,27 +3,35 @@ import type { Logger } from 'pino';
 import { type ErrorCode, STATUS_OF } from '../../domain/rules/errors.js';
 import { createFaultLog, describeFault, type Fault, type LogFault } from '../errors.js';
 
-/** The `http` member of an error's extensions: status and headers of the answer. It is not sent in the body. */
+/**
+ * The `http` member of an error's extensions, with the status and headers of the response. It is removed from the body.
+ */
 export interface HttpExtension {
   status: number;
   headers: Record<string, string>;
-  /** Whether the status is sent only if the answer's type has one for errors; application/json then stays 200. */
+  /**
+   * Whether the status is only sent with content types that allow error statuses. Responses in application/json then
+   * keep status 200.
+   */
   spec?: boolean;
 }
 
-/** Codes that set the status if no field could be answered for that one reason; any other refusal stays 200. */
+/**
+ * Codes that set the status if they are the only reason why no field could be resolved. With any other code, the status
+ * stays 200.
+ */
 const STATUS_CODES: ReadonlySet<string> = new Set(['unauthorized', 'unavailable', 'internal']);
-/** A subscription is also refused when too many are open. */
+/** A subscription is also rejected if too many are open. */
 const SUBSCRIPTION_STATUS_CODES: ReadonlySet<string> = new Set([...STATUS_CODES, 'rate_limited']);
 
 const YOGAS_CODE = 'BAD_USER_INPUT';
 
-/** Maximum errors of a request that does not run. */
+/** Maximum number of errors reported for a request that doesn't run. */
 export const MAX_REQUEST_ERRORS = 10;
-/** Maximum length of a message: GraphQL's own messages quote names of any length. */
+/** Maximum length of a message, because GraphQL's own messages quote names of any length. */
 const MAX_MESSAGE_CHARACTERS = 300;
 
-/** Refuses a whole request before any of it runs. */
+/** Creates the error that rejects a whole request before any of it runs. */
 export function refusal(
   message: string,
   { status = STATUS_OF.invalid_request as number, code = 'invalid_request' as ErrorCode, spec = false } = {},
@@ -32,30 +40,37 @@ export function refusal(
   return new GraphQLError(message, { extensions: { code, status, http } });
 }
 
-/** Converts any error to one that may be sent: with the service's code and status, without details for the log. */
+/**
+ * Returns a function that converts any error to one that may be sent. It has the service's code and status, but none of
+ * the details for the log.
+ */
 export function createErrorMask(log: Logger): (error: unknown) => Error {
   const logFault = createFaultLog(log, ' in a resolver');
   return (error) => {
     if (isRequestError(error)) {
-      // Yoga gives every request error a code except those of variables, and has its own for those of a subscription.
+      // Yoga gives a code to every request error except those for variables, and it uses its own codes for those of a
+      // subscription.
       const { code = YOGAS_CODE } = error.extensions;
       if (code === YOGAS_CODE) error.extensions.code = 'invalid_request' satisfies ErrorCode;
       return error;
     }
     const masked = toGraphqlError(error, logFault);
-    // Thrown before anything ran, for example if the key lookup failed: no result carries the status.
+    // The error was thrown before anything ran, for example because the key lookup failed, so no result carries the
+    // status.
     if (masked.path === undefined) masked.extensions.http = httpOf(masked);
     return masked;
   };
 }
 
-/** Whether GraphQL refused syntax, validation or variables with its own message, before anything ran. */
+/**
+ * Returns whether GraphQL rejected the syntax, the document or the variables with its own message before anything ran.
+ */
 function isRequestError(error: unknown): error is GraphQLError {
   if (!(error instanceof GraphQLError) || error.path !== undefined) return false;
   return error.originalError == null || error.originalError instanceof GraphQLError;
 }
 
-/** Converts a fault to a GraphQL error with code and REST status in its extensions. */
+/** Converts a fault to a GraphQL error with its code and REST status in the extensions. */
 export function toGraphqlError(error: unknown, logFault: LogFault): GraphQLError {
   const fault = describeFault(error);
   const { code, status, message, field, retryAfterSeconds, scope } = fault;
@@ -76,7 +91,7 @@ export function toGraphqlError(error: unknown, logFault: LogFault): GraphQLError
   });
 }
 
-/** Limits the errors of a request that did not run; each field that ran keeps its own. */
+/** Limits the number of errors of a request that did not run. Fields that ran keep all their errors. */
 export function withFewErrors<R extends Pick<ExecutionResult, 'data'> & { errors?: readonly Error[] }>(result: R): R {
   const { data, errors } = result;
   if (data !== undefined || errors === undefined) return result;
@@ -89,7 +104,7 @@ export function withFewErrors<R extends Pick<ExecutionResult, 'data'> & { errors
   return { ...result, errors: [...listed, others] };
 }
 
-/** Removes the refused value from GraphQL's own messages, because it may be a secret. */
+/** Removes the rejected value from GraphQL's own messages, because it may be a secret. */
 function withoutValue(message: string): string {
   const [, variable, refused] = /^(Variable "\$\w+") got invalid value (.*)$/s.exec(message) ?? [];
   if (variable !== undefined && refused !== undefined) {
@@ -99,7 +114,7 @@ function withoutValue(message: string): string {
   }
   return (
     message
-      // Suggestions are names of the schema.
+      // Suggestions only contain names from the schema.
       .replace(/^(Enum "\w+" cannot represent [\w -]*value): (?:.*\.( Did you mean [^?]*\?)|.*)$/s, '$1.$2')
       .replace(/( cannot represent [\w -]*value): .*$/s, '$1')
       .replace(/(Expected value of type "[^"]+"), found (?:.*(; [^;]*)|.*)$/s, '$1$2')
@@ -115,14 +130,14 @@ export function httpOf({ extensions }: GraphQLError): HttpExtension {
   return httpExtension(status, code, retryAfterSeconds);
 }
 
-/** Returns the status of a result without any answered field; null if it stays 200. */
+/** Returns the status of a result in which no field was resolved; null if it stays 200. */
 export function statusOf({ data, errors }: ExecutionResult): HttpExtension | null {
   if (errors === undefined || data === undefined) return null;
   if (data !== null && Object.values(data).some((value) => value !== null)) return null;
   return sharedStatus(errors, STATUS_CODES);
 }
 
-/** Like `statusOf`, for a subscription refused at its opening. */
+/** Does the same for a subscription that was rejected when it was opened. */
 export function subscriptionStatusOf({ errors }: ExecutionResult): HttpExtension | null {
   return errors === undefined ? null : sharedStatus(errors, SUBSCRIPTION_STATUS_CODES);
 }

@@ -14,8 +14,9 @@ export interface GraphqlOptions extends ExecutorOptions {
 }
 
 /**
- * Answers every request to /graphql, by POST or GET, as JSON or as events: reads and checks it, sends a cached public
- * answer if there is one, else executes it (rate limit included) and sends the result.
+ * Creates the listener for all requests to /graphql, by POST or GET, with responses in JSON or as events. It reads and
+ * checks the request, and sends a cached public response if there is one. Otherwise it applies the rate limit, executes
+ * the operation and sends the result.
  */
 export function createGraphql(options: GraphqlOptions): RequestListener {
   const { answers, identify, log, tracer } = options;
@@ -58,7 +59,10 @@ function recordRefusals(request: IncomingMessage, result: Results): void {
   for (const error of result.errors) recordRefusal(request, String((error as GraphQLError).extensions?.code));
 }
 
-/** An answer with a key or a session may be private to its account, and so may its variables. */
+/**
+ * Returns whether the response may be cached. With a key or a session, the response and its variables may be private to
+ * the account.
+ */
 async function isCacheable(request: IncomingMessage, type: string, identify: Identify): Promise<boolean> {
   const { method, headers } = request;
   if (method !== 'POST' || headers.authorization !== undefined || type === STREAM_ANSWER) return false;
@@ -70,7 +74,7 @@ function sendCached(request: IncomingMessage, response: ServerResponse, { type, 
   response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
 }
 
-/** GraphiQL's page has the same address. */
+/** The response varies because GraphiQL's page has the same URL. */
 function varyByAccept(response: ServerResponse): void {
   const vary = response.getHeader('Vary');
   response.setHeader('Vary', vary === undefined ? 'Accept' : `${vary}, Accept`);

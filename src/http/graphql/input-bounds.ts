@@ -20,7 +20,7 @@ import {
 } from 'graphql';
 import { MAX_REQUEST_ERRORS } from './graphql-errors.js';
 
-/** Matches how GraphQL refuses a non-numeric value, or a fraction for an Int. */
+/** Matches GraphQL's messages about a non-numeric value, or about a fraction for an Int. */
 const NUMBER_REFUSED = /\b(?:Int|Float) cannot represent /;
 
 /** An argument, or a field of an input object. */
@@ -31,7 +31,8 @@ interface Taker {
 }
 
 /**
- * Names the field and its bounds in the refusals of a literal number of the wrong kind, as for a value out of bounds.
+ * Adds the field and its bounds to errors about a literal number of the wrong kind, as in errors about a value that is
+ * out of bounds.
  */
 export function nameBounds(schema: GraphQLSchema, document: DocumentNode, errors: readonly GraphQLError[]): void {
   for (const error of errors) {
@@ -39,7 +40,7 @@ export function nameBounds(schema: GraphQLSchema, document: DocumentNode, errors
   }
 }
 
-/** Like `nameBounds`, for the values of variables. */
+/** Does the same as `nameBounds` for the values of variables. */
 export function nameBoundsOfVariables(
   schema: GraphQLSchema,
   { document, variableValues }: ExecutionArgs,
@@ -52,8 +53,8 @@ export function nameBoundsOfVariables(
     if (node?.kind !== Kind.VARIABLE_DEFINITION) continue;
     const left = refusedIn.get(node) ?? refusedPaths(schema, node, variableValues ?? {});
     refusedIn.set(node, left);
-    // GraphQL reports them in the same order. Its message can't be parsed, because the value in it may contain any
-    // text.
+    // GraphQL reports the errors in the same order. Its message can't be parsed, because the value it quotes may
+    // contain any text.
     const path = left.shift();
     if (path === undefined || !NUMBER_REFUSED.test(error.message)) continue;
     const names = path.filter((key) => typeof key === 'string');
@@ -71,7 +72,7 @@ function refusedPaths(schema: GraphQLSchema, node: VariableDefinitionNode, value
   if (!isInputType(type)) return paths;
   try {
     coerceInputValue(values[node.variable.name.value], type, (path) => {
-      // A variable may have thousands of errors, each of which takes time; no more of them are reported.
+      // A variable may have thousands of errors, each of which takes time. Only as many as are reported are processed.
       if (paths.push(path) >= MAX_REQUEST_ERRORS) throw new EnoughFaults();
     });
   } catch (error) {
@@ -95,7 +96,7 @@ function setBounds(error: GraphQLError, taker: Taker | undefined): void {
   if (taker !== undefined && must !== undefined) error.message = `${taker.name} must be ${must}`;
 }
 
-/** Returns the argument or field that takes a value written in the document, or a variable. */
+/** Returns the argument or field that receives a value written in the document, or a variable. */
 function takerOf(schema: GraphQLSchema, document: DocumentNode, wanted: unknown): Taker | undefined {
   const info = new TypeInfo(schema);
   let found: Taker | undefined;

@@ -2,8 +2,8 @@ import type { PluginContext } from './plugin.js';
 import type { Check } from './use-checks.js';
 
 /**
- * Gives all fields of a query the same time, so that its amounts agree: balance, spend and statement of one answer add
- * up. Comes after `recordOperation`. Public queries read no account.
+ * Evaluates all fields of a query at the same time, so that the balance, spend and statement in one response add up.
+ * Must run after `recordOperation`. Public queries read no account.
  */
 export const atOneSecond: Check = ({ contextValue }) => {
   const context = contextValue as PluginContext;

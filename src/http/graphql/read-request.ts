@@ -10,10 +10,10 @@ import { type HttpExtension, refusal } from './graphql-errors.js';
 
 export const GRAPHQL_PATH = '/graphql';
 export const JSON_ANSWER = 'application/json';
-/** Answer type with a dedicated status for every refusal (GraphQL over HTTP). */
+/** Content type with a dedicated status for every error (GraphQL over HTTP). */
 export const RESPONSE_ANSWER = 'application/graphql-response+json';
 export const STREAM_ANSWER = 'text/event-stream';
-/** Answer types, preferred first. */
+/** Content types of responses, preferred first. */
 const ANSWER_TYPES = [JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER];
 const TEXT_PARAMETERS = ['query', 'operationName'];
 const JSON_PARAMETERS = ['variables', 'extensions'];
@@ -28,11 +28,13 @@ const UNSUPPORTED_MEDIA_TYPE = 415;
 export function isGraphql({ url = '' }: IncomingMessage): boolean {
   if (url.startsWith(GRAPHQL_PATH))
     return url.length === GRAPHQL_PATH.length || '?#'.includes(url[GRAPHQL_PATH.length]!);
-  // A request target may be a whole URL (RFC 9112, 3.2.2).
+  // A request target may be an absolute URL (RFC 9112, 3.2.2).
   return !url.startsWith('/') && URL.canParse(url) && new URL(url).pathname === GRAPHQL_PATH;
 }
 
-/** Returns a function that finds the type an Accept header prefers; undefined if none matches. */
+/**
+ * Returns a function that finds the content type that an Accept header prefers. It returns undefined if none matches.
+ */
 export function createAnswerTypes(): (accept: string | undefined) => string | undefined {
   const known = new LRUCache<string, { type: string | undefined }>({ max: MAX_KNOWN_HEADERS });
   return (accept = '*/*') => {
@@ -44,7 +46,10 @@ export function createAnswerTypes(): (accept: string | undefined) => string | un
   };
 }
 
-/** Refuses a request whose sender could not read the answer: a mutation must not run unseen. */
+/**
+ * Returns the error for a request whose sender couldn't read the response, because a mutation must not run without its
+ * result being seen.
+ */
 export function notAcceptable(): GraphQLError {
   return refusal(`Accept must include ${ANSWER_TYPES.join(' or ')}`, { status: NOT_ACCEPTABLE });
 }
@@ -52,8 +57,8 @@ export function notAcceptable(): GraphQLError {
 const readJson = createJsonReader();
 
 /**
- * Reads the parameters of an operation from the query string of a GET or the JSON body of a POST, and from nothing
- * else. Forms are refused, because a browser sends the form of any site without a preflight.
+ * Reads an operation's parameters from the query string of a GET or the JSON body of a POST. Forms are rejected,
+ * because a browser submits forms of any site without a preflight.
  */
 export async function readParameters(request: IncomingMessage, response: ServerResponse): Promise<GraphQLParams> {
   if (request.method === 'GET') return checked(fromQueryString(request.url!));
@@ -61,7 +66,10 @@ export async function readParameters(request: IncomingMessage, response: ServerR
   throw methodNotAllowed();
 }
 
-/** Makes Apollo's clients send the whole document. They read this message and code, and only with status 200. */
+/**
+ * Returns the error that makes Apollo's clients send the whole document. They expect this message and code, and only
+ * with status 200.
+ */
 function persistedQueryNotSupported(): GraphQLError {
   const http: HttpExtension = { status: 200, headers: {} };
   return new GraphQLError('PersistedQueryNotSupported', {
@@ -71,7 +79,7 @@ function persistedQueryNotSupported(): GraphQLError {
 
 function methodNotAllowed(): GraphQLError {
   const http: HttpExtension = { status: METHOD_NOT_ALLOWED, headers: { Allow: 'GET, POST' } };
-  // Yoga's code for errors of this kind.
+  // Yoga's code for errors of this kind
   const extensions = { code: 'BAD_REQUEST', http };
   return new GraphQLError('GraphQL only supports GET and POST requests.', { extensions });
 }
@@ -86,7 +94,8 @@ function checked(parameters: unknown): GraphQLParams {
 }
 
 /**
- * Clients add members of their own, such as `operationType`; a server ignores what it doesn't know (GraphQL over HTTP).
+ * Removes unknown members. Clients add their own, such as `operationType`, and a server must ignore those it doesn't
+ * know (GraphQL over HTTP).
  */
 function withoutOthers(parameters: object): GraphQLParams {
   if (Object.keys(parameters).every((name) => PARAMETERS.has(name))) return parameters;

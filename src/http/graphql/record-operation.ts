@@ -3,14 +3,14 @@ import { createRequestCost } from './cost.js';
 import type { PluginContext } from './plugin.js';
 import type { Check } from './use-checks.js';
 
-/** Maximum length of an operation's name in the log. */
+/** Maximum length of an operation name in the log. */
 const MAX_NAME_CHARACTERS = 64;
-/** An API key also has the form of a name. */
+/** Prefix of API keys, which are also valid names. */
 const KEY_IN_NAME = 'gpu_live_';
 
 /**
- * Records the operation in the request's state, for the rate limit, the cached public answers and the log. Refuses
- * nothing.
+ * Records the operation in the request's state for the rate limit, the cache of public responses and the log. Never
+ * rejects an operation.
  */
 export function recordOperation(schema: GraphQLSchema): Check {
   const costOf = createRequestCost(schema);
@@ -25,7 +25,7 @@ export function recordOperation(schema: GraphQLSchema): Check {
   };
 }
 
-/** GraphQL allows letters, digits and underscores in a name, and any length. */
+/** Returns the name to log. GraphQL allows letters, digits and underscores in a name, but doesn't limit its length. */
 function loggedName(name: string | undefined): string | null {
   return name === undefined || name.includes(KEY_IN_NAME) ? null : name.slice(0, MAX_NAME_CHARACTERS);
 }

@@ -6,19 +6,19 @@ import { sendJson } from '../send-json.js';
 import { JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER } from './read-request.js';
 
 const BAD_REQUEST = 400;
-/** Interval of the comments that keep a connection from being closed as idle. */
+/** Interval between the comments that keep a connection from being closed as idle. */
 const PING_EVERY_MS = 5_000;
 const PING = ':\n\n';
 
-/** A result whose errors are masked. */
+/** A result with masked errors. */
 export type Result = Pick<ExecutionResult, 'data' | 'extensions'> & { errors?: readonly Error[] };
-/** Data whose text exists already. */
+/** A result whose data is already serialized. */
 export interface Written extends ExecutionResult {
   text: string;
 }
 export type Results = Result | Written | AsyncIterable<Result>;
 
-/** Sends results in the formats of Yoga's processors: JSON, or server-sent events. */
+/** Returns a function that sends results in the formats of Yoga's processors: JSON or server-sent events. */
 export function createSendResult(
   fetchAPI: FetchAPI,
 ): (response: ServerResponse, type: string, result: Results) => Promise<void> {
@@ -36,7 +36,7 @@ export function createSendResult(
   };
 }
 
-/** Whether there is only data: no error or extension decides the status. */
+/** Returns whether the result contains only data, so that no error or extension affects the status. */
 export function isPlain(result: Results): result is Result {
   return !(Symbol.asyncIterator in result) && result.errors === undefined && result.extensions === undefined;
 }
@@ -46,7 +46,8 @@ export function textOf(result: Result | Written): string {
 }
 
 /**
- * Returns the type of a refusal of a request whose answer would have had `type`: a stream is refused before it begins.
+ * Returns the content type of an error response to a request whose response would have had `type`. A stream can only be
+ * rejected before it begins.
  */
 export function refusalType(type = JSON_ANSWER): string {
   return type === STREAM_ANSWER ? RESPONSE_ANSWER : type;
@@ -62,7 +63,10 @@ async function sendWithStatus(response: ServerResponse, answer: Response): Promi
   sendJson(response, answer.status, type!, await answer.text());
 }
 
-/** Returns streams that create no event in advance, which would be outdated when sent. */
+/**
+ * Returns a stream class that doesn't create events in advance, because they would be outdated by the time they are
+ * sent.
+ */
 function onDemand(Streams: typeof ReadableStream): typeof ReadableStream {
   const make = (source: UnderlyingDefaultSource) => new Streams(source, { highWaterMark: 0 });
   return new Proxy(Streams, { construct: (_streams, [source]) => make(source) });
@@ -113,9 +117,9 @@ function written(response: ServerResponse, bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * By POST, a refusal that a retry would repeat is an event of an accepted stream: graphql-sse treats any other status
- * as a lost connection and silently retries for most of a minute. EventSource, which uses GET, would retry after any
- * 200.
+ * Returns the function that determines a stream's status. For a POST, an error that would recur on a retry is sent as
+ * an event of an accepted stream, because graphql-sse treats any other status as a lost connection and silently retries
+ * for most of a minute. EventSource, which uses GET, would reconnect after any stream with status 200.
  */
 function streamStatus(method: string | undefined, result: Results): (status: number) => number {
   if (method === 'POST') {
@@ -123,7 +127,7 @@ function streamStatus(method: string | undefined, result: Results): (status: num
   }
   if (Symbol.asyncIterator in result || result.errors === undefined || result.data !== undefined)
     return (status) => status;
-  // Errors of a document have no status of their own, so they get that of application/graphql-response+json.
+  // Errors in a document have no status of their own, so they get the one for application/graphql-response+json.
   const { extensions } = result.errors[0] as GraphQLError;
   const ownStatus = typeof extensions?.status === 'number' ? extensions.status : BAD_REQUEST;
   return (status) => (status === 200 ? ownStatus : status);

@@ -2,14 +2,14 @@ import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import type { Plugin, StartingOperation } from './plugin.js';
 
 export interface CheckedArgs extends ExecutionArgs {
-  /** Variables coerced by their definitions, once checked. */
+  /** The variables as coerced by their definitions, once they have been checked. */
   coerced?: Record<string, unknown>;
 }
 
-/** Checks an operation that is about to run: null lets it run, a result ends it. */
+/** Checks an operation that is about to run. Null lets it run, and a result replaces its execution. */
 export type Check = (args: CheckedArgs) => ExecutionResult | null | Promise<ExecutionResult | null>;
 
-/** Runs the checks of every operation before it runs through Yoga; `direct.ts` runs them without it. */
+/** Runs the checks before every operation that runs in Yoga. For operations that bypass Yoga, `direct.ts` runs them. */
 export function useChecks(checks: readonly Check[]): Plugin {
   const pass = async ({ args, setResultAndStopExecution }: StartingOperation) => {
     const refused = await firstRefusal(checks, args);
@@ -18,11 +18,11 @@ export function useChecks(checks: readonly Check[]): Plugin {
   return { onExecute: pass, onSubscribe: pass };
 }
 
-/** Runs the checks in order and stops at the first refusal. */
+/** Runs the checks sequentially and stops at the first rejection. */
 export async function firstRefusal(checks: readonly Check[], args: CheckedArgs): Promise<ExecutionResult | null> {
   for (const check of checks) {
     const refused = check(args);
-    // Most checks complete synchronously, and awaiting takes a turn of the event loop.
+    // Most checks complete synchronously, and an await would cost a turn of the event loop.
     const result = refused instanceof Promise ? await refused : refused;
     if (result !== null) return result;
   }

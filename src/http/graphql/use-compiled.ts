@@ -13,10 +13,10 @@ import { LRUCache } from 'lru-cache';
 import { CachedLists } from './cached-lists.js';
 import type { Plugin } from './plugin.js';
 
-/** Compiling an operation takes as long as a few hundred runs, so it pays only for one that recurs. */
+/** Compiling an operation takes as long as running it a few hundred times, so it only pays off for recurring ones. */
 const COMPILED_AT_USE = 3;
 const MAX_COMPILED = 100;
-/** Maximum length of a document's text: its compiled code takes many times as much memory. */
+/** Maximum length of a document, because its compiled code takes many times as much memory. */
 const MAX_CHARACTERS = 4_000;
 
 export type Execute = (args: ExecutionArgs) => unknown;
@@ -24,18 +24,18 @@ export type Execute = (args: ExecutionArgs) => unknown;
 /** An operation that was sent repeatedly. */
 interface Repeated {
   document: DocumentNode;
-  /** Null if only the interpreter runs it. */
+  /** The compiled query; null if only the interpreter can run the operation. */
   query: CompiledQuery | null;
-  /** Runs a query without Yoga; null for other operations. */
+  /** Runs a query without Yoga; null for any other operation. */
   run: Execute | null;
 }
 
-/** Queries and mutations that are sent repeatedly, as compiled code. */
+/** Holds the compiled code of queries and mutations that are sent repeatedly. */
 export class CompiledOperations {
   readonly #schema: GraphQLSchema;
   readonly #lists: CachedLists;
   readonly #uses = new WeakMap<DocumentNode, number>();
-  /** By the document's text, then by name; null: no name. */
+  /** Operations by document text and then by name, where null means no name. */
   readonly #repeated = new LRUCache<string, Map<string | null, Repeated>>({ max: MAX_COMPILED });
 
   constructor(schema: GraphQLSchema) {
@@ -43,24 +43,24 @@ export class CompiledOperations {
     this.#lists = new CachedLists(schema);
   }
 
-  /** Counts a use of a valid document; returns its executor, compiled or `interpret`. */
+  /** Counts one use of a valid document and returns its executor, which is either compiled code or `interpret`. */
   use(args: ExecutionArgs, interpret: Execute): Execute {
     const { document, operationName } = args;
     const text = document.loc!.source.body;
-    // The same text yields the same document as long as Yoga's cache holds it.
+    // The same text yields the same document while it is in Yoga's cache.
     const count = (this.#uses.get(document) ?? 0) + 1;
     this.#uses.set(document, count);
     if (count < COMPILED_AT_USE || text.length > MAX_CHARACTERS) return interpret;
     const operations = this.#repeated.get(text) ?? new Map<string | null, Repeated>();
     this.#repeated.set(text, operations);
-    // No operation has an empty name.
+    // An empty name matches no operation.
     const name = operationName ?? null;
     const known = operations.get(name) ?? this.#compiled(args);
     operations.set(name, known);
     return known.query === null ? interpret : runner(known.query, interpret);
   }
 
-  /** Returns a compiled query: its document, and its executor without Yoga. */
+  /** Returns a compiled query with its document and an executor that bypasses Yoga. */
   findQuery(text: string, operationName: string | null | undefined): { document: DocumentNode; run: Execute } | null {
     const known = this.#repeated.get(text)?.get(operationName ?? null);
     return known === undefined || known.run === null ? null : { document: known.document, run: known.run };
@@ -90,14 +90,14 @@ export function useCompiled(compiled: CompiledOperations): Plugin {
   };
 }
 
-/** Returns null for operations whose compiled code would answer differently from the interpreter. */
+/** Compiles an operation. Returns null if its compiled code would respond differently from the interpreter. */
 function compile(schema: GraphQLSchema, { document, operationName }: ExecutionArgs): CompiledQuery | null {
   const operation = getOperationAST(document, operationName);
-  // Null for such a variable passes validation; only the interpreter refuses it for a non-null argument.
+  // A null value for such a variable passes validation, and only the interpreter rejects it for a non-null argument.
   const mayBeNull = operation?.variableDefinitions?.some(
     ({ type, defaultValue }) => type.kind !== Kind.NON_NULL_TYPE && defaultValue !== undefined,
   );
-  // An alias of this name would be the prototype of the compiled answer.
+  // An alias with this name would become the prototype of the compiled response.
   const text = document.loc!.source.body;
   if (mayBeNull || text.includes('__proto__')) return null;
   const query = compileQuery(schema, document, operationName ?? undefined);
@@ -107,7 +107,7 @@ function compile(schema: GraphQLSchema, { document, operationName }: ExecutionAr
 function runner({ query }: CompiledQuery, interpret: Execute): Execute {
   return (args) => {
     const then = (result: ExecutionResult) => {
-      // Nothing ran because the variables don't fit; the interpreter's message is always the same.
+      // Nothing ran, because the variables don't match their definitions. The interpreter's message is always the same.
       if (!('data' in result)) return interpret(args);
       const { errors, data } = result;
       // Errors come first, as in the interpreter's results.
@@ -121,7 +121,7 @@ function runner({ query }: CompiledQuery, interpret: Execute): Execute {
   };
 }
 
-/** Keeps one error per null list, as specified; compiled code reports one for each entry. */
+/** Keeps one error for each list that became null, as specified. Compiled code reports one for each of its entries. */
 function firstOfEachNull(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
   const logged = new Set<string>();
   return errors.filter(({ path = [], message }) => {
@@ -133,7 +133,7 @@ function firstOfEachNull(errors: readonly GraphQLError[], data: unknown): GraphQ
   });
 }
 
-/** Returns the start of the path, up to the part that became null. */
+/** Returns the beginning of the path, up to the part that became null. */
 function nullAt(data: unknown, path: readonly (string | number)[]): readonly (string | number)[] {
   let value = data;
   const length = path.findIndex((key) => {
@@ -144,7 +144,7 @@ function nullAt(data: unknown, path: readonly (string | number)[]): readonly (st
   return length < 0 ? path : path.slice(0, length);
 }
 
-/** Compiled code reports lines and columns only, but masking an error needs its positions in the source. */
+/** Restores an error's positions in the source, which masking needs. Compiled code only reports lines and columns. */
 function located({ message, locations, path, originalError, extensions }: GraphQLError, document: DocumentNode) {
   const source = document.loc!.source;
   const starts = [0, ...Array.from(source.body.matchAll(/\r\n|[\n\r]/g), ({ 0: end, index }) => index + end.length)];

@@ -18,24 +18,24 @@ import { nameBounds } from './input-bounds.js';
 import type { Plugin } from './plugin.js';
 import type { Check } from './use-checks.js';
 
-/** Bounds how long a document can keep the parser and validation busy. */
+/** Maximum tokens in a document, which limits the time for parsing and validation. */
 const MAX_TOKENS = 2_000;
-/** Depth of brackets of any kind: the parser recurses. */
+/** Maximum nesting depth of brackets of any kind, because the parser recurses. */
 const MAX_NESTING = 64;
-/** Depth of fields. The introspection query that tools send has 15. */
+/** Maximum nesting depth of fields. The introspection query that tools send has a depth of 15. */
 const MAX_DEPTH = 16;
-/** Root fields of an operation; each alias counts. */
+/** Maximum root fields in an operation, counting each alias. */
 const MAX_ROOT_FIELDS = 250;
 const MAX_DIRECTIVES = 100;
-/** Maximum values in an answer. */
+/** Maximum values in a response. */
 const MAX_VALUES = 50_000;
-/** Maximum values in an event of a subscription, which is created repeatedly. */
+/** Maximum values in an event of a subscription. The limit is lower because events are created repeatedly. */
 const MAX_EVENT_VALUES = 5_000;
-/** A parsed document takes up to 500 bytes for each character of its text. */
+/** Maximum total length of cached documents. A parsed document takes up to 500 bytes for each character of its text. */
 const MAX_CACHED_CHARACTERS = 100_000;
 const MAX_CACHED_DOCUMENTS = 1_000;
 
-/** Refuses a document that is too large, before validation spends time on it. */
+/** Rejects a document that is too large before validation spends time on it. */
 export function useLimits(schema: GraphQLSchema): Plugin {
   return {
     onValidate({ params }) {
@@ -52,8 +52,8 @@ export function useLimits(schema: GraphQLSchema): Plugin {
 }
 
 /**
- * Refuses an operation whose answer, or event, would be too large. Lists without a page are as long as the account's
- * data: their values are counted as they are resolved, by list resolvers that this wraps.
+ * Rejects an operation whose response or event would be too large. A list without pages is as long as the account's
+ * data, so this wraps the list resolvers to count its values as they are resolved.
  */
 export function checkAnswer(schema: GraphQLSchema): Check {
   const exceeds = createAnswerLimit(schema);
@@ -77,7 +77,7 @@ function tooMany(answer: string, most: number): string {
   return `${answer} may have at most ${most} values; request smaller pages or fewer fields`;
 }
 
-/** Replaces Yoga's caches, which hold 1,024 documents of any size. */
+/** Returns caches to replace Yoga's, which hold 1,024 documents of any size. */
 export function boundedCaches() {
   return { documentCache: cache<DocumentNode>(), errorCache: cache<object>() };
 }

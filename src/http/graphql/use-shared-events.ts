@@ -8,15 +8,18 @@ import {
 } from 'graphql';
 import type { Plugin, PluginContext } from './plugin.js';
 
-/** Yoga formats a result with its own `stringify`, if it has one. */
+/** Yoga serializes a result with the result's own `stringify` method, if it has one. */
 type Written = ExecutionResult & { stringify?: (result: ExecutionResult) => string };
 
 /**
- * Creates one answer, including its text, for equal subscriptions: all readers share the same event object. Only for
- * public fields, so the answer doesn't depend on the key: no public type leads to an account's data.
+ * Creates and serializes a single response for all equal subscriptions, whose readers share the same event object. It
+ * applies only to public fields, because no public type exposes an account's data and the response therefore doesn't
+ * depend on the key.
  */
 export function useSharedEvents(): Plugin {
-  /** By event, then by selected fields. Holds as many results per event as there are different subscriptions. */
+  /**
+   * Results by event and then by selected fields. Holds as many results per event as there are different subscriptions.
+   */
   const results = new WeakMap<object, Map<string, Promise<Written>>>();
   const resultOf = (event: object, operationKey: string, args: ExecutionArgs): Promise<Written> => {
     const ofEvent = results.get(event) ?? new Map<string, Promise<Written>>();
@@ -53,7 +56,8 @@ async function run(event: object, args: ExecutionArgs): Promise<Written> {
 }
 
 /**
- * Maps events as GraphQL does, but ends immediately on `return`: a generator would first wait for its pending event.
+ * Maps events as GraphQL does but ends immediately on `return`, whereas a generator would first wait for its pending
+ * event.
  */
 function mapped<Event, Result>(
   events: AsyncIterableIterator<Event>,

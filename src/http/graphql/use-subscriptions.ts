@@ -6,7 +6,7 @@ import { STREAM_ANSWER } from './read-request.js';
 
 const NOT_ACCEPTABLE = 406;
 
-/** Answers a subscription only as server-sent events. */
+/** Allows subscriptions only as server-sent events. */
 export function useSubscriptions(schema: GraphQLSchema): Plugin {
   return {
     onSubscribe({ args, setResultAndStopExecution }) {
@@ -15,7 +15,7 @@ export function useSubscriptions(schema: GraphQLSchema): Plugin {
         const message = `a subscription requires the header Accept: ${STREAM_ANSWER}`;
         setResultAndStopExecution({ errors: [refusal(message, { status: NOT_ACCEPTABLE })] });
       }
-      // Validation accepts it, but the executor has no field to subscribe to.
+      // Validation accepts this document, but the executor finds no field to subscribe to.
       else if (rootFields(schema, args, () => true) === 0) {
         setResultAndStopExecution({ errors: [refusal('a subscription must select its field')] });
       }

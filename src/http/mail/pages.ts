@@ -4,7 +4,9 @@ import type { LinkPurpose } from '../../domain/rules/mail.js';
 import { confirmByLink, endByLink, isLink, type LinkOutcome } from '../../domain/webhooks/mail-address.js';
 import { named, refuseOtherMethods } from '../routing.js';
 
-/** The page loads nothing and runs nothing; its form is sent to its own address, and its link is not passed on. */
+/**
+ * The page loads and runs nothing. Its form is submitted to the page's own URL, which isn't disclosed to other sites.
+ */
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy':
@@ -39,8 +41,8 @@ const UNKNOWN = 'This link is invalid or no longer valid.';
 const STATUS: Readonly<Record<LinkOutcome, number>> = { done: 200, late: 410, unknown: 404 };
 
 /**
- * Serves the links in mails. A GET only shows a confirmation, because programs that scan mails open every link. A POST
- * acts immediately, with any body, as mail programs send it (RFC 8058).
+ * Serves the links in emails. A GET only shows a confirmation page, because programs that scan mail open every link. A
+ * POST with any body acts immediately, as mail programs send it (RFC 8058).
  */
 export function createMailPages(deps: Deps): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
@@ -71,7 +73,7 @@ function linkOf({ query: { id, token } }: Request): [id: string, token: string] 
   return [typeof id === 'string' ? id : '', typeof token === 'string' ? token : ''];
 }
 
-/** A form without an action is sent to the page's own address, with its query. */
+/** Returns the confirmation form. Without an action, it is submitted to the page's own URL, including its query. */
 function form(button: string): string {
   return `<form method="post"><button>${button}</button></form>`;
 }

@@ -1,2 +1,2 @@
-/** Path of the payment processor's callbacks, which each invoice contains. */
+/** Path of the payment processor's callbacks, which is part of each invoice. */
 export const CALLBACK_PATH = '/payments/callback';

@@ -6,14 +6,14 @@ import type { PaymentEvent } from '../../domain/top-ups/book-payments.js';
 import { receiveCallback } from '../../domain/top-ups/callbacks.js';
 
 /**
- * Room for a thousand transactions of 700 bytes each. The processor would resend a larger body, which is refused, for
- * ever; the bound is far away.
+ * Maximum size of a callback, enough for a thousand transactions of 700 bytes each. The limit is generous because the
+ * processor would resend a rejected callback forever.
  */
 const BODY_LIMIT = '1mb';
 
 /**
- * Receives the payment processor's callbacks. It verifies the bytes as sent, regardless of their content type. Answers
- * 202 once everything is committed; the processor resends after any other answer.
+ * Handles the payment processor's callbacks. It verifies the bytes as sent, regardless of their content type. It
+ * responds with 202 once everything is committed, and the processor resends after any other response.
  */
 export function createPaymentCallback(
   deps: Deps,
@@ -25,7 +25,7 @@ export function createPaymentCallback(
     const outcome = await receiveCallback(deps, body, request.headers, onPayment);
     const { id } = request.state;
     if (outcome.kind === 'refused') {
-      // Logs neither body nor headers: the sender may have guessed a secret.
+      // Neither the body nor the headers are logged, because the sender may have guessed a secret.
       log.warn({ id, reason: outcome.reason }, 'payment callback refused');
       throw new DomainError('unauthorized', "the callback does not have the payment processor's signature");
     }

@@ -7,23 +7,23 @@ import Negotiator from 'negotiator';
 import type { Inventory } from '../../domain/inventory/inventory.js';
 import type { Headers } from '../cors.js';
 
-/** Preferred first, if a caller gives them the same weight. */
+/** Encodings in order of preference, for callers that give them the same weight. */
 const ENCODINGS = ['br', 'gzip', 'identity'];
-/** Suits a body that is compressed once per change and sent many times. */
+/** Brotli quality for bodies that are compressed once per change and sent many times. */
 const BROTLI_QUALITY = 5;
 const GZIP_LEVEL = 6;
-/** Smaller bodies fit into one packet uncompressed. */
+/** Minimum size for compression. Smaller bodies fit into one packet uncompressed. */
 const COMPRESSED_FROM_BYTES = 1_000;
 const MAX_ANSWERS = 2_000;
 const MAX_BYTES = 16_000_000;
-/** Maximum operation length for caching its answer. */
+/** Maximum length of an operation whose response is cached. */
 const MAX_OPERATION_CHARACTERS = 8_000;
 const MAX_REQUESTED = 2_000;
 const MAX_REQUESTED_CHARACTERS = 1_000_000;
 const MAX_KNOWN_HEADERS = 200;
 /**
- * A CDN may reuse its copy for a second, the time that another gateway may take to learn of a change; others
- * revalidate.
+ * CDNs may reuse their copy for one second, which is also how long another gateway may take to notice a change. All
+ * other caches must revalidate.
  */
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate';
 export const VARY = 'Accept-Encoding';
@@ -31,11 +31,11 @@ export const VARY = 'Accept-Encoding';
 /** A method that the published types omit. */
 type Preferring = Negotiator & { encoding(available: string[], options: { preferred: string[] }): string | undefined };
 
-/** An answer to GET or HEAD, without `Vary` and the headers common to every answer. */
+/** A response to a GET or HEAD, without `Vary` and the headers common to all responses. */
 export interface Reply {
   status: number;
   headers: Headers;
-  /** Undefined for no body: Node sends a head without one faster than with an empty one. */
+  /** The body; undefined if there is none, because Node sends a head without a body faster than with an empty one. */
   body: Buffer | undefined;
 }
 
@@ -46,7 +46,7 @@ interface Representation {
   notModified: Reply;
 }
 
-/** Kept with an answer, for the log lines of later requests. */
+/** Origin of a response, which is cached with it for the log lines of later requests. */
 export interface Source {
   type: string;
   route: string;
@@ -54,13 +54,13 @@ export interface Source {
   operation: string | null;
 }
 
-/** The bytes of one public answer, ready to be sent. */
+/** The bytes of a public response, ready to be sent. */
 export interface PublicAnswer extends Source {
   body: Buffer;
   representations: Map<string, Representation>;
 }
 
-/** Entitles one request to keep its answer, if nothing has changed since the ticket was drawn. */
+/** Entitles one request to cache its response, if nothing has changed since the ticket was drawn. */
 export class Ticket {
   readonly #answers: PublicAnswers;
   readonly #key: string;
@@ -72,15 +72,15 @@ export class Ticket {
     this.#version = version;
   }
 
-  /** Caches the answer. Call it only for an answer that is the same for every caller. */
+  /** Caches the response. Only call this for a response that is the same for every caller. */
   keep(body: string, source: Source): PublicAnswer {
     return this.#answers.keep(this.#key, this.#version, body, source);
   }
 }
 
 /**
- * Public answers, cached as bytes ready to be sent until the inventory changes. It holds no account data. A lookup
- * returns the cached answer, or a ticket to cache a new one.
+ * Caches public responses as bytes that are ready to be sent, until the inventory changes. Holds no account data. A
+ * lookup returns the cached response or a ticket to cache a new one.
  */
 export class PublicAnswers {
   readonly #inventory: Inventory;
@@ -89,7 +89,7 @@ export class PublicAnswers {
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }, key) => body.length + key.length + 1,
   });
-  /** Keys of operations sent before; they outlive a change. */
+  /** Keys of operations that were sent before. They are kept when the inventory changes. */
   readonly #requested = new LRUCache<string, true>({
     max: MAX_REQUESTED,
     maxSize: MAX_REQUESTED_CHARACTERS,
@@ -103,17 +103,18 @@ export class PublicAnswers {
     this.#inventory = inventory;
   }
 
-  /** Looks up a GET or HEAD of a path with its query. */
+  /** Looks up a GET or HEAD by its path and query. */
   lookupPath(path: string): PublicAnswer | Ticket {
     return this.#find(path) ?? this.#ticket(path);
   }
 
   /**
-   * Looks up a GraphQL operation that comes without a key and is answered as `type`. Null for one not to be cached: too
-   * long, or sent for the first time, because most operations with variables are sent only once.
+   * Looks up a GraphQL operation that was sent without a key and whose response has the content type `type`. Returns
+   * null if the response must not be cached because the operation is too long or was sent for the first time. Most
+   * operations with variables are sent only once.
    */
   lookupOperation(type: string, { query, ...others }: { query?: string }): PublicAnswer | Ticket | null {
-    // The unencoded document, because encoding it as JSON takes as long as everything else here.
+    // The document is not encoded, because encoding it as JSON would take as long as everything else here.
     const key = `POST ${type} ${JSON.stringify(others)} ${query}`;
     if (key.length > MAX_OPERATION_CHARACTERS) return null;
     const answer = this.#find(key);
@@ -123,7 +124,7 @@ export class PublicAnswers {
     return null;
   }
 
-  /** Caches an answer; called by tickets. `version` is the inventory's from before the answer was created. */
+  /** Caches a response. Called by tickets, with the inventory's `version` from before the response was created. */
   keep(key: string, version: number, body: string, source: Source): PublicAnswer {
     const answer = { ...source, body: Buffer.from(body), representations: new Map() };
     if (this.#isCurrent() && this.#version === version) this.#answers.set(key, answer);
@@ -131,7 +132,8 @@ export class PublicAnswers {
   }
 
   /**
-   * Returns the reply to a GET or HEAD in the encoding its sender prefers; 304 for a sender that has the same bytes.
+   * Returns the reply to a GET or HEAD in the encoding that its sender prefers, or a 304 if the sender already has the
+   * same bytes.
    */
   replyTo(request: IncomingMessage, answer: PublicAnswer): Reply {
     const { whole, head, notModified, etag } = this.#representation(request.headers['accept-encoding'], answer);
@@ -147,7 +149,7 @@ export class PublicAnswers {
     return new Ticket(this, key, this.#inventory.version);
   }
 
-  /** Whether cached answers are current; drops those created before a change. */
+  /** Returns whether the cached responses are current. Drops those created before a change. */
   #isCurrent(): boolean {
     if (!this.#inventory.isCurrent) return false;
     if (this.#version !== this.#inventory.version) {

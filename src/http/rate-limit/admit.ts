@@ -4,8 +4,8 @@ import { DomainError } from '../../domain/rules/errors.js';
 import type { RateLimiter } from './rate-limit.js';
 
 /**
- * Takes `cost` requests from the limit of the caller's account, all or none, and sets the RateLimit headers. Refuses
- * with rate_limited, or with invalid_request if the cost exceeds the whole limit.
+ * Takes `cost` requests from the account's limit, either all or none, and sets the RateLimit headers. Throws
+ * rate_limited, or invalid_request if the cost exceeds the whole limit.
  */
 export async function admit(
   limiter: RateLimiter,

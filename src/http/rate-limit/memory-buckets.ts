@@ -1,29 +1,30 @@
 import { performance } from 'node:perf_hooks';
 
-/** Counts the requests of each account's last 60 s. */
+/** Counts each account's requests in the last 60 s. */
 export interface Buckets {
   /**
-   * Decides and counts in one step: of two concurrent calls only one gets the last request. `cost` is at most `limit`.
+   * Decides and counts in one step, so that only one of two concurrent calls gets the last request. `cost` is at most
+   * `limit`.
    */
   reserve(accountId: string, cost: number, limit: number): Reservation | Promise<Reservation>;
 }
 
 export interface Reservation {
-  /** Whether all of `cost` was taken; else nothing was. */
+  /** Whether all of `cost` was taken. Otherwise, none of it was. */
   admitted: boolean;
-  /** Requests of the last 60 s before this one. */
+  /** Number of requests in the last 60 s before this one. */
   taken: number;
   /** Time until the newest request is 60 s old. */
   resetMs: number;
-  /** Time until this request would pass; 0 if it was admitted. */
+  /** Time until this request would be admitted; 0 if it was. */
   retryMs: number;
 }
 
 export interface MemoryBuckets extends Buckets {
   reserve(accountId: string, cost: number, limit: number): Reservation;
-  /** Counts requests that were admitted elsewhere. */
+  /** Counts requests that another store admitted. */
   record(accountId: string, cost: number): void;
-  /** Number of accounts held. */
+  /** Number of accounts in memory. */
   readonly size: number;
 }
 
@@ -38,11 +39,11 @@ interface Bucket {
 export const WINDOW_MS = 60_000;
 
 /**
- * Creates the counts of this process. Bounded: an account has at most twice its limit of entries, accounts idle for 60
- * s are removed, and only an account with a valid key is counted.
+ * Creates this process's counts. Their memory is bounded: an account has at most twice its limit of entries, accounts
+ * idle for 60 s are removed, and only accounts with a valid key are counted.
  */
 export function createMemoryBuckets(): MemoryBuckets {
-  /** In order of last use: idle accounts come first. */
+  /** Accounts in order of last use, so that idle ones come first. */
   const buckets = new Map<string, Bucket>();
 
   const reserve = (accountId: string, cost: number, limit: number): Reservation => {
@@ -92,7 +93,10 @@ export function createMemoryBuckets(): MemoryBuckets {
   };
 }
 
-/** Monotonic: a clock set back must not fill buckets forever. Whole milliseconds, so that sums are exact. */
+/**
+ * Returns the monotonic time, because a clock set back must not keep buckets full forever. Whole milliseconds keep sums
+ * exact.
+ */
 function wholeNow(): number {
   return Math.floor(performance.now());
 }

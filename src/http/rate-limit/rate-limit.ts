@@ -5,24 +5,25 @@ import { type Buckets, createMemoryBuckets, type Reservation } from './memory-bu
 interface Admission {
   admitted: boolean;
   limit: number;
-  /** Requests remaining after this one. */
+  /** Number of requests remaining after this one. */
   remaining: number;
-  /** Whole seconds until the full limit is available again. */
+  /** Seconds until the full limit is available again, as a whole number. */
   resetSeconds: number;
-  /** Whole seconds until this request would pass; 0 if it was admitted. */
+  /** Seconds until this request would be admitted, as a whole number; 0 if it was. */
   retryAfterSeconds: number;
 }
 
 export interface RateLimiter {
-  /** Takes `cost` requests, at least 1, of the account's `limit` in any 60 s: all of them or none. */
+  /** Takes `cost` requests, at least 1, from the account's `limit` per 60 s, either all of them or none. */
   admit(accountId: string, cost: number, limit: number): Promise<Admission>;
 }
 
 /**
- * graphql-rate-limit awaits a read of its store, counts, and awaits a write: a burst would pass as one request. So the
- * buckets decide and take in one step when the store is read, and the library, which then refuses or admits, receives a
- * full or an empty count. Passing every recorded time would cost 20 µs per request (measured with 250 times). Each
- * request has its own store, and nothing remains to be written.
+ * Creates the rate limiter. graphql-rate-limit awaits a read of its store, counts, and then awaits a write, so a burst
+ * of requests would count as one. The buckets therefore decide and count in one step when the store is read. The
+ * library, which then admits or rejects the request, receives an empty or a full count. Passing every recorded time to
+ * it would take 20 µs per request (measured with 250 times). Each request has its own store, so nothing remains to be
+ * written.
  */
 export function createRateLimiter(buckets: Buckets = createMemoryBuckets()): RateLimiter {
   return {

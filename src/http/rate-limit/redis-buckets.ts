@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { type Buckets, createMemoryBuckets, type Reservation, WINDOW_MS } from './memory-buckets.js';
 
-/** Counts shared by all gateway processes. */
+/** Request counts shared by all gateway processes. */
 export interface RedisBuckets extends Buckets {
   state(): RedisState;
   close(): void;
@@ -11,20 +11,21 @@ export interface RedisBuckets extends Buckets {
 export type RedisState = 'ok' | 'away';
 
 const KEY_PREFIX = 'gpu-rental-gateway:rate-limit:';
-/** No account has this id. */
+/** Id for probing Redis, which no account has. */
 const PROBE = 'probe';
 const PROBE_LIMIT = 1_000_000;
 const PROBE_EVERY_MS = 1_000;
-/** How long a request may wait for Redis. */
+/** Maximum time that a request waits for Redis. */
 const ANSWER_WITHIN_MS = 250;
 const CONNECT_WITHIN_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
-/** A connection without an answer for this long is closed, and every request waiting on it fails. */
+/** A connection is closed after this long without a response, and every request waiting on it fails. */
 const SOCKET_TIMEOUT_MS = 5_000;
 
 /**
- * A list with one entry for each admitted request, oldest first: its time in ms of Redis' clock. If that clock is set
- * back, time stands still at the newest entry; if by more than the window, the list starts again.
+ * Stores one list entry for each admitted request, oldest first: its time in milliseconds by Redis's clock. If that
+ * clock is set back, the time of the newest entry is used until the clock catches up. If it is set back by more than
+ * the window, the list is started again.
  */
 const RESERVE = `
 local key, cost, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -61,8 +62,9 @@ type Reserve = (
 ) => Promise<[number, number, number, number]>;
 
 /**
- * While Redis is unreachable, each process limits separately, starting from what it admitted in the last 60 s: requests
- * neither wait for Redis nor fail because of it, and none passes uncounted. Redis is retried every second.
+ * Opens the counts in Redis. While Redis is unreachable, each process limits requests separately, starting with those
+ * that it admitted in the last 60 s. Requests never wait for Redis to return or fail because of it, and none is
+ * admitted uncounted. The connection is retried every second.
  */
 export async function openRedisBuckets(url: string, log: Logger): Promise<RedisBuckets> {
   const own = createMemoryBuckets();
@@ -89,7 +91,7 @@ export async function openRedisBuckets(url: string, log: Logger): Promise<RedisB
     }
   };
 
-  // Without a listener the client would print its errors to the console.
+  // Without a listener, the client would print its errors to the console.
   redis.on('error', lose);
   redis.on('close', () => lose(new Error('the connection was closed')));
   redis.on('ready', probe);
@@ -124,9 +126,9 @@ function connect(url: string): Redis & { reserveRequests: Reserve } {
     connectTimeout: CONNECT_WITHIN_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,
     retryStrategy: (attempts) => Math.min(attempts * 100, MAX_RECONNECT_DELAY_MS),
-    // The primary became a replica.
+    // The primary has become a replica.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
-    // Commands neither wait for a connection nor are repeated: a repeated one would count twice.
+    // Commands neither wait for a connection nor are retried, because a retried command would count twice.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
@@ -135,7 +137,10 @@ function connect(url: string): Redis & { reserveRequests: Reserve } {
   return redis as Redis & { reserveRequests: Reserve };
 }
 
-/** An answer that has already arrived at the deadline still counts: this process may have been too busy to read it. */
+/**
+ * Applies the time limit. A response that has already arrived at the deadline still counts, because this process may
+ * have been too busy to read it.
+ */
 function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = new Error(`no answer within ${ANSWER_WITHIN_MS} ms`);

@@ -2,11 +2,12 @@ import type { ByteRange } from '../../domain/volumes/store.js';
 
 const RANGE = /^bytes=(\d{1,15})-(\d{1,15})?$/;
 
-/** The requested part of an object; null: all of it. */
+/** The requested part of an object; null for the whole object. */
 export type WantedRange = { from: number; to: number } | null;
 
 /**
- * Returns the single range of the header; null for the whole object, including headers with anything else (RFC 9110).
+ * Returns the single range in the header. Returns null for the whole object, which any other header content also means
+ * (RFC 9110).
  */
 export function rangeOf(header: string | undefined): WantedRange {
   const [, from, to] = RANGE.exec(header ?? '') ?? [];
@@ -15,7 +16,7 @@ export function rangeOf(header: string | undefined): WantedRange {
   return range.to < range.from ? null : range;
 }
 
-/** Returns the range within an object; undefined if the object ends before it. */
+/** Limits a requested range to an object's size. Returns undefined if the object ends before the range begins. */
 export function rangeWithin(wanted: WantedRange, size: number): ByteRange | null | undefined {
   if (wanted === null) return null;
   return wanted.from >= size ? undefined : { from: wanted.from, to: Math.min(wanted.to, size - 1) };

@@ -2,14 +2,18 @@ import type { ServerResponse } from 'node:http';
 import { type Caller, isAccepted } from '../../domain/accounts/api-keys.js';
 import type { Deps } from '../../domain/deps.js';
 
-/** Most downloads end before; for the others, a key that ended during its lookup is noticed then. */
+/**
+ * Delay before a download's first check. Most downloads end sooner. For the others, the check detects a key that was
+ * revoked during its lookup.
+ */
 const CHECKED_AFTER_MS = 1_000;
-/** Pause while the database can't be queried. */
+/** Interval between attempts while the database can't be queried. */
 const CHECK_AGAIN_MS = 500;
 
 /**
- * Downloads by API keys, in progress or waiting for their turn: one may take hours. Each is cut when its key ends or
- * its account is suspended. An upload is checked when all of it has arrived, before anything is stored.
+ * Tracks downloads by API keys that are in progress or waiting for a slot, because a download may take hours. Each is
+ * aborted when its key ends or its account is suspended. An upload is checked once all of it has arrived, before
+ * anything is stored.
  */
 export class OwnerDownloads {
   readonly #deps: Deps;
@@ -27,7 +31,7 @@ export class OwnerDownloads {
   }
 
   add(response: ServerResponse, caller: Caller): void {
-    // Its client may have left during the lookup.
+    // The client may have disconnected during the lookup.
     if (response.destroyed) return;
     this.#open.set(response, caller);
     const timer = setTimeout(() => this.#check((other) => other === caller), CHECKED_AFTER_MS).unref();
@@ -37,7 +41,7 @@ export class OwnerDownloads {
     });
   }
 
-  /** Queries once for each key. */
+  /** Checks the affected downloads with one query per key. */
   #check(concerns: (caller: Caller) => boolean): void {
     const callers = [...this.#open.values()].filter(concerns);
     for (const caller of new Map(callers.map((each) => [each.keyId, each])).values())

@@ -19,7 +19,7 @@ import type { IsTrusted } from '../trust-proxy.js';
 import { rangeOf, rangeWithin } from './byte-range.js';
 import { OwnerDownloads } from './owner-downloads.js';
 
-/** Path prefix of repositories; `rest:https://…/volumes/v-…` for restic. */
+/** Path prefix of repositories, as in `rest:https://…/volumes/v-…` for restic. */
 const VOLUMES_PATH = '/volumes/';
 const HASH = '[0-9a-f]{64}';
 const PATH = new RegExp(
@@ -30,7 +30,7 @@ const LIST_V1 = 'application/vnd.x.restic.rest.v1';
 const BYTES_TYPE = 'application/octet-stream';
 const STORE_RETRY_SECONDS = 5;
 const INSUFFICIENT_STORAGE = 507;
-/** Entries of a list that are sent in one piece. */
+/** Number of list entries sent in one write. */
 const ENTRIES_PER_WRITE = 500;
 
 const UPLOADS = { perTarget: 6, perAccount: 12, all: 48, waitingPerAccount: 128, waiting: 500 };
@@ -47,7 +47,7 @@ export function isVolumeApi({ url }: IncomingMessage): boolean {
   return url!.startsWith(VOLUMES_PATH);
 }
 
-/** The target of a path: the repository itself, all objects of a kind, or one object. */
+/** The target of a path: the repository itself, all objects of one kind, or a single object. */
 type Place =
   | { kind: 'repository'; query: string }
   | { kind: 'list'; of: ObjectKind }
@@ -57,7 +57,7 @@ interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   access: RepositoryAccess;
-  /** Aborted when the connection is gone. */
+  /** Aborted when the client disconnects. */
   gone: AbortSignal;
 }
 
@@ -93,7 +93,7 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
   };
 
   return (request, response) => {
-    // Only failures deserve a log line, because a snapshot consists of thousands.
+    // Only failures are logged, because a snapshot consists of thousands of requests.
     request.state.isRoutine = true;
     answer(request, response).catch((error: unknown) => refuse(request, response, error, logFault));
   };
@@ -125,7 +125,7 @@ function createServe(deps: Deps): Serve {
   };
 }
 
-/** The gateway's own transfers wait for no account. */
+/** Returns the account and target that a transfer counts for. The gateway's own transfers count for no account. */
 function moverOf({ kind, volume: { id, accountId } }: RepositoryAccess): Mover {
   return kind === 'upkeep' ? { id: `upkeep/${id}`, accountId: 'upkeep' } : { id, accountId };
 }
@@ -167,7 +167,7 @@ async function sendObject(deps: Deps, exchange: Exchange, object: ObjectName): P
     ...(range !== null && { 'Content-Range': `bytes ${range.from}-${range.to}/${size}` }),
   });
   await pipeline(bytes, response).catch((error: NodeJS.ErrnoException) => {
-    // The client is gone.
+    // The client has disconnected.
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     throw new StoreFault(`an object was truncated: ${error.message}`, { cause: error });
   });
@@ -181,7 +181,7 @@ async function sendSize(deps: Deps, { response, access }: Exchange, object: Obje
     .end();
 }
 
-/** Sends in pieces, because a large volume has hundreds of thousands of objects. */
+/** Sends a list in pieces, because a large volume has hundreds of thousands of objects. */
 async function sendList(deps: Deps, { request, response, access, gone }: Exchange, kind: ObjectKind): Promise<void> {
   const hasSizes = request.headers.accept === LIST_V2;
   let piece = '';
@@ -221,7 +221,7 @@ function routeOf(place: Place): string {
   return place.object.kind === 'config' ? '/volumes/{id}/config' : `/volumes/{id}/${place.object.kind}/{name}`;
 }
 
-/** Returns the HTTP Basic password, for any user name; undefined without one. */
+/** Returns the HTTP Basic password for any user name; undefined if there is none. */
 function passwordOf({ headers: { authorization = '' } }: IncomingMessage): string | undefined {
   const [, encoded] = /^Basic +([\w+/=-]{1,1000}) *$/i.exec(authorization) ?? [];
   if (encoded === undefined) return undefined;
@@ -234,7 +234,7 @@ function noObject(): DomainError {
   return new DomainError('not_found', 'the repository has no such object');
 }
 
-/** Whether a snapshot or a key is deleted, which also deserves a log line on success. */
+/** Returns whether the request deletes a snapshot or a key, which is logged even if it succeeds. */
 function isOfHistory({ method }: IncomingMessage, place: Place): boolean {
   return method === 'DELETE' && place.kind === 'object' && ['snapshots', 'keys'].includes(place.object.kind);
 }
@@ -256,11 +256,11 @@ function faultOf(error: unknown): Fault {
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, logFault: LogFault): void {
-  // The client is gone, so nothing failed here.
+  // The client has disconnected, so nothing failed here.
   if ((request.destroyed && !request.complete) || (error as Error).name === 'AbortError') return;
   const fault = faultOf(error);
   logFault(fault, error, { id: request.state.id });
   if (response.headersSent || response.destroyed) response.destroy();
-  // The unread rest of the body must not be taken for the next request.
+  // The unread rest of the body must not be parsed as the next request.
   else sendError(response, fault, request.complete ? {} : { Connection: 'close' });
 }

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openEngine } from '../../../src/agent/engine/open-engine.js';
 import { desiredInstance, type TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import { mountsBelow } from '../../support/hosts/leftovers.js';
@@ -203,6 +204,28 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       const failed = await gateway.phase(id, 'FAILED');
       expect([failed.message, failed.fault]).toEqual([message, 'image']);
     });
+  });
+
+  it.each([
+    ['a pipe', '/bin/busybox mkfifo /etc/passwd'],
+    ['a link to a pipe', '/bin/busybox mkfifo /pipe && ln -s ../pipe /etc/passwd'],
+    ['too large', 'head -c 4194305 /dev/zero > /etc/passwd'],
+  ])('fails a start whose list of users is %s, without blocking an engine', async (_what, command) => {
+    gateway.setDesired([running({ image: `${registry.at}/busybox` })]);
+    await gateway.phase(id, 'RUNNING');
+    expect((await engine.exec(id, 'sh', '-c', `rm -f /etc/passwd; ${command}`)).code).toBe(0);
+    const own = await openEngine(engine.socket, null);
+    const spec = { argv: ['/bin/sh', '-c', 'id'], env: {}, terminal: null };
+    for (const user of [null, '0', 'app'])
+      await expect(own.exec(id, { ...spec, user })).rejects.toThrow('unreadable users: /etc/passwd');
+    gateway.setDesired([desiredInstance(id, 'stopped')]);
+    await gateway.phase(id, 'STOPPED');
+    gateway.setDesired([running({ image: `${registry.at}/busybox`, start: 2 })]);
+    const { message, fault } = await gateway.waitUntil(id, ({ phase, start }) => phase === 'FAILED' && start === 2);
+    expect([message, fault]).toEqual([
+      "the container's /etc/passwd or /etc/group is not a regular file of at most 4 MB",
+      'image',
+    ]);
   });
 
   describe('with FUSE', () => {

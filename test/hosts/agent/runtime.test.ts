@@ -114,6 +114,11 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     });
     expect(out).toBe('7:8\n');
     expect((await run('mount -t tmpfs none /mnt', { id: OTHER, user: 'root' })).exitCode).not.toBe(0);
+    // Each one waits for its turn.
+    const many = Array.from({ length: 8 }, () => begin('grep CapEff /proc/self/status', { id: OTHER, user: 'root' }));
+    const outputs = await Promise.all((await Promise.all(many)).map(outcome));
+    const effective = own.filter((line) => line.startsWith('CapEff'));
+    expect(new Set(outputs.map(({ out }) => out.trim()))).toEqual(new Set(effective));
     // Commands of other users go through the engine, which reads the image's users.
     for (const [user, uid] of [
       ['app', '1234'],

@@ -59,8 +59,13 @@ describe('the user of a launch', () => {
   it('is refused on a host whose agent would ignore it; deployBest chooses another', async () => {
     // No other test has a host in this region.
     const region = 'us-ca';
-    const [old, other] = [await join(region, { users: false }), await join(region)];
-    await service.sql('update machine set reliability = 1 where id = $1', [old.machineId]);
+    const joined = [await join(region), await join(region)];
+    // Of equal offers, the one with the lower id comes first.
+    const [old, other] = joined.sort((one, another) => (one.machineId < another.machineId ? -1 : 1)) as [
+      WireAgent,
+      WireAgent,
+    ];
+    old.users = false;
     await reported(old);
     await reported(other);
     const launch = { user: '1000' };
