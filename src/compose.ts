@@ -141,7 +141,7 @@ export async function openGateway(
     });
     const identify = createTerminalAuth({ deps, keyUses, isTrusted });
     const terminals = config.console ? new Terminals({ log, tunnels, identify }) : null;
-    // An instance may use any path, so its requests are handled before the routes.
+    // An instance may use any path, so its host's requests are left to its web ports.
     const onUpgrade: UpgradeListener = (request, socket, head) =>
       webPorts.siteOf(request) === undefined &&
       (tunnels.handleUpgrade(request, socket, head) || (terminals?.handleUpgrade(request, socket, head) ?? false));

@@ -5,8 +5,8 @@ export const MAX_BUFFERED_BYTES = 8_388_608;
 
 /**
  * Writes the log without ever waiting for its reader. If a pipe isn't read, lines are buffered in memory up to a limit.
- * Further lines are dropped and counted. Like Node's own standard error stream, this never blocks on a pipe. pino's
- * destinations sleep when the pipe is full, or use a thread without which the process can't end.
+ * Further lines are dropped and counted. This uses Node's own standard error stream, which never blocks on a pipe.
+ * pino's destinations sleep when the pipe is full, or use a thread without which the process can't end.
  */
 export class LogOutput {
   readonly #stream: Writable;

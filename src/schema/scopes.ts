@@ -106,10 +106,7 @@ function codeOf(error: unknown): string {
   return error instanceof DomainError ? error.code : 'internal';
 }
 
-/**
- * Returns the name under which an operation is recorded. For an operation with an `action` argument, that is the action
- * itself.
- */
+/** Returns the name under which an operation is recorded. For the `action` operation, that is the action itself. */
 function operationOf(name: string, { action }: Record<string, unknown>): string {
   return name === 'action' && typeof action === 'string' ? action.toLowerCase() : name;
 }
