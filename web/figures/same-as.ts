@@ -49,7 +49,7 @@ function gpuCommand(order: Order, baseUrl: string): string {
   const command = launch?.command ?? [];
   return [
     `gpu --base-url ${shellWord(baseUrl)} deploy ${shellWord(machineId)}`,
-    // The equals sign also keeps a value that begins with a hyphen with its option.
+    // An equals sign binds a value that begins with a hyphen to its option.
     ...options.map(([option, value]) =>
       value.startsWith('-') ? shellWord(`${option}=${value}`) : `${option} ${shellWord(value)}`,
     ),
