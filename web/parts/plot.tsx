@@ -74,7 +74,7 @@ function dataOf(times: readonly number[], lines: LoadChart['lines']): UPlot.Alig
   return [[...times], ...lines.map(({ values }) => values)] as UPlot.AlignedData;
 }
 
-/** Draws the chart with the page's current colours, so that it must be redrawn when they change. */
+/** Draws the chart. It reads the page's colours each time it draws, so that the chart's colours change with them. */
 function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index: number | null) => void): UPlot {
   const quiet = () => getComputedStyle(place).color;
   const grid = { stroke: () => getComputedStyle(place).borderTopColor, width: 1 };
