@@ -17,10 +17,7 @@ interface Props {
   onClose(): void;
 }
 
-/**
- * Lists the snapshots that are kept of a volume: those of the last 24 hours and of the last 7 days in which it was
- * saved.
- */
+/** Lists the kept snapshots of a volume: those of the last 24 hours and the last 7 days in which it was saved. */
 export function Moments({ volume: { id, name }, onRestore, onClose }: Props) {
   const { data, error } = useRead(VolumeSnapshots, { id }, accountChanges);
   const snapshots = data.value?.volume?.snapshots ?? null;
