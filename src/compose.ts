@@ -48,22 +48,22 @@ import { createSender } from './webhooks/send.js';
 
 export { DatabaseUnusable };
 
-/** The domain on its database, without an HTTP server: all that operator commands need. */
+/** The domain and its database without an HTTP server, which is all that operator commands need. */
 export interface Domain {
   deps: Deps;
   close(): Promise<void>;
 }
 
 export interface Gateway extends Domain {
-  /** Fails only the readiness check for `noticeMs`, so that load balancers stop sending requests, then shuts down. */
+  /** Shuts down. First fails only the readiness check for `noticeMs`, so that load balancers stop sending requests. */
   close(noticeMs?: number): Promise<void>;
   /** Address that the gateway listens on, such as http://127.0.0.1:4000. */
   address: string;
-  /** Address of SSH into instances; null without SSH. */
+  /** Address for SSH connections to instances; null if SSH is disabled. */
   sshAddress: Deps['settings']['ssh'];
   /** Tunnels into instances. */
   tunnels: Tunnels;
-  /** Address of the metrics; null without them. */
+  /** Address of the metrics; null if they are disabled. */
   metricsAddress: string | null;
   /** Whether the console is served. */
   hasConsole: boolean;
@@ -71,7 +71,7 @@ export interface Gateway extends Domain {
   demoKey: string | null;
 }
 
-/** Time limit for background work to end, and then for the remaining traces to be sent. */
+/** Time limit for background work to end, and again for sending the remaining traces. */
 const CLOSE_MS = 1_000;
 
 /** Opens the database and the use cases on it. */
@@ -83,22 +83,22 @@ export async function openDomain(config: Config, clock: Clock, log: Logger): Pro
   return { deps: createDeps(db, clock, settings, adapters), close };
 }
 
-/** The log's request lines and its count of dropped lines. */
+/** Writes the log's request lines and counts its dropped lines. */
 export interface LogLines {
-  /** Writes the line of a request; null if the level excludes it. */
+  /** Writes a request's line; null if the log level excludes it. */
   writeRequest: WriteRequest | null;
   /** Number of log lines dropped. */
   droppedLines(): number;
 }
 
-/** Opens the whole gateway and listens. */
+/** Opens the complete gateway and starts listening. */
 export async function openGateway(
   config: Config,
   clock: Clock,
   log: Logger,
   { writeRequest, droppedLines }: LogLines = { writeRequest: requestWriter(log), droppedLines: () => 0 },
 ): Promise<Gateway> {
-  // Imported while the database opens; operator commands never need them.
+  // These modules are imported while the database opens, because operator commands never need them.
   const surfaces = Promise.all([
     import('./http/app.js'),
     import('./http/surface.js'),
@@ -141,7 +141,7 @@ export async function openGateway(
     });
     const identify = createTerminalAuth({ deps, keyUses, isTrusted });
     const terminals = config.console ? new Terminals({ log, tunnels, identify }) : null;
-    // An instance may use any path.
+    // An instance may use any path, so its host's requests are left to its web ports.
     const onUpgrade: UpgradeListener = (request, socket, head) =>
       webPorts.siteOf(request) === undefined &&
       (tunnels.handleUpgrade(request, socket, head) || (terminals?.handleUpgrade(request, socket, head) ?? false));
@@ -165,10 +165,10 @@ export async function openGateway(
   }
 }
 
-/** Closes what a failed start has opened so far. */
+/** Functions that close what has been opened so far, in case the start fails. */
 type Opened = (() => unknown)[];
 
-/** Dependencies of the use cases, and the parts that run next to them. */
+/** The dependencies of the use cases, and the parts that run alongside them. */
 interface Base {
   config: Config;
   clock: Clock;
@@ -185,7 +185,7 @@ interface Base {
   tcpPorts: TcpPorts | null;
 }
 
-/** Opens the database and listens. Clients are refused until the gateway can serve them. */
+/** Opens the database and starts listening. Clients are rejected until the gateway can serve them. */
 async function openBase(config: Config, clock: Clock, log: Logger, opened: Opened): Promise<Base> {
   const [traces, metrics] = await Promise.all([openTraces(config, log), openMetrics(config, log)]);
   const database = await openConfiguredDatabase(config, log, 'after', traces);
@@ -203,7 +203,7 @@ async function openBase(config: Config, clock: Clock, log: Logger, opened: Opene
   return { config, clock, log, database, traces, metrics, redis, messages, server, address, ssh, tcpPorts };
 }
 
-/** Creates the use cases' dependencies and the tunnels into instances, through which logs are read. */
+/** Creates the use cases' dependencies, including the tunnels into instances through which logs are read. */
 async function openUseCases({ config, clock, log, database, traces, metrics, address, ssh }: Base) {
   const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
   const publicUrl = config.publicUrl ?? address;
@@ -229,7 +229,7 @@ async function useCaseTracer(traces: Traces): Promise<(schema: GraphQLSchema) =>
   return (schema) => traceUseCases(schema, traces);
 }
 
-/** Serves metrics; null without them. */
+/** Starts serving metrics. Returns null if they are disabled. */
 async function serveMetrics(
   { metrics, ssh, redis }: Base,
   parts: Pick<Watched, 'deps' | 'tunnels' | 'webPorts' | 'droppedLines'>,
@@ -238,13 +238,13 @@ async function serveMetrics(
   return metrics.serve({ ...parts, ssh: ssh?.server ?? null, redisState: redis?.state ?? null });
 }
 
-/** Returns the settings that only the surfaces use. */
+/** Returns the settings that only the HTTP layer uses. */
 function appSettings({ corsOrigins, introspection, console: hasConsole, signup }: Config) {
   const consoleDir = hasConsole ? join(PACKAGE_ROOT, 'dist/console') : null;
   return { corsOrigins, introspection, signup, consoleDir, graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql') };
 }
 
-/** Returns what admits, counts and traces requests. */
+/** Creates the parts that admit, count and trace requests. */
 function observers({ redis, metrics, traces }: Base) {
   const limiter = createRateLimiter(redis ?? undefined);
   return {
@@ -258,7 +258,7 @@ function observers({ redis, metrics, traces }: Base) {
 interface Running extends Base {
   deps: Deps;
   tunnels: Tunnels;
-  /** Null without the console. */
+  /** The terminals of the console; null if the console is disabled. */
   terminals: Terminals | null;
   webPorts: WebFront;
   keyUses: KeyUses;
@@ -266,7 +266,7 @@ interface Running extends Base {
   metricsServer: MetricsServer | null;
 }
 
-/** Stops accepting requests, lets those in flight complete, then closes what they needed. */
+/** Stops accepting requests, waits for those in flight, then closes what they needed. */
 async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   const {
     deps,
@@ -287,7 +287,7 @@ async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   tcpPorts?.stopListening();
   const outgoingEnded = background.stopOutgoing();
   await sleep(noticeMs);
-  // A stream never ends on its own; its client reconnects to another process.
+  // A stream never ends on its own, so it is closed, and its client reconnects to another process.
   deps.subscriptions.close();
   deps.fleet.endWaits();
   webPorts.close();
@@ -306,7 +306,7 @@ async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   await running.database.close();
 }
 
-/** Returns a writer of request lines; null if the level excludes them. */
+/** Returns a function that writes request lines; null if the log level excludes them. */
 function requestWriter(log: Logger): WriteRequest | null {
   return log.isLevelEnabled('info') ? (line) => log.info(line, 'request') : null;
 }

@@ -19,19 +19,19 @@ interface Setting {
     | 'Billing'
     | 'Market'
     | 'Payments';
-  /** Name in `Config`; the unit is that of the code, not of the variable. */
+  /** Name in `Config`. The value is in the code's unit, which may differ from the variable's. */
   name: string;
-  /** Values that the variable accepts; created by `text`. */
+  /** Schema of the accepted values, created by `text`. */
   takes: z.ZodType<unknown, string>;
-  /** Default as written in the environment. Without it, the value is null, or as `unset` says. */
+  /** Default, as written in the environment. If it is missing, the value is null or as `unset` describes. */
   default?: string;
-  /** Effect of leaving it unset. */
+  /** Describes the effect of leaving the variable unset. */
   unset?: string;
-  /** Whether `NAME=` is a value; for any other setting it means unset. */
+  /** Whether `NAME=` sets an empty value. For any other setting, it means unset. */
   takesNothing?: true;
-  /** One sentence for operators. */
+  /** Description for operators, in one sentence. */
   about: string;
-  /** Whether use cases of the domain read it; it is then part of their `Settings`. */
+  /** Whether the domain's use cases read the setting, which is then part of their `Settings`. */
   domain?: true;
 }
 
@@ -55,8 +55,9 @@ const MAX_MICRO_PER_GB_HOUR = 1_000_000n;
 const MAX_ASK_ABOVE_MICRO = 1_000_000_000_000n;
 
 /**
- * All environment variables, in the order of .env.example and docs/configuration.md, which `npm run settings` writes
- * from this table. `Config` and the domain's `Settings` are derived from it, so a new setting takes only a new row.
+ * All environment variables, in the order in which `npm run settings` writes them from this table to .env.example and
+ * docs/configuration.md. `Config` and the domain's `Settings` are derived from the table, so adding a setting only
+ * takes a new row.
  */
 export const SETTINGS = {
   PORT: {
@@ -284,7 +285,7 @@ export const SETTINGS = {
   },
   DISK_USD_PER_GB_HOUR: {
     group: 'Billing',
-    /** Micro-USD per GB and hour. */
+    /** Rate in micro-USD per GB and hour. */
     name: 'diskRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.00014',
@@ -293,7 +294,7 @@ export const SETTINGS = {
   },
   VOLUME_USD_PER_GB_HOUR: {
     group: 'Billing',
-    /** Micro-USD per GB and hour. */
+    /** Rate in micro-USD per GB and hour. */
     name: 'volumeRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.0001',
@@ -413,7 +414,7 @@ export const SETTINGS = {
   },
   TOPUP_ASK_ABOVE_USD: {
     group: 'Payments',
-    /** Micro-USD. */
+    /** Amount in micro-USD. */
     name: 'topUpAskAboveMicro',
     takes: text('an amount in USD from 0 to 1000000', readAskAbove),
     default: '500',
@@ -427,21 +428,21 @@ type Variable = keyof Rows;
 type Value<Row extends Setting> = z.output<Row['takes']> | (Row extends { default: string } ? never : null);
 type Seed = NonNullable<Value<Rows['SEED']>>;
 
-/** Configuration read from the environment; null: unset. */
+/** The configuration read from the environment. Unset values are null. */
 export type Config = { -readonly [V in Variable as Rows[V]['name']]: V extends 'SEED' ? Seed : Value<Rows[V]> };
 
 type DomainVariable = { [V in Variable]: Rows[V] extends { domain: true } ? V : never }[Variable];
 type DomainConfig = Pick<Config, Rows[DomainVariable]['name']>;
 
 declare module './domain/deps.js' {
-  // The domain doesn't import this file: the table adds its part to the domain's own interface.
+  // The domain doesn't import this file. Instead, the table adds its part to the domain's own interface.
   interface Settings extends DomainConfig {}
 }
 
-/** An invalid setting. The message has one line per variable, with the values it accepts. */
+/** Thrown for invalid settings. The message has one line per variable, with the values that it accepts. */
 export class ConfigError extends Error {}
 
-/** Adds the variables of an optional .env file in the working directory that the environment lacks. */
+/** Loads variables that are missing from the environment from an optional .env file in the working directory. */
 export function loadEnvFile(): void {
   try {
     process.loadEnvFile();
@@ -493,7 +494,7 @@ export function domainSettings(config: Config): DomainConfig {
   return Object.fromEntries(rows.map(({ name }) => [name, config[name as keyof Config]])) as unknown as DomainConfig;
 }
 
-/** Returns the schema of a variable. `read` returns its value, or undefined for an invalid text. */
+/** Returns a variable's schema. `read` returns the variable's value, or undefined if the string is invalid. */
 function text<T>(takes: string, read: (input: string) => T | undefined) {
   return z
     .string()
@@ -579,7 +580,7 @@ function readRatio(input: string): number | undefined {
   return /^(0|1|[01]?\.\d{1,9})$/.test(input) && Number(input) <= 1 ? Number(input) : undefined;
 }
 
-/** Reads W3C Baggage: names and values, percent-encoded. */
+/** Parses W3C Baggage, which consists of percent-encoded names and values. */
 function readHeaders(input: string): Readonly<Record<string, string>> | undefined {
   const pairs = input.split(',').map((pair) => /^ *([\w-]+) *= *([^ ,;]*) *$/.exec(pair));
   if (pairs.some((pair) => pair === null)) return undefined;
@@ -593,7 +594,7 @@ function readHeaders(input: string): Readonly<Record<string, string>> | undefine
 function readOrigins(input: string): '*' | string[] | undefined {
   if (input === '*') return '*';
   const list = input.split(',').map((origin) => origin.trim());
-  // A star within an origin would never match.
+  // An asterisk within an origin would never match.
   const isOrigin = (origin: string) =>
     URL.canParse(origin) && new URL(origin).origin === origin && !origin.includes('*');
   return list.every(isOrigin) ? list : undefined;

@@ -1,16 +1,16 @@
-/** Ends work that takes too long. */
+/** A time limit that ends work that takes too long. */
 export interface Deadline {
-  /** Aborted when the time is over, or with the given signal. */
+  /** Aborted when the time has elapsed or the given signal is aborted. */
   readonly signal: AbortSignal;
-  /** Whether the time is over. */
+  /** Whether the time has elapsed. */
   readonly isOver: boolean;
-  /** Ends the deadline when the work is done, and releases its timer. */
+  /** Cancels the deadline when the work is done and releases its timer. */
   clear(): void;
 }
 
 /**
- * Replaces `AbortSignal.timeout()` within `AbortSignal.any()`, which Node 20 may collect as garbage, so that it never
- * fires. This timer is held until it fires or is cleared.
+ * Creates a deadline. It replaces `AbortSignal.timeout()` within `AbortSignal.any()`, which Node 20 may garbage-collect
+ * before it fires. This timer is referenced until it fires or is cleared.
  */
 export function deadline(withinMs: number, signal?: AbortSignal): Deadline {
   const controller = new AbortController();

@@ -4,22 +4,22 @@ import type { Writable } from 'node:stream';
 export const MAX_BUFFERED_BYTES = 8_388_608;
 
 /**
- * Writes the log without ever waiting for its reader. If a pipe isn't read, lines are buffered in memory up to a limit,
- * then dropped and counted. Node's own standard error stream never blocks on a pipe. pino's destinations sleep when it
- * is full, or occupy a thread that the process can't end without.
+ * Writes the log without ever waiting for its reader. If a pipe isn't read, lines are buffered in memory up to a limit.
+ * Further lines are dropped and counted. This uses Node's own standard error stream, which never blocks on a pipe.
+ * pino's destinations sleep when the pipe is full, or use a thread without which the process can't end.
  */
 export class LogOutput {
   readonly #stream: Writable;
   readonly #maxBytes: number;
   #dropped = 0;
   #unreported = 0;
-  /** Called with the number of lines dropped since the last call, as soon as there is room to report it. */
+  /** Called with the number of lines dropped since the last call, as soon as there is room to log it. */
   onDropped: (lines: number) => void = () => {};
 
   constructor(stream: Writable, maxBytes = MAX_BUFFERED_BYTES) {
     this.#stream = stream;
     this.#maxBytes = maxBytes;
-    // The reader disconnected or the disk is full; the lines are counted below.
+    // The reader has disconnected or the disk is full. The lines are counted below.
     stream.on('error', () => {});
     stream.on('drain', () => this.#reportDropped());
   }
@@ -29,7 +29,7 @@ export class LogOutput {
     return this.#dropped;
   }
 
-  /** Writes a text of `lines` whole lines. */
+  /** Writes a string that consists of `lines` complete lines. */
   write(text: string, lines = 1): void {
     if (this.#stream.writableLength + text.length > this.#maxBytes) {
       this.#drop(lines);
@@ -42,7 +42,7 @@ export class LogOutput {
     });
   }
 
-  /** Resolves when everything was passed to the system, or after `withinMs`. */
+  /** Resolves when everything has been passed to the system, or after `withinMs`. */
   written(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.#stream.writableLength === 0) return resolve();

@@ -9,11 +9,11 @@ import { MetricsPortUnusable } from './metrics/serve.js';
 import { installNameLookup } from './name-lookup.js';
 import { systemClock } from './system-clock.js';
 
-/** Time limit of a shutdown; after it, the process exits immediately. */
+/** Time limit for a shutdown, after which the process exits immediately. */
 const END_WITHIN_MS = 9_500;
-/** Maximum wait for a start in progress to finish before the shutdown. */
+/** Maximum time that a shutdown waits for a start in progress. */
 const OPENS_WITHIN_MS = 60_000;
-/** How long /readyz answers 503 before requests are refused. */
+/** How long /readyz responds with 503 before requests are rejected. */
 const NOTICE_MS = 1_000;
 /** Maximum wait for the last log lines to be read. */
 const LOGGED_WITHIN_MS = 1_000;
@@ -33,8 +33,8 @@ async function start(): Promise<void> {
 }
 
 /**
- * Logs warnings and uncaught exceptions as JSON, unlike Node's own handlers. A process in an unknown state must not
- * continue.
+ * Logs warnings and uncaught exceptions as JSON, unlike Node's own handlers. After an exception, the process exits,
+ * because its state is unknown.
  */
 function logProcessEvents({ log, written }: Log): void {
   process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));
@@ -45,8 +45,8 @@ function logProcessEvents({ log, written }: Log): void {
 }
 
 /**
- * Shuts down in order on SIGTERM or SIGINT, also while the gateway is still opening; above all, the embedded database
- * server.
+ * Shuts down properly on SIGTERM or SIGINT, even while the gateway is still opening. This matters most for the embedded
+ * database server.
  */
 function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
   let ending = false;
@@ -58,7 +58,7 @@ function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
     const gateway = await opening;
     clearTimeout(late);
     setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
-    // Ctrl-C needs no notice to a load balancer.
+    // After Ctrl-C, no load balancer has to be notified.
     await gateway.close(signal === 'SIGTERM' ? NOTICE_MS : 0).then(
       () => exit(0, written),
       (error) => {
@@ -68,12 +68,12 @@ function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
     );
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    // If opening fails, the process ends on its own.
+    // If opening fails, the process exits on its own.
     process.on(signal, () => end(signal).catch(() => {}));
   }
 }
 
-/** Exits once the log is written: immediately, unless its reader is behind. */
+/** Exits once the log is written, which is immediate unless its reader is behind. */
 function exit(code: number, written: Log['written']): void {
   const end = () => process.exit(code);
   if (process.stderr.writableLength === 0) end();
@@ -108,7 +108,9 @@ start().catch((error: unknown) => {
   process.exit(1);
 });
 
-/** Returns one clear line for what an operator can fix, or the whole error for a fault of the program. */
+/**
+ * Describes an error that an operator can fix in one clear line. Returns the complete error for a bug in the program.
+ */
 function explain(error: unknown): string {
   const types = [
     ConfigError,

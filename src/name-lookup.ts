@@ -3,18 +3,21 @@ import { readFileSync, statSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { isIP } from 'node:net';
 
-/** Time limit for one name, including the candidates of the search list. */
+/** Time limit for looking up a name, including all candidates of the search list. */
 const WITHIN_MS = 4_000;
-/** A server that does not answer within this time is queried once more. */
+/** A server that doesn't respond within this time is queried once more. */
 const TRY_MS = 1_200;
 const TRIES = 2;
-/** How long the addresses of one family wait for those of the other. */
+/** Maximum time that the addresses of one family wait for those of the other. */
 const OTHER_FAMILY_MS = 300;
-/** Maximum names that are looked up concurrently. */
+/** Maximum number of concurrent lookups. */
 const MAX_NAMES = 256;
-/** Maximum names that the system looks up concurrently. Each occupies a thread of libuv's pool, which admits two. */
+/**
+ * Maximum number of concurrent lookups by the system. Each one occupies a thread of libuv's pool, in which at most two
+ * of them run.
+ */
 const MAX_SYSTEM = 2;
-/** Maximum domains of the search list, see resolv.conf(5). */
+/** Maximum number of domains in the search list, see resolv.conf(5). */
 const MAX_SEARCH = 6;
 const LOOPBACK: readonly LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
@@ -29,11 +32,11 @@ export type LookupAll = (
 ) => void;
 
 export interface NameLookupOptions {
-  /** Servers that replace those of resolv.conf. */
+  /** DNS servers that replace those in resolv.conf. */
   servers?: readonly string[];
   hostsFile?: string;
   resolvConf?: string;
-  /** Fallback for names that DNS does not have, such as those of mDNS; null for no fallback. */
+  /** Fallback for names that DNS doesn't know, such as those of mDNS; null for no fallback. */
   system?: LookupAll | null;
   withinMs?: number;
 }
@@ -41,9 +44,9 @@ export interface NameLookupOptions {
 const systemLookup: LookupAll = dns.lookup;
 
 /**
- * Looks names up by /etc/hosts and DNS, with the search list of resolv.conf, and outside libuv's thread pool. A name whose
- * servers never answer delays nothing else and fails with EAI_AGAIN. `dns.lookup` would occupy a thread until the system
- * times out, and can't be cancelled.
+ * Creates a function that looks up names in /etc/hosts and DNS, with the search list of resolv.conf and outside libuv's
+ * thread pool. If no server responds for a name, its lookup fails with EAI_AGAIN without delaying anything else.
+ * `dns.lookup`, however, would occupy a thread until the system times out, and it can't be cancelled.
  */
 export function createNameLookup({
   servers,
@@ -70,7 +73,7 @@ export function createNameLookup({
       for (const candidate of candidatesOf(host.toLowerCase(), search.read() ?? { domains: [], ndots: 1 })) {
         const found = await resolve(resolver, candidate).catch((error: NodeJS.ErrnoException) => {
           if (SILENT.has(error.code ?? '')) throw fault('EAI_AGAIN', host);
-          // A server may fail for one domain of the search list and know the next candidate.
+          // A server may fail for one domain of the search list but know the next candidate.
           hasFailed = true;
           return [];
         });
@@ -80,7 +83,7 @@ export function createNameLookup({
       clearTimeout(late);
       resolver.cancel();
     }
-    // Without a DNS server, the system may have other sources.
+    // If no DNS server is configured, the system may have other sources.
     if (system === null) throw fault(hasFailed ? 'EAI_AGAIN' : 'ENOTFOUND', host);
     if (ofSystem >= MAX_SYSTEM) throw fault('EAI_AGAIN', host);
     ofSystem += 1;
@@ -98,7 +101,7 @@ export function createNameLookup({
       found = find(host).finally(() => inFlight.delete(host));
       inFlight.set(host, found);
     }
-    // An error that the callback throws is not one of the lookup.
+    // An error thrown by the callback is not a lookup error.
     found.then(
       (addresses) => process.nextTick(done, null, addresses),
       (error) => process.nextTick(done, error, []),
@@ -106,7 +109,7 @@ export function createNameLookup({
   };
 }
 
-/** Replaces `dns.lookup` for every connection of this thread, regardless of the library that opens it. */
+/** Replaces `dns.lookup` for every connection of this thread, whichever library opens it. */
 export function installNameLookup(): void {
   const lookup = createNameLookup({ system: systemLookup });
   const installed = (
@@ -144,7 +147,10 @@ function familyOf(family: NonNullable<LookupOptions['family']>): number {
   return family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : family;
 }
 
-/** Returns the addresses of both families, IPv4 first; none for an unknown name. Rejects if no server answers. */
+/**
+ * Resolves to the addresses of both families, IPv4 first, or to none for an unknown name. Rejects if no server
+ * responds.
+ */
 async function resolve(resolver: Resolver, name: string): Promise<LookupAddress[]> {
   const found: LookupAddress[][] = [[], []];
   const families = ([4, 6] as const).map(async (family, index) => {
@@ -156,14 +162,14 @@ async function resolve(resolver: Resolver, name: string): Promise<LookupAddress[
     if (found[index]!.length > 0) await new Promise((wait) => setTimeout(wait, OTHER_FAMILY_MS));
     else await all;
   });
-  // One family may fail while the other has addresses.
+  // The lookup for one family may fail although the other has addresses.
   await Promise.any([all, ...enough]).catch(({ errors }: AggregateError) => {
     throw errors[0];
   });
   return found.flat();
 }
 
-/** Returns the addresses of one family; none for an unknown name. */
+/** Resolves to the addresses of one family, or to none for an unknown name. */
 function addressesOf(resolver: Resolver, name: string, family: 4 | 6): Promise<LookupAddress[]> {
   return new Promise((take, reject) => {
     const done = (error: NodeJS.ErrnoException | null, addresses: string[]) => {
@@ -177,7 +183,10 @@ function addressesOf(resolver: Resolver, name: string, family: 4 | 6): Promise<L
 }
 
 const MISSING = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
-/** Errors of servers that do not answer: the system would wait for the same ones. */
+/**
+ * Errors for servers that don't respond. The system isn't queried after them, because it would wait for the same
+ * servers.
+ */
 const SILENT = new Set(['ETIMEOUT', 'ECANCELLED']);
 
 /** Returns the candidates for a name, in the order of resolv.conf(5). */
@@ -192,7 +201,7 @@ interface Search {
   ndots: number;
 }
 
-/** The last `search` or `domain` counts, as does the last `ndots`. */
+/** Parses resolv.conf. The last `search` or `domain` line applies, as does the last `ndots`. */
 function readSearch(text: string): Search {
   const search: Search = { domains: [], ndots: 1 };
   for (const line of text.split('\n')) {
@@ -223,7 +232,9 @@ function readHosts(text: string): Map<string, LookupAddress[]> {
   return found;
 }
 
-/** Content of a small file, read again when the file has changed. Null if the file is missing. */
+/**
+ * Caches a small file's content and reads it again when the file changes. The content is null if the file is missing.
+ */
 class CachedFile<T> {
   readonly #path: string;
   readonly #parse: (text: string) => T;

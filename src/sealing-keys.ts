@@ -8,17 +8,17 @@ const FILE = 'secrets.key';
 const OWNER_ONLY = 0o600;
 
 interface Sources {
-  /** Keys of the setting; null if unset. */
+  /** Keys from the setting; null if it is unset. */
   secretsKeys: readonly string[] | null;
-  /** Null: the built-in PostgreSQL, with its data in `dataDir`. */
+  /** URL of the database; null for the embedded PostgreSQL, with its data in `dataDir`. */
   databaseUrl: string | null;
   dataDir: string;
 }
 
 /**
- * Reads the keys that seal secrets, when first needed: those of the setting, or with a built-in database the file
- * secrets.key, which is created when first needed. Several gateways share a database, but no file: they need the
- * setting.
+ * Returns a function that reads the keys for sealing secrets when they are first needed. They come from the setting or,
+ * with the embedded database, from the file secrets.key, which is created if needed. Gateways that share a database
+ * don't share a file, so they require the setting.
  */
 export function sealingKeysOf({ secretsKeys, databaseUrl, dataDir }: Sources): () => Promise<readonly SealingKey[]> {
   let keys: Promise<readonly SealingKey[]> | undefined;
@@ -48,7 +48,7 @@ async function keyOfFile(dataDir: string): Promise<string> {
     await file.writeFile(`${randomBytes(SEALING_KEY_BYTES).toString('hex')}\n`);
     await file.sync();
     await file.close();
-    // Complete or not at all; a process that loses the race takes the winner's file.
+    // The file is created either completely or not at all. A process that loses the race uses the winner's file.
     await link(made, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

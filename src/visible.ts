@@ -1,18 +1,20 @@
 /**
- * Escapes characters that a terminal or a reader would interpret: control characters (C0, DEL, C1), direction marks,
- * and line separators. For foreign text that is shown on a screen.
+ * Escapes characters that a terminal or a reader would interpret: control characters (C0, DEL, C1), bidirectional
+ * controls and line separators. Use it for untrusted text that is shown on a screen.
  */
 export function visible(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, escapeOf);
 }
 
-/** Returns equivalent JSON: `JSON.stringify` leaves such characters only within strings. */
+/**
+ * Escapes these characters in JSON, which stays equivalent because `JSON.stringify` leaves them only within strings.
+ */
 export function visibleJson(json: string): string {
   return json.replace(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, escapeOf);
 }
 
-/** Like `visible`, but keeps colours and tabs, which a log may contain. */
+/** Does the same as `visible` but keeps colours and tabs, which logs may contain. */
 export function visibleButColours(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
   return text.replace(/\u001b\[[\d;]*m|\t|[^\t]/gu, (part) =>

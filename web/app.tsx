@@ -65,13 +65,13 @@ function Screen() {
   return <Private key={second} id={second ?? ''} />;
 }
 
-/** Renting used to be a dialog over the machines, and its addresses still work. */
+/** Handles the addresses from when renting was a dialog over the machines. */
 function Renting({ of: parameters }: { of: URLSearchParams }) {
   useEffect(() => go(deployPathOfOld(parameters), { replace: true }), []);
   return null;
 }
 
-/** Requirements used to be in the address of the first screen; such a link still finds its machines. */
+/** Handles old links to the first screen that contain requirements, so that they still find their machines. */
 function Start() {
   const isOldLink = [...FILTER_NAMES, 'deploy'].some((name) => query.value.has(name));
   useEffect(() => {
@@ -82,7 +82,7 @@ function Start() {
   return session.value === 'in' ? <Home /> : <FirstSight />;
 }
 
-/** The service also answers unknown addresses with this page. */
+/** Shown for unknown addresses, for which the service also returns this page. */
 function Nothing() {
   useTitle(texts.notFoundTitle);
   return (
@@ -95,19 +95,19 @@ function Nothing() {
   );
 }
 
-/** After the sign-in: continues to the requested address, which is never of another origin. */
+/** Continues to the requested address after the sign-in. It is never on another origin. */
 function Continue() {
   useEffect(() => {
     const then = query.value.get('then') ?? '/';
     const parameters = URL.canParse(then, location.origin) ? new URL(then, location.origin) : null;
-    // A path that begins with two slashes names another host.
+    // A path that begins with two slashes would name another host.
     const isOurs = parameters?.origin === location.origin && !parameters.pathname.startsWith('//');
     go(isOurs ? parameters.pathname + parameters.search : '/', { replace: true });
   }, []);
   return null;
 }
 
-/** Announces a new screen by focusing its heading, as the title announces a loaded page. */
+/** Announces a new screen by focusing its heading, just as the title announces a loaded page. */
 function useFocusOnNewScreen(): void {
   useEffect(() => {
     let last = path.value;
@@ -119,7 +119,7 @@ function useFocusOnNewScreen(): void {
   }, []);
 }
 
-/** Time limit for the heading, because the screen's code may still be loading. */
+/** Maximum wait for the heading, because the screen's code may still be loading. */
 const HEADING_WITHIN_MS = 10_000;
 
 function focusHeading(of: string, since = performance.now()): void {

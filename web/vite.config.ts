@@ -5,13 +5,16 @@ import { inLanguage, languageOf } from './build/languages.js';
 import { xtermWithinPolicy } from './build/xterm-policy.js';
 import { LANGUAGES } from './texts/languages.js';
 
-/** One build per language: `vite build --mode de`. The first empties the folder and creates the pictures. */
+/**
+ * There is one build per language, such as `vite build --mode de`. The first one empties the folder and creates the
+ * images.
+ */
 export default defineConfig(({ mode }) => {
   const isFirst = mode === LANGUAGES[0].code;
   if (isFirst) writeArt();
   return {
     root: import.meta.dirname,
-    // Relative addresses, because a proxy may serve the gateway under its own path.
+    // URLs are relative, because a proxy may serve the gateway under its own path.
     base: '/',
     plugins: [inLanguage(languageOf(mode)), xtermWithinPolicy()],
     build: {
@@ -23,8 +26,8 @@ export default defineConfig(({ mode }) => {
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       rolldownOptions: {
-        // Code shared between the first screen and later ones would otherwise be one file per combination: more initial
-        // requests.
+        // Otherwise, there would be one file per combination for code that the first screen shares with later ones, and
+        // so more initial requests.
         output: { codeSplitting: { groups: [{ name: 'base', minShareCount: 2 }] } },
       },
     },

@@ -30,7 +30,8 @@ export function acceptNames(program: Command): void {
 }
 
 /**
- * Returns the id of the active instance with this id or name. Any other string is passed on for the service to reject.
+ * Returns the id of the active instance with this id or name. A string that is in neither form is returned unchanged,
+ * and the service rejects it.
  */
 export async function idOf(session: Session, given: string): Promise<string> {
   if (ID.test(given) || !NAME.test(given)) return given;

@@ -73,7 +73,7 @@ function prompt(question: string, echo: Writable): Promise<string> {
       reject(new Failure(EXIT.interrupted, 'nothing was done'));
     };
     lines.once('close', end);
-    // The question is printed first, because typed characters are no longer echoed from here on.
+    // The question is shown only now, when typed characters are no longer echoed.
     if (echo === stderr) lines.setPrompt(question);
     if (echo === stderr) lines.prompt();
     else stderr.write(question);
@@ -97,7 +97,7 @@ export function showProgress(text: string): Progress {
   let shown = text;
   let turning: ReturnType<typeof spinner> | null = null;
   const timer = setTimeout(() => {
-    // A command that handles Ctrl-C itself must also end the spinner.
+    // A command that handles Ctrl-C itself also ends the spinner.
     const handleSignals = process.listenerCount('SIGINT') === 0;
     turning = spinner({ text: shown, stream: process.stderr, handleSignals }).start();
   }, SPINNER_AFTER_MS);

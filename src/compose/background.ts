@@ -21,11 +21,11 @@ export interface BackgroundOptions {
   onFault(error: unknown): void;
 }
 
-/** Background work of a gateway. */
+/** A gateway's background work. */
 export interface BackgroundWork {
-  /** Starts no further requests to other services; resolves when those in flight have ended. */
+  /** Stops sending requests to other services. Resolves once those in flight have ended. */
   stopOutgoing(): Promise<void>;
-  /** Stops everything else and writes the reports received from host agents. */
+  /** Stops everything else and stores the reports received from host agents. */
   stop(): Promise<void>;
 }
 

@@ -11,10 +11,10 @@ import { watchStatements } from '../database/watch-pool.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import type { Traces } from '../traces/traces.js';
 
-/** The database can't be reached or migrated; the message is one line that names the setting. */
+/** Thrown if the database can't be reached or migrated. The message is one line that names the setting. */
 export class DatabaseUnusable extends Error {}
 
-/** Time limit for closing; closing a connection does not end its query. */
+/** Time limit for closing, because closing a connection doesn't end its query. */
 const CLOSE_MS = 1_000;
 
 export interface OpenDatabase {
@@ -22,7 +22,7 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** Opens the configured database, or the embedded one without DATABASE_URL, and applies pending migrations. */
+/** Opens the configured database, or the embedded one if DATABASE_URL is unset, and applies pending migrations. */
 export async function openConfiguredDatabase(
   config: Config,
   log: Logger,
@@ -41,7 +41,7 @@ export async function openConfiguredDatabase(
     await embedded?.release();
   };
   try {
-    // The pool's connections time out if the host doesn't answer; the migrations' connection doesn't.
+    // The pool's connections time out if the host doesn't respond, but the connection for migrations doesn't.
     await db.pool.query('select 1');
     const applied = await reportIfSlow(
       (note) => log.info(note),
@@ -57,13 +57,15 @@ export async function openConfiguredDatabase(
   }
 }
 
-/** Waits up to `ms` for work that is ending: a query waiting for a lock must not keep the process from ending. */
+/**
+ * Waits up to `ms` for work that is ending, because a query waiting for a lock must not keep the process from exiting.
+ */
 export function within(ms: number, work: Promise<void>): Promise<void> {
   return Promise.race([work, sleep(ms, undefined, { ref: false })]);
 }
 
 function reasonOf(error: unknown): string {
-  // A host name with several addresses fails with one error for each, and no message of its own.
+  // A host name with several addresses fails with one error per address and no message of its own.
   const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
   return errors.map((each) => (each instanceof Error ? each.message : String(each)).replace(/\s+/g, ' ')).join('; ');
 }

@@ -20,8 +20,8 @@ import { FolderStore } from '../volumes/folder-store.js';
 import { hasRestic, runRestic } from '../volumes/restic.js';
 
 /**
- * Parts that an operator may leave out. Each is null then, and its library is imported only when used: the clients of
- * Redis, metrics and traces take megabytes.
+ * These parts are optional for operators. Each is null if it is disabled. Its library is imported only when used,
+ * because the clients for Redis, metrics and traces take megabytes of memory.
  */
 
 export async function openRedis({ redisUrl }: Config, log: Logger) {
@@ -60,12 +60,12 @@ export async function openMail(config: Config, log: Logger): Promise<SendMail | 
   return createMailSender({ url, tls, from, onDelivery });
 }
 
-/** Returns the runner of restic; null if it isn't installed. */
+/** Returns a function that runs restic; null if it isn't installed. */
 export async function findRestic(): Promise<RunRestic | null> {
   return (await hasRestic()) ? runRestic : null;
 }
 
-/** Opens the store without contacting it: it may be unreachable. */
+/** Opens the volume store without contacting it, because it may be unreachable. */
 export async function openVolumeStore({ volumeStore, dataDir }: Config): Promise<VolumeStore> {
   if (volumeStore === null) return new FolderStore(join(dataDir, 'volumes'));
   const { S3Store } = await import('../volumes/s3-store.js');
@@ -80,7 +80,7 @@ export interface OpenSsh {
   address: NonNullable<Settings['ssh']>;
 }
 
-/** Listens; connections are closed immediately until the server has something to serve. */
+/** Starts the SSH server. It closes connections immediately until it can serve them. */
 export async function openSsh(config: Config, db: Database, clock: Clock, log: Logger): Promise<OpenSsh | null> {
   if (config.sshPort === null) return null;
   const { privateKey, publicKey } = await hostKey({ db, clock });
@@ -89,7 +89,7 @@ export async function openSsh(config: Config, db: Database, clock: Clock, log: L
   return { server, address: { host: config.serviceDomain, port, hostKey: publicKey } };
 }
 
-/** Listens; connections are closed immediately until the ports have something to serve. */
+/** Starts listening on the TCP ports. Connections are closed immediately until the ports can serve them. */
 export async function openTcpPorts({ tcpPorts, host }: Config, log: Logger): Promise<TcpPorts | null> {
   if (tcpPorts === null) return null;
   const ports = new TcpPorts(log);

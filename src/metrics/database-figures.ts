@@ -3,19 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import type { Deps } from '../domain/deps.js';
 
-/** Maximum wait of a scrape for figures that are being read. */
+/** Maximum time that a scrape waits for figures that are being read. */
 const WAIT_MS = 1_000;
-/** Figures older than this are not shown. */
+/** Maximum age of the figures that are shown. */
 const MAX_AGE_MS = 60_000;
 /**
- * Minimum time between two reads, and the multiple of the last read's duration that must pass: reading takes at most a
- * twentieth of the time.
+ * Minimum time between two reads. The second value is the multiple of the last read's duration that must also pass, so
+ * that reading takes at most a twentieth of the time.
  */
 const MIN_AGE_MS = 10_000;
 const PAUSE_FACTOR = 20;
 const UNITS_PER_USD = 3_600 * 1_000_000;
 
-/** Beginning of the help text of metrics that are the same at each gateway. */
+/** Start of the help text of metrics that are the same at every gateway. */
 export const ONE_DATABASE = 'Database-wide, the same at every gateway: do not sum.';
 
 interface Figures {
@@ -31,9 +31,9 @@ interface Figures {
 }
 
 /**
- * Figures that only the database has. One statement reads them on a scrape, at most once at a time, and they are cached
- * for some seconds. A scrape never waits long for them: it shows the cached ones unless they are too old, and reports
- * whether they are missing.
+ * Figures that only the database has. A scrape reads them with a single statement, which never runs twice at a time,
+ * and they are cached for some seconds. A scrape never waits long for them. It shows the cached ones unless they are
+ * too old, and reports whether they are missing.
  */
 export class DatabaseFigures {
   readonly #deps: Deps;
@@ -51,7 +51,7 @@ export class DatabaseFigures {
     this.#onFault = onFault;
   }
 
-  /** Resolves within about one second, with the newest figures available by then. */
+  /** Resolves within about one second, when the newest available figures have been set. */
   async refresh(): Promise<void> {
     if (this.#reading === null && performance.now() >= this.#dueAtMs) {
       this.#reading = this.#read().finally(() => {
@@ -75,7 +75,7 @@ export class DatabaseFigures {
       this.#readAtMs = startedAt;
       this.#hasFailed = false;
     } catch (error) {
-      // Reported once; later scrapes try again.
+      // The fault is reported once, and later scrapes try again.
       if (!this.#hasFailed) this.#onFault(error);
       this.#hasFailed = true;
     } finally {
@@ -163,9 +163,9 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
   });
 
   return {
-    /** Sets the gauges; null removes them, because the figures are missing. */
+    /** Sets the gauges. Null removes them, because the figures are missing. */
     show: (figures: Figures | null, readAtMs: number) => {
-      // Resetting a gauge without labels would set it to 0.
+      // Resetting a gauge without labels would set it to 0 instead.
       for (const each of labelled) each.reset();
       up.set(figures === null ? 0 : 1);
       if (figures === null) {
@@ -197,12 +197,12 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
   };
 }
 
-/** Converts units to USD, exact to 15 digits, which is enough for a chart. */
+/** Converts units to USD. The result is exact to 15 digits, which is enough for a chart. */
 function usdOf(units: string): number {
   return Number(units) / UNITS_PER_USD;
 }
 
-/** Reads all figures. `$1`: seconds since 1970. */
+/** Reads all figures. `$1` is the time in seconds since 1970. */
 const FIGURES_SQL = `
   with account_now as (
     select suspended_at, exhausted_at, burn_rate, credit_units,

@@ -3,7 +3,7 @@ import type { Histogram, Registry } from 'prom-client';
 export interface DurationsOptions {
   name: string;
   help: string;
-  /** Upper bounds in seconds, ascending. */
+  /** Upper bounds in seconds, in ascending order. */
   bounds: readonly number[];
   registry: Registry;
 }
@@ -11,14 +11,14 @@ export interface DurationsOptions {
 /** Observations with the same labels. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>;
-  /** Counts between each bound and the previous one; the last counts those above all bounds. */
+  /** Counts of observations between each bound and the previous one. The last one counts those above all bounds. */
   readonly counts: number[];
   sum: number;
 }
 
 /**
- * A histogram of seconds. The library's own histogram finds an observation's series by joining its labels, which takes
- * a twentieth of the time of a cached public response; here the observer keeps the series.
+ * A histogram of durations in seconds. To find an observation's series, the library's own histogram joins its labels,
+ * which takes a twentieth of the time of a cached public response. With this class, the caller keeps the series.
  */
 export class Durations {
   readonly name: string;
@@ -32,11 +32,11 @@ export class Durations {
     this.name = name;
     this.help = help;
     this.#bounds = bounds;
-    // The registry only calls `get` on a metric.
+    // The registry calls no method of a metric other than `get`.
     registry.registerMetric(this as unknown as Histogram);
   }
 
-  /** Adds a series; call it once per set of labels. */
+  /** Adds a series. Must be called only once per set of labels. */
   series(labels: Readonly<Record<string, string>>): Series {
     const series = { labels, counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
     this.#series.push(series);

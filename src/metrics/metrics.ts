@@ -14,19 +14,19 @@ export interface MetricsOptions {
   host: string;
   port: number;
   hasPayments: boolean;
-  /** Receives faults of background work. */
+  /** Called with the faults of background work. */
   onFault(error: unknown): void;
 }
 
-/** Metrics counted as events happen. */
+/** Metrics that are counted as events occur. */
 export interface Metrics {
   registry: Registry;
   observeRequest: ObserveRequest;
   events: DomainEvents;
-  /** Null without top-ups. */
+  /** Counts payments; null if top-ups are disabled. */
   payments: PaymentCounts | null;
   countAdmissions(limiter: RateLimiter): RateLimiter;
-  /** Adds the gauges that are read on a scrape, and serves all metrics. */
+  /** Adds the gauges that are read on each scrape, and serves all metrics. */
   serve(watched: Watched): Promise<MetricsServer>;
 }
 

@@ -1,10 +1,13 @@
-/** Maximum operation names with their own label, of callers with a key and without. */
+/** Maximum number of operation names with their own label, for callers with a key and for those without. */
 const MAX_KEYED = 100;
 const MAX_UNKEYED = 30;
-/** Matches an id or key, which a caller may write into a name. */
+/** Matches an id or a key, either of which a caller may include in a name. */
 const ID_IN_NAME = /[0-9a-f]{8}/i;
 
-/** Labels for operation names, which callers choose: the first ones get their own label, up to a limit. */
+/**
+ * Assigns labels to operation names, which callers can choose freely. Each of the first names gets its own label, up to
+ * a limit.
+ */
 export class OperationNames {
   readonly #labels = new Set<string>();
   #unkeyed = 0;

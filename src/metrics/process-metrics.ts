@@ -1,13 +1,13 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-/** Gauges whose names wrongly end like those of counters. */
+/** Gauges that are misnamed, because their names end like those of counters. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 let registry: Registry | undefined;
 
 /**
- * Returns the metrics of the process, one registry for all gateways it opens. prom-client's observers live as long as
- * the process: in a gateway's registry they would keep it in memory after it closed.
+ * Returns the registry of the process's metrics, which all its gateways share. prom-client's observers live as long as
+ * the process, so in a gateway's own registry they would keep the gateway in memory after it closed.
  */
 export function processMetrics(): Registry {
   if (registry === undefined) {

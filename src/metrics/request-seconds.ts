@@ -3,7 +3,7 @@ import { Durations, type Series } from './durations.js';
 
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Durations of requests by method, route and status. */
+/** Request durations by method, route and status. */
 export class RequestSeconds {
   readonly #durations: Durations;
   /** Series by route, then status, then method, so that no key has to be joined. */

@@ -6,7 +6,7 @@ import { RequestSeconds } from './request-seconds.js';
 import { Tally } from './tally.js';
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** Statuses that the gateway itself returns. A container behind a web port may return any. */
+/** Status codes that the gateway itself returns. A container behind a web port may return any others. */
 const STATUSES = new Map(
   [200, 201, 204, 302, 303, 304, 405, 406, 408, 415, 417, 431, ...Object.values(STATUS_OF)].map((status) => [
     status,
@@ -14,7 +14,7 @@ const STATUSES = new Map(
   ]),
 );
 
-/** Counts requests, GraphQL operations and refusals. */
+/** Counts requests, GraphQL operations and errors. */
 export function countRequests(registry: Registry): ObserveRequest {
   const seconds = new RequestSeconds(registry);
   const operations = new Tally({

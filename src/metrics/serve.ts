@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The port can't be listened on; the message is one line that names the setting. */
+/** Thrown if the gateway can't listen on the port. The message is one line that names the setting. */
 export class MetricsPortUnusable extends Error {}
 
 const PATH = '/metrics';
-/** Maximum connections of scrapers. */
+/** Maximum number of connections from scrapers. */
 const MAX_CONNECTIONS = 32;
 const TIMEOUT_MS = 5_000;
 
@@ -15,7 +15,7 @@ export interface MetricsServer {
   close(): void;
 }
 
-/** Serves the text of `scrape` at /metrics and nothing else. */
+/** Serves the string that `scrape` returns at /metrics, and nothing else. */
 export async function serveMetrics(
   { host, port }: { host: string; port: number },
   scrape: () => Promise<{ type: string; text: string }>,

@@ -8,7 +8,8 @@ interface Options<Label extends string> {
 }
 
 /**
- * A counter for events of every request. The library's own takes a microsecond, mostly to check labels that are ours.
+ * A counter for events that occur with every request. The library's own counter takes a microsecond, mostly to check
+ * labels that come from our own code.
  */
 export class Tally<Label extends string> {
   readonly #counts = new Map<string, { labels: Record<Label, string>; value: number }>();
@@ -29,7 +30,7 @@ export class Tally<Label extends string> {
     });
   }
 
-  /** Adds to the counter; `values` are in the order of the label names. */
+  /** Adds to the counter. `values` must be in the order of the label names. */
   add(by: number, ...values: string[]): void {
     const key = values.join('\n');
     const known = this.#counts.get(key);

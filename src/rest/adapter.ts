@@ -6,7 +6,7 @@ import { nearestName } from '../nearest-name.js';
 import { type PreparedInput, type PreparedRoute, prepare } from './prepare.js';
 import { type Input, routes } from './routes.js';
 
-/** A refusal of the REST surface itself. The HTTP layer maps its code to a status. */
+/** An error of the REST layer itself. The HTTP layer maps its code to a status. */
 export class RestRefusal extends Error {
   readonly code: string;
 
@@ -16,7 +16,7 @@ export class RestRefusal extends Error {
   }
 }
 
-/** A refusal from the domain, which names inputs as GraphQL does. */
+/** An error from the domain, which uses GraphQL's names for inputs. */
 export class RestFault extends Error {
   readonly originalError: Error;
   readonly #inputs: PreparedRoute['inputs'];
@@ -27,7 +27,7 @@ export class RestFault extends Error {
     this.#inputs = inputs;
   }
 
-  /** Returns the message with the REST name of the invalid input. */
+  /** Returns the message with the invalid input's REST name. */
   renamed(message: string, field: string): string {
     const input = this.#inputs.find(({ variable }) => variable === field);
     return input === undefined ? message : message.replace(new RegExp(`\\b${field}\\b`), () => input.name);
@@ -36,25 +36,25 @@ export class RestFault extends Error {
 
 /** Hooks that the HTTP layer provides to the routes. */
 export interface RestHooks {
-  /** Receives the path template of the matched route, before its handlers run. */
+  /** Called with the path template of the matched route before its handlers run. */
   matched(request: Request, path: string): void;
-  /** Checks that run in this order before the input is read. */
+  /** The checks that follow run in this order before the input is read. */
   key: RequestHandler;
   rateLimit: RequestHandler;
-  /** Checks whether the key may use the root field `Query.name` or `Mutation.name`. */
+  /** Checks whether the key may use a root field, given as `Query.name` or `Mutation.name`. */
   scope(operation: string): RequestHandler;
   readBody: RequestHandler;
-  /** Runs the prepared operation of a route. */
+  /** Runs a route's prepared operation. */
   run<T>(operationId: string, run: () => T): T;
   /** Returns the same context as for a GraphQL request. */
   contextOf(request: Request, response: Response): Promise<object>;
   send(response: Response, status: number, body: object): void;
   sendText(response: Response, status: number, type: string, text: string): void;
-  /** Sends 200 with a response that is the same for all callers. */
+  /** Sends a response with status 200 that is the same for all callers. */
   sendPublic(request: Request, response: Response, body: object): void;
 }
 
-/** Matches a JSON number, also with a sign or leading zeros. */
+/** Matches a JSON number, and also one with a sign or leading zeros. */
 const DECIMAL = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const WHOLE = /^[+-]?\d{1,15}$/;
 const PLACES = { query: 'query parameter', body: 'body member', path: 'path parameter', header: 'header' } as const;
@@ -72,7 +72,9 @@ export function compileRoutes(schema: GraphQLSchema): CompiledRoute[] {
   return prepareRoutes(schema).map((route) => ({ ...route, query: compiled(schema, route) }));
 }
 
-/** Creates the `/v1` routes. Each runs its document. Other methods of a known path are refused. */
+/**
+ * Creates the router for the `/v1` routes, each of which runs its document. Other methods on a known path are rejected.
+ */
 export function createRest(prepared: readonly CompiledRoute[], hooks: RestHooks): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const paths = new Set(prepared.map((route) => route.path));
@@ -145,7 +147,9 @@ function readInputs(route: PreparedRoute, request: Request): Record<string, unkn
   return variables;
 }
 
-/** Refuses unknown parameters. Ignoring one could rent the wrong machine, e.g. if a filter's name is misspelled. */
+/**
+ * Rejects unknown parameters. Ignoring one could rent the wrong machine, for example if a filter's name is misspelled.
+ */
 function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', values: object): void {
   const known = namesOf(route, place);
   const unknown = Object.keys(values).find((name) => !known.includes(name));
@@ -163,10 +167,10 @@ function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', values: ob
   throw new RestRefusal('invalid_request', `${what}; ${hint}`);
 }
 
-/** Maximum members of a body compared with the known ones. A body can have thousands. */
+/** Maximum number of unknown body members that are compared with known ones, because a body can have thousands. */
 const MAX_COMPARED = 50;
 
-/** Completes the message about a missing required member if an unknown one resembles it. */
+/** Returns a hint for the message about a missing required member if an unknown member has a similar name. */
 function hintFor(route: PreparedRoute, body: object, missing: string): string {
   const known = namesOf(route, 'body');
   const values = Object.keys(body).slice(0, MAX_COMPARED);
@@ -178,7 +182,7 @@ function namesOf(route: PreparedRoute, place: Input['in']): string[] {
   return route.inputs.filter((input) => input.in === place).map(({ name }) => name);
 }
 
-/** Returns the variable's value, or undefined if it is omitted. Null counts as omitted. */
+/** Returns the variable's value, or undefined if it is omitted. Null also counts as omitted. */
 function readInput(input: PreparedInput, raw: unknown, hint: () => string): unknown {
   const { field, name } = input;
   if (raw === undefined || raw === null || (raw === '' && field.missing !== undefined)) {
@@ -203,7 +207,7 @@ function readSpelled({ name, field }: PreparedInput, values: Readonly<Record<str
   throw new RestRefusal(field.refusal ?? 'invalid_request', `${name} must be one of ${list}`);
 }
 
-/** Parses a number. Returns any other text unchanged, so that the bounds reject it. */
+/** Parses a number. Returns any other string unchanged, so that the check of the bounds rejects it. */
 function fromText({ type }: PreparedInput, text: string): unknown {
   const pattern = { Int: WHOLE, Float: DECIMAL }[type];
   return pattern?.test(text) ? Number(text) : text;

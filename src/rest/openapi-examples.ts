@@ -1,4 +1,7 @@
-/** One response per schema, taken from a new gateway. Requests have their own examples, built from free machines. */
+/**
+ * One example response per schema, taken from a new gateway. Requests have their own examples, which are built from
+ * free machines.
+ */
 
 const MODE_PRICES = { on_demand: 0.44, interruptible: 0.22, reserved: 0.286 };
 const OFFER_PRICES = { on_demand: 0.44, interruptible: 0.22 };

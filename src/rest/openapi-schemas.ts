@@ -19,7 +19,7 @@ const SCALARS: Readonly<Record<string, Json>> = {
   Variables: { type: 'object', additionalProperties: { type: 'string' } },
 };
 
-/** Collects the named schemas of a document while its operations are described, each once. */
+/** Collects the named schemas of a document once each while its operations are described. */
 export class Schemas {
   readonly #byName = new Map<string, Json>();
 
@@ -59,7 +59,7 @@ export class Schemas {
     );
   }
 
-  /** Adds a page whose entries have a cursor in addition to their own members. */
+  /** Adds a page whose entries have a cursor in addition to the object's own members. */
   #page(name: string, object: Json, { type, children }: Selected): Json {
     const isEdges = ({ key }: Selected) => key === 'edges';
     const [cursor, node] = children.find(isEdges)!.children as [Selected, Selected];
@@ -84,7 +84,7 @@ export class Schemas {
       element === null ? this.#one(selected, inner) : { type: 'array', items: this.#value(selected, element) };
     const { description } = selected.definition;
     if (!mayBeNull) return { ...schema, description };
-    // A reference or an enum would still exclude null if only the type allowed it.
+    // If only the type allowed null, a reference or an enum would still exclude it.
     const isClosed = '$ref' in schema || 'enum' in schema;
     return isClosed
       ? { anyOf: [schema, { type: 'null' }], description }

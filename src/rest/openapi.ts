@@ -2,18 +2,18 @@ import { bodySchema, inputSchema, type Json, objectSchema, Schemas } from './ope
 import type { PreparedInput, PreparedRoute } from './prepare.js';
 import { TAGS } from './routes.js';
 
-/** Facts that the routes don't contain. */
+/** Information for the document that the routes don't contain. */
 export interface OpenApiFacts {
   serverUrl: string;
-  /** URL of pages about the service. */
+  /** URL of the pages about the service. */
   contactUrl: string;
   /** HTTP status by error code. */
   refusals: Readonly<Record<string, number>>;
-  /** A machine that is free now, for examples that work when sent; null if no machine is free. */
+  /** A machine that is currently free, for examples that work when sent; null if there is none. */
   offered: { machineId: string; gpu: string; region: string } | null;
 }
 
-/** Refusals of each kind of route (docs/behaviour.md). */
+/** Error codes by kind of route (docs/behaviour.md). */
 const ALWAYS = ['invalid_request', 'method_not_allowed', 'internal', 'unavailable'];
 const WITH_KEY = ['unauthorized', 'forbidden', 'rate_limited'];
 const WITH_BODY = ['invalid_json', 'payload_too_large'];
@@ -36,7 +36,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   actOnInstance: ['not_found', 'bad_action', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'],
 };
 
-/** Headers by name. Operations refer to them. */
+/** Headers by name, to which operations refer. */
 const HEADERS: Readonly<Record<string, Json>> = {
   'X-Request-Id': header('Identifies this request in the log.', 'string'),
   'RateLimit-Limit': header('Maximum requests in any 60 s.'),
@@ -56,7 +56,7 @@ const HEADERS: Readonly<Record<string, Json>> = {
 const COUNTED = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 const CACHED = ['ETag', 'Cache-Control'];
 
-/** Headers that particular refusals add. */
+/** Headers that responses with particular error codes also have. */
 const HEADERS_OF_REFUSALS: Readonly<Record<string, string>> = {
   unauthorized: 'WWW-Authenticate',
   method_not_allowed: 'Allow',
@@ -146,7 +146,10 @@ function requestBody(inputs: readonly PreparedInput[], name: string, facts: Open
   return { required: true, content: { 'application/json': { schema, ...(isWhole && { example }) } } };
 }
 
-/** Values by input name that work when sent unchanged. Ids and keys have none; a launch has too many. */
+/**
+ * Returns example values by input name that work when sent unchanged. Ids and keys have none, and a launch has too
+ * many.
+ */
 function exampleValues({ offered }: OpenApiFacts): Json {
   return {
     gpu: offered?.gpu,

@@ -13,7 +13,7 @@ import type { z } from 'zod';
 import type { Input, JsonEnvelope, Route } from './routes.js';
 import { elementOf, rootOf, type Selected, spellingOf } from './selection.js';
 
-/** The schema's definition of an argument: its bounds and the codes of its refusals. */
+/** The schema's definition of an argument, with its bounds and the error codes for it. */
 interface Definition {
   schema: z.ZodType;
   must: string;
@@ -34,20 +34,20 @@ export interface PreparedInput extends Input {
 export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   document: DocumentNode;
   inputs: readonly PreparedInput[];
-  /** Selection that forms the response: the root field, or the member of it that the route names. */
+  /** Selection that becomes the response, either the root field or the member that the route names. */
   root: Selected;
   needsKey: boolean;
-  /** Name of the object in a not-found message. */
+  /** Name of the object in the not-found message. */
   objectName: string;
-  /** Root field, as in `Query.balance`. */
+  /** Root field in the form `Query.balance`. */
   rootName: string;
   /** Builds the response body, JSON or text, from the root field's result. */
   respond(result: unknown): object | string;
 }
 
 /**
- * Prepares a route. Throws if a document or an input doesn't fit the schema: a gateway with a broken route must not
- * start.
+ * Prepares a route. Throws if a document or an input doesn't match the schema, because a gateway with a broken route
+ * must not start.
  */
 export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
   const document = parse(route.document);
@@ -113,7 +113,7 @@ function responder({ envelope }: Route, read: (result: unknown) => unknown): Pre
   return envelope.kind === 'text' ? envelope.make : (result) => envelop(envelope, read(result));
 }
 
-/** A GraphQL connection as a route's document selects it. */
+/** A GraphQL connection as selected in a route's document. */
 interface Page {
   page_info: object;
   edges: { cursor: string; node: object }[];

@@ -46,7 +46,7 @@ interface Gauge<Source> {
 
 const scaled = (value: Value, factor: number): Value => (value === null ? null : value * factor);
 
-/** Gauges of an instance, in base units as Prometheus requires. */
+/** An instance's gauges in base units, as Prometheus requires. */
 const INSTANCE_GAUGES: readonly Gauge<Load>[] = [
   {
     name: 'sample_timestamp_seconds',
@@ -108,7 +108,10 @@ const GPU_GAUGES: readonly Gauge<Gpu>[] = [
   { name: 'gpu_processes', help: 'Processes computing on the GPU.', read: ({ processes }) => processes },
 ];
 
-/** Formats an instance's newest sample as Prometheus text. Without a sample, only whether it is running. */
+/**
+ * Formats an instance's newest sample as Prometheus text. If there is no sample, the text only contains whether the
+ * instance is running.
+ */
 export function prometheusText(result: unknown): string {
   const { id, name, status, load } = result as Shown;
   const labels = { instance: id, name };
@@ -126,7 +129,7 @@ export function prometheusText(result: unknown): string {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Formats a metric; empty if no value is known. */
+/** Formats a metric. Returns an empty array if no value is known. */
 function family(name: string, help: string, values: readonly (readonly [Labels, Value])[]): string[] {
   const known = values.filter(([, value]) => value !== null);
   if (known.length === 0) return [];

@@ -1,20 +1,20 @@
 import { GPU_TIER_SLUGS } from '../domain/rules/gpu-tier.js';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 
-/** One REST route: a prepared GraphQL document, the sources of its variables, and the envelope of its response. */
+/** A REST route, defined by a GraphQL document, the sources of its variables, and the envelope of its response. */
 export interface Route {
   method: 'GET' | 'POST' | 'DELETE';
-  /** Path below `/v1`; `{name}` is a path parameter. */
+  /** Path under `/v1`, in which `{name}` is a path parameter. */
   path: string;
   operationId: string;
-  /** Group of operations in the clients. */
+  /** The group that contains the operation in clients. */
   tag: Tag;
   summary: string;
   /** Markdown with details for callers, in addition to the summary. */
   description: string;
-  /** Document with one root field, aliased `result`. Aliases give the contract's names. */
+  /** Document with one root field, which has the alias `result`. Other aliases provide the contract's names. */
   document: string;
-  /** Member of the result that is the response and takes the arguments. By default, the result itself. */
+  /** Member of the result that becomes the response and takes the arguments. Defaults to the result itself. */
   member?: string;
   inputs: readonly Input[];
   status: 200 | 201;
@@ -34,19 +34,19 @@ export const TAGS = {
   Volumes: 'Disks of the account that outlive machines: create, list, grow, delete.',
 } as const;
 
-/** A variable of the document. The argument that takes it defines its bounds, default and description. */
+/** A variable of the document. The argument that takes it determines its bounds, default and description. */
 export interface Input {
   in: 'query' | 'path' | 'body' | 'header';
   name: string;
   variable: string;
-  /** REST spelling of an enum's values. */
+  /** The enum's values in REST spelling. */
   values?: Readonly<Record<string, string>>;
 }
 
 /**
- * `item`: the result's fields and `object`. `list`: the result as `data`, each entry with `itemObject`. `page`: the
- * entries of a connection as `data`, each with its cursor, and `page_info`. `text`: text made from the result; `object`
- * names it in a not-found message.
+ * The envelope of a response. `item` contains the result's fields and `object`. `list` contains the result as `data`,
+ * with `itemObject` in each entry. `page` contains the entries of a connection as `data`, each with its cursor, and
+ * `page_info`. `text` is a string built from the result, and its `object` is the name in a not-found message.
  */
 export type JsonEnvelope =
   | { kind: 'item'; object: string }
@@ -79,7 +79,7 @@ const SIZE_GB: Input = { in: 'body', name: 'size_gb', variable: 'sizeGb' };
 const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const IDEMPOTENCY_KEY: Input = { in: 'header', name: 'Idempotency-Key', variable: 'idempotencyKey' };
 
-/** Launch inputs: the members of GraphQL's LaunchInput. */
+/** Inputs for the launch, which are the members of GraphQL's LaunchInput. */
 const LAUNCH: readonly Input[] = [
   { in: 'body', name: 'name', variable: 'name' },
   { in: 'body', name: 'env', variable: 'env' },
@@ -104,7 +104,7 @@ const LAUNCH: readonly Input[] = [
   },
 ];
 
-/** Optional inputs: deadlines, spend limit, idle stop and volumes. */
+/** Optional inputs for deadlines, the spending limit, the idle stop and volumes. */
 const ENDS: readonly Input[] = [
   { in: 'body', name: 'stop_at', variable: 'stopAt' },
   { in: 'body', name: 'destroy_at', variable: 'destroyAt' },
@@ -113,7 +113,7 @@ const ENDS: readonly Input[] = [
   { in: 'body', name: 'volumes', variable: 'volumes' },
 ];
 
-/** All `/v1` routes: contract section 4, and volumes. */
+/** All `/v1` routes, from contract section 4 and for volumes. */
 export const routes: readonly Route[] = [
   {
     method: 'GET',
@@ -208,7 +208,7 @@ export const routes: readonly Route[] = [
         in: 'body',
         name: 'type',
         variable: 'mode',
-        // Answers spell INTERRUPTIBLE as `spot`, so it is also accepted.
+        // Responses spell INTERRUPTIBLE as `spot`, so that is also accepted here.
         values: { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED', spot: 'INTERRUPTIBLE' },
       },
       ...LAUNCH,

@@ -17,7 +17,7 @@ import {
 } from 'graphql';
 import { SPELLING } from './routes.js';
 
-/** One field of a prepared document: its key in the response, its definition, and the fields selected below it. */
+/** A field of a prepared document, with its key in the response, its definition and the fields selected below it. */
 export interface Selected {
   key: string;
   definition: GraphQLField<unknown, unknown>;
@@ -47,7 +47,7 @@ function selectionsOf(parent: GraphQLObjectType, selectionSet: SelectionSetNode 
   });
 }
 
-/** Returns the REST spelling of an enum's values, by value; undefined for any other type. */
+/** Returns an enum's values in REST spelling, by value. Returns undefined for any other type. */
 export function spellingOf(type: GraphQLNamedType): Readonly<Record<string, string>> | undefined {
   if (!isEnumType(type)) return undefined;
   return SPELLING[type.name] ?? Object.fromEntries(type.getValues().map(({ name }) => [name, name.toLowerCase()]));
@@ -58,7 +58,7 @@ export function unwrapNonNull(type: GraphQLOutputType): { inner: GraphQLOutputTy
   return type instanceof GraphQLNonNull ? { inner: type.ofType, nullable: false } : { inner: type, nullable: true };
 }
 
-/** Returns the element type of a list; null for any other type. */
+/** Returns a list's element type; null for any other type. */
 export function elementOf(type: GraphQLOutputType): GraphQLOutputType | null {
   const { inner } = unwrapNonNull(type);
   return inner instanceof GraphQLList ? inner.ofType : null;

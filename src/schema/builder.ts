@@ -13,7 +13,7 @@ export interface SchemaTypes {
   PrismaTypes: PrismaTypes;
   DefaultFieldNullability: false;
   Scalars: {
-    /** Micro-USD internally, a JSON number in responses. */
+    /** An amount in micro-USD internally, and a JSON number in responses. */
     USD: { Input: bigint; Output: bigint };
     DateTime: { Input: Instant; Output: Instant | Date };
     Date: { Input: string; Output: string | Date };
@@ -49,13 +49,13 @@ builder.subscriptionType({
 export const NEEDS_KEY = { extensions: { needsKey: true } };
 
 /**
- * Marks a public root field that counts against the rate limit if the caller sends a key, because it then reads the
- * account.
+ * Marks a public root field that counts against the rate limit if the caller sends a key, because it then also reads
+ * the account.
  */
 export const COUNTS_WITH_KEY = { extensions: { countsWithKey: true } };
 
 /**
- * Returns description, default and bounds of an argument from its definition. REST and OpenAPI read them from the
+ * Returns an argument's description, default and bounds from its definition. REST and OpenAPI read them from the
  * schema.
  */
 export function fromField<T>(field: Field<T>) {
@@ -68,21 +68,22 @@ export function lengthFrom(length: { argument: string; usual: number; most: numb
 }
 
 /**
- * Marks a list without pages that has at most `mostEntries` entries, the number used to compute a query's complexity.
+ * Marks a list without pages that has at most `mostEntries` entries. This number is used to compute a query's
+ * complexity.
  */
 export function atMost(mostEntries: number) {
   return { extensions: { mostEntries } };
 }
 
 /**
- * Marks a type whose objects never change, and whose fields that are scalars or of such a type depend only on the
- * object. The serialized selection of such an object can be cached with it.
+ * Marks a type whose objects never change. Those of its fields that are scalars or of such a type depend only on the
+ * object, so a serialized selection of them can be cached with the object.
  */
 export const NEVER_CHANGES = { extensions: { neverChanges: true } };
 
 /**
- * Marks the old name of a field, which shares the resolver of the new one and keeps working in this major version. The
- * activity records the new name.
+ * Marks the old name of a field, which uses the new one's resolver and keeps working in this major version. The
+ * activity log records the new name.
  */
 export function renamedTo(name: string) {
   return {

@@ -100,7 +100,7 @@ const UsageInterval = builder.prismaObject('UsageInterval', {
   }),
 });
 
-/** Replaces Prisma's own connection, which would read all intervals of an instance for each page. */
+/** Replaces Prisma's own connection, which would read all of an instance's intervals for each page. */
 const intervalPages = prismaConnectionHelpers(builder, UsageInterval, {
   cursor: 'instanceId_resource_ordinal',
   maxSize: pageLimit(() => INTERVAL_CURSOR),
@@ -152,8 +152,8 @@ const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
 });
 
 /**
- * Second of each instance row, set when its first figure is requested. Rows are read for one response, so all figures
- * of a row refer to the same second.
+ * The second for which each instance row's figures are computed. It is set when the first figure is requested. Rows are
+ * read for a single response, so all figures of a row refer to the same second.
  */
 const seconds = new WeakMap<object, Instant>();
 
@@ -243,7 +243,7 @@ export const InstanceType = builder.prismaObject('Instance', {
     earlyExitCost: t.field({
       type: 'USD',
       description: 'Cost of destroying it now, in addition to usage.',
-      // Up to the end of this second, because a destroy would take effect then.
+      // The cost is computed up to the end of this second, because that is when a destroy would take effect.
       resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(deps.clock.nowMs()).end),
     }),
     usage: t.field({
@@ -267,7 +267,7 @@ export const InstanceType = builder.prismaObject('Instance', {
         type: UsageInterval,
         description: 'Billed intervals, oldest first.',
         resolve: (instance, args, context) => {
-          // Throws synchronously, so that only one of several instances reports the fault.
+          // This throws synchronously, so that only one of several instances reports the fault.
           const { take, cursor } = intervalPages.getQuery(args, context, () => true);
           const position = cursor?.instanceId_resource_ordinal ?? null;
           const page = { instanceId: instance.id, take: take!, position };
@@ -295,10 +295,10 @@ export const InstanceType = builder.prismaObject('Instance', {
   }),
 });
 
-/** Pages by position, with any filter. */
+/** Paginates by position and supports any filter. */
 const historyPages = prismaConnectionHelpers(builder, InstanceType, {
   cursor: 'accountId_sequence',
-  // Accepts only this account's cursors: another account's would disclose how many instances it has had.
+  // Only this account's cursors are accepted, because another account's would disclose how many instances it has had.
   maxSize: pageLimit((context) => new RegExp(`^GPC:T:\\["S:${accountOf(context)}","N:\\d{1,9}"\\]$`)),
 });
 
@@ -479,7 +479,7 @@ builder.subscriptionFields((t) => ({
   }),
 }));
 
-/** Marks that more pages follow. If the page has no entries, the next one continues where the scan ended. */
+/** Marks that more pages follow. If this page has no entries, the next one continues where the scan ended. */
 function markMorePages<Info extends { startCursor: string | null; endCursor: string | null }>(
   info: Info,
   { edge, isBackwards }: { edge: string; isBackwards: boolean },

@@ -128,7 +128,7 @@ export const LaunchType = builder.objectRef<Launch>('Launch').implement({
 });
 
 /**
- * Returns the account for a rental. Throws forbidden if the launch names secrets and the key lacks the permission for
+ * Returns the account for a rental. Throws forbidden if the launch names secrets and the key isn't permitted to use
  * them.
  */
 export function accountForRental(

@@ -9,7 +9,10 @@ import { InstanceType } from './instances.js';
 
 const unknown = (description: string) => ({ nullable: true as const, description: `${description} Null if unknown.` });
 
-/** Assumes as many GPUs as most instances have when computing complexity. The actual response is measured. */
+/**
+ * Number of GPUs assumed when computing complexity, which is as many as most instances have. The values in the actual
+ * response are counted.
+ */
 const USUAL_GPUS = { extensions: { mostEntries: 2 } };
 
 const GpuMetricsType = builder.objectRef<GpuMetrics>('GpuMetrics').implement({
@@ -62,7 +65,7 @@ const InstanceMetricsType = builder.objectRef<InstanceMetrics>('InstanceMetrics'
   }),
 });
 
-/** Maximum periods per request. Each is read separately. */
+/** Maximum number of periods per request, because each one is read separately. */
 const MAX_RANGES = 10;
 const rangesOf = new WeakMap<GatewayContext, Set<string>>();
 

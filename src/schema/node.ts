@@ -8,7 +8,7 @@ import { findVolume } from '../domain/volumes/volumes.js';
 import { builder, COUNTS_WITH_KEY } from './builder.js';
 import { callerOf, type GatewayContext } from './context.js';
 
-/** A row, with the name of its type. */
+/** A row together with the name of its type. */
 interface NodeValue {
   __typename: string;
 }
@@ -19,8 +19,8 @@ interface NodeValue {
 type Find = (context: GatewayContext, id: string, name: string) => Promise<object | null>;
 
 /**
- * Ids shown in the contract start with a prefix for their type. Types identified by a slug get an id made of prefix and
- * slug.
+ * The kinds of nodes. Ids shown in the contract start with a prefix for their type. For types identified by a slug, the
+ * id consists of the prefix and the slug.
  */
 const KINDS: readonly { prefix: string; type: string; find: Find }[] = [
   { prefix: 'i-', type: 'Instance', find: (context, id) => findInstance(context.deps, readerOf(context), id) },

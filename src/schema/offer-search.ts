@@ -174,8 +174,8 @@ builder.mutationFields((t) => ({
 }));
 
 /**
- * Encodes sort, price per GPU, price, reliability and machine id: the data needed to continue from an offer in any
- * order.
+ * Encodes an offer's position as its sort order, price per GPU, price, reliability and machine id, which suffice to
+ * continue after the offer in any order.
  */
 function cursor(sort: OfferSortName, { pricePerGpu, pricePerHour, reliability, machineId }: OfferPosition): string {
   return Buffer.from(`${sort} ${pricePerGpu} ${pricePerHour.onDemand} ${reliability} ${machineId}`).toString('base64');
@@ -185,7 +185,7 @@ function cursorForm(sort: OfferSortName): RegExp {
   return new RegExp(`^${sort} (\\d{1,18}) (\\d{1,18}) (\\d(?:\\.\\d{1,20})?(?:e-\\d{1,2})?) (\\P{Cc}{1,64})$`, 'u');
 }
 
-/** Parses the position in a cursor whose form was checked; null without a cursor. */
+/** Parses the position in a cursor whose form has been checked. Returns null if there is no cursor. */
 function positionAt(sort: OfferSortName, text: string | null | undefined): OfferPosition | null {
   const parts = text == null ? null : cursorForm(sort).exec(Buffer.from(text, 'base64').toString());
   if (parts === null) return null;

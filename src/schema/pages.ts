@@ -10,13 +10,13 @@ interface PageArguments {
   before?: string | null;
 }
 
-/** Entries per page if neither first nor last is given. */
+/** Number of entries per page if neither `first` nor `last` is given. */
 export const DEFAULT_PAGE = 25;
 export const MAX_PAGE = 100;
 
 /**
- * Returns a connection's page limit, for its `maxSize`. Throws invalid_request for a size out of bounds, or for a
- * cursor of another connection, before it reaches the database.
+ * Returns a function that computes a connection's page limit for its `maxSize`. It throws invalid_request for a size
+ * that is out of bounds, or for another connection's cursor before it reaches the database.
  */
 export function pageLimit(cursorForm: (context: GatewayContext) => Pick<RegExp, 'test'>) {
   return (args: PageArguments, context: GatewayContext): number => {
@@ -35,12 +35,12 @@ export function pageLimit(cursorForm: (context: GatewayContext) => Pick<RegExp, 
 const CURSOR = z.string().min(1);
 const cursor = (description: string) => argument({ schema: CURSOR, must: 'a cursor of this list', description });
 
-/** Like `fromField` of the builder, which depends on this file. */
+/** Does the same as the builder's `fromField`, which can't be imported because the builder depends on this file. */
 function argument<T>(field: Field<T>) {
   return { description: field.description, extensions: { field } };
 }
 
-/** Descriptions of the relay plugin's types and arguments. REST and OpenAPI also read the bounds of the arguments. */
+/** Descriptions for the Relay plugin's types and arguments. REST and OpenAPI also read the arguments' bounds. */
 export const PAGE_DESCRIPTIONS = {
   pageInfoTypeOptions: { description: 'Position of a page in its list.' },
   hasNextPageFieldOptions: { description: 'Whether more entries follow.' },

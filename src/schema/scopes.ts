@@ -15,8 +15,8 @@ import { checkScope, checkWriteResponse, PUBLIC, scopeOf } from '../domain/rules
 import { callerOf, type GatewayContext } from './context.js';
 
 /**
- * Makes every root field refuse keys that lack its scope. Call it before anything of the schema is compiled. Throws for
- * a field without a scope.
+ * Makes every root field reject keys that lack its scope. Must be called before anything of the schema is compiled.
+ * Throws if a field has no scope.
  */
 export function guardOperations(schema: GraphQLSchema): void {
   for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) {
@@ -24,9 +24,7 @@ export function guardOperations(schema: GraphQLSchema): void {
   }
 }
 
-/**
- * Checks the scope for a surface that does so before it reads input. It records refusals here, because no field runs.
- */
+/** Checks the scope for APIs that do so before they read the input. Records rejections here, because no field runs. */
 export function checkOperation(deps: Deps, caller: Caller, operation: string, targets: readonly unknown[]): void {
   try {
     checkScope(caller.scopes, operation);
@@ -48,7 +46,7 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
   const checked: Resolve = (root, args, context, info) => {
     const { scopes } = callerOf(context);
     checkScope(scopes, operation);
-    // Checks before anything is done: withholding the response afterwards would hide what was done.
+    // The check comes before anything is done, because withholding the response afterwards would hide what was done.
     if (isWrite) checkWriteResponse(scopes, selectedIn(info));
     return work(root, args, context, info);
   };
@@ -57,7 +55,7 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
     : checked;
 }
 
-/** Yields each field selected below a root field, with its type, including fields skipped by directives. */
+/** Yields each field selected below a root field together with its type, including fields that directives skip. */
 function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResolveInfo): Generator<[string, string]> {
   const spread = new Set<string>();
   for (const { selectionSet } of fieldNodes) yield* below(selectionSet, getNamedType(returnType));
@@ -70,8 +68,8 @@ function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResol
         if (field !== undefined) yield* below(node.selectionSet, getNamedType(field.type));
         continue;
       }
-      // A fragment selects the same wherever it is spread. Visiting it once is enough, and nested spreads don't
-      // multiply.
+      // A fragment selects the same fields wherever it is spread, so one visit is enough and nested spreads don't
+      // multiply the work.
       if (node.kind === Kind.FRAGMENT_SPREAD && spread.has(node.name.value)) continue;
       if (node.kind === Kind.FRAGMENT_SPREAD) spread.add(node.name.value);
       const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments[node.name.value]! : node;
@@ -81,7 +79,10 @@ function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResol
   }
 }
 
-/** Records each mutation requested with a key, successful or refused. Mutations of one request run sequentially. */
+/**
+ * Records each mutation requested with a key, whether it succeeds or is rejected. The mutations of a request run
+ * sequentially.
+ */
 function recorded(name: string, work: Resolve): Resolve {
   return async (root, args, context, info) => {
     const { deps, caller } = context;
@@ -105,7 +106,7 @@ function codeOf(error: unknown): string {
   return error instanceof DomainError ? error.code : 'internal';
 }
 
-/** Returns the recorded name of an operation. `action` is recorded as the action itself. */
+/** Returns the name under which an operation is recorded. For the `action` operation, that is the action itself. */
 function operationOf(name: string, { action }: Record<string, unknown>): string {
   return name === 'action' && typeof action === 'string' ? action.toLowerCase() : name;
 }

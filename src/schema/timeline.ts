@@ -63,7 +63,7 @@ const TimelineEntryType = builder.objectRef<TimelineEntry>('TimelineEntry').impl
   }),
 });
 
-/** Maximum timelines per request. Each is read separately. */
+/** Maximum number of timelines per request, because each one is read separately. */
 const MAX_TIMELINES = 10;
 const counts = new WeakMap<GatewayContext, number>();
 

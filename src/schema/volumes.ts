@@ -14,7 +14,7 @@ import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { Node } from './node.js';
 
 /**
- * Maximum snapshots shown, newest first. That is more than the service keeps; an owner can create any number with
+ * Maximum number of snapshots shown, newest first. The service keeps fewer, but an owner can create any number with
  * restic.
  */
 const MAX_SNAPSHOTS = 100;

@@ -27,22 +27,22 @@ import type { Tracer } from '../http/tracer.js';
 import { QuietExporter } from './quiet-exporter.js';
 
 export interface TracesOptions {
-  /** OTLP over HTTP endpoint, without /v1/traces. */
+  /** URL of the OTLP/HTTP endpoint, without /v1/traces. */
   url: string;
   headers: Readonly<Record<string, string>>;
   service: string;
   sampler: string;
-  /** Ratio for the samplers that take one. */
+  /** Sampling ratio, for the samplers that use one. */
   ratio: number;
   /** Called with the reason when spans can't be sent, and with null when sending works again. */
   onDelivery(reason: string | null): void;
 }
 
-/** Creates spans of requests and of the work within them, and sends them to a collector. */
+/** Creates spans for requests and the work within them, and sends them to a collector. */
 export interface Traces extends Tracer {
   /** Runs a use case of the domain within a span. */
   useCase<T>(name: string, run: () => T): T;
-  /** Creates spans of statements within traced requests. */
+  /** Creates spans for the database statements within traced requests. */
   statements: { isFollowing(): boolean; began(text: string): (error: unknown) => void };
   /** Returns headers that propagate the current trace to another service. */
   outgoing(): Record<string, string>;
@@ -50,26 +50,26 @@ export interface Traces extends Tracer {
   close(): Promise<void>;
 }
 
-/** Maximum spans waiting to be sent; further ones are dropped. */
+/** Maximum number of spans waiting to be sent. Further ones are dropped. */
 const MAX_WAITING = 2_048;
-/** Maximum spans per message, and the pause between two messages. */
+/** Maximum number of spans per message, and the interval between two messages. */
 const MAX_BATCH = 512;
 const SEND_EVERY_MS = 1_000;
-/** Time limit of a message, including retries. */
+/** Time limit for sending a message, including retries. */
 const SENT_WITHIN_MS = 10_000;
-/** Maximum length of a statement's text. */
+/** Maximum length of a recorded statement. */
 const MAX_TEXT_CHARACTERS = 500;
 /**
- * Maximum statements whose description is cached. The code has some hundred, and a few more that vary with the number
- * of rows.
+ * Maximum number of statements whose description is cached. The code has some hundred statements, and a few more that
+ * vary with the number of rows.
  */
 const MAX_STATEMENTS = 1_000;
 const FIRST_FAULT = 500;
 
 /**
- * Opens tracing. A span contains only text from the code and what a log line may contain: method, route template,
- * status, refusal codes, the operation's name, statements without values. It never contains a path, query, header,
- * body, address, account, or an error's message.
+ * Starts tracing. A span contains only text from the code and what a log line may contain: the method, route template,
+ * status, error codes, the operation's name, and statements without values. It never contains a path, query, header,
+ * body, address or account, nor an error's message.
  */
 export function openTraces(options: TracesOptions): Traces {
   const { url, headers, service, onDelivery } = options;
@@ -99,7 +99,7 @@ export function openTraces(options: TracesOptions): Traces {
   const spans = new WeakMap<IncomingMessage, () => void>();
   const statements = new Statements();
 
-  /** Starts a span below the current one; null without one, or if it has ended. */
+  /** Starts a child of the current span. Returns null if there is no current span or it has ended. */
   const begin = (name: string, kind: SpanKind, attributes: Attributes): Span | null => {
     const parent = running.getStore();
     if (parent === undefined || !parent.isRecording()) return null;
@@ -131,7 +131,8 @@ export function openTraces(options: TracesOptions): Traces {
       const { id } = request.state;
       const parent = senderOf(request);
       const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
-      // Decided first: creating a span that isn't sent takes a tenth of the time of a cached public response.
+      // This is decided first, because creating a span that isn't sent takes a tenth of the time of a cached public
+      // response.
       const { decision } = sampler.shouldSample(context, parent?.traceId ?? id, '', SpanKind.SERVER, {}, []);
       if (decision !== SamplingDecision.RECORD_AND_SAMPLED) return answer();
       ids.traceId = id;
@@ -189,15 +190,15 @@ function senderOf({ headers }: IncomingMessage): SpanContext | null {
 }
 
 /**
- * Uses the request's id as the id of a trace that begins with it. It is just as random, and X-Request-Id finds the
- * trace.
+ * Uses the id of a trace's first request as the trace id. It is just as random, and the trace can be found by
+ * X-Request-Id.
  */
 class RequestIdsAsTraceIds extends RandomIdGenerator {
   traceId = '';
   override generateTraceId = () => this.traceId;
 }
 
-/** Span attributes of statements, cached by text: there are few statements. */
+/** Caches the span attributes of statements by their text, because there are only a few statements. */
 class Statements {
   readonly #known = new Map<string, { name: string; attributes: Attributes }>();
 

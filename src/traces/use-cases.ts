@@ -2,8 +2,8 @@ import type { GraphQLSchema } from 'graphql';
 import type { Traces } from './traces.js';
 
 /**
- * Creates a span for each root field, which runs one use case of the domain. Call this before anything of the schema is
- * compiled.
+ * Creates a span for each root field, because each one runs one use case of the domain. Call this before compiling
+ * anything of the schema.
  */
 export function traceUseCases(schema: GraphQLSchema, traces: Traces): void {
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {

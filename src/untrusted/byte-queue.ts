@@ -1,8 +1,9 @@
 const LEAST_BYTES = 4_096;
 
 /**
- * Bytes that arrive in pieces of any size, in one buffer that doubles. Each byte is copied a constant number of times,
- * and pieces of one byte take no more memory than large ones. Bytes that were taken are never overwritten.
+ * Collects bytes that arrive in pieces of any size in one buffer, which doubles when it is full. Each byte is copied a
+ * constant number of times, and small pieces take no more memory than large ones. Bytes that have been taken are never
+ * overwritten.
  */
 export class ByteQueue {
   #bytes: Buffer = Buffer.alloc(0);
@@ -23,12 +24,12 @@ export class ByteQueue {
     this.#to += piece.length;
   }
 
-  /** Returns the waiting bytes, which stay in the queue. */
+  /** Returns the waiting bytes without removing them from the queue. */
   peek(): Buffer {
     return this.#bytes.subarray(this.#from, this.#to);
   }
 
-  /** Takes the first `length` bytes, or all if there are fewer. */
+  /** Removes and returns the first `length` bytes, or all of them if there are fewer. */
   take(length = this.length): Buffer {
     const taken = this.peek().subarray(0, length);
     this.#from += taken.length;

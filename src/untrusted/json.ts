@@ -1,33 +1,33 @@
-/** Maximum levels of nested arrays and objects. No request of this service has more than a dozen. */
+/** Maximum nesting depth of arrays and objects. No request to this service has more than a dozen levels. */
 export const MAX_JSON_DEPTH = 64;
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** JSON that is too deep or has too many values; the message names the bound. */
+/** Thrown for JSON that is nested too deeply or has too many values. The message names the limit. */
 export class JsonTooLarge extends Error {}
 
 export interface JsonBounds {
   maxDepth?: number;
-  /** Maximum values in total: each takes far more time and memory than its bytes. */
+  /** Maximum number of values in total, because each takes far more time and memory than its bytes. */
   maxValues?: number;
 }
 
 /**
- * Parses JSON of another party. Throws JsonTooLarge for JSON beyond the bounds, before it is parsed: code that later
- * writes or compares the value may recurse. Throws SyntaxError for text that is not JSON.
+ * Parses JSON from an untrusted source. Throws JsonTooLarge before parsing if the JSON exceeds the limits, because code
+ * that later serializes or compares the value may recurse. Throws SyntaxError for text that isn't JSON.
  */
 export function parseJson(bytes: Buffer, bounds: JsonBounds = {}): unknown {
   checkJson(bytes, bounds);
   return JSON.parse(bytes.toString('utf8'));
 }
 
-/** Throws JsonTooLarge for text beyond the bounds. Does not check whether it is JSON. */
+/** Throws JsonTooLarge for text that exceeds the limits. Does not check whether it is JSON. */
 export function checkJson(
   bytes: Buffer,
   { maxDepth = MAX_JSON_DEPTH, maxValues = Number.POSITIVE_INFINITY }: JsonBounds = {},
 ): void {
-  // Each level and each value takes at least a byte.
+  // Each level and each value take at least one byte.
   if (bytes.length <= Math.min(maxDepth, maxValues)) return;
   let depth = 0;
   let values = 0;
@@ -45,7 +45,7 @@ export function checkJson(
   }
 }
 
-/** Returns the index of the quote that ends the string beginning at `at`. */
+/** Returns the index of the quote that ends the string starting at `at`. */
 function endOfString(bytes: Buffer, at: number): number {
   for (let index = at + 1; index < bytes.length; index += 1) {
     if (bytes[index] === BACKSLASH) index += 1;

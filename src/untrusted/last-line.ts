@@ -1,8 +1,8 @@
-/** Bytes from the end of a program's output that are searched for its last line. */
+/** Number of bytes at the end of a program's output that are searched for its last line. */
 const MAX_BYTES = 4_096;
 const MAX_CHARACTERS = 300;
 
-/** Keeps the end of a program's output while it arrives. */
+/** Keeps the end of a program's output as it arrives. */
 export class LastBytes {
   bytes: Buffer = Buffer.alloc(0);
 
@@ -12,7 +12,10 @@ export class LastBytes {
   }
 }
 
-/** Returns the last line of a program's output, short enough for a message; empty if there is no output. */
+/**
+ * Returns the last line of a program's output, shortened to fit a message. Returns an empty string if there is no
+ * output.
+ */
 export function lastLine(printed: Buffer): string {
   const text = printed.subarray(-MAX_BYTES).toString('utf8').trim();
   return text.slice(text.lastIndexOf('\n') + 1).slice(-MAX_CHARACTERS);

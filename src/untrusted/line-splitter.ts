@@ -2,22 +2,22 @@ import { ByteQueue } from './byte-queue.js';
 
 const NEWLINE = 10;
 
-/** Splits pieces of text into lines. A line longer than `maxBytes` is cut. */
+/** Splits text that arrives in pieces into lines. Lines longer than `maxBytes` are truncated. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  /** Beginning of a line whose end has not arrived. */
+  /** Start of a line whose end hasn't arrived yet. */
   readonly #rest = new ByteQueue();
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether the current line has reached the maximum without an end. */
+  /** Whether the current line has reached the maximum length without ending. */
   get isOverlong(): boolean {
     return this.#rest.length >= this.#maxBytes;
   }
 
-  /** Returns the lines that end in this piece, without their ends. */
+  /** Adds a piece. Returns the lines that end in it, without their line breaks. */
   push(piece: Buffer): string[] {
     const lines: string[] = [];
     let at = 0;
@@ -30,7 +30,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** Takes the beginning of a line without an end. */
+  /** Removes and returns the start of an unfinished line. */
   rest(): string {
     return this.#rest.length === 0 ? '' : this.#rest.take().toString('utf8');
   }

@@ -1,4 +1,4 @@
-/** Lets other work have its turn. Long work on input of other parties calls it every few milliseconds. */
+/** Yields to other work. Long-running work on untrusted input calls this every few milliseconds. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -8,17 +8,19 @@ const require = createRequire(import.meta.url);
 const folder = new URL('../generated/', import.meta.url);
 const text = (path: string): string => readFileSync(require.resolve(path), 'utf8');
 
-/** Distance between two dots of the map, in its units. */
+/** Distance between two dots, in units of the map. */
 const STEP = 7;
 
-/** Writes pictures from packages into web/generated: the used icons, and the land of the world. */
+/** Writes images from packages to web/generated: the icons that are used, and the land areas of the world. */
 export function writeArt(): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(new URL('icons.svg', folder), icons());
   writeFileSync(new URL('world.svg', folder), world());
 }
 
-/** One file of symbols: Lucide's, ISC. Another icon needs its name in web/icons.json. */
+/**
+ * Builds one file of symbols from Lucide's icons (ISC licence). To use another icon, add its name to web/icons.json.
+ */
 function icons(): string {
   const names = JSON.parse(readFileSync(new URL('../icons.json', import.meta.url), 'utf8')) as string[];
   const symbols = names.map((name) => {
@@ -28,7 +30,7 @@ function icons(): string {
   return `<!-- Lucide, ISC --><svg xmlns="http://www.w3.org/2000/svg">${symbols.join('')}</svg>`;
 }
 
-/** Draws land as dots, line by line: Natural Earth's outlines, public domain. */
+/** Draws the land as lines of dots, from Natural Earth's outlines (public domain). */
 function world(): string {
   const topology = JSON.parse(text('world-atlas/land-110m.json')) as { objects: { land: object } };
   const land = feature(topology, topology.objects.land);

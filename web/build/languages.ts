@@ -8,14 +8,17 @@ import { LANGUAGES, type Language } from '../texts/languages.js';
 const ENGLISH = '/texts/en/';
 const PAGES: Record<Language, Record<string, string>> = { en: english, de: german };
 
-/** Returns the language of a build, which is its mode. */
+/** Returns a build's language, which is its mode. */
 export function languageOf(mode: string): Language {
   const found = LANGUAGES.find(({ code }) => code === mode);
   if (found === undefined) throw new Error(`no texts in ${mode}: ${LANGUAGES.map(({ code }) => code).join(', ')}`);
   return found.code;
 }
 
-/** Replaces the English texts that the source imports with those of this language, and names the page after it. */
+/**
+ * Replaces the English texts that the source imports with those of this language, and names the page after the
+ * language.
+ */
 export function inLanguage(language: Language): Plugin {
   let folder = '';
   return {

@@ -1,8 +1,8 @@
-// Types of the used parts of packages that ship none.
+// Types for the parts that we use of packages without types.
 declare module 'topojson-client' {
   export function feature(topology: unknown, object: unknown): object;
 }
 declare module 'd3-geo' {
-  /** Whether the point, [longitude, latitude], is within it. */
+  /** Whether the object contains the point, given as [longitude, latitude]. */
   export function geoContains(object: object, point: [number, number]): boolean;
 }

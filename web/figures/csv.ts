@@ -1,4 +1,7 @@
-/** Formats RFC 4180. An apostrophe precedes a text that a spreadsheet would take for a formula; a number is not one. */
+/**
+ * Formats rows as CSV (RFC 4180). Adds an apostrophe before text that a spreadsheet would interpret as a formula, but
+ * not before numbers.
+ */
 export function csv(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${row.map(field).join(',')}\r\n`).join('');
 }

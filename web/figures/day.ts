@@ -1,4 +1,4 @@
-/** Returns the first second of a UTC day, or of a later time; null for an invalid day. */
+/** Returns the first second of a UTC day, or the time `laterMs` after it. Returns null for an invalid day. */
 export function startOfDay(day: string | null, laterMs: number): string | null {
   if (day === null || !/^(19[7-9]|20)\d/.test(day)) return null;
   const at = Date.parse(`${day}T00:00:00Z`);

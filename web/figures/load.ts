@@ -9,7 +9,7 @@ export type Metrics = NonNullable<ResultOf<typeof InstanceMetrics>['instance']>[
 type Point = Metrics['points'][number];
 type Gpu = Point['gpus'][number];
 
-/** One line of a chart; null where unknown. */
+/** One line of a chart. Values are null where unknown. */
 export interface Line {
   name: string;
   values: (number | null)[];
@@ -18,25 +18,25 @@ export interface Line {
 export interface LoadChart {
   title: string;
   unit: string;
-  /** The end of its axis; null: the greatest value. */
+  /** The end of its axis; null to use the greatest value. */
   top: number | null;
   lines: Line[];
 }
 
 export interface LoadCharts {
-  /** Seconds since 1970 of every step, including those without a measurement. */
+  /** Times of all steps in seconds since 1970, including those without a measurement. */
   times: number[];
   charts: LoadChart[];
 }
 
-/** Maximum lines of one chart; with more GPUs, their mean is drawn. */
+/** Maximum number of lines in a chart. If there are more GPUs, their mean is drawn instead. */
 const MAX_LINES = 5;
 const PERCENT = 100;
 const MIB_OF_GIB = 1_024;
 const BYTES_OF_GB = 1e9;
 const BYTES_OF_MB = 1e6;
 
-/** Returns the charts with a known value, each with the lines that have one. */
+/** Returns the charts that have a known value, each with only the lines that have one. */
 export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
   const byTime = new Map(points.map((point) => [secondsOf(point.at), point]));
   const known = [...byTime.keys()];

@@ -1,6 +1,6 @@
 import { GROUP, POINT } from './number.js';
 
-/** Money in the page, as in the service: whole micro-USD. Rounded down, and only for display. */
+/** An amount of money in whole micro-USD, as in the service. It is rounded down, and only for display. */
 export type Micro = bigint;
 
 const SECONDS_PER_HOUR = 3_600n;
@@ -10,12 +10,14 @@ export function micro(usd: number): Micro {
   return BigInt(Math.round(usd * 1e6));
 }
 
-/** Returns the cost at an hourly rate for a number of seconds, rounded down. */
+/** Returns the cost for a number of seconds at an hourly rate, rounded down. */
 export function accrued(ratePerHour: Micro, seconds: number): Micro {
   return (ratePerHour * BigInt(seconds)) / SECONDS_PER_HOUR;
 }
 
-/** Formats with `decimals` decimals, rounded towards minus infinity: a balance is never shown too large. */
+/**
+ * Formats an amount with `decimals` decimals, rounded towards minus infinity so that a balance is never shown too high.
+ */
 export function usd(amount: Micro, decimals = 2): string {
   const unit = 10n ** BigInt(6 - decimals);
   const units = amount / unit - (amount % unit < 0n ? 1n : 0n);
@@ -25,20 +27,20 @@ export function usd(amount: Micro, decimals = 2): string {
   return decimals === 0 ? sign + whole : `${sign}${whole}${POINT}${part}`;
 }
 
-/** Formats for other programs, the same in every language: "-1234.560000". */
+/** Formats an amount for other programs, the same in every language: "-1234.560000". */
 export function plainUsd(amount: Micro): string {
   const [sign, size] = amount < 0n ? ['-', -amount] : ['', amount];
   return `${sign}${size / 1_000_000n}.${(size % 1_000_000n).toString().padStart(6, '0')}`;
 }
 
-/** Formats a rate with at least `decimals` decimals, and more if it has them, so that half a cent is visible. */
+/** Formats a rate with at least `decimals` decimals, or more if the rate has them, so that half a cent is visible. */
 export function rate(amount: Micro, decimals = 2): string {
   let places = 6;
   while (places > decimals && amount % 10n ** BigInt(7 - places) === 0n) places -= 1;
   return usd(amount, places);
 }
 
-/** Formats the rates of one column with the decimals of the longest, so that they align. */
+/** Formats a column's rates with as many decimals as the longest needs, so that they align. */
 export function rates(amounts: readonly Micro[]): string[] {
   const places = Math.max(...amounts.map((amount) => rate(amount).split(POINT)[1]!.length));
   return amounts.map((amount) => rate(amount, places));

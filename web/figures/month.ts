@@ -3,11 +3,11 @@ import { monthEnd } from './time.js';
 
 export interface MonthRow {
   key: string;
-  /** Since the first of the UTC month. */
+  /** Amount spent since the first of the UTC month. */
   spent: Micro;
-  /** Current rate per hour. */
+  /** Current hourly rate. */
   rate: Micro;
-  /** Total at the end of the month at the current rate. */
+  /** Projected total at the end of the month at the current rate. */
   forecast: Micro;
 }
 
@@ -17,8 +17,8 @@ interface Spent {
 }
 
 /**
- * Returns the cost of each key this month up to `asOf`, projected at its current hourly rate to the end of the month:
- * the greatest forecast first. Includes keys that cost only since `asOf`.
+ * Returns each key's cost this month up to `asOf` and its forecast for the whole month at the current hourly rate,
+ * greatest forecast first. Includes keys that have only had a cost since `asOf`.
  */
 export function monthRows(spent: readonly Spent[], rates: readonly Spent[], asOf: number): MonthRow[] {
   const perHour = new Map<string, Micro>();

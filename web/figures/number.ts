@@ -4,12 +4,12 @@ const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 const separator = (type: 'group' | 'decimal'): string =>
   new Intl.NumberFormat(locale).formatToParts(12_345.6).find((part) => part.type === type)!.value;
 
-/** Separator of thousands; also that of decimals. */
+/** The thousands separator and, below, the decimal separator. */
 export const GROUP = separator('group');
 export const POINT = separator('decimal');
 
 /** Formats a whole number: "12,345". */
 export const number = (count: number): string => whole.format(count);
 
-/** Formats with `decimals` decimals: "1.24". */
+/** Formats a number with `decimals` decimals: "1.24". */
 export const fixed = (value: number, decimals: number): string => value.toFixed(decimals).replace('.', POINT);

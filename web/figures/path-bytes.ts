@@ -1,7 +1,8 @@
-/* A path in a container is bytes, which may not be text. Here it is those bytes percent-encoded, except harmless
-   ones: it is used unchanged in addresses, and two paths are equal if their texts are. */
+/* A path in a container consists of bytes that may not be valid text. Here, it is represented by these bytes in
+   percent-encoding, except for harmless ones. This form can be used in URLs unchanged, and two paths are equal if
+   these strings are equal. */
 
-/** Encodes the UTF-8 bytes of a text; optionally keeps slashes. */
+/** Encodes a string's UTF-8 bytes; optionally keeps slashes. */
 export function encodePath(text: string, keepsSlashes = true): string {
   const bytes = new TextEncoder().encode(text);
   return Array.from(bytes, (byte) => {
@@ -11,7 +12,7 @@ export function encodePath(text: string, keepsSlashes = true): string {
   }).join('');
 }
 
-/** Decodes a path for display: bytes that are not text appear as replacement characters. */
+/** Decodes a path for display. Bytes that aren't valid text appear as replacement characters. */
 export function pathText(encoded: string): string {
   const bytes = Uint8Array.from(encoded.match(/%[0-9A-Fa-f]{2}|[\s\S]/g) ?? [], (each) =>
     each.length === 3 ? Number.parseInt(each.slice(1), 16) : each.charCodeAt(0),
@@ -23,7 +24,7 @@ export function joinPath(folder: string, name: string): string {
   return folder === '/' ? `/${name}` : `${folder}/${name}`;
 }
 
-/** Returns the folders from the root, each with its own name; the root's is a slash. */
+/** Returns the folders from the root to the path, each with its own name. The root's name is a slash. */
 export function stepsOf(path: string): { path: string; name: string }[] {
   const names = path.split('/').filter((name) => name !== '');
   return [

@@ -6,10 +6,10 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'g');
-/** Characters without a meaning in any shell. */
+/** Matches words whose characters have no special meaning in any shell. */
 const PLAIN = /^[\w@%+:,./-][\w@%+=:,./-]*$/;
 
-/** Quotes for bash and zsh, for any text without NUL, which no argument can contain. */
+/** Quotes a string for bash and zsh. It may be any text without NUL, which no argument can contain. */
 export function shellWord(text: string): string {
   if (PLAIN.test(text)) return text;
   if (!HIDDEN.test(text)) return inQuotes(text);
@@ -17,13 +17,13 @@ export function shellWord(text: string): string {
   return `$'${escaped}'`;
 }
 
-/** Quotes with single quotes, for every shell; line breaks stay. */
+/** Quotes a string with single quotes for every shell. Line breaks are kept. */
 export const inQuotes = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Quotes as a string of JSON, which is also one of Python and GraphQL. */
+/** Quotes a string for JSON, which is also valid in Python and GraphQL. */
 export const stringLiteral = (text: string): string => jsonText(text);
 
-/** Formats JSON with such strings, indented by two spaces per level. */
+/** Formats a value as JSON with strings quoted this way, indented by two spaces per level. */
 export const jsonText = (value: unknown, indent = '  '): string =>
   JSON.stringify(value, null, indent).replace(ALL_HIDDEN, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -2,10 +2,10 @@ import type { VariablesOf } from 'gql.tada';
 import type { Deploy } from '../graph/documents.js';
 import { inQuotes, jsonText, shellWord, stringLiteral } from './quoting.js';
 
-/** A rental, as GraphQL takes it. */
+/** A rental in the form that GraphQL accepts. */
 export type Order = Omit<VariablesOf<typeof Deploy>['input'], 'idempotencyKey' | 'maxPricePerHour'>;
 
-/** Ways to rent the same without this page. */
+/** Ways to rent the same thing without this page. */
 export const WAYS = ['gpu', 'curl', 'python', 'graphql'] as const;
 export type Way = (typeof WAYS)[number];
 
@@ -49,7 +49,7 @@ function gpuCommand(order: Order, baseUrl: string): string {
   const command = launch?.command ?? [];
   return [
     `gpu --base-url ${shellWord(baseUrl)} deploy ${shellWord(machineId)}`,
-    // Also binds a value that begins with a hyphen to its option.
+    // An equals sign binds a value that begins with a hyphen to its option.
     ...options.map(([option, value]) =>
       value.startsWith('-') ? shellWord(`${option}=${value}`) : `${option} ${shellWord(value)}`,
     ),
@@ -100,7 +100,8 @@ function restBody({ machineId, template, diskGb, mode, launch, ...more }: Order)
 }
 
 function pythonText(order: Order, baseUrl: string): string {
-  // The REST members are the SDK's arguments, and the JSON written here (without null and booleans) is also Python.
+  // The REST members have the same names as the SDK's arguments. The JSON written here is also valid Python, because it
+  // contains neither null nor booleans.
   const lines = Object.entries(restBody(order)).map(([name, value]) =>
     name === 'machine_id'
       ? `    ${jsonText(value)},`
@@ -119,14 +120,17 @@ function pythonText(order: Order, baseUrl: string): string {
   ].join('\n');
 }
 
-/** Members with values of an enumeration. */
+/** Members whose values are enum values. */
 const ENUMS = new Set(['mode', 'restart', 'onExit']);
 
 function graphqlDocument(order: Order): string {
   return `mutation {\n  deploy(input: ${literal('', order, '  ')}) {\n    id\n    status\n    priceHr\n  }\n}`;
 }
 
-/** Formats a GraphQL value. Names of variables become field names; others are refused, regardless of their source. */
+/**
+ * Formats a GraphQL value. Variable names become field names. Names that aren't valid are rejected, regardless of their
+ * source.
+ */
 function literal(member: string, value: unknown, indent: string): string {
   if (typeof value === 'string') return ENUMS.has(member) && /^[A-Z_]+$/.test(value) ? value : stringLiteral(value);
   if (typeof value !== 'object' || value === null) return String(value);
@@ -137,7 +141,7 @@ function literal(member: string, value: unknown, indent: string): string {
     return `[\n${value.map((each) => deeper + literal('', each, deeper)).join('\n')}\n${indent}]`;
   }
   const members = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
-  // Within variables, any name has a text value.
+  // Within variables, every name has a string value.
   const kind = (name: string) => (member === 'env' ? '' : name);
   const lines = members.map(([name, each]) => `${deeper}${name}: ${literal(kind(name), each, deeper)}`);
   return `{\n${lines.join('\n')}\n${indent}}`;

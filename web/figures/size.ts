@@ -2,7 +2,7 @@ import { POINT } from './number.js';
 
 const UNITS = ['kB', 'MB', 'GB', 'TB'] as const;
 
-/** Formats bytes with three digits: "12 B", "4.31 kB", "200 MB". */
+/** Formats a size in bytes with three digits: "12 B", "4.31 kB", "200 MB". */
 export function fileSize(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   let [size, place] = [bytes / 1_000, 0];

@@ -43,7 +43,7 @@ export function monthEnd(now: number): number {
 
 export const isUtcHere = (at: number): boolean => new Date(at * 1_000).getTimezoneOffset() === 0;
 
-/** Formats the two largest units: "4 d 3 h", "12 min 5 s". */
+/** Formats a duration in its two largest units: "4 d 3 h", "12 min 5 s". */
 export function duration(seconds: number): string {
   const units = [
     [DAY, texts.days],
@@ -74,7 +74,7 @@ export function hoursMinutesSeconds(seconds: number): string {
   return `${two(seconds / HOUR)}:${two((seconds % HOUR) / MINUTE)}:${two(seconds % MINUTE)}`;
 }
 
-/** Formats bytes: "200 MB", "1.24 GB". */
+/** Formats a number of bytes: "200 MB", "1.24 GB". */
 export function bytes(count: number): string {
   return count < 1e9 ? `${fixed(count / 1e6, 0)} MB` : `${fixed(count / 1e9, 2)} GB`;
 }

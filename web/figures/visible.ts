@@ -1,4 +1,7 @@
-/** Escapes foreign text like the command line: characters that would be interpreted rather than shown. Tabs stay. */
+/**
+ * Escapes characters in untrusted text that would be interpreted rather than shown, as the command line does. Tabs are
+ * kept.
+ */
 export function visible(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them

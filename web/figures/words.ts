@@ -1,6 +1,8 @@
 import { inQuotes } from './quoting.js';
 
-/** Splits a command line like a shell: quotes and backslashes keep spaces. Null while a quote is open. */
+/**
+ * Splits a command line as a shell does. Quotes and backslashes preserve spaces. Returns null if a quote isn't closed.
+ */
 export function splitWords(line: string): string[] | null {
   const words: string[] = [];
   let word: string | null = null;
@@ -24,7 +26,7 @@ export function splitWords(line: string): string[] | null {
   return quote === '' ? words : null;
 }
 
-/** Returns the command line for these words. */
+/** Joins words into a command line. */
 export function joinWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : inQuotes(word))).join(' ');
 }

@@ -46,7 +46,7 @@ export const FreeByRegion = graphql(`
   }
 `);
 
-/** Prices of the models in the last half year. */
+/** The models' prices in the last half year. */
 export const PriceTrends = graphql(`
   query PriceTrends {
     pricing {
@@ -134,7 +134,7 @@ export const OfferSearch = graphql(
   [OfferRow],
 );
 
-/** One machine, for a comparison. */
+/** One machine for a comparison. */
 export const OneOffer = graphql(
   `
   query OneOffer($machineId: ID!) {
@@ -146,7 +146,7 @@ export const OneOffer = graphql(
   [OfferRow],
 );
 
-/** Number of GPUs per model that meet requirements that the sheet does not cover. */
+/** Number of GPUs per model that meet requirements which the sheet doesn't cover. */
 export const MatchingGpus = graphql(`
   query MatchingGpus($filter: OfferFilterInput) {
     offerSearch(filter: $filter, first: 1) {
@@ -451,7 +451,7 @@ const AccountFields = graphql(`
   }
 `);
 
-/** All money figures that the page projects from. */
+/** All money figures that the page's projections are based on. */
 export const Settle = graphql(
   `
   query Settle {
@@ -466,7 +466,7 @@ export const Settle = graphql(
   [AccountFields, InstanceFields],
 );
 
-/** Home's data, in addition to the money figures and the state of instances. */
+/** The home screen's data, in addition to the money figures and the instances' state. */
 export const Home = graphql(`
   query Home {
     account {
@@ -507,7 +507,7 @@ export const Home = graphql(`
   }
 `);
 
-/** Everything that the page follows for an account, in one stream. */
+/** Everything that the page follows for an account in a single stream. */
 export const AccountChanged = graphql(
   `
   subscription AccountChanged {
@@ -537,7 +537,7 @@ export const AccountChanged = graphql(
   [AccountFields, InstanceFields],
 );
 
-/** Measurements of an instance, for its charts. */
+/** An instance's measurements, for its charts. */
 export const InstanceMetrics = graphql(`
   query InstanceMetrics($id: ID!, $from: String, $points: Int) {
     instance(id: $id) {
@@ -626,7 +626,7 @@ export const OneInstance = graphql(
   [InstanceFields, LaunchFields],
 );
 
-/** Events of an instance, newest first. */
+/** An instance's events, newest first. */
 export const InstanceTimeline = graphql(`
   query InstanceTimeline($id: ID!, $first: Int, $after: String) {
     instance(id: $id) {
@@ -662,7 +662,7 @@ export const InstanceTimeline = graphql(`
   }
 `);
 
-/** Names of the account's keys, to show the caller of a request. */
+/** Names of the account's keys, which identify the caller of a request. */
 export const KeyNames = graphql(`
   query KeyNames {
     apiKeys {
@@ -711,7 +711,7 @@ export const InstanceLogged = graphql(`
   }
 `);
 
-/** Finds the outcome of a request whose answer was lost. */
+/** Finds the outcome of a request whose response was lost. */
 export const InstanceByIdempotencyKey = graphql(
   `
   query InstanceByIdempotencyKey($idempotencyKey: String!) {
@@ -775,7 +775,9 @@ export const Act = graphql(
   [InstanceFields],
 );
 
-/** Everything that Billing shows, in one query: the service computes it for one second. */
+/**
+ * Everything that the Billing screen shows, in one query, so that the service computes all of it for the same second.
+ */
 export const Money = graphql(
   `
   query Money($days: Date!, $named: Int, $month: Date!, $names: Int, $from: DateTime!, $to: DateTime) {

@@ -1,14 +1,15 @@
 import type { TadaDocumentNode } from 'gql.tada';
 import { dataOf, GRAPHQL_PATH, Refusal, Unreachable } from './send.js';
 
-/** The service sends a comment every 12 s, so a stream that is silent for this long is dead. */
+/** Time without data after which a stream is considered dead. The service sends a comment every 12 s. */
 const SILENT_FOR_MS = 30_000;
-/** Maximum characters of one event. */
+/** Maximum length of one event. */
 const MAX_EVENT = 2_000_000;
 
 /**
- * Follows a subscription until it ends. Resolves when the service completes it, as a gateway that shuts down does.
- * Throws Unreachable when the connection is lost, and a Refusal when the service refuses or ends it for a reason.
+ * Follows a subscription until it ends. Resolves when the service completes it, for example because a gateway shuts
+ * down. Throws Unreachable if the connection is lost, and a Refusal if the service rejects or ends the subscription for
+ * a reason.
  */
 export async function follow<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,

@@ -1,12 +1,12 @@
 import { Refusal, Unreachable } from './send.js';
 
-/** An entry of a container's folder. */
+/** An entry in a container's folder. */
 export interface FileEntry {
-  /** Name as text, for any bytes. */
+  /** Name as text for display, whatever its bytes are. */
   name: string;
-  /** Its bytes, percent-encoded, for requests. */
+  /** The name's bytes in percent-encoding, for requests. */
   encoded: string;
-  /** For a link, the kind of its target; `link` if that is missing. */
+  /** Kind of the entry. For a link, this is the kind of its target, or `link` if the target is missing. */
   kind: 'file' | 'folder' | 'link' | 'other';
   isLink: boolean;
   size: number;
@@ -19,12 +19,12 @@ export interface Folder {
   isWhole: boolean;
 }
 
-/** Time limit for an answer; an overloaded machine is slow. */
+/** Time limit for a response, because an overloaded machine is slow. */
 const ANSWERS_WITHIN_MS = 65_000;
-/** If no part of an upload was accepted for this long, the connection is dead. */
+/** The connection is considered dead if no part of an upload is accepted for this long. */
 const SILENT_FOR_MS = 60_000;
 
-/** Returns an address; `path` is percent-encoded bytes. */
+/** Returns the URL of a file or folder. `path` contains percent-encoded bytes. */
 export function fileAddress(instance: string, kind: 'file' | 'folder', path: string): string {
   return `/console/files/${instance}?${kind}=${path}`;
 }
@@ -46,7 +46,7 @@ export async function remove(instance: string, kind: 'file' | 'folder', path: st
 }
 
 export interface Sending {
-  /** Rejects with a Refusal, Unreachable, or, if aborted, with an AbortError. */
+  /** Rejects with a Refusal or Unreachable, or with an AbortError if aborted. */
   done: Promise<void>;
   abort(): void;
 }
@@ -67,7 +67,7 @@ export function sendFile(address: string, file: File, onSent: (bytes: number) =>
       onProgress();
       onSent(loaded);
     };
-    // Afterwards, the machine may take as long as it needs to write the file.
+    // Once everything is sent, the machine may take as long as it needs to write the file.
     request.upload.onload = () => clearTimeout(silence);
     request.onload = () => {
       if (request.status === 201) resolve();
@@ -97,7 +97,7 @@ async function fetchChecked(method: string, address: string): Promise<Response> 
 function refusalOf(status: number, body: string, retryAfter: string | null): Refusal | Unreachable {
   try {
     const { code, message } = (JSON.parse(body) as { error: { code: string; message: string } }).error;
-    // Shown with its own message, because a machine is not answering rather than the service.
+    // This error has its own message, because the machine isn't responding rather than the service.
     return new Refusal(
       code === 'unavailable' ? 'machine_unreachable' : code,
       message,

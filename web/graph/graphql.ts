@@ -10,8 +10,8 @@ type Graphql = ReturnType<
 >;
 
 /**
- * Types a document that is checked against schema.graphql at compile time. Returns its text with the fragments it
- * names: the page needs no parser.
+ * Types a document, which is checked against schema.graphql at compile time. Returns its text together with the
+ * fragments that it names, so that the page needs no parser.
  */
 export const graphql = ((text: string, fragments: readonly string[] = []) =>
   [...new Set([text, ...fragments])].join('\n')) as unknown as Graphql;

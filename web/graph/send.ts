@@ -1,28 +1,28 @@
 import type { TadaDocumentNode } from 'gql.tada';
 
-/** The service understood the request and refused it. */
+/** Thrown if the service understood the request but refused it. */
 export class Refusal extends Error {
   constructor(
     readonly code: string,
     message: string,
     retryAfterSeconds: number | null = null,
-    /** The rest of the answer, with null for refused fields; null if it has no data. */
+    /** The rest of the response, with null for refused fields; null if it contains no data. */
     readonly partial: object | null = null,
   ) {
     super(message);
     this.retryAt = retryAfterSeconds === null ? null : performance.now() + retryAfterSeconds * 1_000;
   }
 
-  /** When a retry is allowed, by `performance.now()`; null if the service does not say. */
+  /** When a retry is allowed, in the time of `performance.now()`; null if the service doesn't specify it. */
   readonly retryAt: number | null;
 }
 
 /**
- * No usable answer came: the network, the gateway or its database is unreachable. The outcome of the request is
- * unknown.
+ * Thrown if there was no usable response, because the network, the gateway or its database is unreachable. The outcome
+ * of the request is unknown.
  */
 export class Unreachable extends Error {
-  /** Whether the request was a write, which may have been done. */
+  /** Whether the request was a write, which may have been executed. */
   isWrite = false;
 }
 
@@ -34,7 +34,7 @@ interface Body<Data> {
 export const GRAPHQL_PATH = '/graphql';
 const ANSWERS_WITHIN_MS = 20_000;
 
-/** Sends one operation. Throws a Refusal for the first error in the answer, regardless of its data. */
+/** Sends one operation. Throws a Refusal for the first error in the response, even if it also contains data. */
 export async function send<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
@@ -64,7 +64,7 @@ export function dataOf<Data>({ data, errors }: Body<Data>): Data {
 }
 
 /**
- * Fetches with a time limit. Throws Unreachable without an answer, and for answers of a proxy whose gateway is
+ * Fetches with a time limit. Throws Unreachable if there is no response, or if a proxy responds because its gateway is
  * unreachable.
  */
 export async function fetchAnswer(path: string, init: RequestInit): Promise<Response> {

@@ -14,7 +14,7 @@ import { texts } from '../texts/en/actions.js';
 import { Dialog } from './dialog.js';
 import { Failure, NotArrived } from './notice.js';
 
-/** Buttons for the actions that the instance's state allows; each shows its cost in advance. */
+/** Buttons for the actions that the instance's state allows. Each of them shows its cost in advance. */
 export function Actions({ instance, cannotStart = null }: { instance: Instance; cannotStart?: string | null }) {
   if (instance.status === 'DESTROYED') return null;
   const actions: Action[] = instance.status === 'RUNNING' ? ['STOP', 'DESTROY'] : ['START', 'DESTROY'];
@@ -44,7 +44,7 @@ interface ConfirmProps {
   onClose(): void;
 }
 
-/** Confirms an action, with its cost and losses. */
+/** Asks for confirmation of an action and shows its cost and losses. */
 export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
@@ -92,7 +92,7 @@ export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps
   );
 }
 
-/** Shows what the action costs afterwards, and what is lost. */
+/** Shows the cost after the action and what will be lost. */
 function Consequences({ instance, action }: { instance: Instance; action: Action }) {
   const [gpu, disk] = [micro(instance.priceHr), micro(instance.diskPriceHr)];
   if (action === 'START')

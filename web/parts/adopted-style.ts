@@ -1,6 +1,6 @@
 /**
- * Replaces a style element where the page's policy allows none: `<adopted-style>`, whose text becomes a style sheet
- * that the document adopts while the element is in it.
+ * Replaces the style element on a page whose policy doesn't allow any. The text of `<adopted-style>` becomes a style
+ * sheet, which the document adopts while the element is in it.
  */
 class AdoptedStyle extends HTMLElement {
   readonly sheet = new CSSStyleSheet();
@@ -20,7 +20,7 @@ Object.defineProperty(AdoptedStyle.prototype, 'textContent', {
   },
 });
 
-/** Defines the element; to be called before one is created. */
+/** Defines the element. Must be called before one is created. */
 export function defineAdoptedStyle(): void {
   if (customElements.get('adopted-style') === undefined) customElements.define('adopted-style', AdoptedStyle);
 }

@@ -6,14 +6,14 @@ import { texts } from '../texts/en/balance.js';
 import { Amount } from './amount.js';
 import { Time } from './time.js';
 
-/** How long credit lasts at the current burn. */
+/** Shows how long the credit lasts at the current burn rate. */
 function Lasts({ exhaustsAt }: { exhaustsAt: number | null }) {
   if (exhaustsAt === null) return texts.lastsForYears;
   if (exhaustsAt <= serverNow.value) return texts.ranOut;
   return texts.runsOut(<Time at={exhaustsAt} />);
 }
 
-/** Balance, burn, spend, and the month's forecast. */
+/** Shows the balance, burn rate, spend and the month's forecast. */
 export function Balance({ known }: { known: Figures }) {
   const expected = forecast.value;
   return (

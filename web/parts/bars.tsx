@@ -11,7 +11,7 @@ interface Day {
 }
 
 const [HEIGHT, LEFT, BOTTOM, TOP] = [210, 56, 24, 12];
-/** An axis that ends below this needs more decimals than fit. */
+/** Minimum end of the axis, because a lower one would need more decimals than fit. */
 const MIN_TOP_USD = 0.0001;
 const LETTERS = 'abcde';
 /** Width of a day's label under the axis, including its margin. */
@@ -19,7 +19,10 @@ const LABEL_PX = 48;
 
 const inUsd = (amount: Micro): number => Number(amount) / 1e6;
 
-/** One bar per day, its parts stacked in the order of their colours. A table next to it has the figures. */
+/**
+ * Shows one bar per day, with its parts stacked in the order of their colours. A table next to the chart contains the
+ * figures.
+ */
 export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
   const [frame, width] = useWidth<HTMLDivElement>();
   const most = days.reduce((so, { total }) => (total > so ? total : so), 1n);

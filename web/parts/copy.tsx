@@ -1,7 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { texts } from '../texts/en/house.js';
 
-/** Copies a text; without a clipboard, which browsers keep from pages without TLS, it shows how. */
+/**
+ * A button that copies a text. Browsers provide no clipboard to pages without TLS, where it shows how to copy the text
+ * manually.
+ */
 export function Copy({ text, label = texts.copy, onCopied }: { text: string; label?: string; onCopied?: () => void }) {
   const status = useSignal('');
   const copy = async () => {

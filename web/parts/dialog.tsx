@@ -9,7 +9,10 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** The browser's own dialog: it traps the focus, closes with Escape, and returns the focus to its opener. */
+/**
+ * The browser's native dialog, which traps the focus, closes with Escape and returns the focus to the element that
+ * opened it.
+ */
 export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
@@ -18,7 +21,7 @@ export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
     dialog.current?.showModal();
     dialog.current?.querySelector<HTMLElement>('[data-focus]')?.focus();
     return () => {
-      // The opener may have been removed by the action.
+      // The element that opened the dialog may have been removed by the action.
       setTimeout(() => {
         const isPresent = opener instanceof HTMLElement && opener.isConnected;
         (isPresent ? opener : document.querySelector<HTMLElement>('main h1'))?.focus();

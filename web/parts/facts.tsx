@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Names and their values; null pairs are omitted. */
+/** Shows names and their values. Null pairs are omitted. */
 export function Facts({ of: pairs }: { of: readonly (readonly [string, ComponentChildren] | null)[] }) {
   return (
     <dl class="facts">

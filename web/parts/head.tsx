@@ -12,14 +12,14 @@ import { RunsOut } from './runs-out.js';
 
 type Link = readonly [to: string, name: string, icon: string];
 
-/** Frequent screens: on a phone, the bar at the bottom has these. */
+/** Frequently used screens. On a phone, the bar at the bottom contains them. */
 const PRIMARY: readonly Link[] = [
   ['/', texts.home, 'house'],
   ['/machines', texts.machines, 'server'],
   ['/instances', texts.instances, 'square-terminal'],
   ['/money', texts.money, 'wallet'],
 ];
-/** Other screens: on a phone, they are behind a button. */
+/** Other screens. On a phone, a button opens them. */
 const SECONDARY: readonly Link[] = [
   ['/volumes', texts.volumes, 'hard-drive'],
   ['/keys', texts.keys, 'key-round'],
@@ -27,13 +27,13 @@ const SECONDARY: readonly Link[] = [
   ['/webhooks', texts.webhooks, 'webhook'],
 ];
 
-/** For visitors who are not signed in. */
+/** Screens for visitors who aren't signed in. */
 const OPEN: readonly Link[] = [
   ['/machines', texts.machines, 'server'],
   ['/graphql', texts.api, 'code'],
 ];
 
-/** At the side with all screens if signed in, otherwise at the top. */
+/** The navigation. It is at the side with all screens if the user is signed in, and otherwise at the top. */
 export function Head() {
   const isIn = session.value === 'in' || (session.value === 'unknown' && isExpectedIn());
   return (
@@ -75,7 +75,7 @@ export function Head() {
   );
 }
 
-/** Opens the palette, for readers who don't know its shortcut. */
+/** A button that opens the palette, for users who don't know its shortcut. */
 const Find = () => (
   <button
     type="button"
@@ -91,7 +91,7 @@ const Find = () => (
   </button>
 );
 
-/** Less frequent screens: listed if there is room, else behind a button. */
+/** Less frequently used screens, which are listed if there is room and otherwise opened by a button. */
 function More() {
   const isOpen = useSignal(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -138,7 +138,7 @@ function More() {
   );
 }
 
-/** Screens without a link, by the link that leads to them. */
+/** Screens without their own link, with the link under which they belong. */
 const BELOW: Readonly<Record<string, string>> = { '/deploy': '/machines', '/launch': '/machines' };
 
 function isAt(to: string): boolean {

@@ -1,7 +1,7 @@
 import type { Instance } from '../state/account.js';
 import { modelName } from '../state/market.js';
 
-/** The cell that names the instance of a row, and links to its screen. */
+/** The table cell with the instance's name, which links to its screen. */
 export function InstanceName({ instance: { id, name, numGpus, gpu, template } }: { instance: Instance }) {
   return (
     <th scope="row" class="wide">

@@ -2,7 +2,7 @@ import { chooseLanguage } from '../state/language.js';
 import { language } from '../texts/en/locale.js';
 import { LANGUAGES } from '../texts/languages.js';
 
-/** For readers who want a language other than their browser's. */
+/** Lets users choose a language other than their browser's. */
 export function Languages() {
   return LANGUAGES.filter(({ code }) => code !== language).map(({ code, name }) => (
     <button key={code} type="button" class="plain" lang={code} onClick={() => chooseLanguage(code)}>

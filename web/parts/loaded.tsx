@@ -4,7 +4,7 @@ import { Retry } from '../graph/retry.js';
 import { Unreachable } from '../graph/send.js';
 import { texts } from '../texts/en/house.js';
 
-/** Returns a component whose code is loaded when first shown, and retried after a pause if that fails. */
+/** Returns a component whose code is loaded when it is first shown. If that fails, it is retried after a pause. */
 export function loaded<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   return (props) => {
     const [state, setState] = useState<{ Part?: ComponentType<Props>; isLost?: boolean }>({});
@@ -28,7 +28,10 @@ export function loaded<Props extends object>(load: () => Promise<ComponentType<P
   };
 }
 
-/** After an upgrade, this page's code is gone: only a reload gets the new one. */
+/**
+ * Shown if loading fails. After an upgrade, this page's code no longer exists, and only a reload fetches the new
+ * version.
+ */
 const NotLoaded = () => (
   <div class="notice warn row between">
     <span role="alert">{texts.notLoaded}</span>

@@ -1,6 +1,6 @@
 const MAKER = /^(?:NVIDIA|AMD)(?: GeForce| Tesla| Quadro| Instinct)? /;
 
-/** A model without the vendor prefix of most names; screen readers still read the full name. */
+/** Shows a model's name without the vendor prefix that most names have. Screen readers still read the full name. */
 export function ModelName({ name }: { name: string }) {
   const [maker = ''] = MAKER.exec(name) ?? [];
   return (

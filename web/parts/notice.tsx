@@ -16,7 +16,7 @@ export function Failure({ error }: { error: unknown }) {
   );
 }
 
-/** Shown after a lost answer, once the service has confirmed that nothing was done. */
+/** Shown after a response was lost, once the service has confirmed that nothing was done. */
 export function NotArrived({ children }: { children: string }) {
   return (
     <p class="notice warn" role="alert">

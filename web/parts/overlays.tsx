@@ -11,9 +11,9 @@ import { Toasts } from './toasts.js';
 const Palette = loaded(async () => (await import('./palette.js')).Palette);
 const ShortcutSheet = loaded(async () => (await import('./shortcut-sheet.js')).ShortcutSheet);
 
-/** Overlays shown above any screen. */
+/** The overlays that can appear above any screen. */
 export function Overlays() {
-  // A new screen closes the dialog.
+  // Navigating to another screen closes the dialog.
   useEffect(() => {
     pendingAction.value = null;
   }, [path.value, session.value]);
@@ -27,7 +27,10 @@ export function Overlays() {
   );
 }
 
-/** Uses the instance's current state; a destroyed one has nothing to confirm. */
+/**
+ * Shows the dialog of the pending action. It uses the instance's current state, because nothing is left to confirm once
+ * it is destroyed.
+ */
 function PendingAction() {
   const pending = pendingAction.value;
   const instance = settled.value?.instances.find(({ id }) => id === pending?.instance.id);

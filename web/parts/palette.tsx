@@ -7,7 +7,10 @@ import '../style/palette.css';
 import { texts } from '../texts/en/commands.js';
 import { Icon } from './icon.js';
 
-/** Finds screens, instances, models and actions by typing; usable by keyboard only or with a pointer. */
+/**
+ * Finds screens, instances, models and actions as the user types. It can be used with only the keyboard or with a
+ * pointer.
+ */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useId();
@@ -24,13 +27,13 @@ export function Palette() {
     document.getElementById(idOf(chosen))?.scrollIntoView({ block: 'nearest' });
   }, [chosen, typed]);
   const close = () => {
-    // The browser returns the focus to its previous element.
+    // The browser returns the focus to the previously focused element.
     dialog.current?.close();
     overlay.value = null;
   };
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
-    // Closes before the opened screen takes the focus.
+    // The palette closes before the opened screen takes the focus.
     close();
     command.run();
   };
@@ -39,7 +42,7 @@ export function Palette() {
     if (isPaletteKey(event)) close();
     else if (event.key === 'Enter' && !event.isComposing) run(found[chosen]);
     else if (to === undefined) return;
-    // A step beyond one end moves to the other.
+    // A step beyond either end moves to the other one.
     else if (Math.abs(to - chosen) === 1) choose((to + found.length) % Math.max(1, found.length));
     else choose(Math.max(0, Math.min(found.length - 1, to)));
     event.preventDefault();
@@ -53,7 +56,7 @@ export function Palette() {
         event.preventDefault();
         close();
       }}
-      // The dialog element itself is the area around its content.
+      // The area around the content belongs to the dialog element itself.
       onPointerDown={(event) => event.target === dialog.current && close()}
     >
       <div class="palette-box">

@@ -3,7 +3,9 @@ import { costNow, type Instance } from '../state/account.js';
 import { regionName } from '../state/market.js';
 import { texts } from '../texts/en/instances.js';
 
-/** Cells of an instance's row: its place, hourly cost (formatted by `rates` for all rows), and cost so far. */
+/**
+ * The cells of an instance's row that show its place, hourly cost (formatted by `rates` for all rows) and cost so far.
+ */
 export function PlaceAndCost({ instance, hourly }: { instance: Instance; hourly: string | undefined }) {
   return (
     <>

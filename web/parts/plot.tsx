@@ -9,16 +9,19 @@ const HEIGHT = 144;
 const SERIES = ['a', 'b', 'c', 'd', 'e'] as const;
 const AXIS_WIDTH = 44;
 const AXIS_HEIGHT = 28;
-/** An axis that ends below this needs more decimals than fit. */
+/** Minimum end of the axis, because a lower one would need more decimals than fit. */
 const MIN_TOP = 0.01;
-/** Synchronizes the cursor of all charts on a page. */
+/** Key that synchronizes the cursors of all charts on a page. */
 const MOMENT = 'load';
 
 interface Props extends LoadChart {
   times: readonly number[];
 }
 
-/** One chart with its key, whose entries show and hide lines. A table next to it has the figures for screen readers. */
+/**
+ * A chart with its legend, whose entries show and hide the lines. A table next to the chart contains the figures for
+ * screen readers.
+ */
 export function Plot({ title, unit, top, times, lines }: Props) {
   const [frame, width] = useWidth<HTMLElement>();
   const place = useRef<HTMLDivElement>(null);
@@ -71,7 +74,7 @@ function dataOf(times: readonly number[], lines: LoadChart['lines']): UPlot.Alig
   return [[...times], ...lines.map(({ values }) => values)] as UPlot.AlignedData;
 }
 
-/** Uses the page's colours at the time of drawing, so that they change with it. */
+/** Draws the chart. It reads the page's colours each time it draws, so that the chart's colours change with them. */
 function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index: number | null) => void): UPlot {
   const quiet = () => getComputedStyle(place).color;
   const grid = { stroke: () => getComputedStyle(place).borderTopColor, width: 1 };

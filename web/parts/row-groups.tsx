@@ -2,9 +2,15 @@ import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** Longer lists are drawn in part. Up to this length, the browser's own search finds every row. */
+/**
+ * Maximum length of a list that is drawn completely, so that the browser's own search finds every row. Longer lists are
+ * drawn in part.
+ */
 const MAX_WHOLE = 100;
-/** Number of rows drawn or omitted together, and how far from the window they are drawn. */
+/**
+ * Number of rows that are drawn or omitted together and, below, the distance from the window within which they are
+ * drawn.
+ */
 const GROUP = 20;
 const NEAR = '1200px';
 
@@ -13,16 +19,17 @@ export const isLong = (rows: number): boolean => rows > MAX_WHOLE;
 
 interface Props<Row> {
   rows: readonly Row[];
-  /** Total number, if `rows` are only those read so far. */
+  /** Total number of rows, if `rows` contains only those read so far. */
   total?: number;
-  /** Approximate row height until one was drawn. */
+  /** Approximate row height, which is used until a row has been drawn. */
   rowPx: number;
-  /** Draws a row with its `aria-rowindex`, which counts from 1 and includes the heads. */
+  /** Draws a row with its `aria-rowindex`, which counts from 1 and includes the header rows. */
   children(row: Row, index: number): ComponentChildren;
 }
 
 /**
- * The bodies of a table. Those of a long list are drawn while near the view, so that thousands of rows cost nothing.
+ * The bodies of a table. In a long list, they are only drawn while near the viewport, so that thousands of rows cost
+ * nothing.
  */
 export function RowGroups<Row>({ rows, total = rows.length, rowPx, children }: Props<Row>) {
   const seenPx = useSignal(rowPx);
@@ -36,11 +43,13 @@ export function RowGroups<Row>({ rows, total = rows.length, rowPx, children }: P
 
 interface GroupProps<Row> extends Pick<Props<Row>, 'rows' | 'children'> {
   from: number;
-  /** Height of a row in the first group. */
+  /** Measured height of a row in the first group. */
   seenPx: Signal<number>;
 }
 
-/** Rows while they are near or have the focus; else a space of the same height. */
+/**
+ * A group that shows its rows while it is near the viewport or has the focus, and otherwise a space of the same height.
+ */
 function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
   const place = useRef<HTMLTableSectionElement>(null);
   const height = useRef<number | null>(null);
@@ -62,7 +71,7 @@ function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
     watch.observe(place.current!);
     return () => watch.disconnect();
   }, []);
-  // A focused row may be removed with its whole table.
+  // A focused row may be removed together with its whole table.
   const updateFocus = () => setHasFocus(place.current?.contains(document.activeElement) === true);
   const isDrawn = isNear || hasFocus;
   return (
@@ -71,7 +80,7 @@ function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
       class={isDrawn ? '' : 'away'}
       style={isDrawn ? {} : { height: `${height.current ?? rows.length * seenPx.value}px` }}
       onFocusIn={updateFocus}
-      // A dialog opened from here returns the focus here.
+      // A dialog that was opened from this row returns the focus to it.
       onFocusOut={({ relatedTarget }) =>
         (relatedTarget instanceof Element && relatedTarget.closest('dialog') !== null) || updateFocus()
       }

@@ -4,16 +4,16 @@ import { texts } from '../texts/en/house.js';
 
 interface Props<Row> {
   legend: string;
-  /** Name of one row. */
+  /** The name for a single row. */
   one: string;
   rows: readonly Row[];
-  /** The row that is added. */
+  /** The empty row to add. */
   empty: Row;
   onChange(rows: readonly Row[]): void;
   children(row: Row, change: (changes: Partial<Row>) => void, label: string): ComponentChildren;
 }
 
-/** Rows of fields that are added and removed one at a time. */
+/** Rows of fields that the user adds and removes one at a time. */
 export function Rows<Row extends object>({ legend, one, rows, empty, onChange, children }: Props<Row>) {
   const add = useRef<HTMLButtonElement>(null);
   return (

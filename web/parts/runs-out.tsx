@@ -3,7 +3,10 @@ import { figures } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { texts } from '../texts/en/runs-out.js';
 
-/** When credit runs out at the current burn: the service's own value, the same on every screen. */
+/**
+ * Shows when the credit runs out at the current burn rate. This is the service's own value, so it is the same on every
+ * screen.
+ */
 export function RunsOut() {
   const known = figures.value;
   if (known === null) return null;

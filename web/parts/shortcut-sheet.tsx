@@ -3,7 +3,7 @@ import { shortcuts, texts } from '../texts/en/commands.js';
 import { texts as house } from '../texts/en/house.js';
 import { Dialog } from './dialog.js';
 
-/** Lists the keyboard shortcuts, and a switch to disable them. */
+/** Lists the keyboard shortcuts and contains a switch that disables them. */
 export function ShortcutSheet() {
   return (
     <Dialog

@@ -2,7 +2,7 @@ import { bytes } from '../figures/time.js';
 import type { Instance } from '../state/account.js';
 import { phases, reasons, states, texts } from '../texts/en/status.js';
 
-/** The rental's state, as text and colour. */
+/** Shows the rental's state as text and colour. */
 export function Status({ instance }: { instance: Instance }) {
   const { status } = instance;
   const tone = status === 'RUNNING' ? 'good' : status === 'STOPPED' ? 'warn' : '';
@@ -18,7 +18,7 @@ export const reasonText = (reason: NonNullable<Instance['stopReason']>): string 
 
 export const stopReason = ({ stopReason }: Instance): string | null => stopReason && reasonText(stopReason);
 
-/** The container's state, as its machine reports it. */
+/** Shows the container's state as reported by its machine. */
 export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
   if (runtime === null) return null;
   const { phase, reachable } = runtime;
@@ -39,7 +39,7 @@ export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
 
 type KnownRuntime = NonNullable<Instance['runtime']>;
 
-/** Returns the bytes of the current download; null without one, or if its size is unknown. */
+/** Returns the progress of the current download in bytes. Returns null if there is none or its size is unknown. */
 function progressOf({ phase, pulledBytes, totalBytes }: KnownRuntime): { done: number; total: number } | null {
   const isFetching = phase === 'PULLING' || phase === 'RESTORING';
   if (!isFetching || pulledBytes === null || totalBytes === null || totalBytes <= 0) return null;

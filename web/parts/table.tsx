@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { isLong } from './row-groups.js';
 
-/** Figures are aligned right; the heading of a column of buttons is only for screen readers. */
+/** A column. Figures are aligned right, and the heading of a column with buttons is only for screen readers. */
 type Column = readonly [name: string, kind?: 'number' | 'unseen'];
 
 interface Props {
-  /** Description of the list, for screen readers. */
+  /** Description of the list for screen readers. */
   caption?: string;
   columns: readonly Column[];
-  /** Whether rows become cards on a narrow screen, with each cell's `data-label` as its label. */
+  /** Whether rows become cards on a narrow screen. Each cell's `data-label` is then its label. */
   isCards?: boolean;
   /** Total number of rows, if `children` are bodies from RowGroups. */
   rowCount?: number;
@@ -16,7 +16,7 @@ interface Props {
 }
 
 export function Table({ caption, columns, isCards = false, rowCount, children }: Props) {
-  // Its column widths don't depend on the drawn rows.
+  // The column widths don't depend on which rows are drawn.
   const isSteady = rowCount !== undefined && isLong(rowCount);
   return (
     <table

@@ -1,19 +1,19 @@
 import { query, withQuery } from '../state/location.js';
 
 interface Props {
-  /** Description of the tabs, for screen readers. */
+  /** Description of the tabs for screen readers. */
   label: string;
-  /** The first is shown if the address names none. */
+  /** The tabs. The first one is shown if the address names none of them. */
   of: readonly (readonly [tab: string, name: string])[];
 }
 
-/** Returns the tab that the address names, if it is one of `of`, else the first. */
+/** Returns the tab that the address names if it is one of `of`, and otherwise the first one. */
 export function chosenTab(of: Props['of']): string {
   const requested = query.value.get('tab');
   return of.find(([tab]) => tab === requested)?.[0] ?? of[0]![0];
 }
 
-/** Tabs are links, so that they can be shared, reloaded and navigated back to. */
+/** The tabs, which are links so that they can be shared, reloaded and navigated back to. */
 export function Tabs({ label, of }: Props) {
   const chosen = chosenTab(of);
   return (

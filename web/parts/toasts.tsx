@@ -4,13 +4,13 @@ import { texts } from '../texts/en/house.js';
 import { Icon } from './icon.js';
 
 /**
- * Time to read and reconsider. It pauses while the pointer or the focus is on it, the page is hidden or a dialog is
- * open.
+ * Time to read a toast and change one's mind. The time pauses while the toast has the pointer or the focus, the page is
+ * hidden, or a dialog is open.
  */
 const STAYS_MS = 8_000;
 const UNDO_STAYS_MS = 20_000;
 
-/** Confirmations of completed actions, announced to screen readers. */
+/** Shows confirmations of completed actions and announces them to screen readers. */
 export function Toasts() {
   return (
     <section class="toasts" aria-label={texts.messages}>
@@ -28,14 +28,14 @@ function One({ toast }: { toast: Toast }) {
   const [isHeld, hold] = useState(false);
   useEffect(() => {
     if (isHeld) return;
-    // Under a dialog it can't be pressed, so it waits until that is closed.
+    // A toast can't be pressed under a dialog, so it waits until the dialog is closed.
     const isObstructed = () => document.hidden || document.querySelector('dialog[open]') !== null;
     const end = () => (isObstructed() ? undefined : dismiss(id));
     const timer = setInterval(end, undo === null ? STAYS_MS : UNDO_STAYS_MS);
     return () => clearInterval(timer);
   }, [isHeld]);
   const item = useRef<HTMLDivElement>(null);
-  // Moves a focus on it to the screen, so that it isn't lost.
+  // If the toast has the focus, it is moved to the screen so that it isn't lost.
   const leave = () => {
     if (item.current?.contains(document.activeElement)) document.querySelector<HTMLElement>('main h1')?.focus();
   };

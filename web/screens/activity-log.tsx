@@ -21,7 +21,7 @@ type Entry = NonNullable<ResultOf<typeof ActivityDocument>['activity']>['edges']
 const PAGE = 50;
 const INSTANCE = /^i-[0-9a-f]{8}$/;
 
-/** Every change requested with a key, newest first, one page at a time; the address holds the filter. */
+/** Lists every change requested with a key, newest first, one page at a time. The address contains the filter. */
 export function ActivityLog() {
   /** Cursors of the previous pages. */
   const before = useSignal<readonly (string | null)[]>([]);
@@ -143,7 +143,7 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
   );
 }
 
-/** Ids and names; those of instances are links. */
+/** Shows ids and names; those of instances are links. */
 function Targets({ of: targets }: { of: readonly string[] }) {
   return (
     <span class="mono small activity-targets">

@@ -19,7 +19,7 @@ interface BarProps {
   onChoose(ids: readonly string[]): void;
 }
 
-/** Above the list: selects all, and shows the actions for the selection. */
+/** The bar above the list, which selects all instances and shows the actions for the selection. */
 export function BulkBar({ instances, chosen, onChoose }: BarProps) {
   const pending = useSignal<{ action: Action; targets: readonly Instance[] } | null>(null);
   const running = chosen.filter(({ status }) => status === 'RUNNING');
@@ -73,8 +73,8 @@ export function BulkBar({ instances, chosen, onChoose }: BarProps) {
 }
 
 /**
- * Returns the instances still to be changed, by the account's own state: an answer may be lost while its action was
- * done.
+ * Returns the instances that are still to be changed according to the account's own state, because a response may be
+ * lost although the action was done.
  */
 function leftOf(action: Action, targets: readonly Instance[], done: readonly Instance[]): readonly Instance[] {
   const doneIds = new Set(done.map(({ id }) => id));
@@ -93,7 +93,9 @@ interface ConfirmProps {
   onClose(): void;
 }
 
-/** Shows the total cost, and acts once per instance; failed ones remain, with the reason. */
+/**
+ * Shows the total cost and runs the action once per instance. Instances for which it failed remain, with the reason.
+ */
 function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
   const keys = useMemo(() => new Map(targets.map(({ id }) => [id, newIdempotencyKey()])), []);
   const isBusy = useSignal(false);
@@ -112,13 +114,14 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const { id } = next;
         try {
-          // After a rate-limit refusal, the rest would be refused too.
+          // After one request is rate-limited, the others would be too.
           if (limited !== null) throw limited;
           const answer = (await send(Act, { id, action, idempotencyKey: keys.get(id)! })).action;
           done.value = [...done.value, answer ?? next];
         } catch (fault) {
           if (fault instanceof Refusal && fault.code === 'rate_limited') limited = fault;
-          // Without an answer it may have been done, and the same key prevents a repetition. A refusal did nothing.
+          // Without a response, the action may have been done, and sending the same key prevents it from being
+          // repeated. After a refusal, nothing was done.
           if (!(fault instanceof Unreachable)) keys.set(id, newIdempotencyKey());
           faults.value = new Map(faults.value).set(id, fault);
         }
@@ -128,7 +131,7 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
     takeInstances(done.value);
     isBusy.value = false;
   };
-  // Also true if an action without an answer turns out to be done.
+  // This is also true if an action without a response turns out to have been done.
   const isOver = left.length === 0 && !isBusy.value;
   useEffect(() => {
     if (!isOver) return;

@@ -38,11 +38,11 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => ComponentCh
   [texts.pcie, ({ pcie }) => pcie],
 ];
 
-/** The selected machines side by side; the address holds the selection. */
+/** Shows the selected machines side by side. The address contains the selection. */
 export function Compare() {
   const ids = compared.value;
   const columns = ids.map((_, place) => place);
-  // A constant number of hooks, regardless of the selection.
+  // The number of hooks is constant, regardless of the selection.
   const reads = [useOffer(ids[0]), useOffer(ids[1]), useOffer(ids[2]), useOffer(ids[3])];
   if (ids.length === 0) return null;
   return (
@@ -88,7 +88,7 @@ export function Compare() {
   );
 }
 
-/** Reads its offer; null if it is taken, undefined while unknown. */
+/** Reads a machine's offer; null if it is taken, undefined while unknown. */
 function useOffer(machineId: string | undefined): { offer: Offer | null | undefined } {
   const read = useRead(OneOffer, machineId === undefined ? null : { machineId }, marketChanges);
   return { offer: read.data.value?.offer };

@@ -18,7 +18,7 @@ interface Props {
   tcpPorts: Read['tcpPorts'];
 }
 
-/** The ways into an instance: a shell, its web ports, and its name. */
+/** The ways to connect to an instance: a shell, its web ports and its hostname. */
 export function Connect({ instance: { id, hostname, status, runtime }, ssh, ports, tcpPorts }: Props) {
   return (
     <section class="panel padded stack" aria-labelledby="connect">
@@ -62,7 +62,10 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
   );
 }
 
-/** The instance's services by name, opened with the token that their page requires, and the generated passwords. */
+/**
+ * The instance's services by name, which are opened with the token that their page requires, and its generated
+ * passwords.
+ */
 function Links({ id, isRunning }: { id: string; isRunning: boolean }) {
   const { data, error } = useRead(InstanceLinks, { id }, accountChanges);
   const { open, error: refused } = useWebLink();
@@ -103,7 +106,7 @@ function useWebLink() {
   const error = useSignal<unknown>(null);
   const open = async (what: { id: string; port: number; path?: string }) => {
     error.value = null;
-    // Opened before the answer, because browsers block a window that opens later as unrequested.
+    // The window is opened before the response arrives, because browsers would block a later one as unrequested.
     const tab = window.open('about:blank', '_blank');
     try {
       const { webLink } = await send(WebLink, what);

@@ -14,7 +14,7 @@ export interface DeadlineTexts {
   destroyAt: string;
 }
 
-/** Fields for when an instance ends automatically, as typed at its deploy. */
+/** Fields for the times at which an instance ends automatically, with the text as typed for a deploy. */
 export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType(texts: DeadlineTexts): void }) {
   return (
     <div class="two">
@@ -36,7 +36,7 @@ export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType
   );
 }
 
-/** Field for the idle minutes after which an instance stops, as typed. */
+/** Field for the number of idle minutes after which an instance stops, with the text as typed. */
 export function IdleField({ value, onType }: { value: string; onType(text: string): void }) {
   return (
     <label class="field">
@@ -58,12 +58,12 @@ interface Props {
   id: string;
   stopAt: string | null;
   destroyAt: string | null;
-  /** Minutes. */
+  /** Number of idle minutes; null if it is not set. */
   stopWhenIdle: number | null;
   onChanged(): void;
 }
 
-/** When an instance ends automatically: shows, changes and removes it. */
+/** Shows, changes and removes the times at which an instance ends automatically. */
 export function Deadlines({ id, stopAt, destroyAt, stopWhenIdle, onChanged }: Props) {
   const typed = useSignal<DeadlineTexts>({ stopAt: '', destroyAt: '' });
   const idle = useSignal('');

@@ -39,13 +39,16 @@ import { WhichMachine } from './which-machine.js';
 type DeployForm = ReturnType<typeof useDeployForm>;
 type QuoteOf = ReturnType<typeof useQuote>;
 
-/** Parameters that run or end something, and that the author of a foreign link may have set. */
+/** Parameters that run something or end the instance, and which the author of a link may have set. */
 const FOREIGN_PARAMETERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', ...LAUNCH] as const;
 
-/** Rents a machine, or the best match for the requirements. The price is the service's own quote for exactly this. */
+/**
+ * The screen that rents a machine, or the best match for the requirements. The price is the service's own quote for
+ * exactly this rental.
+ */
 export function DeployPage({ isLink = false }: { isLink?: boolean }) {
   useTitle(texts.title);
-  // Runs before the fields are drawn, because they start with its values.
+  // This runs before the fields are drawn, because they start with its values.
   useMemo(() => (isLink ? readLink() : readAddress()), []);
   useEffect(() => {
     if (sheet.value === null) void readSheet();
@@ -53,7 +56,7 @@ export function DeployPage({ isLink = false }: { isLink?: boolean }) {
   }, []);
   useEffect(
     () => () => {
-      // The next screen is known only once this one is gone.
+      // The next screen is only known once this one is gone.
       setTimeout(() => isRenting() || forgetDraft());
     },
     [],
@@ -133,7 +136,7 @@ function Page() {
   );
 }
 
-/** The form's address shows the parts of the launch that it may contain; a link's address stays as written. */
+/** Keeps those parts of the launch in the form's address that it may contain. A link's address stays unchanged. */
 function useAddressOfLaunch(): void {
   const { name, ports } = draft.value;
   useEffect(() => {
@@ -143,7 +146,7 @@ function useAddressOfLaunch(): void {
 
 interface StepProps {
   title: string;
-  /** False if its content has the same accessible name. */
+  /** Whether it needs its own accessible name; false if its content has the same one. */
   isNamed?: boolean;
   children: ComponentChildren;
 }
@@ -157,9 +160,9 @@ function Step({ title, isNamed = true, children }: StepProps) {
   );
 }
 
-/** Rents the form's selection at the quoted price, once. */
+/** Rents the form's selection at the quoted price, and only once. */
 function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
-  // One key for the page: it rents only once, regardless of repeated presses and lost answers.
+  // The page uses a single key, so it rents only once, even if the button is pressed repeatedly or a response is lost.
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
   const show = ({ id }: Instance) => {
@@ -168,7 +171,7 @@ function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
   };
   const isNotRented = useLostAnswer(idempotencyKey, error.value, show);
   const rent = async ({ priceHr }: Quoted) => {
-    // Never exceeds the price on the button.
+    // The cost never exceeds the price on the button.
     const common = { ...terms, maxPricePerHour: priceHr, idempotencyKey };
     if (machineId !== null) return (await send(Deploy, { input: { ...common, machineId } })).deploy;
     return (await send(DeployBest, { input: { ...common, filter: filter.value } })).deployBest;
@@ -294,11 +297,11 @@ interface OutcomeProps {
   form: DeployForm;
   quoted: Quoted | null;
   rental: Pick<ReturnType<typeof useRental>, 'error' | 'isNotRented'>;
-  /** Error of the quote. */
+  /** The quote's error. */
   fault: unknown;
 }
 
-/** Why it can't be rented, and what to do about it. */
+/** Shows why the selection can't be rented, and how to solve that. */
 function Outcome({ form: { machineId, diskGb }, quoted, rental: { error, isNotRented }, fault }: OutcomeProps) {
   const isShort = isTooLittle(quoted);
   const isGone = !isShort && (quoted?.refusal?.code === 'deploy_failed' || isRefused(error));
@@ -343,7 +346,7 @@ function RentIt({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | null }) 
   );
 }
 
-/** Puts a newly created secret where one is still to be chosen. */
+/** Selects a newly created secret where one still has to be chosen. */
 function takeSecret(name: string): void {
   const { secrets } = draft.value;
   const at = secrets.findIndex(({ secret }) => secret === '');
@@ -354,7 +357,7 @@ function takeSecret(name: string): void {
   };
 }
 
-/** Whether the balance is below what the rental needs. */
+/** Returns whether the balance is too low for the rental. */
 const isTooLittle = (quoted: Quoted | null): boolean =>
   quoted?.account != null && micro(quoted.account.balance) < micro(quoted.account.coverNeeded);
 

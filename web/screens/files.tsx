@@ -19,17 +19,17 @@ import { Uploads } from './uploads.js';
 
 interface Props {
   id: string;
-  /** Paths of its volumes. */
+  /** Paths of the instance's volumes. */
   volumes: readonly string[];
 }
 
 const WORKSPACE = '/workspace';
-/** Rows drawn at first, and added with each further press. */
+/** Number of rows drawn at first, and added each time the user requests more. */
 const ROWS = 500;
 
 type Order = 'name' | 'size' | 'modifiedAt';
 
-/** The files of a running instance, starting in the working folder or a volume. */
+/** Shows a running instance's files, starting in the working folder or a volume. */
 export function Files({ id, volumes }: Props) {
   const view = useMemo(() => openFolder(id), [id]);
   const requested = query.value.get('path');
@@ -117,7 +117,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
             aria-label={texts.toUpload}
             onChange={({ currentTarget }) => {
               add([...(currentTarget.files ?? [])]);
-              // Allows choosing the same file again.
+              // This makes it possible to choose the same file again.
               currentTarget.value = '';
             }}
           />
@@ -149,7 +149,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
 
 const atPath = (path: string) => withQuery({ tab: 'files', path });
 
-/** The path from the root. */
+/** Shows the path from the root. */
 function Steps({ path }: { path: string }) {
   const steps = stepsOf(path);
   return (
@@ -167,7 +167,7 @@ function Steps({ path }: { path: string }) {
   );
 }
 
-/** Usual folders of a renter's files. */
+/** Links to the folders that usually contain a renter's files. */
 function Places({ places, path }: { places: readonly string[]; path: string }) {
   return (
     <nav aria-label={texts.places} class="places">
@@ -340,7 +340,7 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
   );
 }
 
-/** Folders first. */
+/** Sorts entries, with folders first. */
 function sorted(entries: readonly FileEntry[], order: Order, isBackwards: boolean): readonly FileEntry[] {
   const compare = (one: FileEntry, other: FileEntry): number => {
     if (order === 'size') return one.size - other.size;

@@ -26,14 +26,14 @@ import { WorldMap } from './map.js';
 
 type Trends = ReadonlyMap<string, readonly number[]>;
 
-/** For each of these classes, the model with the most free GPUs is shown large, because most visitors look for it. */
+/** Classes for each of which the model with the most free GPUs is shown large, because most visitors look for these. */
 const CLASSES = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'] as const;
-/** Maximum regions named below the map. */
+/** Maximum number of regions named under the map. */
 const MAX_REGIONS = 4;
-/** Models shown before the reader requests all. */
+/** Number of models shown before the user requests all of them. */
 const MODELS_FIRST = 12;
 
-/** The page for visitors: what this is, what it costs, and what is free now. */
+/** The page for visitors, which shows what this service is, what it costs and what is currently free. */
 export function FirstSight() {
   useTitle(texts.title);
   useEffect(() => {
@@ -92,7 +92,7 @@ function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, numb
   );
 }
 
-/** Three leading prices. */
+/** Shows the leading prices, one per class. */
 function Leading({ trends }: { trends: Trends }) {
   const leading = useComputed(() => CLASSES.flatMap((tier) => mostFree(tier) ?? [])).value;
   return (
@@ -129,7 +129,10 @@ function Leading({ trends }: { trends: Trends }) {
   );
 }
 
-/** Returns the model of a class with the most free GPUs; among equals, the first of the catalogue. */
+/**
+ * Returns a class's model with the most free GPUs. If several have the same number, the first in the catalogue is
+ * returned.
+ */
 function mostFree(tier: (typeof CLASSES)[number]): Model | null {
   let best: Model | null = null;
   for (const model of models.value.values()) {
@@ -168,7 +171,7 @@ function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
   );
 }
 
-/** Every model with its prices and their history; each links to its machines. */
+/** Lists every model with its prices and their history, and links each to its machines. */
 function Sheet({ trends }: { trends: Trends }) {
   const isWhole = useSignal(false);
   const all = [...models.value.values()];

@@ -17,7 +17,7 @@ import { Picture } from './pictures.js';
 type Saved = NonNullable<ResultOf<typeof MyTemplates>['myTemplates']>[number];
 
 interface Props {
-  /** Slug of a template, or an image. */
+  /** A template's slug, or an image. */
   value: string;
   onType(text: string): void;
   onSaved(saved: Saved): void;
@@ -27,7 +27,9 @@ export function useTemplates(): readonly Template[] | null {
   return useRead(Templates, {}).data.value?.templates ?? null;
 }
 
-/** Cards for the account's saved templates, the catalogue's templates, and a custom image; one is chosen. */
+/**
+ * Shows cards for the account's saved templates, the catalogue's templates and a custom image. One of them is chosen.
+ */
 export function Gallery({ value, onType, onSaved }: Props) {
   const templates = useTemplates();
   const ownTemplates =
@@ -112,7 +114,7 @@ export function Gallery({ value, onType, onSaved }: Props) {
   );
 }
 
-/** Actions for a saved template: share its link, and delete it. */
+/** The actions for a saved template, which share its link or delete it. */
 function OwnTemplate({ saved: { name, template, link, description, diskGb, launch } }: { saved: Saved }) {
   const error = useSignal<unknown>(null);
   const remove = async () => {

@@ -19,7 +19,7 @@ import { texts } from '../texts/en/history.js';
 
 const PAGE = 50;
 
-/** All instances ever rented, newest first; the address holds the filter. */
+/** Lists all instances ever rented, newest first. The address contains the filter. */
 export function History() {
   const { rows, hasMore, error, more } = useHistory();
   const isFiltered = HISTORY_FILTERS.some((name) => query.value.has(name));
@@ -114,7 +114,7 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
   );
 }
 
-/** Reads page after page, from the newest; starts again when something changed or the filter differs. */
+/** Reads page after page, starting with the newest. Starts again when something has changed or the filter differs. */
 function useHistory() {
   const filter = historyFilter.value;
   const read = async (after: string | null, before: { rows: readonly Instance[] } | null) => {

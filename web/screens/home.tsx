@@ -19,10 +19,10 @@ import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/home.js';
 
-/** Maximum rows; the others are on Instances. */
+/** Maximum number of rows. The other instances are on the Instances screen. */
 const MAX_INSTANCES = 8;
 
-/** Running instances, their cost, what needs attention, and the first steps until they are done. */
+/** Shows running instances, their cost, what needs attention and, until they are done, the first steps. */
 export function Home() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
@@ -55,7 +55,7 @@ export function Home() {
   );
 }
 
-/** Shown until the account has had credit, an SSH key and a first instance. */
+/** The first steps, which are shown until the account has had credit, an SSH key and an instance. */
 function FirstSteps({ known, read }: { known: Settled; read: HomeRead }) {
   const hasRented = (read.instanceHistory?.edges.length ?? 0) > 0;
   const hasCredit = known.balance > 0n || (read.account?.lifetimeSpend ?? 0) > 0;
@@ -138,7 +138,7 @@ function NeedsAttention({ of: all, isRead }: { of: readonly Attention[]; isRead:
 
 const At = ({ at }: { at: number | null }) => (at === null ? null : <Time at={at} />);
 
-/** Each kind has its own complete sentence. */
+/** Describes an item that needs attention. Each kind has its own complete sentence. */
 function Sentence({ of: one }: { of: Attention }) {
   const at = <At at={one.at} />;
   if (one.kind === 'credit-over') return one.at === null ? texts.creditOver : texts.creditOverUntil(at);
@@ -179,7 +179,7 @@ function machineMessage(message: string | null | undefined): ComponentChildren {
   return message == null ? texts.failedSilently : <span lang="en">{visible(message)}</span>;
 }
 
-/** A link to the remedy, if there is one. */
+/** A link to what solves the problem, if there is anything. */
 function Way({ of: one }: { of: Attention }) {
   if (!('instance' in one))
     return (
@@ -197,7 +197,7 @@ function Way({ of: one }: { of: Attention }) {
 }
 
 function Rented({ instances }: { instances: readonly Instance[] }) {
-  // Running instances first, because they cost the most.
+  // Running instances come first, because they cost the most.
   const shown = instances
     .toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'))
     .slice(0, MAX_INSTANCES);

@@ -11,21 +11,22 @@ import { query, withQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/instance-load.js';
 
-/** Name in the address, label, seconds, and refresh interval. */
+/** Each range's name in the address, label, length in seconds and refresh interval. */
 const RANGES = [
   ['1h', texts.ranges['1h'], 3_600, 10],
   ['2d', texts.ranges['2d'], 172_800, 60],
   ['90d', texts.ranges['90d'], 7_776_000, 900],
 ] as const;
 const POINTS = 360;
-/** Maximum rows of the table: the newest. */
+/** Maximum number of rows in the table, which shows the newest steps. */
 const MAX_ROWS = 60;
 
-/** Current and past load of an instance: charts that update automatically. */
+/** Shows an instance's current and past load in charts that update automatically. */
 export function InstanceLoad({ id }: { id: string }) {
   const requested = query.value.get('range');
   const [range, name, seconds, every] = RANGES.find(([each]) => each === requested) ?? RANGES[0];
-  // Refreshes when there is something new: an hour with each sample, longer times with each of their steps.
+  // The charts are refreshed when there is new data: those of an hour with each sample, and those of longer periods
+  // with each of their steps.
   const age = useComputed(() => (every === 10 ? (loads.value.get(id)?.at ?? '') : Math.floor(serverNow.value / every)));
   const step = age.value;
   const from = useMemo(
@@ -79,7 +80,7 @@ function Charts({ shown: { times, charts } }: { shown: LoadCharts }) {
   );
 }
 
-/** The newest steps of all charts, for screen readers and for copying. */
+/** A table with the newest steps of all charts, for screen readers and for copying. */
 function Rows({ times, charts }: LoadCharts) {
   const columns = charts.flatMap(({ title, unit, lines }) => lines.map((line) => ({ title, unit, line })));
   const newest = times

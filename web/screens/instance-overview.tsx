@@ -33,10 +33,13 @@ export interface OverviewProps {
   onChanged(): void;
 }
 
-/** Its charts come with their own library. */
+/** The charts are loaded separately, because they need their own library. */
 const InstanceLoad = loaded(async () => (await import('./instance-load.js')).InstanceLoad);
 
-/** Its state, the ways in, its events, and its terms: what matters most in its state comes first. */
+/**
+ * Shows an instance's state, how to connect to it, its events and its terms. What matters most in its current state
+ * comes first.
+ */
 export function Overview({ instance, read, start, onChanged }: OverviewProps) {
   const { id, status, runtime } = instance;
   const isRunning = status === 'RUNNING';
@@ -74,7 +77,10 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
 
 const STEPS = ['WAITING', 'PULLING', 'RESTORING', 'STARTING', 'RUNNING'] as const;
 
-/** Obstacles to using the instance: the progress of a start, why it failed, or what being stopped means. */
+/**
+ * Shows what keeps the instance from being used: the progress of its start, why the start failed, or what it means that
+ * it is stopped.
+ */
 function Stage({ instance: { id, status, runtime, diskGb, diskPriceHr } }: { instance: Instance }) {
   const phase = runtime?.phase;
   if (status === 'DESTROYED') return <StageNote title={texts.destroyed}>{texts.destroyedHint}</StageNote>;
@@ -117,7 +123,7 @@ function StageNote({ title, tone = '', children }: { title: string; tone?: strin
   );
 }
 
-/** Its activity, why it can't start, its cost, and its load. */
+/** Shows the instance's activity, why it can't start, its cost and its load. */
 function State({ instance, start }: { instance: Instance; start: Read['canStart'] }) {
   const { id, runtime, status, usage, asOf } = instance;
   const load = status === 'RUNNING' ? loadNow(id) : null;
@@ -185,7 +191,7 @@ function Busy({ percent }: { percent: number }) {
   );
 }
 
-/** Its terms, its place, and the times of its events. */
+/** Shows the instance's terms, its place and the times of its events. */
 function Terms({ instance, machine }: { instance: Instance; machine: Read['machine'] | null }) {
   const { id, name, mode, region, createdAt, stoppedAt, destroyedAt, reservedUntil, diskGb, diskPriceHr } = instance;
   return (
@@ -211,7 +217,7 @@ function Terms({ instance, machine }: { instance: Instance; machine: Read['machi
   );
 }
 
-/** When it ends automatically, and its spending limit. */
+/** Shows when the instance ends automatically, and its spending limit. */
 function Ends({ instance, read, onChanged }: { instance: Instance; read: Read; onChanged(): void }) {
   const { id } = instance;
   return (

@@ -24,7 +24,7 @@ interface Props {
   onChanged(): void;
 }
 
-/** Its volumes, what of them is saved, and the move to another host. */
+/** Shows the instance's volumes and how much of them is saved, and lets the user move it to another host. */
 export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
   const isMoving = useSignal(false);
   const releasing = useSignal<Attached | null>(null);
@@ -104,7 +104,7 @@ function Saved({ volume, isRunning }: { volume: Attached; isRunning: boolean }) 
   return last === null ? texts.saving : texts.savingTo(last);
 }
 
-/** Rents the best similar machine, with the same launch and volumes. */
+/** A dialog that rents the best similar machine with the same launch and volumes. */
 function Move({ instance, onClose }: { instance: Instance; onClose(): void }) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();

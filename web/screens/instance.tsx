@@ -13,16 +13,16 @@ import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/instance.js';
 import type { OverviewProps } from './instance-overview.js';
 
-/** Names of tabs in the address, with their labels. */
+/** The tabs by their names in the address, with their labels. */
 const TABS = Object.entries(texts.tabs);
 
-/** Tabs are loaded when shown, because charts and terminals come with their own libraries. */
+/** Each tab is loaded when it is shown, because charts and terminals need their own libraries. */
 const Overview = loaded(async () => (await import('./instance-overview.js')).Overview);
 const Files = loaded(async () => (await import('./files.js')).Files);
 const Logs = loaded(async () => (await import('./logs.js')).Logs);
 const Terminals = loaded(async () => (await import('./terminal.js')).Terminals);
 
-/** One rental: its current state, its cost, and how to reach it. */
+/** Shows a rental's current state, its cost and how to reach it. */
 export function InstanceScreen({ id }: { id: string }) {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
@@ -30,7 +30,7 @@ export function InstanceScreen({ id }: { id: string }) {
   const { data, error, again } = useRead(OneInstance, { id }, accountChanges);
   const followed = useComputed(() => settled.value?.instances.find((instance) => instance.id === id));
   const read = data.value?.instance ?? null;
-  // The followed state is the newest; a destroyed instance is no longer followed.
+  // The state that the page follows is the newest, but a destroyed instance is no longer followed.
   const instance = followed.value ?? read;
   useFocusWhenGone(instance?.status);
   useTitle(
@@ -60,7 +60,7 @@ export function InstanceScreen({ id }: { id: string }) {
   );
 }
 
-/** The content of the selected tab. */
+/** Shows the content of the selected tab. */
 function Chosen(props: OverviewProps) {
   const { instance, read } = props;
   const { id, status, runtime } = instance;
@@ -77,7 +77,7 @@ function Chosen(props: OverviewProps) {
   if (status !== 'RUNNING' && tab === 'terminal') return <p class="notice">{texts.noTerminal}</p>;
   if (tab === 'terminal') return <Terminals id={id} />;
   if (status !== 'RUNNING') return <p class="notice">{texts.noFiles}</p>;
-  // The paths of its volumes are part of what is read.
+  // The paths of the instance's volumes are part of what is read.
   return read === null ? (
     <p class="quiet">{texts.moment}</p>
   ) : (
@@ -103,7 +103,7 @@ function NoInstance({ error, isAnswered }: { error: unknown; isAnswered: boolean
   );
 }
 
-/** Its actions disappear with its state: a focus on them moves to the heading. */
+/** Moves the focus to the heading if it was on an action that disappeared when the state changed. */
 function useFocusWhenGone(status: string | undefined): void {
   const last = useRef(status);
   useEffect(() => {

@@ -18,7 +18,7 @@ import { texts } from '../texts/en/instances.js';
 import { BulkBar } from './bulk.js';
 import { History } from './history.js';
 
-/** Current rentals and past ones. */
+/** Shows current and past rentals. */
 export function Instances() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
@@ -50,7 +50,7 @@ function Active() {
   const known = settled.value;
   const chosenIds = useSignal<ReadonlySet<string>>(new Set());
   if (known === null) return <p class="quiet">{texts.reading}</p>;
-  // Destroyed instances are deselected.
+  // Instances are deselected once they are destroyed.
   const chosen = known.instances.filter(({ id }) => chosenIds.value.has(id));
   const choose = (ids: readonly string[]) => {
     chosenIds.value = new Set(ids);
@@ -72,7 +72,7 @@ function Active() {
   );
 }
 
-/** An empty list, with links to both ways to rent. */
+/** Shown instead of an empty list, with links to both ways to rent. */
 const NothingRented = () => (
   <Empty title={texts.none}>
     <Icon name="server" />
@@ -90,7 +90,7 @@ interface ListProps {
   onToggle(id: string): void;
 }
 
-/** Approximate height, until one row was measured. */
+/** Approximate row height, which is used until a row has been measured. */
 const ROW_PX = 64;
 
 function List({ instances, chosenIds, onToggle }: ListProps) {

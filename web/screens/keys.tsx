@@ -169,9 +169,9 @@ function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
 }
 
 const DAY = 86_400;
-/** Programs with a key that expires within this time need another. */
+/** A key that expires within this time is highlighted, because its programs need another one. */
 const ENDS_SOON_SECONDS = 7 * DAY;
-/** A key unused for this long is only a risk. */
+/** A key that has not been used for this long is only a risk. */
 const UNUSED_SECONDS = 90 * DAY;
 
 function Ends({ at }: { at: string | null }) {

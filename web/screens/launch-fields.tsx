@@ -7,7 +7,7 @@ import { texts as page } from '../texts/en/deploy.js';
 import { texts } from '../texts/en/launch.js';
 import { useSecrets } from './secrets.js';
 
-/** The workload, in addition to template and disk. Closed until the reader needs it. */
+/** Fields for the workload other than its template and disk. They are closed until the user needs them. */
 export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   const form = draft.value;
   const wasFilled = useSignal(launchOf(form).launch !== null || form.secrets.length > 0);
@@ -79,7 +79,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
               value={form.restart}
               onChange={({ currentTarget }) => {
                 const restart = currentTarget.value as LaunchForm['restart'];
-                // An instance that always restarts never ends.
+                // An instance that always restarts would never end.
                 change({ restart, ...(restart === 'ALWAYS' && { onExit: 'KEEP' }) });
               }}
             >
@@ -111,7 +111,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   );
 }
 
-/** Warns first that a link filled in the form. */
+/** A warning, shown before the form, that a link has filled it in. */
 export function LinkNotice() {
   const leftOut = link.value?.leftOut ?? [];
   return (

@@ -12,7 +12,7 @@ interface Props {
   volumes: readonly VolumeRow[];
 }
 
-/** The workload of an instance as its renter requested it, and a way to rent the same again. */
+/** Shows an instance's workload as the renter requested it, and lets the user rent the same again. */
 export function Launched({ instance, launch, volumes }: Props) {
   const again = () => {
     const { template, diskGb, gpu, numGpus } = instance;

@@ -8,21 +8,23 @@ import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/limit.js';
 
 interface Props {
-  /** In USD; null: no limit. */
+  /** The limit in USD; null if there is none. */
   limit: number | null;
-  /** In USD. */
+  /** The amount used, in USD. */
   used: number | null;
-  /** When it will be or was reached. */
+  /** When the limit will be or was reached. */
   reachedAt: string | null;
   /** Describes the amount used, such as `spent this month`. */
   usedText: string;
-  /** Accessible name of the limit. */
+  /** The limit's accessible name. */
   label: string;
   set(usd: number | null): Promise<unknown>;
   onChanged(): void;
 }
 
-/** A spend limit: its value, the amount used, and when it is reached; set, changed and removed here. */
+/**
+ * Shows a spending limit, the amount used and when the limit is reached. The user can set, change and remove it here.
+ */
 export function Limit({ limit, used, reachedAt, usedText, label, set, onChanged }: Props) {
   const { isBusy, error, run } = useWork(onChanged);
   const change = (to: number | null): Promise<boolean> =>

@@ -6,27 +6,27 @@ import { Failure } from '../parts/notice.js';
 import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf } from '../state/log-lines.js';
 import { texts } from '../texts/en/logs.js';
 
-/** Within this many pixels of the end, the view follows new lines. */
+/** The view follows new lines while it is within this many pixels of the end. */
 const NEAR_PX = 24;
 
-/** The reader's preference, kept while the page is open. */
+/** Whether the user wants to see times. The choice is kept while the page is open. */
 const hasTimes = signal(false);
 const isWrapped = signal(true);
 
-/** The selected match. */
+/** The selected search match. */
 interface Match {
   line: number;
   place: number;
 }
 
-/** The container's output, live. */
+/** Shows the container's output live. */
 export function Logs({ id }: { id: string }) {
   const log = useMemo(() => followLog(id), [id]);
   useEffect(() => log.end, [log]);
   const view = useRef<HTMLDivElement>(null);
   const isAtEnd = useSignal(true);
   const wanted = useSignal('');
-  /** The selection stays on its line while new lines arrive. */
+  /** The selected match, which stays on its line while new lines arrive. */
   const chosen = useSignal<Match | null>(null);
   const matches = useComputed(() => findIn(log.blocks.value ?? [], wanted.value));
   const toEnd = () => {
@@ -45,7 +45,8 @@ export function Logs({ id }: { id: string }) {
     const next = now < 0 ? found.length - 1 : (now + step + found.length) % found.length;
     isAtEnd.value = false;
     chosen.value = found[next]!;
-    // Twice, because content coming into view is laid out only then, and may be higher than estimated.
+    // This is done twice, because content is only laid out when it comes into view and may then be higher than
+    // estimated.
     requestAnimationFrame(() => {
       showMatch(view.current);
       requestAnimationFrame(() => showMatch(view.current));
@@ -167,7 +168,7 @@ interface LinesProps {
   isTimed: boolean;
 }
 
-/** Redrawn only when its content changes. */
+/** Shows a block of lines, which is only redrawn when its content changes. */
 function Lines({ block, wanted, chosen, isTimed }: LinesProps) {
   return useMemo(() => {
     const pattern = patternOf(wanted);
@@ -190,7 +191,7 @@ function Lines({ block, wanted, chosen, isTimed }: LinesProps) {
 interface LineProps {
   line: LogLine;
   pattern: RegExp | null;
-  /** Index of its selected match; null if none. */
+  /** Index of the selected match in this block; null if there is none. */
   chosen: number | null;
   isTimed: boolean;
 }
@@ -217,7 +218,7 @@ function marked(text: string, pattern: RegExp, chosen: number | null) {
   return [...parts, text.slice(end)];
 }
 
-/** Scrolls it to the middle of the lines; moves the page itself as little as possible. */
+/** Scrolls the lines so that the selected match is in the middle, and moves the page itself as little as possible. */
 function showMatch(view: HTMLElement | null): void {
   const mark = view?.querySelector('mark.current');
   if (view === null || !mark) return;

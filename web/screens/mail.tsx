@@ -12,13 +12,13 @@ import { texts } from '../texts/en/mail.js';
 
 type Address = NonNullable<ResultOf<typeof MailAddress>['mailAddress']>;
 
-/** Counts this page's changes. */
+/** Counts the changes made on this page. */
 const changes = signal(0);
 const readAgain = () => {
   changes.value += 1;
 };
 
-/** The address that receives notices by mail. */
+/** Shows and changes the address that receives notices by email. */
 export function Mail() {
   const { data, error } = useRead(MailAddress, {}, changes);
   const { isBusy, error: fault, run } = useWork(readAgain);
@@ -38,7 +38,7 @@ export function Mail() {
     });
   };
   const mail = data.value?.mailAddress ?? null;
-  // Without mail there is nothing to set, but an earlier address can be deleted.
+  // If mail is disabled, there is nothing to set, but an earlier address can be deleted.
   const isOffered = data.value?.sendsMail === true;
   if (error.value === null && mail === null && !isOffered) return null;
   const isSent = mail !== null && mail.confirmedAt !== null && mail.pausedAt === null;

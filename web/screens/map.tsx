@@ -8,11 +8,11 @@ interface Props {
   free: ReadonlyMap<string, number>;
 }
 
-/** Radius of the largest region's circle, in units of the map. */
+/** Radius of the largest region's circle, in map units. */
 const LARGEST = 17;
 const SMALLEST = 5;
 
-/** The regions, each with a circle sized by its free GPUs that links to its machines. */
+/** Shows the regions, each with a circle that is sized by its free GPUs and links to its machines. */
 export function WorldMap({ free }: Props) {
   const most = Math.max(1, ...free.values());
   const shown = [...regions.value.values()].filter(({ code }) => (free.get(code) ?? 0) > 0);

@@ -4,7 +4,7 @@ import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/month-limit.js';
 import { Limit } from './limit.js';
 
-/** The account's monthly spending limit. */
+/** Shows and changes the account's monthly spending limit. */
 export function MonthLimit({ account, onChanged }: { account: MoneyRead['account']; onChanged(): void }) {
   return (
     <section class="panel padded stack-tight" aria-labelledby="month-limit">

@@ -10,11 +10,11 @@ import { modelName } from '../state/market.js';
 import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/month.js';
 
-/** Maximum names; the rest is one sum. */
+/** Maximum number of names shown. The rest is shown as a single sum. */
 export const MAX_NAMES = 100;
 const BY = { model: texts.byModel, name: texts.byName } as const;
 
-/** The month's cost so far and its forecast, by model or by name. */
+/** Shows the month's cost so far and its forecast, by model or by name. */
 export function Month({ read }: { read: MoneyRead | null }) {
   const by = query.value.get('by') === 'name' ? 'name' : 'model';
   return (

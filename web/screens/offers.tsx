@@ -24,18 +24,18 @@ import {
 
 import { texts } from '../texts/en/machines.js';
 
-/** Approximate height, until one row was measured. */
+/** Approximate row height, which is used until a row has been measured. */
 const ROW_PX = 46;
 
 interface Column {
   order: OrderName;
-  /** Kind of the cell and its heading. */
+  /** The kind of the column's cells and heading. */
   kind: 'number' | 'place';
-  /** Shown only if there is room. */
+  /** The column is only shown if there is room. */
   room?: 'roomy' | 'speed' | 'network';
 }
 
-/** In the order of a row. */
+/** The columns, in the order in which a row shows them. */
 const COLUMNS: readonly Column[] = [
   { order: 'PRICE_PER_GPU', kind: 'number' },
   { order: 'PRICE', kind: 'number' },
@@ -49,11 +49,11 @@ const COLUMNS: readonly Column[] = [
   { order: 'NETWORK', kind: 'number', room: 'network' },
 ];
 
-/** The machines that meet the requirements and can be rented now, one per line. */
+/** Lists the machines that meet the requirements and can be rented now, one per line. */
 export function Offers() {
   const { found, error, more } = useOffers();
   const known = found.value;
-  // If all of them run containers, marking each is redundant.
+  // If all of them run containers, there is no point in marking each one.
   const isMixed = known?.offers.some(({ hasAgent }) => !hasAgent) ?? false;
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -101,7 +101,7 @@ export function Offers() {
   );
 }
 
-/** The mode whose prices are shown, and in which a machine is rented from here. */
+/** Lets the user choose the mode whose prices are shown and in which a machine is rented from here. */
 function ModeChoice() {
   const chosen = modeShown();
   return (
@@ -120,7 +120,7 @@ function ModeChoice() {
   );
 }
 
-/** The shown mode, as a parameter of the page that rents. */
+/** Returns the mode shown as a parameter for the page that rents. */
 const modeParameter = () => ({ mode: modeShown() === MODES[0] ? null : modeShown().value });
 
 const modeShown = () => modeOf(query.value.get('priced') ?? '');
@@ -160,7 +160,7 @@ function Heads() {
   );
 }
 
-/** `index` counts from 1 and includes the heads. */
+/** A row with a machine. `index` counts from 1 and includes the header rows. */
 function Row({ offer, index, isMixed }: { offer: Offer; index: number; isMixed: boolean }) {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps, nvlink, reliability } = offer;
   const mode = modeShown();

@@ -1,4 +1,4 @@
-/** Drawn for this project: lines on 24 by 24, in the colour of the text. */
+/** Paths of images drawn for this project, with lines on a grid of 24 by 24 in the text colour. */
 const PATHS: Readonly<Record<string, string>> = {
   box: 'M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8',
   chat: 'M4 5h16v11h-9l-4 4v-4H4zM8 9h8M8 12h5',
@@ -12,7 +12,7 @@ const PATHS: Readonly<Record<string, string>> = {
   tune: 'M5 7h8M17 7h2M5 12h2M11 12h8M5 17h7M16 17h3M15 5v4M9 10v4M14 15v4',
 };
 
-/** Picture next to the title of a template, decorative only. */
+/** The picture next to a template's title, which is only decorative. */
 export function Picture({ name }: { name: string }) {
   return (
     <svg class="picture" viewBox="0 0 24 24" aria-hidden="true">

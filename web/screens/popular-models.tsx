@@ -7,14 +7,14 @@ import { type Model, models, sheet } from '../state/market.js';
 import { isNarrow } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
 
-/** Number of models per class, in the order of demand. */
+/** Classes in the order of demand, each with its number of models. */
 const POPULAR = [
   ['FLAGSHIP', 3],
   ['CONSUMER_FLAGSHIP', 2],
   ['DATACENTER', 1],
 ] as const;
 
-/** Popular models, while none is chosen: those of each class with the most free GPUs. */
+/** Shows popular models while none is chosen: those with the most free GPUs in each class. */
 export function PopularModels() {
   const shown = useComputed(() => POPULAR.flatMap(([tier, most]) => mostFree(tier).slice(0, most))).value;
   if (isNarrow.value || (shown.length === 0 && sheet.value !== null)) return null;

@@ -14,7 +14,10 @@ import { type Mode, modeOf } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/price-sheet.js';
 
-/** Every model that meets the requirements, with its three prices per GPU-hour and its number of matching free GPUs. */
+/**
+ * Lists every model that meets the requirements with its three prices per GPU-hour and its number of matching free
+ * GPUs.
+ */
 export function PriceSheet({ onChosen }: { onChosen(): void }) {
   const matching = useRead(
     MatchingGpus,
@@ -33,7 +36,7 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
   const section = useRef<HTMLElement>(null);
   const isRead = sheet.value !== null;
   useEffect(() => {
-    // A shared address may name a model far down the sheet.
+    // A shared link may name a model far down the sheet.
     const row = section.current?.querySelector<HTMLElement>('tr.chosen');
     if (row != null) section.current!.scrollTop = row.offsetTop - section.current!.clientHeight / 3;
   }, [isRead]);

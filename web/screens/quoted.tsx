@@ -20,11 +20,11 @@ import { texts } from '../texts/en/deploy.js';
 export type Quoted = NonNullable<ResultOf<typeof Quote>['quote']>;
 export type QuoteInput = VariablesOf<typeof Quote>['input'];
 
-/** Pause after typing before the service is queried. */
+/** Delay after typing before the service is queried. */
 const PAUSE_MS = 200;
 const SECONDS_PER_HOUR = 3_600;
 
-/** Quotes the selection, and again after each change of it and when its machine is taken or freed. */
+/** Quotes the selection. Quotes it again after each change to it, and when its machine is taken or becomes free. */
 export function useQuote(input: QuoteInput | null) {
   const quoted = useSignal<Quoted | null>(null);
   const error = useSignal<unknown>(null);
@@ -58,7 +58,7 @@ export function useQuote(input: QuoteInput | null) {
     const timer = setTimeout(read, quoted.peek() === null ? 0 : PAUSE_MS);
     return () => clearTimeout(timer);
   }, [inputText, isSignedIn]);
-  // Finding the machine among the offers doesn't count as a request of the account; a quote does.
+  // Finding the machine among the offers doesn't count against the account's rate limit, but a quote does.
   const machineId = quoted.value?.machineId ?? input?.machineId ?? null;
   const offered = useRead(OneOffer, machineId === null ? null : { machineId }, marketChanges);
   const offer = offered.data.value?.offer ?? null;
@@ -71,7 +71,7 @@ export function useQuote(input: QuoteInput | null) {
   return { quoted, error, offer, again: () => void read() };
 }
 
-/** The cost line by line, and what to know in advance. */
+/** Shows the cost line by line, and what to know in advance. */
 export function Price({ quoted }: { quoted: Quoted }) {
   const { priceHr, diskPriceHr, totalPriceHr, account, reserved, preempts, coverNeeded } = quoted;
   const total = micro(totalPriceHr);
@@ -110,17 +110,17 @@ export function Price({ quoted }: { quoted: Quoted }) {
   );
 }
 
-/** How long the shown balance lasts with the rental. */
+/** Returns how many seconds the displayed balance lasts with the rental. */
 function secondsLeft(account: NonNullable<Quoted['account']>): number {
   const left = (balanceOf(account) * BigInt(SECONDS_PER_HOUR)) / micro(account.burnPerHour);
   return Math.max(0, Number(left));
 }
 
-/** The balance of the whole page, once known. */
+/** Returns the balance that the whole page shows, once it is known. */
 const balanceOf = ({ balance }: NonNullable<Quoted['account']>): Micro =>
   figures.value === null ? micro(balance) : balanceNow.value;
 
-/** The price and how long credit lasts with it, in short, next to the button. */
+/** Briefly shows, next to the button, the price and how long the credit lasts with it. */
 export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quoted }) {
   return (
     <div>
@@ -134,7 +134,7 @@ export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quot
   );
 }
 
-/** If the machine is gone: the cheapest similar one, with all input kept. */
+/** Shown if the machine is gone. Offers the cheapest similar one and keeps all input. */
 export function NextBest({ without, quoted, diskGb }: { without: string; quoted: Quoted; diskGb: number }) {
   const like = quoted.machine;
   const { data } = useRead(

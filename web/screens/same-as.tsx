@@ -4,11 +4,11 @@ import { query, setQuery } from '../state/location.js';
 import { texts } from '../texts/en/deploy.js';
 
 interface Props {
-  /** Null while the form is invalid; without a machine if none matches. */
+  /** The rental; null while the form is invalid. It has no machine if none matches. */
   order: (Omit<Order, 'machineId'> & { machineId: string | null }) | null;
 }
 
-/** Commands that rent the same from elsewhere, to copy. */
+/** Shows commands to copy that rent the same thing without this page. */
 export function SameAs({ order }: Props) {
   const way = WAYS.find((one) => one === query.value.get('as')) ?? WAYS[0];
   if (order === null) return null;

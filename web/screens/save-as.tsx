@@ -12,7 +12,7 @@ interface Props {
   launch: ReturnType<typeof launchOf>['launch'];
 }
 
-/** Saves the form under a name, which adds a card. */
+/** Saves the form under a name, which adds a card for it. */
 export function SaveAs({ template, diskGb, launch }: Props) {
   const name = useSignal('');
   const status = useSignal('');
@@ -44,7 +44,7 @@ export function SaveAs({ template, diskGb, launch }: Props) {
             onInput={({ currentTarget }) => {
               name.value = currentTarget.value;
             }}
-            // Enter would rent.
+            // Otherwise, Enter would rent the machine.
             onKeyDown={(event) => {
               if (event.key !== 'Enter') return;
               event.preventDefault();

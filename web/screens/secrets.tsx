@@ -16,19 +16,19 @@ type Secret = NonNullable<ResultOf<typeof SecretsDocument>['secrets']>[number];
 
 const EXAMPLES = { name: 'hf', registry: 'ghcr.io' };
 
-/** Counts this page's changes. */
+/** Counts the changes made on this page. */
 const changes = signal(0);
 const readAgain = () => {
   changes.value += 1;
 };
 
-/** Reads the account's secrets by name; null until known. */
+/** Reads the account's secrets, sorted by name; null until they are known. */
 export function useSecrets(isSignedIn = true) {
   const { data, error } = useRead(SecretsDocument, isSignedIn ? {} : null, changes);
   return { secrets: data.value?.secrets ?? null, error: error.value };
 }
 
-/** Secret values that launches refer to: created and deleted here, and never shown. */
+/** Shows the secret values that launches can refer to. They are created and deleted here, but never shown. */
 export function Secrets() {
   const { secrets, error } = useSecrets();
   const isCreating = useSignal(false);
@@ -101,7 +101,7 @@ export function Secrets() {
   );
 }
 
-/** `onClose` receives the name of the created secret. */
+/** A dialog that creates a secret. `onClose` receives the name of the created secret. */
 export function NewSecret({ onClose }: { onClose(created: string | null): void }) {
   const isLogin = useSignal(false);
   const { isBusy, error, run } = useWork(readAgain);
@@ -111,7 +111,7 @@ export function NewSecret({ onClose }: { onClose(created: string | null): void }
     const text = (name: string) => String(typed.get(name) ?? '');
     const login = isLogin.value ? { registry: text('registry').trim(), username: text('username').trim() } : {};
     await run(async () => {
-      // A value pasted from a page or terminal often includes a line end.
+      // A value pasted from a page or terminal often includes a line break.
       const input = { name: text('secret-name').trim(), value: text('secret-value').replace(/\r?\n$/, ''), ...login };
       const { createSecret } = await send(CreateSecret, { input });
       onClose(createSecret?.name ?? null);

@@ -8,10 +8,10 @@ import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/sign-in.js';
 
-/** Prefix of every key, in every language. */
+/** Example of how every key begins, the same in every language. */
 const KEY_BEGINS = 'gpu_live_…';
 
-/** Sign-in with an API key, pasted once, and a new account if the operator allows it. */
+/** Signs the user in with an API key, which is pasted only once, or creates an account if the operator allows it. */
 export function SignIn({ reason }: { reason?: string }) {
   useTitle(texts.title);
   const { isBusy, error, run } = useWork();
@@ -22,7 +22,7 @@ export function SignIn({ reason }: { reason?: string }) {
     if (isBusy.value || typed === null) return;
     if (!(await run(() => signIn(typed.value.trim())))) key.current?.select();
   };
-  // There was no session, so the message for an ended session would be wrong.
+  // There was no session, so the message about an ended session would be wrong.
   const isRefused = error.value instanceof Refusal && error.value.code === 'unauthorized';
   return (
     <div class="sign-in stack">

@@ -12,7 +12,7 @@ type Spent = NonNullable<MoneyRead['days']>;
 
 const PERIODS = [7, 30, 90];
 const USUAL = 30;
-/** Number of instances with their own colour; the rest share one. */
+/** Number of instances with their own colour. The others share one. */
 export const NAMED = 4;
 const DAY_MS = 86_400_000;
 
@@ -21,11 +21,11 @@ function chosenDays(): number {
   return PERIODS.includes(requested) ? requested : USUAL;
 }
 
-/** Returns the first UTC day of the period that the address names. */
+/** Returns the first UTC day of the period in the address. */
 export const firstDay = (): string =>
   new Date(Date.parse(serverDay.value) - (chosenDays() - 1) * DAY_MS).toISOString().slice(0, 10);
 
-/** Spend by UTC day and by instance: the service's own sums, which add up to the month's spend. */
+/** Shows the spend by UTC day and by instance. These are the service's own sums, which add up to the month's spend. */
 export function Spend({ spent }: { spent: Spent | null }) {
   return (
     <section class="panel" aria-labelledby="spend">

@@ -7,11 +7,11 @@ import { session } from '../state/session.js';
 import { texts } from '../texts/en/deploy.js';
 import { SshKeys } from './ssh-keys.js';
 
-/** The number of keys that are admitted; an account without one can add it here. */
+/** Shows the number of keys that will be admitted. If the account has none, one can be added here. */
 export function SshKeyStep() {
   const isIn = session.value === 'in';
   const keys = useRead(SshKeysDocument, isIn ? {} : null, accountChanges).data.value?.sshKeys ?? null;
-  // Stays after the first key was added, as confirmation.
+  // The step stays after the first key is added, as confirmation.
   const hadNone = useSignal(false);
   useEffect(() => {
     if (keys?.length === 0) hadNone.value = true;

@@ -14,7 +14,7 @@ import { texts } from '../texts/en/ssh-keys.js';
 
 type SshKey = NonNullable<ResultOf<typeof SshKeysDocument>['sshKeys']>[number];
 
-/** Public keys that open the account's instances. */
+/** Lists the public keys that give access to the account's instances. */
 export function SshKeys() {
   const { data, error, again } = useRead(SshKeysDocument, {}, accountChanges);
   const { isBusy, error: fault, run: change } = useWork(again);

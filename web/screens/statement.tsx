@@ -14,14 +14,14 @@ import { texts } from '../texts/en/statement.js';
 type Stated = NonNullable<MoneyRead['statement']>;
 
 const MONTHS = 12;
-/** Maximum rows shown; the download contains all. */
+/** Maximum number of rows shown. The download contains all of them. */
 const SHOWN = 200;
 
 /** Returns the months to choose from, newest first. */
 const months = (): string[] =>
   Array.from({ length: MONTHS }, (_, back) => monthsBefore(serverDay.value.slice(0, 7), back));
 
-/** Returns the UTC month that the address names, or the current one. */
+/** Returns the UTC month in the address, or the current one. */
 export function chosenMonth(): string {
   const all = months();
   return all.find((month) => month === query.value.get('month')) ?? all[0]!;
@@ -32,7 +32,7 @@ export const periodOf = (month: string) => ({
   to: `${monthsBefore(month, -1)}-01T00:00:00Z`,
 });
 
-/** The changes of the balance within a UTC month, line by line. */
+/** Shows the changes to the balance within a UTC month line by line. */
 export function Statement({ stated }: { stated: Stated | null }) {
   return (
     <section class="panel" aria-labelledby="statement">
@@ -72,7 +72,7 @@ function Lines({ stated }: { stated: Stated }) {
             <th scope="row" class="wide">
               {texts.movements[kind]}{' '}
               {note !== null && (
-                // The service writes English, an operator any language.
+                // The service writes English, but an operator may write in any language.
                 <span class="quiet small" lang={kind === 'SERVICE_CREDIT' ? 'en' : undefined}>
                   {visible(note)}
                 </span>
@@ -127,7 +127,7 @@ function Total({ name, amount }: { name: ComponentChildren; amount: number }) {
   );
 }
 
-/** Saves the shown rows and the rest. */
+/** A button that downloads all rows, including those that aren't shown. */
 const Download = ({ of: stated }: { of: Stated }) => (
   <button type="button" onClick={() => save(`statement-${stated.from.slice(0, 7)}.csv`, csvOf(stated))}>
     {texts.download}

@@ -7,13 +7,13 @@ import { defineAdoptedStyle } from '../parts/adopted-style.js';
 import { session } from '../state/session.js';
 import { TerminalLine } from '../state/terminal-line.js';
 
-/** Maximum terminals of one instance: the number of shells that its host agent keeps. */
+/** Maximum number of an instance's terminals, which is the number of shells that its host agent keeps. */
 export const MAX_TERMINALS = 8;
-/** Maximum terminals that a page keeps; the ones shown longest ago are closed. */
+/** Maximum number of terminals that a page keeps. The ones shown longest ago are closed. */
 const MAX_KEPT = 16;
 const SCROLLBACK_LINES = 5_000;
 const MAX_TITLE = 60;
-/** If output begins in the middle, up to this much may be the rest of a line. */
+/** If the output begins in the middle of a line, up to this many bytes may be the rest of that line. */
 const MAX_REST_BYTES = 4_096;
 const SHELL_BYTES = 16;
 const NEWLINE = 10;
@@ -21,21 +21,23 @@ const READER = 'terminal-screen-reader';
 
 defineAdoptedStyle();
 
-/** One terminal: its display and its connection to a shell. It lives as long as the page, on any screen. */
+/**
+ * A terminal with its display and its connection to a shell. It lives as long as the page, whichever screen is shown.
+ */
 export class TerminalSession {
   readonly element = document.createElement('div');
   readonly line: TerminalLine;
-  /** Title set by the program inside; foreign text. */
+  /** The title set by the program inside, which is untrusted text. */
   readonly title = signal('');
-  /** Whether the shell is not the one shown before. */
+  /** Whether the shell is a different one from the one shown before. */
   readonly isNew = signal(false);
   readonly #terminal: Terminal;
   readonly #fit = new FitAddon();
   readonly #resizes = new ResizeObserver(() => this.fit());
   #isOpened = false;
-  /** Up to this position, the terminal's automatic replies were already sent. */
+  /** Position in the output up to which the terminal's automatic replies have already been sent. */
   #answeredUntil = 0;
-  /** Position up to which the output is shown. */
+  /** Position up to which the output has been shown. */
   #shown = 0;
   #isRest = false;
   /** Counts restarts. */
@@ -45,7 +47,7 @@ export class TerminalSession {
     readonly instance: string,
     readonly shell: string,
     readonly number: number,
-    /** Whether the shell is root's; otherwise the container's own user. */
+    /** Whether the shell runs as root; otherwise, it runs as the container's own user. */
     readonly isRoot: boolean,
   ) {
     this.element.className = 'terminal-view';
@@ -59,7 +61,7 @@ export class TerminalSession {
     });
     this.#terminal = terminal;
     terminal.loadAddon(this.#fit);
-    // A program must not hide links behind text, nor access the clipboard.
+    // A program must neither hide links behind text nor access the clipboard.
     for (const ignored of [8, 52]) terminal.parser.registerOscHandler(ignored, () => true);
     terminal.onTitleChange((title) => {
       this.title.value = visible(title.slice(0, MAX_TITLE));
@@ -79,7 +81,7 @@ export class TerminalSession {
     terminal.onResize(({ cols, rows }) => this.line.resize(cols, rows));
   }
 
-  /** Shows it in an element of the page. */
+  /** Shows the terminal in an element of the page. */
   show(parent: HTMLElement): void {
     parent.append(this.element);
     if (!this.#isOpened) {
@@ -103,7 +105,7 @@ export class TerminalSession {
     this.#terminal.focus();
   }
 
-  /** Resizes it to its element. */
+  /** Resizes the terminal to fit its element. */
   fit(): void {
     if (this.element.isConnected && this.element.clientWidth > 0) this.#fit.fit();
   }
@@ -132,7 +134,7 @@ export class TerminalSession {
     this.#dispose();
   }
 
-  /** Closes the terminal, and keeps the shell for later. */
+  /** Closes the terminal but keeps the shell for later. */
   close(): void {
     this.line.close();
     this.#dispose();
@@ -146,7 +148,7 @@ export class TerminalSession {
   #opened({ from, to, before }: { from: number; to: number; before: number }): void {
     const isContinued = from === before;
     this.isNew.value = from < before;
-    // Programs queried the previous terminal, which replied.
+    // The programs sent their queries to the previous terminal, which has already replied.
     this.#answeredUntil = isContinued && before > 0 ? 0 : to;
     this.#isRest = from > 0 && !isContinued;
     this.#shown = from;
@@ -162,7 +164,7 @@ export class TerminalSession {
   #write(bytes: Uint8Array<ArrayBuffer>): void {
     const place = this.line.received;
     const life = this.#life;
-    // Output that begins in the middle of a line or of a control sequence.
+    // The output begins in the middle of a line or of a control sequence.
     const begin = this.#isRest ? bytes.subarray(0, MAX_REST_BYTES).indexOf(NEWLINE) + 1 : 0;
     this.#isRest = false;
     this.#terminal.write(bytes.subarray(begin), () => {
@@ -173,7 +175,7 @@ export class TerminalSession {
   }
 }
 
-/** Whether terminals are read aloud; one setting for all, and remembered. */
+/** Whether terminals are read aloud. This is a single, stored setting for all of them. */
 export const readsAloud = signal(remembered() === 'yes');
 
 const sessions = signal<readonly TerminalSession[]>([]);
@@ -181,7 +183,7 @@ const sessions = signal<readonly TerminalSession[]>([]);
 export const terminalsOf = (instance: string): TerminalSession[] =>
   sessions.value.filter((each) => each.instance === instance);
 
-/** Opens the terminals of an instance, as before the page was loaded; at least one. */
+/** Opens an instance's terminals as they were before the page was loaded, and at least one. */
 export function openTerminals(instance: string): void {
   const known = new Set(sessions.peek().map(({ shell }) => shell));
   const before = read(instance).filter(({ shell }) => !known.has(shell));
@@ -216,7 +218,10 @@ function keep(all: readonly TerminalSession[]): void {
   for (const instance of new Set([...before, ...all].map((each) => each.instance))) write(instance);
 }
 
-/** Kept for this tab until it is closed: names of shells, which open none. */
+/**
+ * Storage key for the names of an instance's shells. They are kept until the tab is closed, and don't give access to
+ * the shells.
+ */
 const nameOf = (instance: string) => `terminals:${instance}`;
 
 interface Remembered {
@@ -261,28 +266,28 @@ export function setReadsAloud(isOn: boolean): void {
   try {
     localStorage.setItem(READER, isOn ? 'yes' : 'no');
   } catch {
-    // Then it holds for this page only.
+    // Without storage, the setting applies to this page only.
   }
 }
 
-/** The next account that signs in here sees none of it. */
+/** Closes all terminals when the session ends, so that the next account that signs in here sees none of them. */
 effect(() => {
   if (session.value !== 'out' || sessions.peek().length === 0) return;
   for (const each of sessions.peek()) each.close();
   keep([]);
 });
 
-/** A terminal of a dark page must not stay light. */
+/** Repaints the terminals when the colour scheme changes. */
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
   for (const each of sessions.peek()) if (each.element.isConnected) each.paint();
 });
 
-/** Returns whether a key goes to the program; false for keys of the browser or the page. */
+/** Returns whether a key press is sent to the program; false for keys that belong to the browser or the page. */
 function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
   const { type, key, ctrlKey, shiftKey, altKey, metaKey } = event;
   if (!ctrlKey || altKey || metaKey) return true;
   const letter = key.toLowerCase();
-  // Copies the selection, as elsewhere; without a selection it interrupts.
+  // The key copies the selection, as elsewhere. Without a selection, it interrupts the program.
   if (letter === 'c' && (shiftKey || terminal.hasSelection())) {
     if (type === 'keydown') {
       event.preventDefault();
@@ -292,7 +297,7 @@ function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
     return false;
   }
   if (letter === 'v') return false;
-  // Tab goes to the program; this key leaves the terminal.
+  // Tab is sent to the program, so this key leaves the terminal.
   if (key === 'F6' && shiftKey) {
     if (type === 'keydown') document.querySelector<HTMLElement>('.terminal-bar [aria-pressed="true"]')?.focus();
     event.preventDefault();

@@ -15,7 +15,7 @@ import {
   terminalsOf,
 } from './terminal-session.js';
 
-/** Shells of an instance, one of them shown. */
+/** Shows an instance's terminal tabs, one of which is visible at a time. */
 export function Terminals({ id }: { id: string }) {
   const chosen = useSignal<TerminalSession | null>(null);
   useEffect(() => openTerminals(id), [id]);
@@ -86,7 +86,7 @@ function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
   useEffect(() => {
     of.show(place.current!);
     of.focus();
-    // It was refused while hidden: the instance may be running again.
+    // The connection was refused while the terminal was hidden, but the instance may be running again.
     if (of.line.state.peek().kind === 'refused') of.line.open();
     return () => of.hide();
   }, [of]);

@@ -16,7 +16,7 @@ import { texts } from '../texts/en/timeline.js';
 type Kind = TimelineEntry['kind'];
 type Filter = keyof typeof texts.filters;
 
-/** Icon, colour and filter of each kind. */
+/** The icon, colour and filter for each kind. */
 const LOOKS: Record<Kind, readonly [icon: string, tone: '' | 'good' | 'warn' | 'bad', filter: Filter]> = {
   RENTED: ['rocket', 'good', 'state'],
   STARTED: ['play', 'good', 'state'],
@@ -44,7 +44,7 @@ const ICONS: Readonly<Record<string, string>> = {
 interface Shown {
   cursor: string;
   node: TimelineEntry;
-  /** Equal entries directly before it, because a volume is saved every few minutes. */
+  /** Equal entries directly before this one. There can be many, because a volume is saved every few minutes. */
   others: TimelineEntry[];
 }
 
@@ -60,7 +60,7 @@ function mergeSaves(edges: readonly { cursor: string; node: TimelineEntry }[]): 
   return shown;
 }
 
-/** All events of an instance, newest first. */
+/** Lists all events of an instance, newest first. */
 export function Timeline({ id }: { id: string }) {
   const { entries, hasMore, error, more } = useTimeline(id);
   const filter = useSignal<Filter>('all');
@@ -194,7 +194,7 @@ function titleOf(entry: TimelineEntry): string {
   }
 }
 
-/** Returns the details of an entry, as short as possible. */
+/** Returns an entry's details, as briefly as possible. */
 function detailsOf({ kind, stopReason, seconds, amount, sizeBytes, asked }: TimelineEntry): string[] {
   const details: string[] = [];
   if (stopReason !== null) details.push(reasonText(stopReason));
@@ -210,7 +210,7 @@ function Details({ of: details }: { of: readonly string[] }): ComponentChildren 
   return details.length === 0 ? null : <p class="small quiet">{details.join(' · ')}</p>;
 }
 
-/** Caller and source of the request. */
+/** Shows the caller and the source of the request. */
 function Requester({ asked }: { asked: TimelineEntry['asked'] }) {
   const name = useComputed(() => (asked === null ? '' : (keyNames.value.get(asked.keyId) ?? asked.keyId)));
   if (asked === null) return null;

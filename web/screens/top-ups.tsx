@@ -25,7 +25,7 @@ type TopUp = NonNullable<Answer['topUps']>[number];
 
 export const useTopUps = () => useRead(TopUpsDocument, {}, accountChanges);
 
-/** Credit paid in cryptocurrency, if the operator accepts payments. */
+/** Lets the user pay for credit in cryptocurrency, if the operator accepts payments. */
 export function TopUps({ read: { data, error, again } }: { read: ReturnType<typeof useTopUps> }) {
   const assets = data.value?.topUpAssets ?? [];
   const topUps = data.value?.topUps ?? [];
@@ -70,7 +70,7 @@ export function TopUps({ read: { data, error, again } }: { read: ReturnType<type
 interface NewTopUpProps {
   assets: readonly Asset[];
   onCreated(id: string): void;
-  /** Called after each attempt: without an answer, a top-up may exist anyway. */
+  /** Called after each attempt, because a top-up may exist even if there was no response. */
   onTried(): void;
 }
 
@@ -78,7 +78,7 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
   const asset = useSignal(assets[0]!.code);
   const typedUsd = useSignal('20');
   const { isBusy, error, run } = useWork(onTried);
-  // A different amount is a new request; a repetition after a lost answer is not.
+  // A different amount is a new request, but a repetition after a lost response is not.
   const idempotencyKey = useRef('');
   useMemo(() => {
     idempotencyKey.current = newIdempotencyKey();
@@ -172,10 +172,13 @@ function Pay({ topUp }: { topUp: TopUp }) {
   );
 }
 
-/** Modules of white around it, as the standard requires, so that it is readable on a dark page. */
+/**
+ * Width of the white margin around the code in modules, as the standard requires, so that it is readable on a dark
+ * page.
+ */
 const QUIET_ZONE = 4;
 
-/** A code for wallets. The library that draws it is only loaded here. */
+/** A QR code for wallets. The library that draws it is only loaded here. */
 function Qr({ text }: { text: string }) {
   const path = useSignal<{ size: number; d: string } | null>(null);
   useEffect(() => {

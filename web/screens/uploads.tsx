@@ -5,7 +5,7 @@ import { messageOf } from '../state/messages.js';
 import { dropDone, dropUpload, sendAgain, type Upload, uploads } from '../state/uploads.js';
 import { texts } from '../texts/en/uploads.js';
 
-/** Uploads to an instance, and their outcome. */
+/** Shows the uploads to an instance and their outcome. */
 export function Uploads({ id }: { id: string }) {
   const own = uploads.value.filter(({ instance }) => instance === id);
   if (own.length === 0) return null;

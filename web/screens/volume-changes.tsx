@@ -17,16 +17,16 @@ const EXAMPLE = 'data';
 
 interface ChangeProps {
   title: string;
-  /** Label of the button. */
+  /** The submit button's label. */
   submitLabel: string;
   isDanger?: boolean;
-  /** Makes the change; the key ensures that it happens only once, however often it is sent. */
+  /** Makes the change. The key ensures that it is made only once, however often it is sent. */
   change(typed: FormData, idempotencyKey: string): Promise<unknown>;
   onClose(): void;
   children: ComponentChildren;
 }
 
-/** A change of a volume, as a dialog. */
+/** A dialog for a change to a volume. */
 function Change({ title, submitLabel, isDanger = false, change, onClose, children }: ChangeProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
@@ -57,7 +57,7 @@ function Change({ title, submitLabel, isDanger = false, change, onClose, childre
 
 interface NewProps {
   pricePerGbHour: number | null;
-  /** Starts with this volume's content at that time. */
+  /** The new volume starts with this volume's content at that time. */
   from?: { volume: Volume; snapshot: string } | undefined;
   onClose(): void;
 }

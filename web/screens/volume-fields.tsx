@@ -7,7 +7,7 @@ import { texts } from '../texts/en/launch.js';
 
 const FIRST_PATH = '/workspace';
 
-/** Which volumes the instance has, and where. Empty for an account without volumes. */
+/** Fields for the instance's volumes and their paths. Empty for an account without volumes. */
 export function VolumeFields() {
   const volumes = useVolumes().volumes ?? [];
   const rows = draft.value.volumes;

@@ -17,7 +17,7 @@ interface Props {
   onClose(): void;
 }
 
-/** The kept snapshots of a volume: the last 24 hours and 7 days in which it was saved. */
+/** Lists the kept snapshots of a volume: those of the last 24 hours and the last 7 days in which it was saved. */
 export function Moments({ volume: { id, name }, onRestore, onClose }: Props) {
   const { data, error } = useRead(VolumeSnapshots, { id }, accountChanges);
   const snapshots = data.value?.volume?.snapshots ?? null;

@@ -26,19 +26,19 @@ import { Mail } from './mail.js';
 type Webhook = NonNullable<ResultOf<typeof WebhooksDocument>['webhooks']>[number];
 
 const EXAMPLE = 'https://example.com/hooks/gpu';
-/** The service's name for events about no instance. */
+/** The service's name for events that don't concern an instance. */
 const OF_ACCOUNT = 'account';
 
-/** Counts this page's changes. */
+/** Counts the changes made on this page. */
 const changes = signal(0);
 const readAgain = () => {
   changes.value += 1;
 };
 
-/** Webhooks and the outcome of their last deliveries. */
+/** Shows webhooks and the outcome of their last deliveries. */
 export function WebhookList() {
   const hasPending = useSignal(false);
-  // No account event reports the outcome of a delivery.
+  // The outcome of a delivery isn't reported by any account event.
   const age = useComputed(() => `${changes.value} ${Math.floor(serverNow.value / (hasPending.value ? 3 : 60))}`);
   const { data, error } = useRead(WebhooksDocument, {}, age);
   const secret = useSignal<string | null>(null);
@@ -110,7 +110,7 @@ interface OneProps {
   onSecret(text: string | null): void;
 }
 
-/** An event in delivery, with all its attempts. */
+/** An event that is being delivered, with all its attempts. */
 interface Sent {
   delivery: Webhook['deliveries'][number];
   attempts: Webhook['attempts'];
@@ -236,7 +236,7 @@ function Delivery({ delivery, attempts, isPaused, onAgain }: Sent & { isPaused: 
 const outcomeOf = ({ status, error }: Webhook['attempts'][number]) =>
   status === null ? texts.noResponse(visible(error ?? '')) : texts.responded(status);
 
-/** The last attempt, and all of them behind it. */
+/** Shows the last attempt, with the others behind it. */
 function Attempts({ of: attempts }: { of: Webhook['attempts'] }) {
   const [last] = attempts;
   if (last === undefined) return <span class="small quiet">{texts.notTried}</span>;

@@ -13,14 +13,14 @@ import { GpuCount } from './filters.js';
 import type { Quoted } from './quoted.js';
 
 interface Props {
-  /** Null for the best match. */
+  /** Id of the machine; null for the best match. */
   machineId: string | null;
   quoted: Quoted | null;
-  /** Offer of the quoted machine; null while unknown or not offered. */
+  /** The quoted machine's offer; null while unknown or not offered. */
   offer: Offer | null;
 }
 
-/** The chosen machine, or the requirements for one. */
+/** Shows the chosen machine, or the requirements for one. */
 export function WhichMachine({ machineId, quoted, offer }: Props) {
   return (
     <>
@@ -41,7 +41,7 @@ export function WhichMachine({ machineId, quoted, offer }: Props) {
   );
 }
 
-/** The most common requirements; the list of machines has the others. */
+/** Shows the most common requirements. The list of machines has the others. */
 function Requirements() {
   const byTier = TIERS.map((tier) => [...models.value.values()].filter((model) => model.tier === tier));
   const chosen = chosenGpus.value.join(',');
@@ -96,7 +96,7 @@ function Requirements() {
 
 const byFree = (one: Model, other: Model): number => other.availableGpus - one.availableGpus;
 
-/** Warns that the machine runs nothing, or that its GPUs are simulated. */
+/** Warns if the machine runs no containers or its GPUs are simulated. */
 function Runs({ of: { demo, hasAgent } }: { of: Offer }) {
   if (hasAgent && !demo) return null;
   return <p class="small quiet">{hasAgent ? texts.trial : demo ? texts.demo : texts.record}</p>;

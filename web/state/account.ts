@@ -15,31 +15,31 @@ type Account = NonNullable<Answer['account']>;
 export type Instance = NonNullable<Answer['instances']>[number];
 
 /**
- * The single source of all money figures on the page: what the service settled at one second, and the hourly cost
- * afterwards. Everything shown between two answers is projected from this and the service's clock.
+ * The single source of all money figures on the page: what the service had settled by a certain second, and the hourly
+ * cost since then. Everything shown between two responses is projected from this and the service's clock.
  */
 export interface Settled extends Figures {
-  /** Running and stopped, newest first. */
+  /** Running and stopped instances, newest first. */
   instances: readonly Instance[];
 }
 
-/** The figures of the account itself. */
+/** The account's own figures. */
 export interface Figures {
-  /** Time of the figures, in seconds. */
+  /** Time of the figures, in seconds since 1970. */
   asOf: number;
   balance: Micro;
-  /** Total per hour. */
+  /** Total hourly cost. */
   burn: Micro;
   monthSpend: Micro;
-  /** When credit runs out, computed by the service; null if never. */
+  /** When the credit runs out, as computed by the service; null if it never does. */
   exhaustsAt: number | null;
   diskDeleteAt: number | null;
 }
 
 export const settled = signal<Settled | null>(null);
 /**
- * Figures that a screen read together with sums that can't be projected, such as a statement. While set, the whole page
- * shows amounts of their second.
+ * Figures that a screen has read together with sums that can't be projected, such as those of a statement. While this
+ * is set, the whole page shows the amounts of that second.
  */
 export const reading = signal<Figures | null>(null);
 /** The account's figures that the page shows. */
@@ -47,24 +47,27 @@ export const figures = computed<Figures | null>(() => reading.value ?? settled.v
 
 export type Load = ResultOf<typeof AccountChanged>['accountChanged']['loads'][number]['load'];
 
-/** The newest reported sample of instances, by id. */
+/** The newest sample reported for each instance, by id. */
 export const loads = signal<ReadonlyMap<string, Load>>(new Map());
 const LOAD_SECONDS = 70;
 
-/** Returns the current load of an instance; null if nothing is known of the last minute. */
+/** Returns an instance's current load; null if there is no sample from the last minute. */
 export function loadNow(id: string): Load | null {
   const load = loads.value.get(id);
   return load !== undefined && serverNow.value - secondsOf(load.at) <= LOAD_SECONDS ? load : null;
 }
 
-/** Counts changes in the account, so that separately read lists are read again. */
+/** Counts changes in the account, so that lists with their own query are read again. */
 export const accountChanges = signal(0);
 /**
- * Counts events that outdate separately read sums of money: changes, and the passing of time while something is billed.
+ * Counts what makes separately read sums of money outdated: changes, and the passage of time while anything is billed.
  */
 export const sumsAge = signal(0);
 
-/** The time up to which amounts are projected: burning ends with the credit, until the next answer. */
+/**
+ * The time up to which amounts are projected. Once the credit has run out, nothing more is billed until the next
+ * response.
+ */
 const projectedTo = computed(() => {
   if (reading.value !== null) return reading.value.asOf;
   const known = settled.value;
@@ -72,40 +75,43 @@ const projectedTo = computed(() => {
   return Math.min(serverNow.value, known.exhaustsAt);
 });
 
-/** Returns the seconds projected since an answer. */
+/** Returns the number of seconds projected since a response. */
 export const secondsSince = (asOf: number): number => Math.max(0, projectedTo.value - asOf);
 
 const burned = computed(() => accrued(figures.value?.burn ?? 0n, secondsSince(figures.value?.asOf ?? 0)));
 export const balanceNow = computed(() => (figures.value?.balance ?? 0n) - burned.value);
 export const monthSpendNow = computed(() => (figures.value?.monthSpend ?? 0n) + burned.value);
 
-/** Returns the name of a live instance; the id of another. */
+/** Returns the name of a live instance, or the id of any other. */
 export function instanceName(id: string): string {
   const known = settled.value?.instances.find((instance) => instance.id === id);
   return visible(known?.name ?? id);
 }
 
-/** Returns the hourly cost of an instance in its state. */
+/** Returns an instance's hourly cost in its current state. */
 export function rateOf({ status, priceHr, diskPriceHr }: Pick<Instance, 'status' | 'priceHr' | 'diskPriceHr'>): Micro {
   if (status === 'DESTROYED') return 0n;
   return micro(diskPriceHr) + (status === 'RUNNING' ? micro(priceHr) : 0n);
 }
 
-/** Returns the cost of an instance up to now. */
+/** Returns an instance's cost up to now. */
 export function costNow(instance: Instance): Micro {
   return micro(instance.usage.total) + accrued(rateOf(instance), secondsSince(secondsOf(instance.asOf)));
 }
 
 const SETTLE_EVERY_MS = 30_000;
 
-/** Counts queries sent and events received: an answer counts only if neither came after its query. */
+/**
+ * Counts the queries sent and the events received. A response is only used if there was no further query or event after
+ * its query.
+ */
 let queries = 0;
 let events = 0;
 const retry = new Retry();
 
 /**
- * Reads the service's figures again. An answer that an event overtook may be older than the event, so it is requested
- * again.
+ * Reads the service's figures again. A response that an event has overtaken may be older than the event, so the figures
+ * are requested once more.
  */
 async function settle(): Promise<void> {
   if (session.value !== 'in') return;
@@ -123,10 +129,10 @@ async function settle(): Promise<void> {
   }
 }
 
-/** Applies a write's answer, and queries its effect on the balance. */
+/** Applies the response to a write, and queries its effect on the balance. */
 export const takeInstance = (instance: Instance): void => takeInstances([instance]);
 
-/** Does the same for several writes, with one query. */
+/** Does the same for several writes with a single query. */
 export function takeInstances(instances: readonly Instance[]): void {
   const known = settled.value;
   if (known !== null) settled.value = { ...known, instances: merged(known.instances, instances) };
@@ -134,11 +140,11 @@ export function takeInstances(instances: readonly Instance[]): void {
   void settle();
 }
 
-/** Applies an answer to a query, which contains all instances, or an event with the changed ones. */
+/** Applies either the response to a query, which contains all instances, or an event with the changed ones. */
 function take(account: Account, changed: readonly Instance[], sent: Sent | null): void {
   const asOf = secondsOf(account.asOf);
   const known = settled.value;
-  // A slow answer must not undo a later event.
+  // A slow response must not undo a later event.
   if (known !== null && asOf < known.asOf) return;
   setServiceTime(asOf, sent);
   const next: Settled = {
@@ -173,8 +179,8 @@ function countChange(): void {
 }
 
 /**
- * Returns whether more than time has passed: credit, burn or the state of an instance. The progress of an image doesn't
- * count.
+ * Returns whether more has changed than the time: the credit, the burn rate or an instance's state. An image's download
+ * progress doesn't count.
  */
 function hasChanged(before: Settled, after: Settled): boolean {
   if (before.burn !== after.burn) return true;
@@ -183,7 +189,7 @@ function hasChanged(before: Settled, after: Settled): boolean {
   return states(before) !== states(after) || after.balance - expected > 1n || expected - after.balance > 1n;
 }
 
-/** Looks up the session, and keeps the account's figures while there is one. Called once. */
+/** Looks up the session, and keeps the account's figures current while there is one. Must be called only once. */
 export function startAccount(): void {
   void lookUpUntilAnswered();
   effect(() => (session.value === 'in' ? untracked(follow) : undefined));
@@ -194,14 +200,15 @@ function follow(): () => void {
     AccountChanged,
     {},
     {
-      // Earlier changes are in no event: they are queried, and data that screens read in the meantime is read again.
+      // Events don't report earlier changes, so these are queried, and data that screens have read in the meantime is
+      // read again.
       onOpen: () => {
         countChange();
         void settle();
       },
       onEvent: ({ accountChanged: { account, instances, topUps, loads: samples } }) => {
         if (samples.length > 0) {
-          // Its account is that of the previous event.
+          // Its account is the same as in the previous event.
           loads.value = new Map([
             ...loads.value,
             ...samples.map(({ instanceId, load }) => [instanceId, load] as const),

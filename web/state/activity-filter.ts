@@ -9,7 +9,7 @@ type Filter = NonNullable<VariablesOf<typeof Activity>['filter']>;
 export const ACTIVITY_FILTERS = ['operation', 'key', 'outcome', 'about', 'from', 'to'] as const;
 const DAY_MS = 86_400_000;
 
-/** The filter of the activity from the address. A value that the API would refuse counts as absent. */
+/** The activity filter in the address. Values that the API would reject are ignored. */
 export const activityFilter = computed<Filter>(() => {
   const parameters = query.value;
   const outcome = parameters.get('outcome');
@@ -19,7 +19,7 @@ export const activityFilter = computed<Filter>(() => {
     target: parameters.get('about')?.trim() || null,
     refused: outcome === 'refused' ? true : outcome === 'done' ? false : null,
     from: startOfDay(parameters.get('from'), 0),
-    // Includes the named day.
+    // The period includes the last day.
     to: startOfDay(parameters.get('to'), DAY_MS),
   };
 });

@@ -5,7 +5,9 @@ import type { Instance, Settled } from './account.js';
 
 export type HomeRead = ResultOf<typeof Home>;
 
-/** An item that may need the owner's attention. `at`: when it happens or happened, in seconds since 1970. */
+/**
+ * An item that may need the owner's attention. `at` is the time at which it happens or happened, in seconds since 1970.
+ */
 export type Attention =
   | { kind: 'credit-over'; isBad: true; at: number | null }
   | { kind: 'credit-ends'; isBad: boolean; at: number }
@@ -25,18 +27,21 @@ type InstanceKind =
   | 'costs-stopped';
 type VolumeKind = 'volume-lost' | 'volume-unsaved' | 'volume-refused';
 
-/** Events further ahead than this are not shown yet. */
+/** Events that are further in the future than this are not shown yet. */
 const SOON_SECONDS = 86_400;
-/** Credit that ends within this time is urgent. */
+/** Credit that runs out within this time is urgent. */
 const URGENT_SECONDS = 6 * 3_600;
-/** Running volumes are saved every 10 minutes; after this long, something is wrong. */
+/**
+ * Volumes of running instances are saved every 10 minutes, so something is wrong if one hasn't been saved for this
+ * long.
+ */
 const UNSAVED_AFTER_SECONDS = 1_800;
-/** A disk unused for this long may be forgotten. */
+/** A disk that hasn't been used for this long may have been forgotten. */
 const FORGOTTEN_AFTER_SECONDS = 3 * 86_400;
-/** Maximum shown. */
+/** Maximum number of items shown. */
 const MAX_SHOWN = 50;
 
-/** Returns what needs attention: urgent first, then the soonest. At most 50. */
+/** Returns up to 50 items that need attention, urgent ones first and then the soonest. */
 export function attentionOf(known: Settled, read: HomeRead | null, now: number): readonly Attention[] {
   const details = new Map(read?.instances?.map((instance) => [instance.id, instance]));
   const all = [
@@ -63,7 +68,7 @@ function ofCredit({ balance, exhaustsAt, diskDeleteAt }: Settled, read: HomeRead
   return found;
 }
 
-/** Returns what the followed state itself shows. */
+/** Returns the items that the followed state itself reveals. */
 function ofInstance(instance: Instance, now: number): Attention[] {
   const { status, stopReason, stoppedAt, runtime } = instance;
   const stopped = stoppedAt === null ? null : secondsOf(stoppedAt);
@@ -82,7 +87,7 @@ function ofInstance(instance: Instance, now: number): Attention[] {
 
 type Details = NonNullable<HomeRead['instances']>[number];
 
-/** Returns what the separately read details show: deadlines, limits and volumes. */
+/** Returns the items that the separately read details reveal: deadlines, limits and volumes. */
 function ofDetails(instance: Instance, { stopAt, destroyAt, limitReachedAt, volumes }: Details, now: number) {
   const found: Attention[] = [];
   const soon = (kind: InstanceKind, instant: string | null, isBad: boolean) => {

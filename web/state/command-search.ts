@@ -1,24 +1,25 @@
 export interface Command {
-  /** Unique among all. */
+  /** An id that is unique among all commands. */
   id: string;
   group: string;
   name: string;
-  /** Muted text after the name. */
+  /** Text shown after the name in a muted style. */
   hint: string;
-  /** Further words that find it. */
+  /** Additional words by which the command can be found. */
   keywords: string;
   icon: string;
-  /** Whether it is shown while nothing is typed. */
+  /** Whether the command is shown before anything is typed. */
   isFirst: boolean;
   run(): void;
 }
 
-/** Maximum shown. */
+/** Maximum number of commands shown. */
 const MAX_SHOWN = 40;
 
 /**
- * Returns the commands that a text means: each word occurs in the name, hint or keywords. Those whose name begins with it
- * come first, then those with a word that does, then the others; each in the given order.
+ * Returns the commands that match a text, which must contain each of its words in their name, hint or keywords.
+ * Commands whose name begins with the text come first, then those whose name has a word that does, and then all others.
+ * Otherwise, their order is kept.
  */
 export function foundCommands<Found extends Pick<Command, 'name' | 'hint' | 'keywords' | 'isFirst'>>(
   commands: readonly Found[],

@@ -16,7 +16,7 @@ import { session, signOut } from './session.js';
 import { overlay } from './shortcuts.js';
 import { undoable, undoToast } from './toasts.js';
 
-/** By address. */
+/** Screens by address. */
 const SCREENS = [
   ['/', 'house'],
   ['/machines', 'server'],
@@ -43,7 +43,7 @@ const TASKS = [
 
 const ICONS: Record<Action, string> = { STOP: 'pause', START: 'play', DESTROY: 'trash-2' };
 
-/** Number of instances shown while nothing is typed. */
+/** Number of instances shown before anything is typed. */
 const FIRST_INSTANCES = 5;
 
 /** Returns all current commands of the palette, in the order of its groups. */
@@ -141,7 +141,7 @@ function taskCommands(isIn: boolean): Command[] {
   ];
 }
 
-/** Returns the searches of machines that this browser keeps. */
+/** Returns the machine searches that this browser stores. */
 function searchCommands(): Command[] {
   return savedSearches.value.map((one) => ({
     id: `search ${one.name}`,

@@ -13,15 +13,15 @@ import { modeOf } from './modes.js';
 const DEFAULT_TEMPLATE = 'pytorch';
 const DEFAULT_DISK_GB = 50;
 
-/** Fields that are empty by default; the address contains them as typed. */
+/** Fields that are empty by default. The address contains their text as typed. */
 export type PlainField = 'stop-at' | 'destroy-at' | 'idle' | 'limit';
 
-/** Returns the input of the page's fields, and the quote query for it; null while the fields are invalid. */
+/** Returns the input in the page's fields and the quote query for it, which is null while a field is invalid. */
 export function useDeployForm() {
   const machineId = query.value.get(MACHINE);
   const typed = useSignal({
     template: (link.value === null ? query.value.get('template') : imageOfLink(query.value)) ?? DEFAULT_TEMPLATE,
-    // Not `disk`: that is a requirement of the machine, which costs nothing.
+    // This isn't called `disk`, because that is a requirement for the machine, which costs nothing.
     disk: query.value.get('deploy-disk') ?? String(DEFAULT_DISK_GB),
   });
   const type = (name: 'template' | 'disk', text: string) => {
@@ -68,7 +68,7 @@ export function useDeployForm() {
   };
 }
 
-/** Parses an empty field or a whole number of minutes. */
+/** Parses a whole number of minutes, or an empty field. */
 export function idleMinutes(text: string): number | null {
   return /^\d{1,5}$/.test(text) ? Number(text) : null;
 }

@@ -1,12 +1,12 @@
 import { FILTER_NAMES } from './filters.js';
 import { path, presentParameters, withParameters } from './location.js';
 
-/** The parameter that names a machine; without it, the best match is rented. */
+/** The parameter that names a machine. If it is missing, the best match is rented. */
 export const MACHINE = 'machine';
-/** Parts of a launch in the address: nothing secret, and nothing that the reader owns. */
+/** Parts of a launch that the address contains. They include no secrets and nothing that the user owns. */
 export const LAUNCH = ['name', 'port'] as const;
 
-/** Returns the address of the page that rents, with the current requirements and these parameters. */
+/** Returns the address of the page that rents, with the current requirements and the given parameters. */
 export function deployPath(extra: Readonly<Record<string, string | null>> = {}): string {
   const parameters = presentParameters(FILTER_NAMES);
   for (const [name, value] of Object.entries(extra)) if (value !== null) parameters.set(name, value);
@@ -16,7 +16,7 @@ export function deployPath(extra: Readonly<Record<string, string | null>> = {}):
 /** Returns the address of the machines that meet the current requirements. */
 export const machinesPath = (): string => withParameters('/machines', presentParameters(FILTER_NAMES));
 
-/** Returns the replacement of an old address, from when renting was a dialog over the machines. */
+/** Returns the new address for one from when renting was a dialog over the machines. */
 export function deployPathOfOld(parameters: URLSearchParams): string {
   const next = new URLSearchParams(parameters);
   const machine = next.get('deploy') ?? '';
@@ -26,5 +26,5 @@ export function deployPathOfOld(parameters: URLSearchParams): string {
   return withParameters('/deploy', next);
 }
 
-/** Returns whether the page that rents is shown, or the sign-in on the way to it. */
+/** Returns whether the user is on the page that rents, or on the sign-in page that leads to it. */
 export const isRenting = (): boolean => ['/deploy', '/launch', '/sign-in'].includes(path.peek());

@@ -9,10 +9,10 @@ type Variables = VariablesOf<typeof OfferSearch>;
 export type OfferFilter = NonNullable<Variables['filter']>;
 export type OfferSort = NonNullable<Variables['sort']>;
 
-/** In the order of demand. */
+/** Classes of models, in the order of demand. */
 export const TIERS = ['FLAGSHIP', 'CONSUMER_FLAGSHIP', 'DATACENTER', 'CONSUMER'] as const;
 
-/** Whole numbers in the address, with the API's bounds. */
+/** Parameters with whole numbers, with the API's bounds. */
 const BOUNDS = {
   gpus: 8,
   vram: 10_000,
@@ -31,9 +31,9 @@ function decimal(text: string | null): number | null {
 
 const isTier = (text: string | null): text is (typeof TIERS)[number] => TIERS.some((tier) => tier === text);
 
-/** Models chosen individually. */
+/** The individually chosen models. */
 export const chosenGpus = computed<readonly string[]>(() => query.value.get('gpu')?.split(',').filter(Boolean) ?? []);
-/** Text typed to find models. */
+/** The text typed to find models. */
 export const typedModel = computed(() => query.value.get('q')?.trim() ?? '');
 
 /** Returns the address that toggles a model. */
@@ -42,12 +42,12 @@ export function toggledGpu(slug: string): string {
   return (chosen.includes(slug) ? chosen.filter((other) => other !== slug) : [...chosen, slug]).join(',');
 }
 
-/** The API takes an empty list as every model; this one means none. */
+/** Stands for no model, because the API interprets an empty list as every model. */
 const NO_MODEL = '-';
 /** The API's maximum length of a list. */
 const MAX_MODELS = 100;
 
-/** The chosen models or, without any, those that the typed text means; null for all. */
+/** The chosen models or, if there are none, those that the typed text matches; null for all models. */
 const wantedGpus = computed<string[] | null>(() => {
   if (chosenGpus.value.length > 0) return chosenGpus.value.slice(0, MAX_MODELS);
   if (typedModel.value === '') return null;
@@ -55,12 +55,12 @@ const wantedGpus = computed<string[] | null>(() => {
   return matching.length === 0 ? [NO_MODEL] : matching.slice(0, MAX_MODELS).map(({ slug }) => slug);
 });
 
-/** Whether the filter is known: the typed text means models of the sheet, which must be read first. */
+/** Whether the filter is known. The typed text matches models of the sheet, so the sheet must be read first. */
 export const isFilterKnown = computed(
   () => sheet.value !== null || typedModel.value === '' || chosenGpus.value.length > 0,
 );
 
-/** The requirements of a machine from the address. A value that the API would refuse counts as absent. */
+/** The requirements for a machine in the address. Values that the API would reject are ignored. */
 export const filter = computed<OfferFilter>(() => {
   const parameters = query.value;
   const [region, tier] = [parameters.get('region'), parameters.get('tier')];
@@ -82,7 +82,10 @@ export const filter = computed<OfferFilter>(() => {
   };
 });
 
-/** Requirements beyond models; null without any, and then the price sheet itself shows the free GPUs. */
+/**
+ * The requirements other than models; null if there are none, in which case the price sheet itself contains the numbers
+ * of free GPUs.
+ */
 export const machineFilter = computed<OfferFilter | null>(() => {
   const { gpus: _gpus, tiers: _tiers, pricePerGpuMax: _price, vramGbMin: _vram, ...rest } = filter.value;
   return Object.values(rest).some((value) => value !== null) ? rest : null;

@@ -5,9 +5,9 @@ import { sessionIsOver } from './session.js';
 
 /** The view of a container's folder. */
 export interface FolderView {
-  /** Percent-encoded bytes. */
+  /** Path of the folder in percent-encoded bytes. */
   path: ReadonlySignal<string>;
-  /** The last answer; null before the first one for this path. */
+  /** The last response; null before the first one for this path. */
   folder: ReadonlySignal<Folder | null>;
   error: ReadonlySignal<unknown>;
   /** Shows the first of these folders that exists. */

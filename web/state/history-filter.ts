@@ -12,13 +12,13 @@ export const HISTORY_FILTERS = ['status', 'reason', 'model', 'mode', 'from', 'to
 
 export const STATES: Record<Instance['status'], string> = states;
 
-/** Short labels to choose from. */
+/** The stop reasons to choose from, with short labels. */
 export const STOP_REASONS: Record<NonNullable<Instance['stopReason']>, string> = shortReasons;
 
 const MODES = { ON_DEMAND: true, INTERRUPTIBLE: true, RESERVED: true } as const;
 const DAY_MS = 86_400_000;
 
-/** The filter of the history from the address. A value that the API would refuse counts as absent. */
+/** The history filter in the address. Values that the API would reject are ignored. */
 export const historyFilter = computed<Filter>(() => {
   const parameters = query.value;
   const one = <Key extends string>(name: string, known: Record<Key, unknown>): Key[] | null => {
@@ -32,7 +32,7 @@ export const historyFilter = computed<Filter>(() => {
     modes: one('mode', MODES),
     gpus: model === null ? null : [model],
     createdFrom: startOfDay(parameters.get('from'), 0),
-    // Includes the named day.
+    // The period includes the last day.
     createdTo: startOfDay(parameters.get('to'), DAY_MS),
   };
 });

@@ -9,19 +9,25 @@ type Key = NonNullable<ResultOf<typeof KeyNames>['apiKeys']>[number];
 const keys = signal<readonly Key[] | null>(null);
 let isRequested = false;
 
-/** Labels of the account's keys by id: their names, else their last four characters. Empty until read. */
+/**
+ * Labels for the account's keys by id. A label is the key's name or, without one, its last four characters. Empty until
+ * the keys are read.
+ */
 export const keyNames = computed(
   () => new Map(keys.value?.map(({ id, name, lastFour }) => [id, name === null ? `…${lastFour}` : visible(name)])),
 );
 
-/** Reads them when a screen opens. A key that may not list keys gets none, and the screen shows ids. */
+/**
+ * Reads the keys when a screen opens. A session whose key may not list keys gets no names, and the screen then shows
+ * ids.
+ */
 export async function readKeyNames(): Promise<void> {
   if (isRequested) return;
   isRequested = true;
   try {
     keys.value = (await send(KeyNames, {})).apiKeys;
   } catch {
-    // Earlier values stay valid.
+    // The earlier values remain valid.
   } finally {
     isRequested = false;
   }

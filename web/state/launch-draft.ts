@@ -3,7 +3,9 @@ import { LAUNCH, MACHINE } from './deploy-link.js';
 import { EMPTY, formOfLink, type LaunchForm } from './launch-form.js';
 import { go, path, query, setQuery, withParameters } from './location.js';
 
-/** The launch form of the page that rents: kept during the sign-in, discarded when the page is left. */
+/**
+ * The launch form of the page that rents. It is kept during the sign-in and discarded when the user leaves the page.
+ */
 export const draft = signal(EMPTY);
 
 interface Link {
@@ -15,32 +17,32 @@ export const link = signal<Link | null>(null);
 
 const READER_PARAMETERS = ['mode', MACHINE, 'deploy', 'stop-at', 'destroy-at', 'idle', 'limit'];
 
-/** Fills in the form from the address, once; later changes are kept during the sign-in. */
+/** Fills in the form from the address, but only once. Later changes are kept during the sign-in. */
 export function readLink(): void {
   const { form, leftOut } = formOfLink(query.peek());
   const text = JSON.stringify(form);
   if (link.peek()?.text === text) return;
-  // Mode, machine and end time are the reader's choice: a link can neither bind a reader to a term nor steer them to
-  // its author's host.
+  // The mode, machine and end time are the user's own choice, so that a link can neither commit users to a term nor
+  // steer them to its author's host.
   setQuery(Object.fromEntries(READER_PARAMETERS.map((name) => [name, null])), { replace: true });
   link.value = { text, leftOut: [...new Set(leftOut)] };
   draft.value = form;
 }
 
-/** Takes the few parts of a launch in the form's own address, unless something is filled in already. */
+/** Reads the few parts of a launch in the form's own address, unless something is already filled in. */
 export function readAddress(): void {
   if (draft.peek() !== EMPTY) return;
   const parameters = new URLSearchParams([...query.peek()].filter(([name]) => LAUNCH.some((known) => known === name)));
   if (parameters.size > 0) draft.value = formOfLink(parameters).form;
 }
 
-/** Discards the form when the page is left. */
+/** Discards the form when the user leaves the page. */
 export function forgetDraft(): void {
   link.value = null;
   draft.value = EMPTY;
 }
 
-/** Writes the parts of the launch into the address that it may contain. */
+/** Writes those parts of the launch to the address that it may contain. */
 export function writeAddress({ name, ports }: LaunchForm): void {
   const next = new URLSearchParams(query.peek());
   for (const known of LAUNCH) next.delete(known);

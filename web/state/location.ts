@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/** The address is the state of the view: everything in it can be shared, reloaded and navigated back to. */
+/** The address contains the view's state, so that everything in it can be shared, reloaded and navigated back to. */
 const address = signal(new URL(location.href));
 addEventListener('popstate', () => {
   address.value = new URL(location.href);
@@ -9,11 +9,14 @@ addEventListener('popstate', () => {
 export const path = computed(() => address.value.pathname);
 export const query = computed(() => address.value.searchParams);
 
-/** Returns whether the address at page load contained the parameter, which a foreign author may have written. */
+/**
+ * Returns whether the address contained the parameter when the page was loaded, in which case someone else may have
+ * written it.
+ */
 export const wasLoadedWith = (name: string): boolean => loaded.has(name);
 const loaded = new URLSearchParams(location.search);
 
-/** Navigates to a path of this origin; `replace` for changes that don't deserve their own history entry. */
+/** Navigates to a path on this origin. Use `replace` for changes that don't deserve their own history entry. */
 export function go(to: string, { replace = false } = {}): void {
   const next = new URL(to, location.href);
   if (next.href === location.href) return;
@@ -23,7 +26,7 @@ export function go(to: string, { replace = false } = {}): void {
   if (isAnotherScreen) scrollTo(0, 0);
 }
 
-/** Sets parameters of the address or, with null, removes them, and keeps the others. */
+/** Sets parameters of the address, or removes those that are null, and keeps all others. */
 export function setQuery(changes: Record<string, string | null>, options?: { replace?: boolean }): void {
   go(withQuery(changes), options);
 }
@@ -37,14 +40,14 @@ export function withQuery(changes: Record<string, string | null>): string {
   return withParameters(next.pathname, next.searchParams);
 }
 
-/** Commas are allowed unencoded, and are easier to read. */
+/** Adds parameters to a path. Commas stay unencoded, which is allowed and easier to read. */
 export function withParameters(to: string, parameters: URLSearchParams): string {
   return `${to}${parameters.size === 0 ? '' : `?${textOf(parameters)}`}`;
 }
 
 export const textOf = (parameters: URLSearchParams): string => parameters.toString().replaceAll('%2C', ',');
 
-/** Returns the given parameters that the address has, in the order of `names`. */
+/** Returns those of the named parameters that the address contains, in the order of `names`. */
 export function presentParameters(names: readonly string[]): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const name of names) {
@@ -54,7 +57,7 @@ export function presentParameters(names: readonly string[]): URLSearchParams {
   return parameters;
 }
 
-/** Links within the console don't reload the page. */
+/** Handles links within the console without reloading the page. */
 addEventListener('click', (event) => {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
     return;

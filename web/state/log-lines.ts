@@ -6,36 +6,36 @@ import { Refusal } from '../graph/send.js';
 import { keepFollowing } from './stream.js';
 
 export interface LogLine {
-  /** Increases from line to line. */
+  /** A number that increases from line to line. */
   key: number;
   time: string;
   isError: boolean;
   text: string;
 }
 
-/** Lines that are drawn together; a full block never changes again. */
+/** Lines that are drawn together. A full block never changes again. */
 export interface Block {
   key: number;
   lines: readonly LogLine[];
 }
 
 const BLOCK_LINES = 100;
-/** Maximum lines kept: the newest. */
+/** Maximum number of lines kept, which are the newest ones. */
 export const MAX_LINES = 2_000;
 const MAX_CHARACTERS = 2_000_000;
-/** Lines that the service sends at the beginning. */
+/** Number of earlier lines that the service sends at the beginning. */
 const TAIL = 1_000;
 
 type Received = ResultOf<typeof InstanceLogged>['instanceLogged'];
 
 export interface FollowedLog {
-  /** Null until the output is known. */
+  /** The blocks of lines; null until the output is known. */
   blocks: ReadonlySignal<readonly Block[] | null>;
   error: ReadonlySignal<unknown>;
   end(): void;
 }
 
-/** Follows the output of an instance until `end`. Redraws at most once per frame, at any rate of lines. */
+/** Follows an instance's output until `end` is called. Redraws at most once per frame, however fast lines arrive. */
 export function followLog(id: string): FollowedLog {
   const blocks = signal<readonly Block[] | null>(null);
   const error = signal<unknown>(null);
@@ -68,7 +68,7 @@ export function followLog(id: string): FollowedLog {
     { id, tail: TAIL },
     {
       isOfOneMachine: true,
-      // Each connection begins with the last lines.
+      // Each connection starts with the last lines.
       onOpen: () => {
         waiting = [];
         whole = [];
@@ -80,7 +80,7 @@ export function followLog(id: string): FollowedLog {
         waiting = [...waiting, ...instanceLogged].slice(-MAX_LINES);
         if (frame === 0) frame = requestAnimationFrame(flush);
       },
-      // Shown with its own message, because a machine is not answering rather than the service.
+      // This error has its own message, because the machine isn't responding rather than the service.
       onRefused: (refusal) => {
         const isAway = refusal.code === 'unavailable';
         error.value = isAway ? new Refusal('machine_unreachable', refusal.message) : refusal;
@@ -99,8 +99,8 @@ export function followLog(id: string): FollowedLog {
 }
 
 /**
- * Returns the line as a terminal would show it: without colours, and only the last version of a line that overwrites
- * itself.
+ * Returns a line as a terminal would show it, but without colours. If the line overwrites itself, only its last version
+ * is returned.
  */
 export function plainText(line: string): string {
   const written = line.split('\r').findLast((part) => part !== '') ?? '';
@@ -121,7 +121,7 @@ function added(blocks: readonly Block[], lines: readonly LogLine[]): Block[] {
   return all;
 }
 
-/** Removes whole blocks, oldest first; the newest stays. */
+/** Removes whole blocks, oldest first. The newest block stays. */
 function kept(blocks: readonly Block[]): readonly Block[] {
   let [lines, characters, first] = [0, 0, blocks.length];
   while (first > 0) {
@@ -134,7 +134,7 @@ function kept(blocks: readonly Block[]): readonly Block[] {
   return blocks.slice(first);
 }
 
-/** Finds a text, ignoring case, with each occurrence per line. */
+/** Finds all occurrences of a text in each line, ignoring case. */
 export function findIn(blocks: readonly Block[], wanted: string): { line: number; place: number }[] {
   const pattern = patternOf(wanted);
   if (pattern === null) return [];
@@ -143,7 +143,7 @@ export function findIn(blocks: readonly Block[], wanted: string): { line: number
   );
 }
 
-/** Returns null for an empty text. */
+/** Returns a pattern that matches the text; null if the text is empty. */
 export function patternOf(wanted: string): RegExp | null {
   return wanted === '' ? null : new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'gi');
 }

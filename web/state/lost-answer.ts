@@ -5,8 +5,8 @@ import { type Instance, takeInstance } from './account.js';
 import { useRead } from './read.js';
 
 /**
- * After a write without an answer, queries its outcome by its idempotency key until the service answers. A result is
- * applied and passed to `onFound`; returns true if nothing was done.
+ * Queries the outcome of a write that got no response by its idempotency key, until the service responds. If there is a
+ * result, it is applied and passed to `onFound`. Returns true if nothing was done.
  */
 export function useLostAnswer(idempotencyKey: string, error: unknown, onFound: (instance: Instance) => void): boolean {
   const isLost = error instanceof Unreachable && error.isWrite;

@@ -9,13 +9,13 @@ type Sheet = ResultOf<typeof PriceSheet>;
 export type Model = Sheet['pricing']['data'][number];
 export type Region = Sheet['regions'][number];
 
-/** The price sheet and the regions, the same for every reader. */
+/** The price sheet and the regions, which are the same for every user. */
 export const sheet = signal<Sheet | null>(null);
 export const sheetError = signal<unknown>(null);
 /** Counts changes in the market, so that searches are repeated. */
 export const marketChanges = signal(0);
 
-/** Free GPUs by model from the last event, newer than the sheet. */
+/** Number of free GPUs by model in the last event, which is newer than the sheet. */
 const freeGpus = signal<ReadonlyMap<string, number>>(new Map());
 
 export const models = computed<ReadonlyMap<string, Model>>(
@@ -31,7 +31,7 @@ export const regions = computed<ReadonlyMap<string, Region>>(
   () => new Map(sheet.value?.regions.map((region) => [region.code, region])),
 );
 
-/** The date of the sheet, whose change means a new market. */
+/** The sheet's date. If it changes, the market has changed. */
 export const marketSnapshot = computed(() => sheet.value?.pricing.marketSnapshot ?? null);
 
 export const modelName = (slug: string): string => models.value.get(slug)?.name ?? slug;
@@ -50,7 +50,7 @@ export async function readSheet(): Promise<void> {
   }
 }
 
-/** Keeps the sheet current while a screen shows it. Returns a function that ends it. */
+/** Keeps the sheet current while a screen shows it. Returns a function that stops this. */
 export function followMarket(): () => void {
   let isFirst = true;
   return keepFollowing(
@@ -63,7 +63,7 @@ export function followMarket(): () => void {
         );
         freeGpus.value = new Map(data.map(({ slug, availableGpus }) => [slug, availableGpus]));
         if (sheet.value !== null && sheet.value.pricing.marketSnapshot !== marketSnapshot) void readSheet();
-        // The first event repeats what the page has just read.
+        // The first event only repeats what the page has just read.
         if (!isFirst || (isChanged && sheet.value !== null)) marketChanges.value += 1;
         isFirst = false;
       },

@@ -3,17 +3,17 @@ import { visible } from '../figures/visible.js';
 import { Refusal, Unreachable } from '../graph/send.js';
 import { introduction, replacements, texts, translations } from '../texts/en/errors.js';
 
-/** Matches the account's own rate limit, whose value is shown elsewhere. */
+/** Matches the message about the account's own rate limit, whose value is shown elsewhere. */
 const ACCOUNT_LIMIT = /^more than \d/;
 
 interface Message {
-  /** In the language of the page. */
+  /** The message in the page's language. */
   text: string;
   /** The service's own message, in English, if the page has no equivalent. */
   own: string | null;
 }
 
-/** A refusal's own message names the rule and the amount, so it is the best available. */
+/** Explains an error. A refusal's own message names the rule and the amount, so it is the best one available. */
 function explain(error: unknown): Message {
   const only = (text: string): Message => ({ text, own: null });
   if (error instanceof Unreachable) return only(error.isWrite ? texts.lostWrite : texts.lostRead);
@@ -30,7 +30,7 @@ function explain(error: unknown): Message {
   return text === null ? only(own) : { text, own };
 }
 
-/** Returns an error's message for people. */
+/** Returns an error's message for users. */
 export function messageOf(error: unknown): ComponentChildren {
   const { text, own } = explain(error);
   if (own === null) return text;
@@ -41,7 +41,7 @@ export function messageOf(error: unknown): ComponentChildren {
   );
 }
 
-/** Returns the same as plain text, where no element is possible. */
+/** Returns the same message as plain text, for places where no element is possible. */
 export function plainMessageOf(error: unknown): string {
   const { text, own } = explain(error);
   return own === null ? text : `${text} ${own}`;

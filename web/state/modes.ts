@@ -7,9 +7,12 @@ type PricingMode = NonNullable<VariablesOf<typeof Deploy>['input']['mode']>;
 export interface Mode {
   value: PricingMode;
   name: string;
-  /** Its field in the price of an offer. */
+  /** The mode's field in an offer's price. */
   price: 'onDemand' | 'interruptible' | 'reserved';
-  /** Minimum decimals, so that prices align. On-demand prices are whole cents; half and 65 % of them have more. */
+  /**
+   * Minimum number of decimals, so that prices align. On-demand prices are whole cents, and half or 65% of such a price
+   * has more decimals.
+   */
   decimals: number;
   /** The terms of the mode. */
   meaning: string;

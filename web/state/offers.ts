@@ -13,13 +13,16 @@ export type Offer = ResultOf<typeof OfferSearch>['offerSearch']['edges'][number]
 
 /** The API's maximum page size. */
 const PAGE = 100;
-/** Maximum machines that the page holds. */
+/** Maximum number of machines that the page holds. */
 export const MAX_OFFERS = 2_000;
 
-/** The order of a column. If the API supports it, the machines are read page by page; else all are read first. */
+/**
+ * The order by a column. If the API supports it, the machines are read page by page, and otherwise all of them are read
+ * first.
+ */
 interface Order {
   api: OfferSort | null;
-  /** Smaller values come first, without `desc`. */
+  /** Returns the value to sort by. Smaller values come first unless `desc` is set. */
   value(offer: Offer): number | string;
 }
 
@@ -38,13 +41,18 @@ export const ORDERS = {
 } as const satisfies Record<string, Order>;
 export type OrderName = keyof typeof ORDERS;
 
-/** Returns the GB/s of all its GPUs, as published by the maker; undefined if unknown. */
+/**
+ * Returns the total memory bandwidth of the machine's GPUs in GB/s, as published by their maker; undefined if unknown.
+ */
 export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
   const one = models.value.get(gpu)?.gpuModel?.memoryBandwidth;
   return one == null ? undefined : one * numGpus;
 }
 
-/** Default without an order and models: class by class, each by price, in the order of demand. */
+/**
+ * The default if neither an order nor models are chosen: class by class in the order of demand, and by price within
+ * each class.
+ */
 const BY_CLASS = 'CLASS';
 
 /** Whether the address selects models, by name or by class. */
@@ -52,16 +60,16 @@ export const isNarrow = computed(
   () => chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier'),
 );
 
-/** Whether a column was chosen; then nothing else orders the machines. */
+/** Whether a column is chosen, which then alone determines the order. */
 const isSorted = computed(() => Object.hasOwn(ORDERS, query.value.get('sort') ?? ''));
 
-/** The order in the address; without one, by price of a machine, or by class while no model is chosen. */
+/** The order in the address. The default is by price of a machine, or by class while no model is chosen. */
 export const order = computed<OrderName | typeof BY_CLASS>(() => {
   if (isSorted.value) return query.value.get('sort') as OrderName;
   return isNarrow.value ? 'PRICE' : BY_CLASS;
 });
 
-/** Returns the searches, in order, for matching machines. */
+/** Returns the searches for matching machines, in the order in which to run them. */
 function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }[] {
   if (order.value !== BY_CLASS) return [{ filter: wanted, sort: ORDERS[order.value].api ?? 'PRICE' }];
   return TIERS.map((tier) => ({ filter: { ...wanted, tiers: [tier] }, sort: 'PRICE_PER_GPU' as const }));
@@ -70,7 +78,10 @@ function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }
 const countOf = async (wanted: OfferFilter): Promise<number> =>
   (await send(OfferSearch, { filter: wanted, first: 1 })).offerSearch.totalCount;
 
-/** Machines that run containers come before those that are only records, if there are both. */
+/**
+ * Plans the default order. If there are both kinds, machines that run containers come before those that are only
+ * records.
+ */
 async function unsorted(wanted: OfferFilter): Promise<{ total: number; planned: ReturnType<typeof searches> }> {
   const [total, running] = await Promise.all([countOf(wanted), countOf({ ...wanted, hasAgent: true })]);
   const isMixed = running > 0 && running < total;
@@ -87,11 +98,11 @@ interface Found {
 export interface Offers {
   found: ReadonlySignal<Found | null>;
   error: ReadonlySignal<unknown>;
-  /** Reads the next page, if there is one. */
+  /** Reads the next page if there is one. */
   more(): void;
 }
 
-/** Reads matching machines, and again when the market changes: as many as were requested so far. */
+/** Reads the matching machines. When the market changes, it reads again as many as had been requested so far. */
 export function useOffers(): Offers {
   const offers = useMemo(createOffers, []);
   useEffect(() => offers.start(), []);
@@ -101,7 +112,7 @@ export function useOffers(): Offers {
 function createOffers() {
   const found = signal<Found | null>(null);
   const error = signal<unknown>(null);
-  /** Number wanted: a page, and one more each time the end comes near. */
+  /** Number of machines requested: one page at first, and one more each time the user comes near the end. */
   const wanted = signal(PAGE);
   const searchKey = computed(() => JSON.stringify([filter.value, order.value]));
   const retry = new Retry();
@@ -172,7 +183,7 @@ function createOffers() {
   };
 }
 
-/** Sorts in place; equal ones stay cheapest first. */
+/** Sorts offers in place. Equal ones stay sorted by price. */
 function sortBy(offers: Offer[], value: Order['value']): void {
   offers.sort((one, other) => {
     const [left, right] = [value(one), value(other)];
@@ -181,7 +192,7 @@ function sortBy(offers: Offer[], value: Order['value']): void {
   });
 }
 
-/** Maximum machines to compare, by id in the address. */
+/** Maximum number of machines to compare. The address contains their ids. */
 export const MAX_COMPARED = 4;
 export const compared = computed<readonly string[]>(() =>
   (query.value.get('compare')?.split(',') ?? []).filter(Boolean).slice(0, MAX_COMPARED),

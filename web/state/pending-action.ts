@@ -8,9 +8,12 @@ export type Action = VariablesOf<typeof Act>['action'];
 interface PendingAction {
   instance: Instance;
   action: Action;
-  /** Why it can't be started, if known. */
+  /** Why the instance can't be started, if known. */
   cannotStart?: string | null;
 }
 
-/** The requested action: its dialog first shows the cost. It belongs to no row, because rows may no longer be drawn. */
+/**
+ * The requested action, whose dialog first shows the cost. It is kept outside the table rows, because a row may be
+ * removed while the dialog is open.
+ */
 export const pendingAction = signal<PendingAction | null>(null);

@@ -12,9 +12,9 @@ export interface Read<Data> {
 }
 
 /**
- * Reads a screen's data: immediately, when its variables change, each time `on` changes, and after a reconnect. The
- * last answer stays while another is awaited, and only the answer to the last query counts. Failed reads are retried
- * automatically while the screen is shown. Null for `variables` sends nothing.
+ * Reads a screen's data: immediately, whenever its variables or `on` change, and after a reconnect. The last response
+ * stays until the next one arrives, and only the response to the last query is used. Failed reads are retried
+ * automatically while the screen is shown. If `variables` is null, nothing is sent.
  */
 export function useRead<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
@@ -53,7 +53,7 @@ function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>
       error.value = null;
     } catch (fault) {
       if (own !== latest) return;
-      // Shows the parts that were not refused.
+      // Shows those parts that were not refused.
       if (fault instanceof Refusal && fault.partial !== null) data.value = fault.partial as Data;
       error.value = fault;
       retry.after(fault, () => void query(variables));

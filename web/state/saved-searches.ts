@@ -2,10 +2,10 @@ import { signal } from '@preact/signals';
 import { FILTER_NAMES } from './filters.js';
 import { presentParameters, textOf } from './location.js';
 
-/** A search of machines under its owner's name for it; this browser keeps it. */
+/** A machine search that the user has named. It is stored in this browser. */
 export interface SavedSearch {
   name: string;
-  /** Its query string, without a question mark, as on the Machines screen. */
+  /** The query string of the Machines screen, without the question mark. */
   search: string;
 }
 
@@ -16,22 +16,22 @@ const MAX_SEARCH_LENGTH = 2_000;
 /** Parameters of the Machines screen that belong to a search. */
 const NAMES: readonly string[] = [...FILTER_NAMES, 'sort', 'priced'];
 
-/** Whether the browser keeps them beyond this page. */
+/** Whether the browser keeps the searches beyond this page. */
 export const isKept = signal(true);
-/** Sorted by name. */
+/** The saved searches, sorted by name. */
 export const savedSearches = signal<readonly SavedSearch[]>(read());
 
-// Another tab changed them.
+// The searches were changed in another tab.
 addEventListener('storage', ({ key }) => {
   if (key === STORAGE_KEY || key === null) savedSearches.value = read();
 });
 
-/** The current search, in the order of the fields; empty for all machines. */
+/** Returns the current search, with its parameters in the order of the fields. Empty for all machines. */
 export function searchNow(): string {
   return textOf(presentParameters(NAMES)).slice(0, MAX_SEARCH_LENGTH);
 }
 
-/** Saves it, replacing one of the same name. Returns false if there are too many. */
+/** Saves a search and replaces any with the same name. Returns false if there are too many. */
 export function saveSearch({ name, search }: SavedSearch): boolean {
   const others = read().filter((one) => one.name !== name);
   if (others.length >= MAX_SEARCHES) return false;
@@ -51,9 +51,9 @@ export function removeSearch(name: string): void {
 
 export const pathOfSearch = ({ search }: SavedSearch): string => `/machines${search === '' ? '' : `?${search}`}`;
 
-/** Ignores foreign data in the storage. */
+/** Reads the saved searches. Ignores any other data in the storage. */
 function read(): SavedSearch[] {
-  // Without storage, this page's own values count.
+  // Without storage, this page's own values are used.
   if (!isKept.peek()) return [...savedSearches.peek()];
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '[]');

@@ -1,4 +1,4 @@
 import { signal } from '@preact/signals';
 
-/** Counts this page's changes of saved templates. */
+/** Counts the changes that this page has made to saved templates. */
 export const savedChanges = signal(0);

@@ -2,23 +2,26 @@ import { effect, signal } from '@preact/signals';
 import { bodyOf, fetchAnswer, Refusal } from '../graph/send.js';
 import { texts } from '../texts/en/errors.js';
 
-/** Whether the browser holds a session cookie that is accepted. The page never sees the cookie and keeps no key. */
+/** Whether the browser has a session cookie that is accepted. The page can't read the cookie and stores no key. */
 export type Session = 'unknown' | 'out' | 'in';
 
 export const session = signal<Session>('unknown');
-/** Why the page's session ended, to be shown once. */
+/** Why the page's session ended, which is shown once. */
 export const endedBecause = signal<string | null>(null);
 /** Whether a new account can be created here. */
 export const signupOpen = signal(false);
 
-/** Only records that there was a session, so that the page's frame is in place before the service has answered. */
+/**
+ * Storage key that only records that there was a session, so that the page's frame is in place before the service has
+ * responded.
+ */
 const HINT = 'signed-in';
 
 export function isExpectedIn(): boolean {
   try {
     return localStorage.getItem(HINT) !== null;
   } catch {
-    // A browser may forbid storage.
+    // The browser may not allow storage.
     return false;
   }
 }
@@ -39,7 +42,7 @@ interface ErrorBody {
   error?: { code: string; message: string };
 }
 
-/** Looks up the session. Throws Unreachable. */
+/** Looks up the session. Throws Unreachable if the service can't be reached. */
 export async function lookUpSession(): Promise<void> {
   const response = await fetchAnswer(SESSION_PATH, { method: 'GET' });
   const body = await bodyOf<{ signedIn?: boolean; signup?: string }>(response);
@@ -47,7 +50,7 @@ export async function lookUpSession(): Promise<void> {
   session.value = response.ok && body.signedIn !== false ? 'in' : 'out';
 }
 
-/** Creates a session from a key. Throws a Refusal for a key that is not accepted. */
+/** Creates a session with a key. Throws a Refusal if the key isn't accepted. */
 export async function signIn(key: string): Promise<void> {
   await write(SESSION_PATH, 'POST', { key });
   endedBecause.value = null;
@@ -60,13 +63,16 @@ export async function signOut(): Promise<void> {
   session.value = 'out';
 }
 
-/** Creates an account; resolves to its key, which is shown only this once. */
+/** Creates an account and resolves to its key, which is shown only once. */
 export async function createAccount(): Promise<string> {
   const { key } = await write<{ key: string }>(ACCOUNT_PATH, 'POST', {});
   return key;
 }
 
-/** The service no longer accepts the session: its key was revoked, the account suspended, or twelve hours are over. */
+/**
+ * Ends the page's session when the service no longer accepts it, because its key was revoked, the account was
+ * suspended, or twelve hours have passed.
+ */
 export function sessionIsOver(): void {
   if (session.value !== 'in') return;
   endedBecause.value = texts.sessionOver;

@@ -3,7 +3,7 @@ import { go } from './location.js';
 import { session } from './session.js';
 import { undoable, undoToast } from './toasts.js';
 
-/** The overlay above the screen. */
+/** The overlay that is shown above the screen. */
 export const overlay = signal<'palette' | 'shortcuts' | null>(null);
 
 export type ShortcutName =
@@ -21,15 +21,15 @@ export type ShortcutName =
   | 'webhooks';
 
 interface Shortcut {
-  /** Keys pressed in sequence. */
+  /** The keys to press in sequence. */
   keys: readonly string[];
-  /** Its action; its text is loaded with the sheet that shows it. */
+  /** The shortcut's action, whose text is loaded with the sheet that shows it. */
   name: ShortcutName;
-  /** The screen it opens; null if it opens none. */
+  /** The screen that the shortcut opens; null if it opens none. */
   to: string | null;
 }
 
-/** Actions of single keys, outside text fields. */
+/** The actions of single keys, which work outside text fields. */
 export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ['?'], name: 'sheet', to: null },
   { keys: ['/'], name: 'search', to: null },
@@ -47,14 +47,14 @@ export const SHORTCUTS: readonly Shortcut[] = [
 
 const STORAGE_KEY = 'single-keys';
 
-/** Whether single keys are active: a reader with speech input may want to disable them (WCAG 2.1.4). */
+/** Whether single keys are active, because users with speech input may want to disable them (WCAG 2.1.4). */
 export const singleKeys = signal(readSetting());
 
 function readSetting(): boolean {
   try {
     return localStorage.getItem(STORAGE_KEY) !== 'off';
   } catch {
-    // A browser may forbid storage.
+    // The browser may not allow storage.
     return true;
   }
 }
@@ -64,16 +64,16 @@ effect(() => {
     if (singleKeys.value) localStorage.removeItem(STORAGE_KEY);
     else localStorage.setItem(STORAGE_KEY, 'off');
   } catch {
-    // Without storage, it holds until the page is left.
+    // Without storage, the setting applies until the user leaves the page.
   }
 });
 
-/** Time limit for the second key after the first. */
+/** Maximum time between the first and the second key. */
 const NEXT_KEY_MS = 1_500;
 
 export const isMac = (): boolean => /Mac|iPhone|iPad/.test(navigator.platform);
 
-/** Listens to the keyboard during the page's lifetime. Called once. */
+/** Listens to the keyboard for the page's lifetime. Must be called only once. */
 export function startShortcuts(): void {
   let first = '';
   let firstAt = 0;
@@ -128,5 +128,5 @@ function isTyping({ target }: KeyboardEvent): boolean {
   );
 }
 
-/** Nothing opens over a dialog. */
+/** Returns whether a dialog is open, over which nothing else may open. */
 const isDialogOpen = (): boolean => document.querySelector('dialog[open]') !== null;

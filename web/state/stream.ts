@@ -3,40 +3,46 @@ import type { TadaDocumentNode } from 'gql.tada';
 import { follow } from '../graph/events.js';
 import { Refusal } from '../graph/send.js';
 
-/** State of the page's connection. `waiting` is before the first answer; `limited`: over the rate limit. */
+/**
+ * State of the page's connection. It is `waiting` before the first response, and `limited` while the rate limit is
+ * exceeded.
+ */
 export type Connection = 'waiting' | 'live' | 'restarting' | 'limited' | 'lost';
 
 export const connection = signal<Connection>('waiting');
-/** Counts reconnects: what a screen read may be old then. */
+/** Counts reconnects, after which the data that a screen has read may be old. */
 export const regained = signal(0);
 
-/** When a rate-limited account may connect again, by `performance.now()`. */
+/** When a rate-limited account may connect again, in the time of `performance.now()`. */
 export const limitedUntil = signal<number | null>(null);
 
-/** Number of streams that the page wants: without any, there is no connection to report. */
+/** Number of streams that the page wants. Without any, there is no connection to report. */
 export const streams = signal(0);
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** States by the service's refusal code. */
+/** Connection states by the service's error code. */
 const STATES: Record<string, Connection> = { unavailable: 'restarting', rate_limited: 'limited' };
 
 interface Handlers<Data> {
   onEvent(data: Data): void;
-  /** Called each time the stream opens: earlier changes are in no event. */
+  /** Called each time the stream opens, because events don't report earlier changes. */
   onOpen?(): void;
-  /** Called if the service refuses it or ends it for a reason. It is retried unless this returns false. */
+  /**
+   * Called if the service refuses the stream or ends it for a reason. The stream is retried unless this returns false.
+   */
   onRefused?(refusal: Refusal): boolean;
   /**
-   * Whether its state concerns only one machine and not the service, so that it doesn't affect the page's connection.
+   * Whether the stream's state concerns only one machine rather than the service, so that it doesn't affect the page's
+   * connection.
    */
   isOfOneMachine?: boolean;
 }
 
 /**
- * Follows a subscription while the page is visible: a hidden page releases its connection, because a browser has six
- * for all its tabs. A lost one is reopened after growing pauses. Returns a function that ends it.
+ * Follows a subscription while the page is visible. A hidden page closes its connection, because a browser has only six
+ * for all its tabs. A lost connection is reopened after increasing pauses. Returns a function that stops this.
  */
 export function keepFollowing<Data, Variables>(
   subscription: TadaDocumentNode<Data, Variables>,
@@ -60,7 +66,7 @@ export function keepFollowing<Data, Variables>(
           onEvent,
           onOpen: () => {
             pauseMs = FIRST_PAUSE_MS / 2;
-            // Batched, so that data outdated by both is read once.
+            // The updates are batched, so that data which both of them outdate is read only once.
             batch(() => {
               if (!isOfOneMachine && connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
               setConnection('live');
@@ -78,7 +84,7 @@ export function keepFollowing<Data, Variables>(
           refusedUntil = error.retryAt;
         } else if (connection.value !== 'restarting') setConnection('lost');
       }
-      // Never before the service allows it, because it would only refuse again.
+      // The stream never reconnects before the service allows it, because it would only be refused again.
       const jitteredMs =
         refusedUntil === null
           ? pauseMs * (0.75 + Math.random() / 2)
@@ -100,9 +106,12 @@ export function keepFollowing<Data, Variables>(
     current = null;
     look();
   };
-  /** Back online: no reason to wait for the end of the pause. */
+  /** Reconnects when the browser is back online, without waiting for the end of the pause. */
   const whenOnline = () => isLost && restart();
-  /** An open stream may take long to notice. A gateway on this computer is still reachable, so it is tried. */
+  /**
+   * Checks the connection when the browser goes offline, which an open stream may take long to notice. A gateway on
+   * this computer is still reachable, so reconnecting is tried.
+   */
   const whenOffline = () => {
     if (current === null) return;
     setConnection('lost');

@@ -1,6 +1,9 @@
 import { signal } from '@preact/signals';
 
-/** `lost`: it reconnects automatically. `refused`: so does one with `again`. Any other end is permanent. */
+/**
+ * State of the connection. It reconnects automatically if it is `lost`, or if it is `refused` with `again`. Any other
+ * end is permanent.
+ */
 export type LineState =
   | { kind: 'opening' | 'open' | 'lost' | 'taken' | 'closed' }
   | { kind: 'exit'; code: number | null }
@@ -15,9 +18,12 @@ type Frame =
 interface Options {
   instance: string;
   shell: string;
-  /** Null: the container's own user. */
+  /** The user; null for the container's own. */
   user: string | null;
-  /** Output starts at position `from`, and is old up to `to`; `before` was received before. */
+  /**
+   * Called when the connection is open. The output starts at position `from` and is old up to position `to`. `before`
+   * is the position up to which output had already been received.
+   */
   onOpened(replay: { from: number; to: number; before: number }): void;
   onOutput(bytes: Uint8Array<ArrayBuffer>): void;
 }
@@ -25,14 +31,17 @@ interface Options {
 const PATH = '/console/terminal';
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
-/** Maximum input bytes in one frame; pasted text may be longer. */
+/** Maximum size of the input in one frame, in bytes. Pasted text may be longer. */
 const FRAME_BYTES = 16_384;
-/** The service sends only a bounded number of bytes beyond those shown. */
+/**
+ * Number of shown bytes after which a report is sent. The service sends only a limited number of bytes beyond those
+ * reported as shown.
+ */
 const REPORT_EVERY_BYTES = 65_536;
-/** Temporary refusals. */
+/** Reasons of temporary refusals. */
 const TEMPORARY_REASONS = new Set(['starting', 'unreachable']);
 
-/** The connection of one terminal to its shell, which is reopened whenever it is lost. */
+/** The connection between a terminal and its shell, which is reopened whenever it is lost. */
 export class TerminalLine {
   readonly state = signal<LineState>({ kind: 'opening' });
   /** Size of the terminal. */
@@ -55,14 +64,14 @@ export class TerminalLine {
     return this.#received;
   }
 
-  /** Reports the output as shown up to this position, so that more may be sent. */
+  /** Reports that the output has been shown up to this position, so that more may be sent. */
   show(place: number): void {
     if (place - this.#reported < REPORT_EVERY_BYTES) return;
     this.#reported = place;
     this.#send({ type: 'shown', bytes: place });
   }
 
-  /** Opens it immediately. */
+  /** Opens the connection immediately. */
   open(): void {
     clearTimeout(this.#timer);
     this.#drop();
@@ -92,7 +101,7 @@ export class TerminalLine {
     this.typeBytes(this.#encoder.encode(text));
   }
 
-  /** Input typed without a connection is dropped, because its effect would be unseen. */
+  /** Sends typed bytes. Input without a connection is dropped, because its effect would not be visible. */
   typeBytes(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.state.peek().kind !== 'open') return;
     for (let at = 0; at < bytes.length; at += FRAME_BYTES) this.#socket?.send(bytes.subarray(at, at + FRAME_BYTES));
@@ -103,11 +112,11 @@ export class TerminalLine {
     if (this.state.peek().kind === 'open') this.#send({ type: 'resize', columns, rows });
   }
 
-  /** Ends the shell too, which is otherwise kept for a while. */
+  /** Closes the connection and ends the shell, which is otherwise kept for a while. */
   end(): void {
     this.#send({ type: 'end' });
     const socket = this.#socket;
-    // The service closes it when the shell has ended.
+    // The service closes the connection when the shell has ended.
     if (socket !== null) socket.onmessage = socket.onclose = null;
     this.#socket = null;
     this.close();
@@ -143,7 +152,7 @@ export class TerminalLine {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  /** Back online: no reason to wait for the end of the pause. */
+  /** Reconnects when the browser is back online, without waiting for the end of the pause. */
   readonly #online = () => {
     if (this.state.peek().kind === 'lost') this.open();
   };

@@ -8,20 +8,20 @@ export interface Toast {
   undo: Undo | null;
 }
 
-/** How to undo an action, if that is free. */
+/** How to undo an action, if undoing it is free. */
 export interface Undo {
   run(): Promise<unknown>;
-  /** Text shown afterwards. */
+  /** Text shown once the action has been undone. */
   done: string;
 }
 
-/** Newest last; 4 at most. */
+/** The toasts that are shown, at most 4, with the newest last. */
 export const toasts = signal<readonly Toast[]>([]);
 
 const MAX_TOASTS = 4;
 let count = 0;
 
-/** Shows a confirmation; with `undo`, with a way back. */
+/** Shows a confirmation. With `undo`, it also offers to undo the action. */
 export function say(text: string, { undo = null, isBad = false }: { undo?: Undo | null; isBad?: boolean } = {}): void {
   count += 1;
   toasts.value = [...toasts.value, { id: count, text, isBad, undo }].slice(-MAX_TOASTS);
@@ -31,7 +31,7 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-/** Undoes a toast's action, only once. */
+/** Undoes a toast's action, but only once. */
 export async function undoToast({ id, undo }: Toast): Promise<void> {
   if (undo === null || !toasts.value.some((toast) => toast.id === id)) return;
   dismiss(id);

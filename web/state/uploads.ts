@@ -4,36 +4,39 @@ import { fileAddress, type Sending, sendFile } from '../graph/files.js';
 import { Refusal } from '../graph/send.js';
 import { sessionIsOver } from './session.js';
 
-/** `taken`: a file of its name exists, and it waits for a decision. */
+/** State of an upload. `taken` means that a file with the same name exists and the upload is waiting for a decision. */
 export type UploadState = 'waiting' | 'sending' | 'taken' | 'done' | 'failed';
 
 export interface Upload {
   id: number;
   instance: string;
-  /** Percent-encoded bytes. */
+  /** Path of the folder in percent-encoded bytes. */
   folder: string;
   file: File;
   state: UploadState;
-  /** Bytes that left the browser. */
+  /** Number of bytes sent by the browser. */
   sent: number;
   error: unknown;
   replaces: boolean;
 }
 
-/** Maximum concurrent uploads: a browser has six connections to one address, and the page needs some of them. */
+/**
+ * Maximum concurrent uploads, because a browser opens only six connections to an address and the page needs some of
+ * them.
+ */
 const MAX_CONCURRENT = 2;
 export const MAX_UPLOADS = 200;
 
-/** Uploads of all instances; they continue while another screen is shown. */
+/** The uploads to all instances. They continue while another screen is shown. */
 export const uploads = signal<readonly Upload[]>([]);
-/** Counts completed uploads, which change a folder. */
+/** Counts completed uploads, because they change a folder. */
 export const uploadsDone = signal(0);
 
 const sendings = new Map<number, Sending>();
 let lastId = 0;
 
 const isInProgress = computed(() => uploads.value.some(({ state }) => state === 'waiting' || state === 'sending'));
-/** Leaving the page would abort them. */
+/** Warns before the page is left, because that would abort the uploads. */
 isInProgress.subscribe((inProgress) => {
   if (inProgress) addEventListener('beforeunload', hold);
   else removeEventListener('beforeunload', hold);
@@ -43,7 +46,7 @@ function hold(event: Event): void {
   event.preventDefault();
 }
 
-/** Adds uploads; those with a taken name wait for a decision. Returns false if there are too many. */
+/** Adds uploads. Those whose name is taken wait for a decision. Returns false if there are too many. */
 export function addUploads(
   instance: string,
   folder: string,
@@ -61,13 +64,13 @@ export function addUploads(
   return true;
 }
 
-/** Sends it again, optionally replacing a file of its name. */
+/** Sends an upload again, optionally replacing the file with the same name. */
 export function sendAgain(id: number, replaces: boolean): void {
   change(id, { state: 'waiting', sent: 0, error: null, replaces });
   begin();
 }
 
-/** Aborts it if in progress, and removes it. */
+/** Removes an upload and aborts it if it is in progress. */
 export function dropUpload(id: number): void {
   uploads.value = uploads.value.filter((upload) => upload.id !== id);
   sendings.get(id)?.abort();

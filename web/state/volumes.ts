@@ -5,7 +5,7 @@ import { useRead } from './read.js';
 
 export type Volume = NonNullable<ResultOf<typeof Volumes>['volumes']>[number];
 
-/** Reads the account's volumes, oldest first, and the price of a new one; null until known. */
+/** Reads the account's volumes, oldest first, and the price of a new one. Both are null until known. */
 export function useVolumes(isSignedIn = true) {
   const { data, error, again } = useRead(Volumes, isSignedIn ? {} : null, accountChanges);
   return {

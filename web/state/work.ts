@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
 
 /**
- * Runs a screen's actions one at a time, with the error of the last. `tried` is called after each: without an answer,
- * the action may have happened anyway.
+ * Runs a screen's actions one at a time and keeps the last one's error. `tried` is called after each action, because an
+ * action may have been done even if there was no response.
  */
 export function useWork(tried: () => void = () => {}) {
   const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
-  /** Returns true when it is done; false if it failed, or another one is in progress. */
+  /** Runs an action. Resolves to true once it is done, or to false if it failed or another one is in progress. */
   const run = async (work: () => Promise<unknown>): Promise<boolean> => {
     if (isBusy.value) return false;
     isBusy.value = true;

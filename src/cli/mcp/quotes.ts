@@ -13,7 +13,7 @@ export interface Quoted {
   destroyAt: string | undefined;
   /** Total spending limit, in USD. */
   spendLimit: number | undefined;
-  /** Minutes without load after which it stops. */
+  /** Number of idle minutes after which it stops. */
   stopWhenIdle: number | undefined;
   volumes: readonly { id: string; path: string }[] | undefined;
   /** Price of the whole machine, in USD per hour. */
