@@ -2,7 +2,7 @@ import { Refusal, Unreachable } from './send.js';
 
 /** An entry in a container's folder. */
 export interface FileEntry {
-  /** Name as text for display, whatever its bytes are. */
+  /** Name as text for display, even if its bytes are not UTF-8. */
   name: string;
   /** The name's bytes in percent-encoding, for requests. */
   encoded: string;
