@@ -6,7 +6,7 @@ import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SharedPulls, WantedPull } from './shared-pulls.js';
 
-/** What an image needs from its machine. */
+/** Parts of the host that an image needs. */
 export interface ImageContext {
   engine: Engine;
   registries: Registries;

@@ -27,8 +27,8 @@ export interface ConsoleOptions {
 export interface ConsoleApi {
   router: Router;
   /**
-   * Returns the caller that the session cookie identifies. There is none if the cookie is missing or the request
-   * doesn't come from a page of this origin.
+   * Returns the caller that the session cookie identifies, or no caller if the cookie is missing or the request doesn't
+   * come from a page of this origin.
    */
   identify: IdentifySession;
 }
