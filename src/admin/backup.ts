@@ -9,7 +9,7 @@ import { runAudit } from './audit.js';
 import { type Output, printJson } from './output.js';
 import type { Run } from './run.js';
 
-/** PostgreSQL's own bounds, in kB/s. */
+/** PostgreSQL's own bounds for the transfer rate, in kB/s. */
 const [MIN_RATE, MAX_RATE] = [32, 1_048_576];
 
 export function addBackupCommands(program: Command, run: Run): void {
@@ -23,7 +23,7 @@ export function addBackupCommands(program: Command, run: Run): void {
       const path = resolve(file);
       refuseUnwritable(path);
       if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR ${dataDir} holds no database`);
-      // Opened without migrations, unlike in the gateway: a backup must not change the database.
+      // Unlike in the gateway, the database is opened without migrations, because a backup must not change it.
       const { url, release } = await openEmbeddedPostgres({ dataDir });
       try {
         const bytes = await backUp({ url, file: path, kilobytesPerSecond: options.maxRate ?? null });
@@ -45,7 +45,7 @@ export function addBackupCommands(program: Command, run: Run): void {
     });
 }
 
-/** Checks the path before a server is started for the backup. */
+/** Checks the path before starting a server for the backup. */
 function refuseUnwritable(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`${path} is a folder`);
   try {

@@ -23,7 +23,7 @@ const BLOCK_COLUMNS: readonly Column<HostView['blocks'][number]>[] = [
   ['RUNS', ({ runs }) => runs ?? '-'],
 ];
 
-/** Adds the commands for hosts: computers with an agent, whose GPUs are sold as one or several machines. */
+/** Adds the commands for hosts, which are computers with an agent. A host's GPUs are sold as one or more machines. */
 export function addHostCommands(program: Command, run: Run): void {
   const host = program.command('host').description('Computers with an agent, sold as one or more machines');
   host

@@ -3,12 +3,12 @@ import { formatUsd } from '../domain/rules/money.js';
 import { formatInstant, type Instant, instantOf } from '../domain/rules/time.js';
 import { visible, visibleJson } from '../visible.js';
 
-/** Output format of a command: a table for people, or JSON for scripts. */
+/** A command's output format, which is a table for people or JSON for scripts. */
 export interface Output {
   json?: boolean;
 }
 
-/** A column of a table: its heading and its cells. */
+/** A table column, with its heading and a function that returns a row's cell. */
 export type Column<T> = readonly [heading: string, cell: (row: T) => string];
 
 export function print<T>(rows: readonly T[], columns: readonly Column<T>[]): void {
@@ -30,7 +30,7 @@ export function printJson(value: unknown): void {
 const FORMULA = /^[=+\-@\t\r]/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
-/** Prefixes CSV text that a spreadsheet would take for a formula with an apostrophe; numbers stay unchanged. */
+/** Prefixes CSV text with an apostrophe if a spreadsheet would interpret it as a formula. Numbers stay unchanged. */
 export const CSV_CAST = {
   string: (text: string) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text),
 };
@@ -47,7 +47,7 @@ export function timeOrNull(value: Instant | Date | null): string | null {
   return value === null ? null : time(value);
 }
 
-/** Runs `work`; on a terminal, shows how many records it has read. */
+/** Runs `work`. On a terminal, shows how many records it has read so far. */
 export async function withProgress<T>(
   things: string,
   work: (onProgress?: (count: number) => void) => Promise<T>,

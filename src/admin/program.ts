@@ -27,7 +27,7 @@ import { addVolumeCommands } from './volumes.js';
 
 const BAD_INPUT = 2;
 
-/** Runs an operator command, to which `run` passes the dependencies. Returns the exit code. */
+/** Runs an operator command with the dependencies that `run` provides. Returns the exit code. */
 export async function runCommand(args: readonly string[], run: Run): Promise<number> {
   try {
     await createProgram(run).parseAsync(args, { from: 'user' });
@@ -70,7 +70,7 @@ export function createProgram(run: Run): Command {
   return program;
 }
 
-/** Returns 2 for bad input (nothing was changed), otherwise 1; 0 after help. */
+/** Returns 0 after help, 2 for bad input, in which case nothing was changed, and 1 for any other error. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
   const badInput = error instanceof DomainError || error instanceof ConfigError || error instanceof RestoreRefused;

@@ -13,7 +13,7 @@ interface Options {
   json?: boolean;
 }
 
-/** A row of a statement. */
+/** A row of the printed statement. */
 interface Row {
   kind: string;
   subject: string;
@@ -66,7 +66,7 @@ const CSV_COLUMNS = {
   note: 'note',
 };
 
-/** Returns the rows of a statement. Charges are negative, so all amounts above the closing balance add up to it. */
+/** Returns a statement's rows. Charges are negative, so the amounts above the closing balance add up to it. */
 function rowsOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): Row[] {
   const empty = { seconds: '', ratePerHour: '', units: '', note: '' };
   return [

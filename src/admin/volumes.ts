@@ -28,7 +28,7 @@ interface CheckOptions extends Output {
   readData?: boolean;
 }
 
-/** Adds the commands for volumes and the store of their snapshots. */
+/** Adds the commands for volumes and their snapshot store. */
 export function addVolumeCommands(program: Command, run: Run): void {
   const volume = program.command('volume').description('Volumes and the store of their snapshots');
   volume

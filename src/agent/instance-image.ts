@@ -6,7 +6,7 @@ import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SharedPulls, WantedPull } from './shared-pulls.js';
 
-/** Parts of the host that an image needs. */
+/** The parts of its machine that an image needs. */
 export interface ImageContext {
   engine: Engine;
   registries: Registries;

@@ -11,7 +11,7 @@ import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 import { type InstanceVolumes, VolumesFailed, VolumesWait } from './volumes/instance-volumes.js';
 
-/** Parts of the host that a task needs. */
+/** The parts of its machine that a task needs. */
 export interface TaskContext extends ImageContext {
   disks: Disks;
   gpus: GpuAccess;
@@ -236,7 +236,7 @@ export class InstanceTask {
   }
 
   /**
-   * Whether a fault, such as an engine that doesn't respond, has lasted too long, so that the start must fail, since
+   * Whether a fault, such as an engine that doesn't respond, has persisted long enough that the start must fail, since
    * the renter pays in the meantime. Before anything supplied by the renter was used, the host is at fault; afterwards,
    * an image may have caused it. Volumes have their own time limits.
    */

@@ -1,18 +1,21 @@
 import type { PullProgress } from './engine/engine.js';
 
-/** Period over which the speed of a pull is measured. */
+/** Period over which a pull's speed is measured. */
 const WINDOW_MS = 60_000;
 const BYTES_PER_KB = 1_000;
 
-/** Maximum duration and minimum speed of a start's pulls: the registry is the renter's, and the machine waits. */
+/**
+ * Maximum duration and minimum speed of a start's pulls. They apply because the registry is the renter's, and the
+ * machine is blocked in the meantime.
+ */
 export interface PullLimits {
-  /** Seconds of all tries of a start in total. */
+  /** Total seconds for all attempts of a start. */
   seconds: number;
-  /** Minimum speed over any minute in which bytes are still missing; 0 for none. */
+  /** Minimum speed over any minute in which data is still missing; 0 for none. */
   kbPerSecond: number;
 }
 
-/** Measures the pulls of one start. Times are in milliseconds. */
+/** Measures a start's pulls. Times are in milliseconds. */
 export class PullPace {
   readonly #limits: PullLimits;
   readonly #begunAt: number;
@@ -30,19 +33,19 @@ export class PullPace {
     this.#last = progress;
   }
 
-  /** Begins a new try, which counts its bytes from 0. */
+  /** Begins a new attempt, whose bytes are counted from 0. */
   again(now: number): void {
     this.#last = { pulledBytes: 0, totalBytes: 0 };
     this.#windowBytes = 0;
     this.#windowAt = now;
   }
 
-  /** Returns which limit it exceeds; null while it exceeds none. */
+  /** Returns which limit is exceeded, or null if none is. */
   fault(now: number): string | null {
     const { seconds, kbPerSecond } = this.#limits;
     if (now - this.#begunAt >= seconds * 1_000) return `the image was not pulled within ${seconds} s`;
     const { pulledBytes, totalBytes } = this.#last;
-    // Everything is downloaded and is being unpacked: that is the host's work.
+    // Everything is downloaded and is being unpacked, which depends only on the host.
     if (totalBytes > 0 && pulledBytes >= totalBytes) this.#begin(now);
     if (now - this.#windowAt < WINDOW_MS) return null;
     const kb = (pulledBytes - this.#windowBytes) / BYTES_PER_KB;

@@ -26,7 +26,7 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 const MAX_CONCURRENT_PULLS = 2;
 const WATCH_AGAIN_MS = 500;
 const MAX_WATCH_AGAIN_MS = 4_000;
-/** Events of the engine within this time cause one refresh. */
+/** Engine events within this many milliseconds cause one refresh. */
 const EVENTS_TOGETHER_MS = 50;
 /** Time between complete refreshes, in case an event was lost. */
 const REFRESH_EVERY_MS = 10_000;
@@ -55,7 +55,7 @@ export interface ReconcilerDeps {
 
 /**
  * Compares the newest document with the engine's containers, and has a task for each instance that is in either of
- * them. Everything is level-triggered: a repeated, late or older document leads to the same containers.
+ * them. Everything is level-triggered, so a repeated, late or older document leads to the same containers.
  */
 export class Reconciler {
   readonly #tasks = new Map<string, InstanceTask>();
@@ -80,7 +80,7 @@ export class Reconciler {
     return this.#document?.generation ?? 0;
   }
 
-  /** The container as last seen; null when the machine does not have it. */
+  /** Returns the container as last seen, or null if the machine does not have it. */
   seen(instanceId: string): { running: boolean } | null {
     return this.#containers.get(instanceId) ?? null;
   }
@@ -97,7 +97,7 @@ export class Reconciler {
     };
   }
 
-  /** Instances that should run, and whose container is up or has ended permanently. */
+  /** Returns the instances that should run and whose container is up or has ended permanently. */
   get up(): UpInstance[] {
     return [...this.#tasks.values()].flatMap(({ id, want, desired, observed }) => {
       const hasExited = observed.phase === 'EXITED';
@@ -111,15 +111,15 @@ export class Reconciler {
     });
   }
 
-  /** Takes a document as the truth, even if it is older than the last one. */
+  /** Applies a document, even if it is older than the last one. */
   async apply(document: DesiredState): Promise<void> {
-    // Lists the containers first: those that the document doesn't name are stopped before anything else starts.
+    // Lists the containers first, so that those not named in the document are stopped before anything else starts.
     if (this.#document === null) await this.#refresh();
     this.#document = document;
     const wasCutOff = this.#cutOff;
     this.#cutOff = false;
     const named = new Map(document.instances.map((instance) => [instance.id, instance]));
-    // Stops and removals come first; starts wait for them in any case.
+    // Stops and removals come first, since starts wait for them anyway.
     const ordered = [...named.values()].sort((a, b) => Number(a.phase === 'running') - Number(b.phase === 'running'));
     for (const task of this.#tasks.values()) if (!named.has(task.id)) task.decide(null);
     for (const instance of ordered) this.#task(instance.id).decide(instance);
@@ -128,7 +128,7 @@ export class Reconciler {
     await this.#refresh();
   }
 
-  /** Stops everything, since the agent can't know what should run here. Ends with the next document. */
+  /** Stops everything, since the agent can't know what should run on this machine, until the next document arrives. */
   cutOff(): void {
     if (this.#cutOff) return;
     this.#cutOff = true;
@@ -139,7 +139,7 @@ export class Reconciler {
     return this.#cutOff;
   }
 
-  /** Watches the engine until `end`, across restarts of the engine. */
+  /** Watches the engine until `end` is called, even if the engine is restarted. */
   async run(): Promise<void> {
     const { engine, clock, machineId } = this.deps;
     const { signal } = this.#ending;
@@ -160,15 +160,15 @@ export class Reconciler {
       } catch (error) {
         if (signal.aborted) return;
         this.#setEngine('away', (error as Error).message);
-        // The regular refresh also finds the engine; but without its events the agent would notice late that a
-        // container ended.
+        // The regular refresh also detects that the engine is back, but without its events the agent would notice late
+        // that a container ended.
         await clock.sleep(pause, signal);
         pause = Math.min(pause * 2, MAX_WATCH_AGAIN_MS);
       }
     }
   }
 
-  /** Tries the whole host, so that the first start of each part doesn't have to wait for its own trial. */
+  /** Tests the whole host, so that the first start on each part of it doesn't have to wait for its own trial. */
   async #tryWhole(): Promise<void> {
     const pass = async () => {
       const gpuUuids = [...(this.deps.gpus.found ?? [])];
@@ -178,7 +178,7 @@ export class Reconciler {
     await this.#starts.run(pass).catch(() => {});
   }
 
-  /** Leaves the containers unchanged. */
+  /** Stops the reconciler without touching the containers. */
   end(): void {
     this.#ending.abort();
     for (const task of this.#tasks.values()) task.end();
@@ -213,8 +213,8 @@ export class Reconciler {
   }
 
   /**
-   * Lists the engine's containers, once at a time; a caller during a refresh gets the next one, which begins after the
-   * call.
+   * Lists the engine's containers, one refresh at a time. A call during a refresh gets the next one, which begins after
+   * the call.
    */
   async #refresh(): Promise<void> {
     const before = this.#refreshing;
@@ -253,7 +253,7 @@ export class Reconciler {
     return container?.running ?? false;
   }
 
-  /** Drops tasks of instances that no document names and the host doesn't have. */
+  /** Drops the tasks of instances that no document names and the host doesn't have. */
   #dropGone(): void {
     for (const task of this.#tasks.values()) {
       if (task.desired !== null || this.#containers.has(task.id) || this.#kept.has(task.id)) continue;
@@ -298,7 +298,10 @@ export class Reconciler {
     }
   }
 
-  /** Instances on other GPUs are no obstacle: their runs, ends and removals are not waited for. */
+  /**
+   * Returns why an instance can't start yet. Instances on other GPUs are ignored, so a start doesn't wait for them to
+   * stop or be removed.
+   */
   async #obstacle(desired: DesiredInstance): Promise<string | null> {
     const found = await this.deps.engine.list(this.deps.machineId);
     for (const { instanceId, running } of found) {
@@ -314,7 +317,7 @@ export class Reconciler {
     return clearing ? 'waiting for another instance to be erased' : null;
   }
 
-  /** GPUs of a container: those that the engine gave it, and those that it should have; undefined for all. */
+  /** Returns a container's GPUs: those that the engine gave it, and those that it should have; undefined for all. */
   async #held(instanceId: string): Promise<readonly string[] | undefined> {
     const desired = this.#tasks.get(instanceId)?.desired ?? null;
     if (desired !== null && desired.gpuUuids === undefined) return undefined;
@@ -323,7 +326,7 @@ export class Reconciler {
   }
 }
 
-/** Whether they share a GPU; undefined means all GPUs of the host. */
+/** Whether the two sets share a GPU; undefined means all GPUs of the host. */
 function overlap(one: readonly string[] | undefined, other: readonly string[] | undefined): boolean {
   return one === undefined || other === undefined || one.some((uuid) => other.includes(uuid));
 }

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { PullFault } from './engine/engine.js';
 import { DEFAULT_REGISTRY, type ImageName } from './engine/image-name.js';
 
-/** Addresses that no public registry has: this host, its networks, and those that lead to them. */
+/** Addresses that no public registry has: this host, its networks, and prefixes through which they can be reached. */
 const INSIDE: readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -17,7 +17,7 @@ const INSIDE: readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'
   ['198.18.0.0', 15, 'ipv4'],
   ['224.0.0.0', 3, 'ipv4'],
   ['::', 127, 'ipv6'],
-  // Through these two, a gateway may reach any IPv4 address.
+  // Through these two prefixes, a gateway may reach any IPv4 address.
   ['64:ff9b::', 32, 'ipv6'],
   ['2002::', 16, 'ipv6'],
   ['fc00::', 7, 'ipv6'],
@@ -32,14 +32,17 @@ for (const [network, prefix, family] of INSIDE) inside.addSubnet(network, prefix
 export type Resolve = (host: string) => Promise<string[]>;
 
 /**
- * Decides where images may come from. The engine pulls with the host's own network access: by naming a registry inside
- * of it, a renter could send requests that only the host may send.
+ * Decides which registries images may come from. The engine pulls with the host's own network access. By naming a
+ * registry inside that network, a renter could send requests that only the host may send.
  */
 export class Registries {
   readonly #listed: ReadonlySet<string>;
   readonly #resolve: Resolve;
 
-  /** `listed`: the operator's registries, as image names have them (`registry.internal:5000`), at any address. */
+  /**
+   * `listed` contains the operator's registries as in image names (`registry.internal:5000`), which may have any
+   * address.
+   */
   constructor(listed: readonly string[], resolve: Resolve = addressesOf) {
     this.#listed = new Set([DEFAULT_REGISTRY, ...listed].map((registry) => registry.toLowerCase()));
     this.#resolve = resolve;
@@ -71,7 +74,9 @@ export class Registries {
   }
 }
 
-/** Whether an address is not public: of this host itself, of its networks, or none that a registry can have. */
+/**
+ * Whether an address is not public, because it belongs to this host or its networks, or can't belong to any registry.
+ */
 export function isInside(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
   const family = isIP(bare);
@@ -80,7 +85,7 @@ export function isInside(address: string): boolean {
   return own || inside.check(bare, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** Uses the system's resolver, like the engine, so that the hosts file counts too. */
+/** Resolves a name with the system's resolver, like the engine does, so that the hosts file is respected. */
 async function addressesOf(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true });
   return found.map(({ address }) => address);

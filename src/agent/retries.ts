@@ -4,7 +4,7 @@ import { hostClock, pauseMs } from './clock.js';
 const TRIES = 3;
 const MAX_PAUSE_MS = 4_000;
 
-/** Runs `attempt` at most three times, with the number of the try from 0. Reports each temporary failure. */
+/** Runs `attempt` up to three times, with the attempt's number starting at 0, and reports each temporary failure. */
 export async function withRetries<T>(
   attempt: (tried: number) => Promise<T>,
   isTemporary: (error: unknown) => boolean,

@@ -22,17 +22,19 @@ import { StartRecords } from './start-records.js';
 import { HostVolumes } from './volumes/host-volumes.js';
 
 /**
- * The bytes of tunnels are read into buffers that V8 counts against the heap. By default, a heap as small as this one
- * (17 MB) is collected every 5 MB, which took three quarters of the agent's time. With this option it may grow to 85
- * MB.
+ * V8 option for heap growth. Tunnels' data is read into buffers that V8 counts against the heap. By default, V8
+ * collects garbage in such a small heap (17 MB) every 5 MB, which took three quarters of the agent's time. With this
+ * option, the heap may grow to 85 MB.
  */
 const HEAP_GROWTH = '--heap-growing-percent=400';
-/** The engine may be started after the agent. */
+/** Maximum pause while waiting for the engine, which may be started after the agent. */
 const MAX_ENGINE_PAUSE_MS = 4_000;
-/** Maximum time for writing the last lines of the log at exit. */
+/** Maximum time for writing the last log lines at exit. */
 const LOGGED_WITHIN_MS = 1_000;
 
-/** Runs until SIGTERM or SIGINT, which leave the containers running. `ownImages` run in this host's local version. */
+/**
+ * Runs until SIGTERM or SIGINT, which leave the containers running. For `ownImages`, this host's local version is used.
+ */
 export async function run(settings: AgentSettings, ownImages: readonly string[] = []): Promise<void> {
   const file = new MachineFile(settings.dataDir);
   const machine = file.read();
@@ -90,7 +92,8 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
 }
 
 /**
- * Waits for an engine that doesn't answer: a host that has joined has one. SIGTERM ends the process in the meantime.
+ * Waits for an engine that doesn't respond, because a host that has joined has one. SIGTERM ends the process in the
+ * meantime.
  */
 async function waitForEngine({ engineSocket, runtimeDir, dataDir }: AgentSettings, log: Logger): Promise<Engine> {
   const commands = new RuntimeCommands(join(dataDir, 'commands'));
@@ -105,10 +108,10 @@ async function waitForEngine({ engineSocket, runtimeDir, dataDir }: AgentSetting
   }
 }
 
-/** Opens the log on stderr; no line holds a token or the value of a renter's variable. */
+/** Opens the log on stderr. No line contains a token or the value of a renter's variable. */
 function openLog({ logLevel }: AgentSettings): { log: Logger; output: LogOutput } {
   const output = new LogOutput(process.stderr);
-  // It includes texts of engines and registries.
+  // Log lines can include messages from engines and registries, so control characters are made visible.
   const log = pino({ level: logLevel, hooks: { streamWrite: visibleJson } }, output);
   output.onDropped = (lines) => log.warn({ lines }, 'log lines dropped because the log was not read');
   process.removeAllListeners('warning').on('warning', (warning) => log.warn({ err: warning }, 'warning'));

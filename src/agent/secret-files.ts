@@ -6,10 +6,7 @@ import { output } from './shell.js';
 
 const MAX_MB = 4;
 
-/**
- * Secrets as files: each instance with secrets gets a small file system in memory, which is mounted at its
- * /run/secrets.
- */
+/** Secrets as files. Each instance with secrets gets a small in-memory file system, mounted at its /run/secrets. */
 export class SecretFiles {
   readonly #dir: string;
 
@@ -17,7 +14,7 @@ export class SecretFiles {
     this.#dir = join(dataDir, 'secrets');
   }
 
-  /** Whether the instance has its files; false after a stop, and after a restart of the host. */
+  /** Whether the instance has its files. They are gone after a stop and after a reboot of the host. */
   has(instanceId: string): Promise<boolean> {
     return isMounted(this.path(instanceId));
   }
@@ -26,7 +23,7 @@ export class SecretFiles {
     return join(this.#dir, instanceId);
   }
 
-  /** Writes the files. Needs the right to mount. */
+  /** Writes the files, which requires the right to mount file systems. */
   async write(instanceId: string, files: Readonly<Record<string, string>>): Promise<void> {
     const path = this.path(instanceId);
     await this.erase(instanceId);
@@ -44,7 +41,7 @@ export class SecretFiles {
       await writeFile(join(path, name), value, { mode: 0o400, flag: 'wx' });
   }
 
-  /** Gives the files to the user that the image runs as; no other user may read them. */
+  /** Makes the image's user the owner of the files, which no other user may read. */
   async own(instanceId: string, userId: number): Promise<void> {
     const path = this.path(instanceId);
     for (const name of await readdir(path)) await chown(join(path, name), userId, 0);
@@ -58,7 +55,7 @@ export class SecretFiles {
     });
   }
 
-  /** Instances that have secret files, perhaps left by an agent that was killed. */
+  /** Returns the instances that have secret files, which may have been left by an agent that was killed. */
   async kept(): Promise<string[]> {
     return readdir(this.#dir).catch(() => []);
   }

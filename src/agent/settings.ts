@@ -3,14 +3,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** All settings that the agent takes from the environment; no other code reads it. */
+/** All settings that the agent reads from the environment. No other code reads it. */
 export interface AgentSettings {
   dataDir: string;
-  /** Null: the usual sockets are tried. */
+  /** Null means that the usual sockets are tried. */
   engineSocket: string | null;
-  /** Where a user's own engine has its socket. */
+  /** Folder of a user's own engine socket. */
   runtimeDir: string | null;
-  /** The operator's registries, which may have addresses that are not public. */
+  /** The operator's registries, which may have non-public addresses. */
   registries: string[];
   /** Whether containers may mount FUSE file systems. */
   isFuseAllowed: boolean;
@@ -21,17 +21,17 @@ export interface AgentSettings {
   logLevel: string;
 }
 
-/** Options of the command line. They override the environment. */
+/** Command line options, which override the environment. */
 export interface AgentOptions {
   dataDir?: string;
   engine?: string;
   allowFuse?: boolean;
 }
 
-/** A wrong setting or wrong usage; the message is for the operator. */
+/** A wrong setting or wrong usage. The message is for the operator. */
 export class UsageError extends Error {}
 
-/** Matches a registry as at the beginning of an image's name. */
+/** Matches a registry as it appears at the start of an image name. */
 const REGISTRY = /^[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?$/;
 
 const environment = z.object({

@@ -4,13 +4,16 @@ import { Limiter } from './limiter.js';
 export interface WantedPull {
   reference: string;
   login: RegistryLogin | null;
-  /** Runs before the registry is contacted, and may refuse. Null: the operator's choice, which is not checked. */
+  /**
+   * Runs before the registry is contacted, and may reject the pull. Null for images that the operator has chosen, which
+   * are not checked.
+   */
   check: (() => Promise<void>) | null;
 }
 
-/** A caller that waits for a pull. */
+/** A caller waiting for a pull. */
 interface Follower {
-  /** Called when the engine begins, or immediately if it has begun. */
+  /** Called when the engine begins the pull, or immediately if it has already begun. */
   begun(): void;
   progress(progress: PullProgress): void;
 }
@@ -35,7 +38,9 @@ export class SharedPulls {
     this.#limiter = new Limiter(maxConcurrent);
   }
 
-  /** Rejects as the engine does, or when the signal is aborted. The pull itself ends when its last caller leaves. */
+  /**
+   * Rejects with the engine's error, or when the signal is aborted. The pull itself ends when its last caller leaves.
+   */
   pull(wanted: WantedPull, follower: Follower, signal: AbortSignal): Promise<void> {
     const key = JSON.stringify([wanted.reference, wanted.check !== null, wanted.login]);
     const pull = this.#pulls.get(key) ?? this.#begin(key, wanted);
@@ -72,7 +77,7 @@ export class SharedPulls {
       await this.engine.pull(reference, login, progress, stop.signal);
     };
     this.#pulls.set(key, pull);
-    // Begins after this call, so that the first caller is also notified of its beginning.
+    // Begins after this call returns, so that the first caller is notified of the beginning too.
     pull.done = Promise.resolve()
       .then(() => this.#limiter.run(run, stop.signal))
       .finally(() => this.#end(key, pull));

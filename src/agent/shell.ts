@@ -4,7 +4,8 @@ const ENDS_WITHIN_MS = 60_000;
 const MAX_OUTPUT = 8_388_608;
 
 /**
- * Returns the output of a program of the host. Rejects with its last line when it fails, is missing, or takes too long.
+ * Returns the output of a program on the host. Rejects with the last line of its output if it fails, is missing, or
+ * takes too long.
  */
 export function output(file: string, ...args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -16,7 +17,7 @@ export function output(file: string, ...args: string[]): Promise<string> {
   });
 }
 
-/** Returns null when the program fails or is missing. */
+/** Returns null if the program fails or is missing. */
 export async function outputOrNull(file: string, ...args: string[]): Promise<string | null> {
   try {
     return await output(file, ...args);

@@ -6,23 +6,23 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
 interface StartRecord {
   start: number;
-  /** The container's run before this start; null when it had none. */
+  /** The container's run before this start; null if there was none. */
   runBefore: string | null;
-  /** Id of the host's boot in which the container was started. */
+  /** Id of the host's boot during which the container was started. */
   boot: string;
-  /** Whether it was seen to end without being stopped. */
+  /** Whether the container was observed to end without being stopped. */
   hasEnded?: boolean;
 }
 
 /**
- * Records on disk which start a container was last started for, so that an agent that was not running in the meantime
- * knows in which start a command ended. Written before the container is started, so that no command runs twice.
+ * Records on disk for which start a container was last started. An agent that was down in the meantime can then
+ * determine in which start a command ended. Written before the container is started, so that no command runs twice.
  */
 export class StartRecords {
   readonly #dir: string;
   readonly #bootId: () => Promise<string>;
 
-  /** `bootId` is different after each start of the host. */
+  /** `bootId` returns a value that differs after each boot of the host. */
   constructor(dataDir: string, bootId = () => readFile(BOOT_ID, 'utf8')) {
     this.#dir = join(dataDir, 'starts');
     this.#bootId = bootId;
@@ -34,8 +34,8 @@ export class StartRecords {
   }
 
   /**
-   * Whether the command of the container, which does not run, ended on its own in this start. False if it ended with
-   * its host, or was stopped by this agent (`erase`).
+   * Whether the command of a container that isn't running ended on its own in this start. False if it ended with its
+   * host, or was stopped by this agent (`erase`).
    */
   async hasEnded({ instanceId, exitCode, startedAt }: ContainerDetail, start: number): Promise<boolean> {
     const record = await this.#read(instanceId);

@@ -4,22 +4,22 @@ import type { Engine } from './engine/engine.js';
 import { withTag } from './engine/image-name.js';
 import { UsageError } from './settings.js';
 
-/** Serves a page and keeps running; the default template's image has some gigabytes. */
+/** Serves a page and keeps running. The default template's image, in contrast, has several gigabytes. */
 const SMALL_IMAGE = 'nginx';
 const HUB = { host: 'registry-1.docker.io', port: 443 };
 const HUB_WITHIN_MS = 5_000;
 
-/** The image that a user who tries the service should deploy. */
+/** The image that a user trying the service should deploy. */
 export interface OfferedImage {
   name: string;
-  /** Whether the host's local version is run; otherwise it is pulled. */
+  /** Whether the host's local version is run; otherwise the image is pulled. */
   isHere: boolean;
   /** Why this image was chosen; null for the usual one. */
   because: string | null;
 }
 
 /**
- * Returns `wanted`, which must be on the host. Without it, returns a small public image, or an image of the host where
+ * Returns `wanted`, which must be on the host. Without it, returns a small public image, or one of the host's images if
  * there is no network.
  */
 export async function chooseImage(

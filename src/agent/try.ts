@@ -18,7 +18,7 @@ import { chooseImage, type OfferedImage } from './try-image.js';
 
 const POLL_TIMEOUT_MS = 60_000;
 const ADMIN_WITHIN_MS = 60_000;
-/** Maximum lines shown of a failed command, the last ones. */
+/** Maximum number of last lines shown of a failed command. */
 const SHOWN_LINES = 3;
 const MAX_SHOWN = 600;
 /** Path of the operator commands, if the agent is part of the gateway's package. */
@@ -51,15 +51,15 @@ async function stillJoined(
     await withRetries(poll, isUnreachable);
     return machine;
   } catch (error) {
-    // The database is not the one of the last run, so it has other machines.
+    // The database is not the one used last time, so it has other machines.
     if (error instanceof GatewayFault && error.kind === 'revoked') return null;
     throw error;
   }
 }
 
 /**
- * Joins as a new machine. If the gateway's answer is lost, the machine may exist already: then this joins as that
- * machine, and retires it if that fails.
+ * Joins as a new machine. If the gateway's response was lost, the machine may already exist. In that case, joins as
+ * that machine, and retires it if that fails.
  */
 async function rejoin(settings: AgentSettings, engine: Engine, url: string, pretended: SimulatedGpus) {
   await withRetries(() => new Gateway(url, null).checkReachable(), isUnreachable);
@@ -67,7 +67,7 @@ async function rejoin(settings: AgentSettings, engine: Engine, url: string, pret
   const file = new MachineFile(settings.dataDir);
   const before = file.read();
   rmSync(file.path, { force: true });
-  // A computer with other GPUs than before is another machine.
+  // A computer whose GPUs have changed counts as a different machine.
   if (before?.gateway === url) await admin(['machine', 'retire', before.machineId]).catch(() => {});
   try {
     const { machine } = await withRetries(async (tried) => {
@@ -85,7 +85,7 @@ function isUnreachable(error: unknown): boolean {
   return error instanceof GatewayFault && error.kind === 'unreachable';
 }
 
-/** Returns a join code; for a new machine without `id`. A code that is not used leaves nothing behind. */
+/** Returns a join code, for a new machine if `id` is empty. An unused code leaves nothing behind. */
 function enroll(id: readonly string[]): Promise<z.infer<typeof enrolled>> {
   return withRetries(
     async () => enrolled.parse(JSON.parse(await admin(['machine', 'enroll', ...id, '--demo', '--online', '--json']))),
@@ -94,7 +94,7 @@ function enroll(id: readonly string[]): Promise<z.infer<typeof enrolled>> {
 }
 
 /**
- * Runs an operator command on the database that DATA_DIR or DATABASE_URL name, as `npm start` does; returns its output.
+ * Runs an operator command on the database given by DATA_DIR or DATABASE_URL, like `npm start`, and returns its output.
  */
 async function admin(args: readonly string[]): Promise<string> {
   if (!existsSync(ADMIN))
@@ -114,10 +114,10 @@ async function admin(args: readonly string[]): Promise<string> {
   }
 }
 
-/** The next try may be faster on a busy computer. */
+/** A timeout. The next attempt may be faster if the computer was busy. */
 class TimedOut extends UsageError {}
 
-/** Link to the console's form for renting the machine with the image. */
+/** Returns a link to the console's form for renting the machine with the image. */
 export function deployLink(gateway: string, machineId: string, image: string): string {
   const query = new URLSearchParams({ machine: machineId, template: image, 'deploy-disk': '5' });
   return `${gateway}/deploy?${query}`;

@@ -3,96 +3,104 @@ import type { WebSocket } from 'ws';
 import { z } from 'zod';
 
 /**
- * Tunnels connect the gateway to something inside an instance. The gateway requests one, the agent finds it in the
- * answer to its request for desired state (`streams` in protocol.ts) and dials `/agent/v1/streams/{id}` as a WebSocket,
- * with its machine token. A WebSocket passes through a reverse proxy, separates messages, and supports backpressure.
+ * Tunnels connect the gateway to something inside an instance. When the gateway requests a tunnel, the agent finds it
+ * in the response to its request for the desired state (`streams` in protocol.ts), and dials `/agent/v1/streams/{id}`
+ * as a WebSocket with its machine token. A WebSocket passes through a reverse proxy, separates messages, and supports
+ * backpressure.
  *
- * Text frames are control messages in JSON. Binary frames are bytes: the first byte is the channel, 0 for the tunnel
- * itself and 1 for standard error. The gateway begins with `open`, and the agent answers `opened` or `refused`. Either
- * side sends `end` when it has no more to send; a command's `exit` comes after all of its output. The gateway closes.
+ * Text frames are control messages in JSON. Binary frames are data, whose first byte is the channel: 0 for the tunnel
+ * itself and 1 for standard error. The gateway begins with `open`, and the agent responds with `opened` or `refused`.
+ * Either side sends `end` when it has nothing more to send, and a command's `exit` follows all of its output. The
+ * gateway closes the tunnel.
  */
 export const TUNNELS_PATH = '/agent/v1/streams/';
-/** Maximum open tunnels of one instance. */
+/** Maximum open tunnels per instance. */
 export const MAX_TUNNELS_PER_INSTANCE = 256;
 /**
- * Maximum open tunnels of one machine. A gateway opens fewer; the rest is room for tunnels that it has abandoned and
- * the agent still holds.
+ * Maximum open tunnels per machine. A gateway opens fewer; the rest is reserved for tunnels that the gateway has
+ * abandoned but the agent still holds.
  */
 export const MAX_TUNNELS_PER_HOST = 1_024;
-/** A tunnel that is not dialled within this time is abandoned. */
+/** Seconds after which a tunnel that was not dialled is abandoned. */
 export const WANT_SECONDS = 10;
-/** Maximum size of one frame. */
+/** Maximum size of one frame, in bytes. */
 export const MAX_FRAME_BYTES = 1_048_576;
 /**
- * Bytes that arrived in the meantime are sent together, in frames up to this size: larger ones cost more than they
+ * Maximum bytes sent together in one frame, if they arrived in the meantime. Larger frames would cost more than they
  * save.
  */
 const SENT_TOGETHER_BYTES = 131_072;
-/** Bytes that wait on one side for a reader, in addition to those in the connection's own buffers. */
+/** Bytes that can wait for a reader on one side, in addition to those in the connection's own buffers. */
 const BUFFERED_BYTES = 262_144;
 const PING_EVERY_MS = 20_000;
-/** The other side counts as gone after this time without a message, while messages are read. */
+/** Time without a message after which the other side counts as gone, while messages are being read. */
 const SILENT_MS = 60_000;
 const MAX_ARGUMENT = 131_072;
 const MAX_MESSAGE = 1_000;
 
-/** Newest bytes of a shell's output that are kept to be shown again. */
+/** Number of newest bytes of a shell's output that are kept for replay. */
 export const KEPT_OUTPUT_BYTES = 262_144;
 /** How long a shell without a connected client is kept. */
 export const KEPT_SHELL_SECONDS = 300;
-/** Form of a shell's id. */
+/** Format of a shell's id. */
 export const SHELL_ID = /^[0-9a-f]{32}$/;
-/** Maximum shells of one instance that are kept or in use. */
+/** Maximum shells per instance that are kept or in use. */
 export const MAX_SHELLS_PER_INSTANCE = 8;
 
 const size = z.number().int().min(1).max(10_000);
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), z.string().max(4_096));
 
 /**
- * Name or id of the user to run as; left out: the container's. Only for agents that list `user` when they dial. The
- * gateway has checked it.
+ * Name or id of the user to run as; the container's user if omitted. Only for agents that list `user` when they dial.
+ * The gateway has validated it.
  */
 const loginUser = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/);
 
-/** Command that runs in a shell: that of /etc/passwd, else bash, else sh. */
+/** A command that runs in a shell: the one from /etc/passwd, otherwise bash, otherwise sh. */
 const execTarget = z.object({
   kind: z.literal('exec'),
-  /** A command line for the shell, or null for the shell itself; `argv` is run unchanged, without a shell. */
+  /**
+   * A command line for the shell, or null for the shell itself. In contrast, `argv` is run unchanged and without a
+   * shell.
+   */
   command: z.string().max(MAX_ARGUMENT).nullable(),
   argv: z.array(z.string().max(MAX_ARGUMENT)).min(1).max(100).nullable(),
   env: variables,
-  /** Null: no terminal, and standard error is a separate stream. */
+  /** Null for no terminal; standard error is then a separate stream. */
   terminal: z.object({ columns: size, rows: size }).nullable(),
   user: loginUser.optional(),
 });
 /**
- * A shell with a terminal, which the agent keeps when its connection is lost. Its client chooses its id, which is valid
- * within the instance only. An existing shell continues, and its previous client receives `taken`.
+ * A shell with a terminal, which the agent keeps if its connection is lost. The client chooses the id, which is only
+ * valid within the instance. If the shell exists, it continues, and its previous client receives `taken`.
  */
 const shellTarget = z.object({
   kind: z.literal('shell'),
   shell: z.string().regex(SHELL_ID),
   env: variables,
   terminal: z.object({ columns: size, rows: size }),
-  /** Bytes of its output that the client has shown already: the bytes after them are sent first, if they are kept. */
+  /**
+   * Number of output bytes that the client has already shown. The bytes after them are sent first, if they are still
+   * kept.
+   */
   seen: z.number().int().min(0),
-  /** User of a new shell. */
+  /** User for a new shell. */
   user: loginUser.optional(),
 });
-/** A TCP connection to a port inside the container: on its loopback, else on its own address. */
+/** A TCP connection to a port inside the container, on its loopback or otherwise on its own address. */
 const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
-/** First character of log lines, for standard output and standard error. */
+/** First character of log lines, which identifies standard output or standard error. */
 export const LOG_MARKS = {
   stdout: { whole: 'o', unfinished: 'O' },
   stderr: { whole: 'e', unfinished: 'E' },
 } as const;
 /**
- * Output of the container as lines, each with its mark, its time (RFC 3339) and a space in front. Lines are in the
- * engine's order. A line without an end is replaced by a later one of the same output and time.
+ * The container's output as lines, each preceded by its mark, its time (RFC 3339) and a space. Lines are in the
+ * engine's order. An incomplete line is replaced by a later line of the same stream and time.
  */
 const logsTarget = z.object({
   kind: z.literal('logs'),
-  /** Number of lines from the end; null for all that are kept. */
+  /** Number of last lines; null for all that are kept. */
   tail: z.number().int().min(0).max(100_000).nullable(),
   /** Seconds since 1970; null for no bound. */
   since: z.number().int().min(0).nullable(),
@@ -103,8 +111,8 @@ export type TunnelTarget = z.infer<typeof tunnelTarget>;
 export type ExecTarget = z.infer<typeof execTarget>;
 export type ShellTarget = z.infer<typeof shellTarget>;
 /**
- * Kinds of tunnels. An agent names those it supports when it dials, separated by commas; one that names none supports
- * the first three.
+ * Kinds of tunnels. An agent lists those it supports when it dials, separated by commas. An agent that lists none
+ * supports the first three.
  */
 export const TUNNEL_KINDS = ['exec', 'port', 'logs', 'shell'] as const satisfies readonly TunnelTarget['kind'][];
 /** Listed after the kinds by an agent that can run commands as a user other than the container's. */
@@ -117,7 +125,7 @@ export type TunnelSignal = (typeof SIGNALS)[number];
 
 const instance = z.string().regex(/^i-[a-f0-9]{8}$/);
 
-/** Control messages of the gateway. */
+/** Control messages sent by the gateway. */
 export const gatewayControl = z.discriminatedUnion('type', [
   z.object({ type: z.literal('open'), instance, target: tunnelTarget }),
   z.object({ type: z.literal('resize'), columns: size, rows: size }),
@@ -126,53 +134,56 @@ export const gatewayControl = z.discriminatedUnion('type', [
 ]);
 export type GatewayControl = z.infer<typeof gatewayControl>;
 
-/** `no_listener`: nothing listens on that port. `failed`: the start failed, with a message. */
+/**
+ * Reasons for refusing a tunnel. `no_listener`: nothing listens on the port. `failed`: the start failed, and there is a
+ * message.
+ */
 const REFUSALS = ['not_running', 'no_listener', 'busy', 'failed'] as const;
 
 /**
- * Part of a shell's output, counted in bytes of all of its output: the bytes that follow begin at `from`, and those
- * before `to` were written before this message. If `from` differs from the client's `seen`, some output is not kept any
- * more, or the shell is a new one.
+ * Part of a shell's output, as byte positions in its whole output. The bytes that follow begin at `from`, and those
+ * before `to` were written before this message. If `from` differs from the client's `seen`, some output is no longer
+ * kept, or the shell is a new one.
  */
 const replay = z.object({ from: z.number().int().min(0), to: z.number().int().min(0) });
 export type Replay = z.infer<typeof replay>;
 
-/** Control messages of the agent. */
+/** Control messages sent by the agent. */
 export const agentControl = z.discriminatedUnion('type', [
   z.object({ type: z.literal('opened'), shell: replay.optional() }),
   z.object({ type: z.literal('refused'), reason: z.enum(REFUSALS), message: z.string().max(MAX_MESSAGE) }),
-  /** Exit code of a command; null when it is not known. */
+  /** A command's exit code; null if unknown. */
   z.object({ type: z.literal('exit'), code: z.number().int().min(0).max(255).nullable() }),
-  /** Another client is connected to the shell now. */
+  /** Another client has connected to the shell. */
   z.object({ type: z.literal('taken') }),
   z.object({ type: z.literal('end') }),
 ]);
 export type AgentControl = z.infer<typeof agentControl>;
 
 /**
- * Frames that were sent and can be filled again, shared by all tunnels of the process: allocating new ones would make
- * V8 collect garbage often.
+ * Sent frames that can be reused, shared by all tunnels of the process. Allocating new ones would make V8 collect
+ * garbage often.
  */
 const spareFrames: Buffer[] = [];
 const MAX_SPARE_FRAMES = 32;
 
 type Control = GatewayControl | AgentControl;
 
-/** Bounds of the control messages that one side receives; beyond them the tunnel is cut. */
+/** Limits for the control messages that one side receives. A tunnel that exceeds them is cut. */
 interface ControlBounds {
   max: number;
-  /** Maximum size of each. */
+  /** Maximum size of each message. */
   maxBytes: number;
 }
 
 /**
- * One end of a tunnel. It is read and written as bytes; `stderr` is the second channel (the gateway reads it, the agent
- * writes it). A slow reader slows down the other side's writer: a full buffer pauses the connection, and that blocks
- * the writer. Emits `control` for each message except `end`.
+ * One end of a tunnel, read and written as bytes. `stderr` is the second channel, which the gateway reads and the agent
+ * writes. A slow reader slows down the other side's writer: a full buffer pauses the connection, which blocks the
+ * writer. Emits `control` for each message except `end`.
  */
 export class TunnelSocket<Received extends Control, Sent extends Control> extends Duplex {
   readonly stderr: Duplex;
-  /** Resolves when the other side is gone: earlier than `close` if there are unread bytes. */
+  /** Resolves when the other side is gone, which is earlier than `close` if there are unread bytes. */
   readonly gone: Promise<void>;
   bytesIn = 0;
   bytesOut = 0;
@@ -182,7 +193,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
   #receivedAt = Date.now();
   readonly #controlBounds: ControlBounds | null;
   #controls = 0;
-  /** Channels whose reader is behind. */
+  /** Channels whose reader has fallen behind. */
   readonly #full = new Set<Duplex>();
 
   /** `controlBounds` is null if the other side is trusted, as the gateway is by its agents. */
@@ -207,14 +218,14 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     this.#pinging = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
   }
 
-  /** Resolves when the connection has taken everything written to both channels, or is closed. */
+  /** Resolves when the connection has accepted everything written to both channels, or is closed. */
   async taken(): Promise<void> {
     const channels = [this, this.stderr];
-    // Empty writes come after all waiting ones.
+    // An empty write completes after all pending ones.
     await Promise.all(channels.map((channel) => new Promise<void>((resolve) => channel.write('', () => resolve()))));
   }
 
-  /** Sends a control message after the bytes that the connection has taken. Nothing is sent after the end. */
+  /** Sends a control message after the bytes that the connection has accepted. Nothing is sent after the end. */
   sendControl(message: Sent): void {
     if (this.#ws.readyState === this.#ws.OPEN) this.#ws.send(JSON.stringify(message), ignore);
   }
@@ -227,7 +238,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     this.#send(0, [chunk], done);
   }
 
-  /** Engines hand out 8 kB at a time: chunks that arrived in the meantime are sent together. */
+  /** Sends chunks that arrived in the meantime together, because engines provide only 8 kB at a time. */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     const bytes = chunks.map(({ chunk }) => chunk);
     this.#send(0, bytes, done);
@@ -247,13 +258,13 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     done(error);
   }
 
-  /** Lets bytes sent earlier still arrive when the tunnel is destroyed. */
+  /** Allows bytes sent earlier to arrive when the tunnel is destroyed. */
   closeGently(): void {
     this.#isGentle = true;
   }
   #isGentle = false;
 
-  /** Ends reading: a command has ended, or the other side sent `end`. */
+  /** Ends reading, because a command has ended or the other side sent `end`. */
   finishReading(): void {
     if (!this.#hasEnded) {
       this.#hasEnded = true;
@@ -287,7 +298,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
       const isLast = left === 0;
       this.#ws.send(frame, (error) => {
         if (!error && spareFrames.length < MAX_SPARE_FRAMES) spareFrames.push(whole);
-        // The connection has taken the last frame only now: this slows the writer down.
+        // The connection has accepted the last frame only now, which slows the writer down.
         if (isLast) done(error);
       });
     }
@@ -318,7 +329,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
       return;
     }
     const read = this.#shape.safeParse(parse(data.toString('utf8')));
-    // Unknown messages are ignored: either side may be newer than the other.
+    // Unknown messages are ignored, because either side may be newer than the other.
     if (!read.success) return;
     if (read.data.type === 'end') this.finishReading();
     else this.emit('control', read.data);
@@ -333,7 +344,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     else this.destroy(new Error('the tunnel was disconnected'));
   }
 
-  /** Destroys the tunnel once the received bytes are read. */
+  /** Destroys the tunnel once the received bytes have been read. */
   #endSoon(): void {
     if (this.readableEnded) this.destroy();
     else this.once('end', () => this.destroy());
@@ -344,7 +355,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
   }
 
   #ping(): void {
-    // Pongs are not received while the reader is behind; a lost connection then shows when writing.
+    // Pongs are not received while the reader is behind. A lost connection is then only detected when writing.
     if (this.#full.size > 0) this.#receive();
     if (Date.now() - this.#receivedAt > SILENT_MS) this.destroy(new Error('the other side stopped responding'));
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping(ignore);

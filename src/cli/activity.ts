@@ -24,7 +24,7 @@ interface Page {
 const QUERY = `query ($filter: ActivityFilterInput, $first: Int, $after: String) {
   activity(filter: $filter, first: $first, after: $after) { pageInfo { hasNextPage endCursor }
     edges { node { at operation targets keyId byConsole address code times } } } }`;
-/** Maximum entries per response. */
+/** Maximum number of entries in one response. */
 export const MAX_PAGE = 100;
 export const MAX_ENTRIES = 10_000;
 
@@ -76,7 +76,7 @@ export function addActivityCommand(program: Command): void {
     });
 }
 
-/** Parses a number of entries, for `--limit`. */
+/** Parses the number of entries for `--limit`. */
 export function readLimit(value: string): number {
   const limit = Number(value);
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_ENTRIES) return limit;

@@ -3,7 +3,7 @@ import type { GpuClient } from '../client/index.js';
 import { visible } from '../visible.js';
 import { distanceOf, readable } from './times.js';
 
-/** A volume of an instance. */
+/** A volume that is attached to an instance. */
 export interface Attached {
   id: string;
   path: string;
@@ -32,7 +32,7 @@ export async function attachedOf(client: GpuClient, id: string): Promise<Attache
   return (await readState(client, id))?.volumes ?? [];
 }
 
-/** Describes the volume's path, the age of its last snapshot, and unsaved changes. */
+/** Describes a volume by its path, the age of its last snapshot and whether it has unsaved changes. */
 export function describeAttached(
   { path, holdsLease, saved, lastSnapshotAt, lostSince, message }: Attached,
   now: Date,
@@ -49,8 +49,9 @@ function ageOf(text: string, now: Date): string {
 }
 
 /**
- * Resolves once a stopped instance on a reachable host has saved its volumes, and immediately for any other, because the
- * service decides whether that can move. `onWait` is called once with the reason for waiting.
+ * Resolves once a stopped instance on a reachable host has saved its volumes. For any other instance it resolves
+ * immediately, because the service decides whether that one can move. `onWait` is called once with the reason for
+ * waiting.
  */
 export async function untilSaved(client: GpuClient, id: string, onWait: (reason: string) => void): Promise<void> {
   for (let first = true; ; first = false) {

@@ -4,17 +4,17 @@ import { quoted } from '../quoted.js';
 import { isInstance } from './instances.js';
 import { printLines } from './terminal.js';
 
-/** A command as the completion script needs it. */
+/** A command in the form that the completion script needs. */
 interface CommandSpec {
   name: string;
   description: string;
   options: readonly Option[];
-  /** Values of the argument; null for the ids of the account's instances. */
+  /** The argument's possible values; null for the ids of the account's instances. */
   values: readonly string[] | null;
 }
 
 const INSTANCES = 'gpu instances --quiet 2>/dev/null';
-/** Queries the service that the command line names. */
+/** Lists instances by querying the service that the command line names. */
 const INSTANCES_IN_BASH = `$(${INSTANCES.replace('gpu', 'gpu "${base[@]}"')})`;
 const SHELLS = { bash, zsh, fish } as const;
 
@@ -54,7 +54,7 @@ function bash(commands: readonly CommandSpec[]): string[] {
   return [
     '# gpu completion for bash',
     '_gpu() {',
-    // COMP_WORDS would split an address at its colons.
+    // COMP_WORDS would split a URL at its colons.
     '  local words= command= base=() line i last cur prev typed=${COMP_LINE:0:COMP_POINT}',
     '  read -ra line <<< "$typed"',
     '  [[ $typed == *[[:space:]] ]] && line+=("")',

@@ -25,11 +25,11 @@ interface Deadlines {
 const IDLE_TIME = '5m to 24h, such as 30m';
 const WHEN = 'after a duration (90m, 8h, 2d12h) or at a time (2026-11-23T18:00:00Z)';
 const READ = 'query ($id: ID!) { instance(id: $id) { id stopAt destroyAt } }';
-/** An omitted variable leaves its deadline unchanged. */
+/** Sets the deadlines. Omitting a variable leaves its deadline unchanged. */
 const SET = `mutation ($id: ID!, $stopAt: String, $destroyAt: String) {
   setDeadlines(id: $id, stopAt: $stopAt, destroyAt: $destroyAt) { id stopAt destroyAt } }`;
 
-/** Adds the options of a deploy that set when the instance ends automatically, and its spending limit. */
+/** Adds a deploy's options for automatic ends and its spending limit. */
 export function withDeadlines(command: Command): Command {
   return command
     .option('--stop-at <when>', `Stop it automatically, ${WHEN}`)
@@ -38,7 +38,7 @@ export function withDeadlines(command: Command): Command {
     .option('--stop-when-idle <time>', `Stop it after this time without activity, ${IDLE_TIME}`, idleMinutes);
 }
 
-/** Returns the members of the request for the options. */
+/** Returns the request members that the options set. */
 export function deadlinesOf({ stopAt, destroyAt, spendLimit, stopWhenIdle }: DeadlineOptions): Partial<DeployRequest> {
   return {
     ...(stopAt !== undefined && { stop_at: stopAt }),
@@ -76,7 +76,7 @@ export function addDeadlineCommand(program: Command): void {
     });
 }
 
-/** Parses minutes from a duration such as 30m, 2h or 1h30m. */
+/** Parses a duration such as 30m, 2h or 1h30m into minutes. */
 function idleMinutes(text: string): number {
   const [, hours = '0', minutes = '0'] = /^(?=\d)(?:(\d{1,4})h)?(?:(\d{1,5})m)?$/.exec(text) ?? [];
   const total = Number(hours) * 60 + Number(minutes);

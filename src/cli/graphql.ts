@@ -2,10 +2,10 @@ import { GpuConnectionError, GpuRefusal } from '../client/index.js';
 import type { RefusalCode } from '../client/types.js';
 import type { Settings } from './settings.js';
 
-/** Time limit for one request, until its response is read. */
+/** Time limit for a request, including reading its response. */
 const TIMEOUT_MS = 30_000;
 
-/** Queries the service's GraphQL for data that its REST routes don't have; rejects like the client. */
+/** Queries the GraphQL API for data that the REST routes don't provide. Rejects with the same errors as the client. */
 export async function queryGraphql<Data>(settings: Settings, query: string, variables: object = {}): Promise<Data> {
   const url = addressOf(settings);
   const connected = connecting(url);
@@ -14,7 +14,7 @@ export async function queryGraphql<Data>(settings: Settings, query: string, vari
   return dataOf<Data>(url, response, text);
 }
 
-/** Yields the events of a subscription until the service ends it; rejects like `queryGraphql`. */
+/** Yields a subscription's events until the service ends it. Rejects with the same errors as `queryGraphql`. */
 export async function* followGraphql<Data>(settings: Settings, query: string, variables: object): AsyncGenerator<Data> {
   const url = addressOf(settings);
   const connected = connecting(url);
@@ -77,7 +77,7 @@ function dataOf<Data>(url: string, response: Response, text: string): Data {
 interface Answer {
   data?: unknown;
   errors?: { message: string; extensions?: { code?: RefusalCode } }[];
-  /** The REST form, of a request that was refused before it reached GraphQL. */
+  /** The error in REST form, if the request was rejected before it reached GraphQL. */
   error?: { code: RefusalCode; message: string };
 }
 

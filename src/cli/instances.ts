@@ -4,19 +4,19 @@ import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { openSession, type Session } from './session.js';
 
-/** Name of the argument of commands that work on an instance. */
+/** Name of the argument that identifies an instance. */
 const ARGUMENT = 'instance';
-/** Text of this form is always an id, even if it is the name of an instance. */
+/** A string of this form is always an id, even if an instance has it as its name. */
 const ID = /^i-[0-9a-f]{8}$/;
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const NAMES = '{ instances { id name } }';
 
-/** Whether an argument names an instance. */
+/** Returns whether an argument identifies an instance. */
 export function isInstance(argument: Argument | undefined): boolean {
   return argument?.name() === ARGUMENT;
 }
 
-/** Replaces a name with the id before each command that works on an instance, and describes the argument. */
+/** Makes each command that works on an instance accept its name in place of the id, and describes the argument. */
 export function acceptNames(program: Command): void {
   for (const { registeredArguments } of program.commands) {
     for (const argument of registeredArguments.filter(isInstance)) argument.description = 'Id or name of an instance';
@@ -29,7 +29,9 @@ export function acceptNames(program: Command): void {
   });
 }
 
-/** Returns the id of the active instance with this id or name. The service refuses anything else. */
+/**
+ * Returns the id of the active instance with this id or name. Any other string is passed on for the service to reject.
+ */
 export async function idOf(session: Session, given: string): Promise<string> {
   if (ID.test(given) || !NAME.test(given)) return given;
   const { body: names } = await session.request(namesOf, true);
@@ -45,7 +47,7 @@ export async function idOf(session: Session, given: string): Promise<string> {
   return id;
 }
 
-/** Returns the names of the active instances by id. */
+/** Returns the active instances' names by id. */
 export async function namesOf(client: GpuClient): Promise<ReadonlyMap<string, string>> {
   const { instances } = await client.graphql<{ instances: { id: string; name: string }[] | null }>(NAMES);
   return new Map((instances ?? []).map(({ id, name }) => [id, name]));

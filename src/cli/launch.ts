@@ -26,7 +26,7 @@ export interface LaunchOptions {
   onExit?: (typeof EXIT_ACTIONS)[number];
 }
 
-/** Adds the options of a command that define the workload. */
+/** Adds the options that define the workload of a command with a launch. */
 export function withLaunch(command: Command): Command {
   return withPlainLaunch(command)
     .option('--entrypoint <word>', "Replace the image's entrypoint; repeatable, one word each", addWord)
@@ -43,7 +43,7 @@ export function withLaunch(command: Command): Command {
     );
 }
 
-/** Adds the options that apply to any command. */
+/** Adds only the launch options that apply to any command. */
 export function withPlainLaunch(command: Command): Command {
   return command
     .option('--name <name>', 'Name of the instance: lower-case letters, digits, hyphens (default: its id)')
@@ -63,7 +63,7 @@ export function withPlainLaunch(command: Command): Command {
     );
 }
 
-/** Returns the members of the request for the options and the command after `--`. */
+/** Returns the request members that the options and the command after `--` set. */
 export function launchOf(options: LaunchOptions, command: readonly string[]): Partial<DeployRequest> {
   const { name, entrypoint, port: ports, tcp: tcpPorts, registryLogin, user, restart, onExit } = options;
   const env = { ...(options.envFile !== undefined && readVariables(options.envFile)), ...options.env };

@@ -15,12 +15,13 @@ interface Limit {
 }
 
 /**
- * How to read and set the limit of one kind of subject. A response contains the subject, or a list that contains it.
+ * Describes how to read and set one kind of spending limit. The response contains the limited object, or a list that
+ * contains it.
  */
 interface Subject {
   read: string;
   set: string;
-  /** The period that the limit covers, for display. */
+  /** The period that the limit covers, as shown to the user. */
   period: string;
 }
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env -S node --
-// Node reads no options after `--`. It would otherwise read --env-file itself: exit with 9 if the file is missing, and
-// apply the file's NODE_OPTIONS, which are for an instance, to this process.
+// Node doesn't read options after `--`. Otherwise, it would interpret --env-file itself: it would exit with 9 if the
+// file is missing, and apply the file's NODE_OPTIONS to this process instead of the instance.
 import { EXIT } from './failure.js';
 import { runCommand } from './program.js';
 
-// A reader that closes the pipe (`| head`) has all it needs.
+// A reader that closes the pipe (`| head`) has read all it needs.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   process.exit(code === 'EPIPE' ? EXIT.done : EXIT.refused),
 );
 
-// Not awaited: a command with nothing left to wait for ends with the exit code set so far.
+// The command is not awaited, so that one with nothing left to wait for ends with the exit code set so far.
 void runCommand(process.argv.slice(2)).then((code) => {
   process.exitCode = code;
 });

@@ -111,7 +111,7 @@ function cudaVersion(text: string): string {
   return text;
 }
 
-/** Returns the list; if it is empty because there is no such model, fails with suggestions. */
+/** Returns the offers. If none match because the model doesn't exist, fails with suggestions. */
 async function offersOf(client: GpuClient, options: OfferOptions): Promise<OfferList> {
   const list = await client.offers.list(filterOf(options));
   const { gpu } = options;
@@ -126,7 +126,7 @@ async function offersOf(client: GpuClient, options: OfferOptions): Promise<Offer
   throw new Failure(EXIT.refused, `there is no GPU model ${visible(gpu)}${hint} \`gpu pricing\` lists all models`);
 }
 
-/** Checks only the form; the service checks the bounds. */
+/** Parses an amount and checks only its form, because the service checks the bounds. */
 export function amount(text: string): number {
   if (!/^[+-]?\d{1,15}(\.\d{1,15})?$/.test(text)) throw new InvalidArgumentError('must be a number.');
   return Number(text);

@@ -14,7 +14,7 @@ const BYTES_OF_MB = 1_000_000;
 const decimal = (value: number | null | undefined, decimals = 0) =>
   value === null || value === undefined ? '-' : value.toFixed(decimals);
 
-/** Returns a column with a value for each GPU of the instance, by index: `97 12`. */
+/** Returns a column that shows a value for each of the instance's GPUs by index, such as `97 12`. */
 const ofGpus = (heading: string, unit: string, pick: (gpu: Gpu) => number | null, spare = 0): Column<Point> =>
   text<Point>(heading, ({ gpus }) => gpus.map((gpu) => decimal(pick(gpu))).join(' ') || '-', {
     unit,

@@ -31,7 +31,7 @@ import { addVolumeCommands } from './volumes.js';
 import { addWebCommands } from './web.js';
 import { addWebhookCommands } from './webhooks.js';
 
-/** Runs a command line; returns its exit code. */
+/** Runs a command line and returns its exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: 'user' });
@@ -86,14 +86,14 @@ function versionOfPackage(): string {
   return JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version;
 }
 
-/** Makes each error about the command line name the help to read. */
+/** Makes each command-line error point to the help that explains it. */
 function pointToHelp(command: Command, path: string): void {
   const hint = command.commands.length > 0 ? `\`${path} --help\` lists the commands` : `see \`${path} --help\``;
   command.configureOutput({ outputError: (text) => complain(`${messageOf(text)}; ${hint}`) });
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 
-/** Returns commander's message without its prefix and full stop, with the reason of an invalid value after a colon. */
+/** Returns commander's message without its prefix and final period. The reason for an invalid value follows a colon. */
 function messageOf(text: string): string {
   return text
     .trim()

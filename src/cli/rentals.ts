@@ -26,7 +26,7 @@ const TYPES = ['od', 'interruptible', 'res', 'spot'] as const satisfies readonly
 const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped: 'yellow', destroyed: 'red' };
 
 type Listed = InstanceList['data'][number] & Extras;
-/** Fields from GraphQL in addition to the rental; `runtime` is missing if the machine has no host agent. */
+/** Fields that GraphQL adds to the rental. `runtime` is missing if the machine has no host agent. */
 type Extras = {
   name?: string;
   runtime?: Runtime;
@@ -42,7 +42,7 @@ interface TcpPort {
 }
 const DETAILS = 'query ($id: ID!) { instance(id: $id) { name tcpPorts { port host publicPort } } }';
 
-/** Options that decide what to fetch. */
+/** The output options that determine what to fetch. */
 type Format = Pick<Output, 'json' | 'quiet'>;
 
 const COLUMNS: readonly Column<Listed>[] = [
@@ -64,7 +64,7 @@ const RUNTIME = text<Listed>('CONTAINER', ({ runtime }) => (runtime === undefine
   spare: 6,
 });
 
-/** Shows each member that is set, by its REST name, as JSON unless it is text. */
+/** Shows each member that is set under its REST name, as JSON unless it is a string. */
 const LAUNCHED: View<InstanceLaunch> = {
   lines: ({ object: _, launch, ...terms }) =>
     card(
@@ -167,7 +167,7 @@ export function addRentalCommands(program: Command): void {
       ONE,
     );
     if (options.wait || options.ssh) await session.request((client) => waitUntilRunning(client, id), true);
-    // Without `user`, which in `options` is that of the launch: the login is as the container's user.
+    // `user` is left out, because in `options` it is the launch's user: ssh logs in as the container's user.
     if (options.ssh) await sshInto(session.settings, id, [], { identity: options.identity });
   });
   for (const [action, description] of [
@@ -218,7 +218,10 @@ export function addRentalCommands(program: Command): void {
     .action(destroy);
 }
 
-/** Queries the list, names only of new instances, and runtimes only if some exist: a watched list is queried often. */
+/**
+ * Returns a function that queries the instances. It fetches names only for new instances, and runtimes only if there
+ * are any, because a watched list is queried often.
+ */
 function lister({ json, quiet }: Format): (client: GpuClient) => Promise<DetailedList> {
   let idsWithout = '';
   let names: ReadonlyMap<string, string> = new Map();
@@ -304,13 +307,16 @@ function withKey(command: Command): Command {
   );
 }
 
-/** Checks that a key fits a header; the service checks the length. */
+/** Checks that a key can be sent in a header. The service checks its length. */
 function visibleAscii(key: string): string {
   if (!/^[\x21-\x7e]+$/.test(key)) throw new InvalidArgumentError('must be visible ASCII characters without spaces.');
   return key;
 }
 
-/** Sends a write under a key created in advance, so that the user can find its outcome after an interruption. */
+/**
+ * Sends a write with an idempotency key created in advance, so that the user can find out its result after an
+ * interruption.
+ */
 async function underKey<Body>(
   { idempotencyKey = randomUUID() }: WriteOptions,
   send: (write: { idempotencyKey: string; signal: AbortSignal }) => Promise<Body>,
@@ -377,7 +383,7 @@ async function detailsOf(client: GpuClient, id: string): Promise<Details | null>
   return (await client.graphql<{ instance: Details | null }>(DETAILS, { id })).instance;
 }
 
-/** Returns null for an instance without a name, whose name is its id. */
+/** Returns an instance's name; null if it has none and is therefore shown by its id. */
 function nameOf(id: string, name: string | undefined): string | null {
   return name === undefined || name === id ? null : name;
 }

@@ -5,7 +5,7 @@ import { visible } from '../visible.js';
 import { EXIT, Failure } from './failure.js';
 import { paint } from './terminal.js';
 
-/** Reports a failed command in a line on stderr; returns its exit code. Throws errors of the program itself. */
+/** Reports a failed command in one line on stderr and returns its exit code. Rethrows errors of the program itself. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof RunFailed) {
@@ -33,7 +33,7 @@ export function exitCodeOf(error: unknown): number {
   throw error;
 }
 
-/** Prints exactly one line. */
+/** Prints an error on exactly one line. */
 export function complain(text: string): void {
   const line = visible(text.trim().replace(/\s*\n\s*/g, ' '));
   process.stderr.write(`${paint(process.stderr, 'red', 'gpu:')} ${line}\n`);

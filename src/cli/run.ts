@@ -14,7 +14,10 @@ import { openSession, type Session } from './session.js';
 import { canPrompt, confirm, type Progress, paint, printLines } from './terminal.js';
 import { type VolumeAtPath, volumeAtPath } from './volume-paths.js';
 
-/** Seconds without a client after which an instance is stopped, before the command begins and after it has ended. */
+/**
+ * Default number of seconds without a client after which an instance is stopped. It applies before the command begins
+ * and after it has ended.
+ */
 const DEFAULT_LINGER = 600;
 const MAX_LINGER = 604_800;
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -169,9 +172,9 @@ async function waitFor(id: string, options: FollowOptions, command: Command): Pr
   process.exitCode = code;
 }
 
-/** A client that follows a run, until the run or a signal ends it. */
+/** Follows a run until it ends or a signal ends this client. */
 class Following {
-  /** Whether the command may have begun, so that destroying its instance would lose results. */
+  /** Whether the command may have begun, in which case destroying its instance would lose results. */
   isBegun = false;
   /** Whether the instance continues regardless of this client. */
   isDetached = false;
@@ -207,7 +210,7 @@ class Following {
     }
   }
 
-  /** Waits for output, files and exit code, then destroys the instance. */
+  /** Waits for the output, the files and the exit code, then destroys the instance. */
   async toTheEnd(run: Run): Promise<number> {
     this.isBegun = true;
     const code = await run.toTheEnd(process.cwd());
@@ -233,7 +236,7 @@ class Following {
     };
   }
 
-  /** Decides whether a signal ends only this client or the command too. */
+  /** Decides whether a signal ends only this client or also the command. */
   async #end(name: Signal): Promise<void> {
     const run = this.#run;
     if (this.#ending.signal.aborted && run === null) {
@@ -255,7 +258,7 @@ class Following {
     const run = this.#run;
     const ended = error instanceof Ended ? error : null;
     if (ended !== null) process.exitCode = SIGNAL_CODES[ended.signal];
-    // No command has begun, so nothing is lost.
+    // The command hasn't begun, so nothing is lost.
     const isOver = ended?.isDestroyed ?? (!this.isBegun && !this.isDetached);
     if (run === null) {
       if (ended !== null) throw new Failure(SIGNAL_CODES[ended.signal], INTERRUPTED);
@@ -263,7 +266,7 @@ class Following {
     }
     if (isOver) {
       try {
-        // The reason first, then its consequence.
+        // The reason comes first, followed by its consequence.
         this.#progress?.end();
         if (ended === null) process.exitCode = exitCodeOf(error);
       } finally {
@@ -283,7 +286,7 @@ class Following {
   }
 }
 
-/** A signal ended the client. */
+/** Thrown when a signal ends the client. */
 class Ended extends Error {
   constructor(
     readonly signal: Signal,

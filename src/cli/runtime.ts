@@ -6,10 +6,12 @@ import { type Progress, showProgress } from './terminal.js';
 
 const BAR_CHARACTERS = 24;
 const BYTES_PER_MB = 1_000_000;
-/** Base of the exit code of a command that a signal ended; the signal's number is added. */
+/** Base of the exit code of a command that was ended by a signal. The signal's number is added. */
 const SIGNALS_FROM = 128;
 
-/** Describes a runtime in one line: its phase, the progress of the image, and the engine's message. */
+/**
+ * Describes a runtime in one line, with its phase, the image's download progress and the container engine's message.
+ */
 export function describeRuntime({ phase, pulledBytes, totalBytes, message, restarts }: Runtime): string {
   const parts = [phase.toLowerCase()];
   if (isFetching(phase) && pulledBytes !== null) parts.push(bytes(pulledBytes, totalBytes));
@@ -18,7 +20,9 @@ export function describeRuntime({ phase, pulledBytes, totalBytes, message, resta
   return parts.join(', ');
 }
 
-/** Returns an exit code with its signal; null while unknown, or if the container runs again. */
+/**
+ * Returns an exit code with the signal it stands for. Returns null if it is unknown or the container is running again.
+ */
 export function describeExitCode({ exitCode, phase }: Runtime): string | null {
   if (exitCode === null || phase === 'RUNNING') return null;
   const number = exitCode - SIGNALS_FROM;
@@ -26,7 +30,7 @@ export function describeExitCode({ exitCode, phase }: Runtime): string | null {
   return signal === undefined ? String(exitCode) : `${exitCode} (${signal})`;
 }
 
-/** Returns null if the request fails for any reason: an older service lacks some fields. */
+/** Resolves to null if the request fails for any reason, because an older service lacks some fields. */
 export async function orNull<T>(request: Promise<T>): Promise<T | null> {
   return request.catch((error: unknown) => {
     if (error instanceof GpuError) return null;
@@ -34,7 +38,10 @@ export async function orNull<T>(request: Promise<T>): Promise<T | null> {
   });
 }
 
-/** Waits until the container runs. Fails if its start failed; doesn't wait for an instance without a container. */
+/**
+ * Waits until the container is running. Fails if it couldn't be started. Doesn't wait for an instance without a
+ * container.
+ */
 export async function waitUntilRunning(client: GpuClient, id: string): Promise<void> {
   const progress = showProgress('Waiting for the container');
   try {
@@ -45,7 +52,7 @@ export async function waitUntilRunning(client: GpuClient, id: string): Promise<v
   }
 }
 
-/** Shows the runtime in the given spinner or a new one. */
+/** Shows the runtime in the given spinner, or in a new one if there is none. */
 export function showRuntime(progress: Progress | null, runtime: Runtime): Progress {
   const shown = progress ?? showProgress('Waiting for the container');
   shown.show(lineOf(runtime));
@@ -60,7 +67,7 @@ function lineOf(runtime: Runtime): string {
   return `${what} ${'█'.repeat(full)}${'░'.repeat(BAR_CHARACTERS - full)} ${bytes(pulledBytes, totalBytes)}`;
 }
 
-/** Whether an image or volumes are being fetched. */
+/** Returns whether an image or volumes are being fetched. */
 function isFetching(phase: Runtime['phase']): boolean {
   return phase === 'PULLING' || phase === 'RESTORING';
 }

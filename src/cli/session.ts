@@ -4,13 +4,13 @@ import { EXIT, Failure } from './failure.js';
 import { readSettings, type Settings } from './settings.js';
 import { printText, showProgress } from './terminal.js';
 
-/** A response of the service, parsed and as received. */
+/** A response from the service, both parsed and as received. */
 interface Answer<Body> {
   body: Body;
   text: string;
 }
 
-/** The service's client for one command. */
+/** One command's connection to the service. */
 export interface Session {
   settings: Settings;
   request<Body>(call: (client: GpuClient) => Promise<Body>, isQuiet?: boolean): Promise<Answer<Body>>;
@@ -20,7 +20,7 @@ export function settingsFor(command: Command): Settings {
   return readSettings(process.env, command.optsWithGlobals<{ baseUrl?: string }>().baseUrl);
 }
 
-/** Opens a session. With `needsKey`, fails before sending anything if there is no key. */
+/** Opens a session. With `needsKey`, fails without sending anything if there is no key. */
 export function openSession(command: Command, { needsKey }: { needsKey: boolean }): Session {
   const settings = settingsFor(command);
   const { apiKey, baseUrl, loggedInElsewhere } = settings;
@@ -45,7 +45,7 @@ export function connect(settings: Settings, apiKey: string | undefined, json = f
       const seconds = Math.max(1, Math.round(delayMs / 1_000));
       const text = `${error.code.replaceAll('_', ' ')}; trying again in ${seconds} s (${attempt + 1} of ${maxAttempts})`;
       if (process.stderr.isTTY) showRetry(text);
-      // The service may request a wait of a minute: a log must explain the pause.
+      // The service may request a pause of up to a minute, so the log must explain it.
       else if (error.retryAfter !== null) process.stderr.write(`gpu: ${text}\n`);
     },
   });

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { DEFAULT_BASE_URL, readBaseUrl } from '../client/send.js';
 import { EXIT, Failure } from './failure.js';
 
-/** A value and its source. */
+/** A setting's value and its source. */
 interface Setting {
   value: string;
   from: string;
@@ -14,9 +14,9 @@ interface Setting {
 export interface Settings {
   baseUrl: Setting;
   apiKey: Setting | null;
-  /** The login's file, which may be missing. */
+  /** Path of the file with the stored login, which may be missing. */
   file: string;
-  /** Address of the stored login, if it differs from the current one. */
+  /** Service URL of the stored login, if it differs from the current one. */
   loggedInElsewhere: string | null;
 }
 
@@ -28,7 +28,7 @@ interface Login {
 const SHOWN_OF_KEY = 4;
 const PREFIX_OF_KEY = /^[a-z]+_[a-z]+_/;
 
-/** Options override the environment, which overrides the login. */
+/** Reads the settings. Options override the environment, which overrides the stored login. */
 export function readSettings(env: NodeJS.ProcessEnv, baseUrlOption: string | undefined): Settings {
   const file = loginFile(env);
   const login = readLogin(file);
@@ -39,7 +39,7 @@ export function readSettings(env: NodeJS.ProcessEnv, baseUrlOption: string | und
       { value: login?.base_url, from: file },
     ) ?? { value: DEFAULT_BASE_URL, from: 'default' },
   );
-  // A key is only sent to the service that it was checked against.
+  // A key is only sent to the service for which it was verified.
   const elsewhere = login !== null && login.base_url !== baseUrl.value;
   const apiKey = firstOf(
     { value: env.GPU_API_KEY, from: 'GPU_API_KEY' },
@@ -48,7 +48,7 @@ export function readSettings(env: NodeJS.ProcessEnv, baseUrlOption: string | und
   return { baseUrl, apiKey, file, loggedInElsewhere: elsewhere ? login.base_url : null };
 }
 
-/** Writes a file that only its owner can read, replacing any earlier one. */
+/** Stores the login in a file that only its owner can read, replacing any earlier login. */
 export function writeLogin(file: string, baseUrl: string, apiKey: string): void {
   const login: Login = { base_url: baseUrl, api_key: apiKey };
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -57,7 +57,7 @@ export function writeLogin(file: string, baseUrl: string, apiKey: string): void 
   renameSync(draft, file);
 }
 
-/** Returns whether there was a login. */
+/** Removes the stored login. Returns whether there was one. */
 export function removeLogin(file: string): boolean {
   const present = existsSync(file);
   rmSync(file, { force: true });
@@ -86,18 +86,18 @@ function readLogin(file: string): Login | null {
     const { base_url, api_key } = JSON.parse(content) as Partial<Login>;
     if (typeof base_url === 'string' && typeof api_key === 'string') return { base_url, api_key };
   } catch {
-    // Not JSON: reported like any other invalid file.
+    // Content that isn't JSON is reported like any other invalid file.
   }
   throw new Failure(EXIT.usage, `${file} is not a file of \`gpu login\`; remove it and log in again`);
 }
 
-/** An empty variable counts as not set. */
+/** Returns the first setting with a value. An empty variable counts as unset. */
 function firstOf(...settings: { value: string | undefined; from: string }[]): Setting | null {
   const set = settings.find(({ value }) => value !== undefined && value !== '');
   return set === undefined ? null : { value: set.value!, from: set.from };
 }
 
-/** Normalizes it like the client: with the path prefix, without a trailing slash. */
+/** Normalizes a URL as the client does, with its path prefix but without a trailing slash. */
 function usable({ value, from }: Setting): Setting {
   try {
     return { value: readBaseUrl(value), from };

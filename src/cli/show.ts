@@ -4,11 +4,11 @@ import { type GpuClient, GpuConnectionError, type GpuError, GpuRefusal } from '.
 import type { Session } from './session.js';
 import { paint, printLines, printText, remark, sizeOf } from './terminal.js';
 
-/** How a command prints a response. */
+/** Defines how a command prints a response. */
 export interface View<Body> {
   lines(body: Body): string[];
   ids(body: Body): string[];
-  /** A hint for a person at a terminal. */
+  /** Returns a hint to print at a terminal. */
   remark?(body: Body): string | null;
 }
 
@@ -16,9 +16,9 @@ export interface View<Body> {
 export interface Output {
   json?: boolean;
   quiet?: boolean;
-  /** Seconds; true for the default. */
+  /** Refresh interval in seconds; true for the default. */
   watch?: number | true;
-  /** The key that quits, for display. */
+  /** The key that quits, as shown to the user. */
   quitKey?: string;
 }
 
@@ -28,7 +28,7 @@ const CLEAR_SCREEN = '\u001b[2J';
 const TO_TOP = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
-/** The line above the frame, and the cursor's line. */
+/** Number of terminal lines that aren't part of the frame: the line above it and the cursor's line. */
 const LINES_OF_FRAME = 2;
 
 export function watchSeconds(text: string): number {
@@ -37,7 +37,7 @@ export function watchSeconds(text: string): number {
   throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_SECONDS}.`);
 }
 
-/** Sends the request and prints the response in the chosen form; repeats with --watch. */
+/** Sends the request and prints the response in the chosen format. Repeats this with --watch. */
 export async function show<Body>(
   session: Session,
   options: Output,
@@ -52,7 +52,10 @@ export async function show<Body>(
   if (hint !== null && !options.quiet) remark(hint);
 }
 
-/** Redraws in place on a terminal; elsewhere prints each response below the previous one. Runs until interrupted. */
+/**
+ * Prints each response until interrupted. On a terminal it redraws in place, and elsewhere it prints below the previous
+ * one.
+ */
 async function watch<Body>(
   session: Session,
   { json = false, quiet = false, watch: every, quitKey = 'Ctrl-C' }: Output,
@@ -81,7 +84,7 @@ async function watch<Body>(
   }
 }
 
-/** Whether the next attempt may succeed. */
+/** Returns whether the next attempt may succeed. */
 function isTemporary(error: unknown): error is GpuError {
   return (
     error instanceof GpuConnectionError ||

@@ -32,18 +32,18 @@ const LIST = `query { sshKeys { ${KEY_FIELDS} } }`;
 const ADD = `mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { ${KEY_FIELDS} } }`;
 const REMOVE = `mutation ($id: ID!) { removeSshKey(id: $id) { ${KEY_FIELDS} } }`;
 const ADDRESS = `query ($id: ID!) { instance(id: $id) { status ssh { user host port hostKey } } sshKeys { ${KEY_FIELDS} } }`;
-/** Exit code of ssh itself, and the last error line if no key was accepted. */
+/** ssh's own exit code for a failed connection, and the last error line if no key was accepted. */
 export const SSH_FAILED = 255;
 export const KEY_REFUSED = /Permission denied \(|Too many authentication failures/;
-/** Default key files, in ssh's order. */
+/** Default public key files, in the order in which ssh tries the keys. */
 const USUAL_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub'];
-/** Prefix of a remote file's address. */
+/** Matches the address of a remote file, which starts with the instance's id. */
 const REMOTE_BY_ID = /^(i-[0-9a-f]{8}):(.*)$/s;
 const REMOTE_BY_NAME = /^([a-z0-9][a-z0-9-]{0,62}):(.*)$/s;
-/** Forms of values that become arguments of ssh and lines of its files. */
+/** Patterns for values that become ssh arguments or lines of its files. */
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
-/** The form that the service accepts; it never reads as an option of ssh. */
+/** Matches the user names that the service accepts. None of them can be mistaken for an ssh option. */
 const LOGIN_USER = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/;
 
 const COLUMNS: readonly Column<SshKey>[] = [
@@ -56,7 +56,7 @@ const COLUMNS: readonly Column<SshKey>[] = [
 
 interface SshOptions {
   identity?: string | undefined;
-  /** User to log in as, instead of the container's. */
+  /** User to log in as instead of the container's user. */
   user?: string | undefined;
 }
 
@@ -116,7 +116,7 @@ export function addSshCommands(program: Command): void {
     });
 }
 
-/** Runs the system's ssh, and exits with its code. */
+/** Runs the system's ssh and exits with its exit code. */
 export async function sshInto(
   settings: Settings,
   id: string,
@@ -128,11 +128,14 @@ export async function sshInto(
   await runProgram('ssh', [...forwards, ...args, ...command], () => explainRefusal(id, keys));
 }
 
-/** Returns ssh arguments that connect to a running instance, and the keys that open it. A command may follow. */
+/**
+ * Returns the ssh arguments to connect to a running instance, and the keys that it accepts. A command may follow the
+ * arguments.
+ */
 export async function sshArguments(settings: Settings, id: string, { identity, user: as }: SshOptions) {
   const { address, keys } = await addressOf(settings, id, as);
   const { user, host, port } = address;
-  // ssh reads no options after it: the command is for the container.
+  // ssh reads no options after this argument, because what follows is the container's command.
   const args = [...optionsOf(settings, address, identity), '-p', String(port), '--', `${user}@${host}`];
   return { args, keys };
 }
@@ -143,7 +146,7 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
   const remote = remoteOf([from, to]);
   const id = await idOf(session, remote.instance);
   const { address, keys } = await addressOf(settings, id, options.user);
-  // A local name may look like that of a host or an option.
+  // A local file name may look like a host or an option.
   const addressed = (path: string) => {
     if (path === remote.text) return `${address.user}@${address.host}:${remote.path}`;
     return path.startsWith('/') ? path : `./${path}`;
@@ -153,7 +156,10 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
   await runProgram('scp', [...args, '--', addressed(from), addressed(to)], () => explainRefusal(id, keys));
 }
 
-/** Returns the path that is in an instance. An id decides; without one, a name, as with scp's hosts. */
+/**
+ * Returns which of the two paths is in an instance. A path with an instance id takes precedence over one with a name,
+ * which is written like a host in scp.
+ */
 function remoteOf(paths: readonly [string, string]): { text: string; instance: string; path: string } {
   for (const form of [REMOTE_BY_ID, REMOTE_BY_NAME]) {
     const found = paths.map((text) => form.exec(text)).filter((match) => match !== null);
@@ -165,7 +171,7 @@ function remoteOf(paths: readonly [string, string]): { text: string; instance: s
   throw new Failure(EXIT.usage, 'exactly one of the two paths must be on an instance, such as i-31f72534:/workspace/');
 }
 
-/** Returns the address for a login as `as`, by default as the container's user, and the keys that open it. */
+/** Returns the address for a login as `as`, which defaults to the container's user, and the keys that it accepts. */
 async function addressOf(
   settings: Settings,
   id: string,
@@ -186,12 +192,12 @@ async function addressOf(
   return { address: as === undefined ? ssh : { ...ssh, user: `${as}@${ssh.user}` }, keys: sshKeys };
 }
 
-/** The service sent the host key over TLS, so no confirmation is needed. */
+/** Returns the ssh options. The host key needs no confirmation, because the service sent it over TLS. */
 function optionsOf(settings: Settings, { host, port, hostKey }: Address, identity: string | undefined): string[] {
   const file = join(dirname(settings.file), 'known_hosts');
   const name = `gpu-${host}-${port}`;
   keepHostKey(file, name, hostKey);
-  // Few resolvers know subdomains of localhost.
+  // Few resolvers support subdomains of localhost.
   const here = host === 'localhost' || host.endsWith('.localhost') ? ['-o', 'HostName=127.0.0.1'] : [];
   return [
     ...['-o', `UserKnownHostsFile="${file}"`, '-o', 'GlobalKnownHostsFile=none', '-o', `HostKeyAlias=${name}`],
@@ -224,7 +230,7 @@ function readPublicKey(file: string | undefined): string {
   }
 }
 
-/** Explains that ssh offered none of the account's keys, and lists them. */
+/** Explains that ssh offered none of the account's keys and lists those keys. */
 function explainRefusal(id: string, keys: readonly SshKey[]): void {
   const known = keys.map(({ fingerprint, comment }) => `  ${fingerprint} ${visible(comment)}`.trimEnd());
   const lines = [
@@ -235,14 +241,14 @@ function explainRefusal(id: string, keys: readonly SshKey[]): void {
   process.stderr.write(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** Exits like the program. `onRefused` is called if it could not log in. */
+/** Runs a program and exits as it does. `onRefused` is called if it could not log in. */
 async function runProgram(name: string, args: readonly string[], onRefused: () => void): Promise<void> {
   // Ctrl-C goes to the program.
   const ignore = () => {};
   process.on('SIGINT', ignore);
   try {
     process.exitCode = await new Promise<number>((resolve, reject) => {
-      // Prompts use the terminal directly: standard error holds only messages.
+      // Prompts use the terminal directly, so standard error contains only messages.
       const child = spawn(name, args, { stdio: ['inherit', 'inherit', 'pipe'] });
       let isRefused = false;
       child.stderr.on('data', (chunk: Buffer) => {

@@ -77,17 +77,17 @@ export function addStatementCommand(program: Command): void {
     });
 }
 
-/** Returns the amount credited by the service since `from`, for one instance or all. */
+/** Returns the amount that the service has credited since `from`, for one instance or all of them. */
 export async function serviceCreditSince(settings: Settings, from: string, instanceId?: string): Promise<number> {
   const { movements } = await readStatement(settings, from, null);
   const credits = movements.filter(
     (each) => each.kind === 'SERVICE_CREDIT' && (instanceId === undefined || each.instanceId === instanceId),
   );
-  // Sums amounts of six decimals exactly, which doubles would not.
+  // Amounts with six decimals are added exactly, unlike with doubles.
   return credits.reduce((sum, { amount }) => sum + Math.round(amount * 1e6), 0) / 1e6;
 }
 
-/** Returns the amount credited by the service in this UTC month. */
+/** Returns the amount that the service has credited in this UTC month. */
 export async function serviceCreditThisMonth(settings: Settings): Promise<number> {
   return serviceCreditSince(settings, startOf(await thisMonth(settings)));
 }
@@ -110,12 +110,12 @@ function linesOf({ from, to, openingBalance, closingBalance, movements, lines }:
   ];
 }
 
-/** Formats a kind such as EARLY_EXIT for people. */
+/** Returns a readable label for a kind such as EARLY_EXIT. */
 function labelOf(kind: string): string {
   return kind.toLowerCase().replaceAll('_', ' ');
 }
 
-/** Returns the month by the service's clock. */
+/** Returns the current month by the service's clock. */
 async function thisMonth(settings: Settings): Promise<string> {
   const { balance } = await queryGraphql<{ balance: { asOf: string } }>(settings, '{ balance { asOf } }');
   return balance.asOf.slice(0, 7);

@@ -4,12 +4,15 @@ import { readable } from './times.js';
 
 export interface Column<Row> {
   heading: string;
-  /** Shown below the heading on a terminal, and next to it elsewhere. */
+  /** Unit, which is shown below the heading on a terminal and next to it elsewhere. */
   unit?: string;
   cells(rows: readonly Row[]): string[];
   right?: boolean;
   style?(row: Row): Style | null;
-  /** On a terminal too narrow for all columns, the highest is dropped first; a column without a value stays. */
+  /**
+   * If a terminal is too narrow for all columns, those with the highest value are dropped first. Columns without a
+   * value are always shown.
+   */
   spare?: number;
 }
 
@@ -23,7 +26,7 @@ export function text<Row>(heading: string, pick: (row: Row) => string, details: 
   return { heading, cells: (rows) => rows.map((row) => visible(pick(row))), ...details };
 }
 
-/** Creates a column for an instant, readable on a terminal; `missing` if null. */
+/** Creates a column for an instant, in a readable form on a terminal. Shows `missing` for null. */
 export function when<Row>(
   heading: string,
   pick: (row: Row) => string | null,
@@ -57,7 +60,10 @@ export function formatUsd(amount: number): string {
   return amount.toFixed(Math.max(MIN_USD_DECIMALS, decimalsOf(amount)));
 }
 
-/** Formats headings and one line per row. Fits a terminal's width, with colours; elsewhere plain and complete. */
+/**
+ * Formats the headings and one line per row. On a terminal the table fits its width and has colours. Elsewhere it is
+ * plain and complete.
+ */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string[] {
   const { stdout } = process;
   const all = columns.map((column) => {
@@ -97,7 +103,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   ];
 }
 
-/** Formats one object, with a line per field. */
+/** Formats one object with one line per field. */
 export function card(fields: readonly (readonly [label: string, value: string, style?: Style])[]): string[] {
   const width = Math.max(...fields.map(([label]) => label.length));
   return fields.map(([label, value, style]) => {

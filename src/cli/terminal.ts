@@ -7,18 +7,18 @@ import { EXIT, Failure } from './failure.js';
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Calls that complete sooner show no spinner. */
+/** A spinner is shown only for calls that take longer than this. */
 const SPINNER_AFTER_MS = 200;
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
-/** Colours the text on a terminal that supports it, unless NO_COLOR is set. */
+/** Colours text for a terminal that supports it, unless NO_COLOR is set. */
 export function paint(stream: NodeJS.WriteStream, style: Style, text: string): string {
   const coloured = stream.isTTY && stream.hasColors();
   return coloured ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** A pseudo-terminal without a size reports 0. */
+/** Returns a terminal's size, with a default for a pseudo-terminal that reports 0. */
 export function sizeOf({ columns, rows }: NodeJS.WriteStream): { columns: number; rows: number } {
   return { columns: columns || DEFAULT_COLUMNS, rows: rows || DEFAULT_ROWS };
 }
@@ -28,7 +28,7 @@ export function canPrompt(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** Prints JSON unchanged; on a terminal with a line end, and with control characters escaped. */
+/** Prints JSON unchanged. On a terminal, adds a line end and escapes control characters. */
 export function printText(text: string): void {
   process.stdout.write(process.stdout.isTTY ? `${visibleJson(text)}\n` : text);
 }
@@ -41,12 +41,12 @@ export function done(text: string): string {
   return paint(process.stdout, 'green', text);
 }
 
-/** Prints a hint, only at a terminal. */
+/** Prints a hint if the output is a terminal. */
 export function remark(text: string): void {
   if (process.stdout.isTTY) process.stderr.write(`${paint(process.stderr, 'dim', text)}\n`);
 }
 
-/** Asks a question that only y or yes confirms. */
+/** Asks a question. Only y or yes confirms it. */
 export function confirm(question: string): Promise<boolean> {
   return prompt(`${question} [y/N] `, process.stderr).then((text) => /^y(es)?$/i.test(text.trim()));
 }
@@ -58,7 +58,7 @@ export async function promptSecret(question: string): Promise<string> {
   return text.trim();
 }
 
-/** Reads one typed line; `echo` receives the shown characters. */
+/** Reads one typed line. `echo` receives the characters to display. */
 function prompt(question: string, echo: Writable): Promise<string> {
   const { stdin, stderr } = process;
   const lines = createInterface({ input: stdin, output: echo, terminal: true });
@@ -73,7 +73,7 @@ function prompt(question: string, echo: Writable): Promise<string> {
       reject(new Failure(EXIT.interrupted, 'nothing was done'));
     };
     lines.once('close', end);
-    // Only now: typed characters are no longer echoed.
+    // The question is printed first, because typed characters are no longer echoed from here on.
     if (echo === stderr) lines.setPrompt(question);
     if (echo === stderr) lines.prompt();
     else stderr.write(question);
@@ -91,13 +91,13 @@ export interface Progress {
   end(): void;
 }
 
-/** Shows a spinner, only on a terminal. */
+/** Shows a spinner if the output is a terminal. */
 export function showProgress(text: string): Progress {
   if (!process.stderr.isTTY) return { show: () => {}, end: () => {} };
   let shown = text;
   let turning: ReturnType<typeof spinner> | null = null;
   const timer = setTimeout(() => {
-    // A command that handles Ctrl-C itself also ends the spinner.
+    // A command that handles Ctrl-C itself must also end the spinner.
     const handleSignals = process.listenerCount('SIGINT') === 0;
     turning = spinner({ text: shown, stream: process.stderr, handleSignals }).start();
   }, SPINNER_AFTER_MS);

@@ -1,4 +1,4 @@
-/** Formats an instant in the local time zone on a terminal; returns it unchanged elsewhere. */
+/** Formats an instant in the local time zone on a terminal. Elsewhere, returns it unchanged. */
 export function readable(instant: string | null): string {
   if (instant === null) return '-';
   const at = new Date(instant);
@@ -9,7 +9,8 @@ export function readable(instant: string | null): string {
 }
 
 /**
- * Formats an instant with its distance from now, such as `2026-11-22 04:31:18, 2 h ago`; unchanged outside a terminal.
+ * Formats an instant with its distance from now, such as `2026-11-22 04:31:18, 2 h ago`. If the output isn't a
+ * terminal, returns it unchanged.
  */
 export function readableWithAge(instant: string | null, now = new Date()): string {
   const text = readable(instant);

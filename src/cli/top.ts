@@ -5,7 +5,7 @@ import { openSession } from './session.js';
 import { type Output, show, type View } from './show.js';
 import { type Column, table, text, usd } from './table.js';
 
-/** Measurement interval of hosts. */
+/** Interval at which hosts measure the load. */
 const EVERY_SECONDS = 10;
 const INTERRUPT = '\u0003';
 const MIB_OF_GIB = 1_024;
@@ -18,7 +18,7 @@ const TOP = `{ instances {
     cpuPercent memoryUsedBytes networkInBytesPerSecond networkOutBytesPerSecond
     gpus { busyPercent memoryUsedMb memoryTotalMb powerWatts celsius } } } }`;
 
-/** Load of one GPU; null: unknown. */
+/** Load of one GPU. Values are null if unknown. */
 interface GpuLoad {
   busyPercent: number | null;
   memoryUsedMb: number | null;
@@ -27,7 +27,7 @@ interface GpuLoad {
   celsius: number | null;
 }
 
-/** Current load of an instance; null: unknown. */
+/** Current load of an instance. Values are null if unknown. */
 interface Load {
   cpuPercent: number | null;
   memoryUsedBytes: number | null;
@@ -44,7 +44,7 @@ interface Row {
   numGpus: number;
   priceHr: string;
   diskPriceHr: string;
-  /** Null if it isn't running, or wasn't measured recently. */
+  /** Load of the instance; null if it isn't running or wasn't measured recently. */
   load: Load | null;
 }
 
@@ -74,7 +74,7 @@ const COLUMNS: readonly Column<Row>[] = [
   usd('COST', costOf),
 ];
 
-/** Returns the hourly cost: the machine while it runs, and always its disk. */
+/** Returns the hourly cost, which always includes the disk and, while the instance is running, the machine. */
 function costOf({ status, priceHr, diskPriceHr }: Row): number {
   return Number(diskPriceHr) + (status === 'RUNNING' ? Number(priceHr) : 0);
 }
@@ -85,7 +85,7 @@ function memoryOf(gpus: readonly GpuLoad[]): string {
   return used === null || total === null ? '-' : `${used.toFixed(1)} of ${total.toFixed(0)}`;
 }
 
-/** Returns the sum; null if a value is unknown or missing. */
+/** Returns the sum, or null if a value is unknown or missing. */
 function sum(values: readonly (number | null)[]): number | null {
   return values.length === 0 || values.includes(null) ? null : values.reduce<number>((all, each) => all + each!, 0);
 }
@@ -134,7 +134,10 @@ export function addTopCommand(program: Command): void {
     });
 }
 
-/** Ends the process on q, and on Ctrl-C as usual. Returns a function that releases the keyboard; null without one. */
+/**
+ * Ends the process on q and, as usual, on Ctrl-C. Returns a function that releases the keyboard, or null if there is no
+ * keyboard.
+ */
 function quitOnKey(): (() => void) | null {
   const { stdin, stdout } = process;
   if (!stdin.isTTY) return null;

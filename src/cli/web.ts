@@ -14,14 +14,14 @@ const LOGS = `query ($id: ID!, $tail: Int!) { instanceLogs(id: $id, tail: $tail)
 const FOLLOW = `subscription ($id: ID!, $tail: Int!) { instanceLogged(id: $id, tail: $tail) { ${LINE} } }`;
 const DEFAULT_TAIL = 100;
 const MAX_TAIL = 1_000;
-/** Programs that open an address in a browser on a desktop. */
+/** Programs that open a URL in a desktop browser. */
 const OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...args: string[]]>> = {
   linux: ['xdg-open'],
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** The named ports of an instance, its web port first, and its generated values. */
+/** An instance's named ports, starting with its web port, and its generated values. */
 interface Links {
   links: { port: number; path: string }[];
   tokens: { variable: string; value: string; inLink: boolean }[];
@@ -61,7 +61,7 @@ async function open(
   const { settings } = openSession(command, { needsKey: true });
   if (token) return printToken(settings, id, port, path);
   const { links, tokens } = (await queryGraphql<{ instanceLinks: Links }>(settings, LINKS, { id })).instanceLinks;
-  // If its page takes a token from the address, the link contains it.
+  // If the page accepts a token in its URL, the link contains the token.
   const opened = port === undefined ? links[0] : links.find((each) => each.port === port);
   const variables = { id, port: port ?? opened?.port, path: path ?? opened?.path };
   const { webLink } = await queryGraphql<{ webLink: { url: string } }>(settings, LINK, variables);
@@ -71,7 +71,7 @@ async function open(
   if (browser && process.stdout.isTTY) openBrowser(webLink.url);
 }
 
-/** Prints only the token on standard output, for scripts. */
+/** Prints only the token to standard output, for scripts. */
 async function printToken(settings: Settings, id: string, port: number | undefined, path = '/'): Promise<void> {
   interface Answer {
     webToken: { token: string; header: string; url: string; expiresAt: string };
@@ -82,7 +82,7 @@ async function printToken(settings: Settings, id: string, port: number | undefin
   remark(`Valid until ${webToken.expiresAt}, or until the API key is revoked.`);
 }
 
-/** Fails silently without a desktop, because the link is printed in any case. */
+/** Opens a link in the browser. Has no effect without a desktop, because the link is printed in any case. */
 function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const [program, ...args] = OPENERS[process.platform] ?? [];
@@ -109,7 +109,7 @@ async function logs(
   for await (const { instanceLogged } of events) printer.print(instanceLogged);
 }
 
-/** Prints each line to its original stream; prints only the added part of a line that grows. */
+/** Prints each line to its original stream. If a line grows, prints only the added part. */
 class LogPrinter {
   readonly #hasTimes: boolean;
   /** The last line, while it is incomplete. */

@@ -11,7 +11,7 @@ import type { KeyUses } from './key-uses.js';
 import type { Ticket } from './public-answers/public-answers.js';
 import type { IsTrusted } from './trust-proxy.js';
 
-/** State that the gateway records about a request. The pipeline creates it, and the log line is derived from it. */
+/** The state that the gateway records about a request. The pipeline creates it, and the log line is derived from it. */
 export interface RequestState {
   /** X-Request-Id of the response. */
   id: string;

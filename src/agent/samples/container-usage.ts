@@ -8,11 +8,11 @@ import { type NetworkCounts, networkCountsOf } from './network.js';
 
 const MS_PER_SECOND = 1_000;
 
-/** Resource use of a container; rates are averages since the previous measurement. Null: not known. */
+/** A container's resource use. Rates are averages since the previous measurement, and null means unknown. */
 export interface Usage {
-  /** When it was measured, in milliseconds since 1970. */
+  /** Time of the measurement, in milliseconds since 1970. */
   at: number;
-  /** Average number of processors in use: 0.5 is half of one processor's time. */
+  /** Average number of processors in use; 0.5 is half of one processor's time. */
   processors: number | null;
   memoryUsedBytes: number | null;
   networkInBytesPerSecond: number | null;
@@ -28,7 +28,7 @@ interface Run {
   group: ControlGroup;
 }
 
-/** Counts since a run began. */
+/** Counts since the run began. */
 interface Counts {
   run: Run;
   at: number;
@@ -41,7 +41,7 @@ export interface ContainerUsageDeps {
   clock: AgentClock;
 }
 
-/** Measures one container from time to time. Queries the engine once per run. */
+/** Measures one container repeatedly, querying the engine only once per run. */
 export class ContainerUsage {
   #run: Run | null = null;
   #before: Counts | null = null;
@@ -52,8 +52,8 @@ export class ContainerUsage {
   ) {}
 
   /**
-   * Null when it does not run. `processes` returns the current processes, for a container whose processor time no
-   * control group counts.
+   * Returns null if the container is not running. `processes` returns the current processes, for a container whose CPU
+   * time no control group counts.
    */
   async measure(processes: () => Promise<Processes>): Promise<Usage | null> {
     const run = await this.#current();
@@ -97,7 +97,7 @@ async function cpuOf(
   return seconds === null ? null : { seconds, by: 'processes' };
 }
 
-/** Rate at which a count grew; null where one of the two is not known, or the host's clock was set back. */
+/** Returns the rate at which a count grew, or null if one of the two is unknown or the host's clock was set back. */
 function perSecond(before: Counts | null, now: Counts, countOf: (counts: Counts) => number | undefined): number | null {
   const [from, to] = [before === null ? undefined : countOf(before), countOf(now)];
   const seconds = before === null ? 0 : (now.at - before.at) / MS_PER_SECOND;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Mount } from '../file-systems.js';
 
 /**
- * Folders in which the kernel counts the resources of a container, of version 1 or 2; null where this host does not
- * count one.
+ * Folders in which the kernel counts a container's resources, in control group version 1 or 2. A folder is null if this
+ * host does not count that resource.
  */
 export interface ControlGroup {
   cpu: CountedBy | null;
@@ -17,11 +17,11 @@ interface CountedBy {
   dir: string;
 }
 
-/** Counts of a control group; null: not known. */
+/** A control group's counts; null if unknown. */
 export interface GroupCounts {
-  /** CPU seconds since the group was made. */
+  /** CPU seconds since the group was created. */
   cpuSeconds: number | null;
-  /** Without file cache that was not used lately, as in `docker stats`. */
+  /** Excludes file cache that was not used recently, as in `docker stats`. */
   memoryBytes: number | null;
   /** Includes threads. */
   processes: number | null;
@@ -31,13 +31,13 @@ const MICROSECONDS = 1_000_000;
 const NANOSECONDS = 1_000_000_000;
 
 /**
- * Reads /proc/PID/cgroup. Programs in a container may have made groups below the container's own: this finds the
- * container's group, which its engine has named by `engineId`.
+ * Parses /proc/PID/cgroup. Programs in a container may have created groups under the container's own. This function
+ * finds the container's group, which the engine has named by `engineId`.
  */
 export function findControlGroup(cgroup: string, mounts: readonly Mount[], engineId: string): ControlGroup {
   const lines = cgroup.split('\n').flatMap((line) => {
     const [, , controllers, path] = /^(\d+):([^:]*):(\/.*)$/.exec(line) ?? [];
-    // Outside of the part that the agent can see.
+    // Outside of the hierarchy that the agent can see.
     if (controllers === undefined || path === undefined || path.split('/').includes('..')) return [];
     return [{ controllers: controllers.split(','), path: upTo(path, engineId) }];
   });
@@ -74,7 +74,7 @@ async function memoryBytesOf({ version, dir }: CountedBy): Promise<number | null
   return used === null ? null : Math.max(0, used - (lineOf(stat, cached) ?? 0));
 }
 
-/** Path up to the part with the name; the whole path where no part has it. */
+/** Returns the path up to the component that contains the name, or the whole path if none does. */
 function upTo(path: string, name: string): string {
   const parts = path.split('/');
   const place = name === '' ? -1 : parts.findIndex((part) => part.includes(name));
@@ -89,7 +89,7 @@ async function numberIn(file: string): Promise<number | null> {
   return numberOrNull((await textOf(file)).trim());
 }
 
-/** Number behind a name, in lines such as `inactive_file 4096`. */
+/** Returns the number that follows a name, in lines such as `inactive_file 4096`. */
 function lineOf(text: string, name: string): number | null {
   const line = text.split('\n').find((each) => each.startsWith(`${name} `));
   return line === undefined ? null : numberOrNull(line.slice(name.length + 1).trim());

@@ -6,8 +6,8 @@ export interface NetworkCounts {
 }
 
 /**
- * Returns the bytes that a process' network namespace has received and sent since it was made, except on loopback; null
- * when the process has ended.
+ * Returns the bytes received and sent by a process's network namespace since its creation, excluding loopback, or null
+ * if the process has ended.
  */
 export async function networkCountsOf(pid: number): Promise<NetworkCounts | null> {
   const text = await readFile(`/proc/${pid}/net/dev`, 'utf8').catch(() => null);
@@ -15,8 +15,8 @@ export async function networkCountsOf(pid: number): Promise<NetworkCounts | null
 }
 
 /**
- * Parses the lines of /proc/net/dev: a name, eight numbers for received and eight for sent traffic; bytes are the first
- * of each.
+ * Parses the lines of /proc/net/dev: a name, followed by eight numbers for received and eight for sent traffic. The
+ * first number of each is the bytes.
  */
 export function readNetworkCounts(text: string): NetworkCounts {
   const counts = { bytesIn: 0, bytesOut: 0 };

@@ -1,7 +1,7 @@
 import type { AgentClock } from '../clock.js';
 import { type InstanceSample, MAX_INSTANCES, MAX_SAMPLE_AGE_SECONDS } from '../protocol.js';
 
-/** Maximum samples kept of one instance: a minute of them. */
+/** Maximum samples kept per instance, which cover one minute. */
 const MAX_PENDING = 6;
 const MS_PER_SECOND = 1_000;
 
@@ -13,10 +13,7 @@ interface Pending {
   at: number;
 }
 
-/**
- * Samples that no report has delivered yet. While the gateway is down, at most the six newest of each instance are
- * kept.
- */
+/** Samples that no report has delivered yet. While the gateway is down, only the six newest per instance are kept. */
 export class PendingSamples {
   readonly #pending = new Map<string, Pending[]>();
 
@@ -28,13 +25,13 @@ export class PendingSamples {
   }
 
   /**
-   * Returns the samples for one report: those that are not too old, newest first, as many as a report may hold. Call
-   * `done` once it has arrived, or was refused: they are not sent again.
+   * Returns the samples for one report: those that are not too old, newest first, up to the maximum per report. Call
+   * `done` once the report was delivered or refused, so that they are not sent again.
    */
   unsent(): { samples: InstanceSample[]; done(): void } {
     const now = this.clock.now();
     const ageOf = ({ at }: Pending) => Math.floor((now - at) / MS_PER_SECOND);
-    // Samples with a time after the current one, from before the clock was set back, are dropped: their age is unknown.
+    // Drops samples whose time is in the future, because the host's clock was set back and their age is unknown.
     this.#keepOnly((pending) => ageOf(pending) >= 0 && ageOf(pending) <= MAX_SAMPLE_AGE_SECONDS);
     const chosen = [...this.#pending.values()]
       .flat()

@@ -10,30 +10,30 @@ import type { Sample } from './pending-samples.js';
 import { Slots } from './slots.js';
 import { withTimeLimit } from './time-limit.js';
 
-/** A measurement that takes longer is left out of this sample: the next one is due soon after. */
+/** Measurements that take longer are omitted from this sample, because the next one is due soon after. */
 const ANSWERS_WITHIN_MS = 5_000;
 const PERCENT = 100;
 
-/** An instance that should run, and whose container is up or has ended permanently. */
+/** An instance that should run and whose container is up or has ended permanently. */
 export interface UpInstance {
   id: string;
   start: number;
   vcpus: number;
   gpuUuids: readonly string[];
-  /** The volume mounted at its /workspace; null for its own disk. */
+  /** The volume mounted at the instance's /workspace; null if it uses its own disk. */
   workspaceVolume: string | null;
-  /** Whether its command has ended permanently, so that nothing of it runs. */
+  /** Whether the command has ended permanently, so that nothing is running. */
   hasExited: boolean;
-  /** Whether it is stopped when idle. */
+  /** Whether the instance is stopped when idle. */
   isWatched: boolean;
 }
 
-/** Measurements of one instance at one moment. */
+/** Measurements of one instance at one point in time. */
 export interface Measurement {
   instance: UpInstance;
-  /** Average number of processors in use since the previous measurement; null: not known. */
+  /** Average number of processors in use since the previous measurement; null if unknown. */
   processors: number | null;
-  /** In the order of its GPUs; null: not known. */
+  /** Load of each GPU in the instance's order; null if unknown. */
   gpus: readonly (GpuLoad | null)[];
 }
 
@@ -42,22 +42,22 @@ export interface SamplerDeps {
   disks: Pick<Disks, 'usedBytes'>;
   volumes: Pick<HostVolumes, 'usedBytes'>;
   clock: AgentClock;
-  /** Whether the GPUs are simulated: processors then replace them. */
+  /** Whether the GPUs are simulated, so that processors are measured instead. */
   pretended: boolean;
   up(): readonly UpInstance[];
   keep(sample: Sample, at: number): void;
   onMeasured(measurements: readonly Measurement[]): void;
 }
 
-/** Data that is read once for all containers, and only if one needs it. */
+/** Data that is read once for all containers, and only if needed. */
 interface Round {
   gpuLoads: Promise<readonly GpuLoad[] | null>;
-  /** Number of compute processes, by UUID of their GPU. */
+  /** Number of compute processes by GPU UUID. */
   gpuProcesses: Promise<ReadonlyMap<string, number> | null>;
   processes(): Promise<Processes>;
 }
 
-/** Meters of one container, kept while its instance is up in one start. */
+/** Meters for one container, kept while its instance is up in one start. */
 interface Meters {
   start: number;
   usage(processes: Round['processes']): Promise<Usage | null>;
@@ -65,8 +65,8 @@ interface Meters {
 }
 
 /**
- * Measures every 10 s what instances use, all of them concurrently: a source that does not answer is left out, and
- * nothing else waits for it.
+ * Measures every 10 s what instances use, all of them concurrently. A source that does not respond is omitted without
+ * delaying the others.
  */
 export class Sampler {
   readonly #meters = new Map<string, Meters>();
@@ -122,7 +122,7 @@ export class Sampler {
       gpuProcesses,
     ]);
     const gpus = instance.gpuUuids.map((uuid) => loads?.find((load) => load.uuid === uuid) ?? null);
-    // Nothing is known about it: it may have ended, or the engine does not answer.
+    // Nothing is known about the container: it may have ended, or the engine does not respond.
     if (usage === null && gpus.every((load) => load === null)) return { instance, processors: null, gpus };
     const cpuPercent = this.#cpuPercent(instance, usage);
     this.deps.keep(
@@ -147,7 +147,7 @@ export class Sampler {
     return { instance, processors: usage?.processors ?? null, gpus };
   }
 
-  /** Share of the processors that it may use; a host with fewer processors gives it fewer. */
+  /** Returns the percentage of the vCPUs that it may use. A host with fewer processors provides fewer. */
   #cpuPercent({ vcpus }: UpInstance, usage: Usage | null): number | null {
     if (usage === null || usage.processors === null) return null;
     const share = usage.processors / Math.min(vcpus, this.deps.engine.info.cpus);
@@ -172,7 +172,7 @@ export class Sampler {
   }
 }
 
-/** `busyPercent` is used where the driver reports nothing. */
+/** Converts a GPU's load to a sample. `busyPercent` is used if the driver reports nothing. */
 function gpuSample(load: GpuLoad | null, busyPercent: number | null): Omit<GpuSample, 'place' | 'processes'> {
   return {
     busyPercent: load?.busyPercent ?? busyPercent,

@@ -2,24 +2,24 @@ import type { AgentClock } from '../clock.js';
 import { SAMPLE_SECONDS } from '../protocol.js';
 
 const SLOT_MS = SAMPLE_SECONDS * 1_000;
-/** Earliest time in a slot at which rounds are due: the known gateway time is never further off than this. */
+/** Earliest offset within a slot at which rounds are due. The known gateway time is never off by more than this. */
 const MARGIN_MS = 3_000;
-/** A new gateway time is adopted when it differs by more than this. One answer may be wrong by about a second. */
+/** Difference above which a new gateway time is adopted. A single response may be off by about a second. */
 const MAX_OFF_MS = 2_000;
-/** An answer that takes longer does not show when the gateway wrote it. */
+/** Maximum duration of a request whose response shows the gateway's time reliably. */
 const MAX_ROUND_TRIP_MS = 1_000;
 const HALF_SECOND_MS = 500;
 
 /**
- * Numbers the rounds of samples by slots of 10 s since 1970, on the gateway's clock. Each round gets the next slot,
+ * Numbers the rounds of samples by 10-second slots since 1970, on the gateway's clock. Each round gets the next slot,
  * even if it begins a little early or late, and regardless of how long its report takes. Until the gateway has sent its
  * time, the host's clock is used.
  */
 export class Slots {
   readonly #clock: AgentClock;
-  /** How far the gateway's clock is ahead of the host's; null: not known yet. */
+  /** How far the gateway's clock is ahead of the host's; null until known. */
   #aheadMs: number | null = null;
-  /** When rounds are due in their slots, and the slot of the next one; null: not known yet. */
+  /** Offset of the rounds within their slots, and the slot of the next round; null until known. */
   #phaseMs: number | null = null;
   #next: number | null = null;
 
@@ -27,7 +27,9 @@ export class Slots {
     this.#clock = clock;
   }
 
-  /** Takes the gateway's time, in whole seconds, from the answer to a request sent at `sentAt` on the host's clock. */
+  /**
+   * Adopts the gateway's time, in whole seconds, from the response to a request sent at `sentAt` on the host's clock.
+   */
   syncTime(gatewaySeconds: number, sentAt: number): void {
     const receivedAt = this.#clock.now();
     const tookMs = receivedAt - sentAt;
@@ -39,11 +41,11 @@ export class Slots {
     this.#next = null;
   }
 
-  /** Returns the slot of a round that begins now. */
+  /** Returns the slot for a round that begins now. */
   take(): number {
     const now = this.#now();
     const first = now - MARGIN_MS;
-    // Hosts start at random times of a slot; this keeps their rounds spread.
+    // Hosts start at random times within a slot, and this keeps their rounds spread out.
     this.#phaseMs ??= MARGIN_MS + ((first % SLOT_MS) / SLOT_MS) * (SLOT_MS - MARGIN_MS);
     const due = slotAt(this.#next === null ? first : now - this.#phaseMs);
     const slot = due + 1 === this.#next ? this.#next : due;
@@ -51,10 +53,10 @@ export class Slots {
     return slot;
   }
 
-  /** Milliseconds until the next round is due. */
+  /** Returns the milliseconds until the next round is due. */
   untilNext(): number {
     if (this.#next === null || this.#phaseMs === null) return SLOT_MS;
-    // Bounded, since either clock may have been set in the meantime.
+    // Bounded, because either clock may have been adjusted in the meantime.
     return Math.min(Math.max(this.#next * SLOT_MS + this.#phaseMs - this.#now(), 0), 2 * SLOT_MS);
   }
 

@@ -1,6 +1,7 @@
 /**
- * Wraps `query` with a time limit: returns null for an answer that fails or takes longer than `withinMs`. While a call
- * hangs, no other is made, so that a source that never answers costs one call instead of one each time.
+ * Wraps `query` with a time limit, so that it resolves to null if the query fails or takes longer than `withinMs`.
+ * While a call hangs, no other is made, so a source that never responds costs one call in total instead of one each
+ * time.
  */
 export function withTimeLimit<A extends unknown[], T>(
   query: (...of: A) => Promise<T | null>,

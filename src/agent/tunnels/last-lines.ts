@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream';
 
-/** Maximum bytes kept; the oldest lines are dropped first. */
+/** Maximum bytes kept. The oldest lines are dropped first. */
 const MAX_BYTES = 8_388_608;
 
-/** Passes on the last lines once the input has ended. Each write has whole lines. */
+/** Passes on the last lines once the input has ended. Each write contains whole lines. */
 export function lastLines(target: Writable, count: number): Writable {
   let kept: Buffer[] = [];
   let first = 0;
@@ -12,7 +12,7 @@ export function lastLines(target: Writable, count: number): Writable {
     write(chunk: Buffer, _encoding, done) {
       for (let at = 0; at < chunk.length; ) {
         const end = chunk.indexOf('\n', at) + 1 || chunk.length;
-        // Copied, since a slice would keep the whole chunk in memory.
+        // Copied, because a slice would keep the whole chunk in memory.
         const line = Buffer.from(chunk.subarray(at, end));
         kept.push(line);
         bytes += line.length;

@@ -1,8 +1,8 @@
 import type { ExecTarget } from '../tunnel-protocol.js';
 
 /**
- * Runs a command as sshd would: in the user's shell of /etc/passwd, in the user's home. The image's own environment,
- * which a login shell's profile would replace, stays unchanged: most images need it.
+ * Runs a command like sshd would: in the user's home, with the user's shell from /etc/passwd. The image's own
+ * environment is kept, because most images need it and a login shell's profile would replace it.
  */
 const SCRIPT = `
 uid=$(id -u 2>/dev/null || echo 0)
@@ -25,23 +25,23 @@ exec "$shell"`;
 const NAME = 'gpu-session';
 
 /**
- * Returns the arguments that run the command in a shell; null: the shell itself. With any engine, a terminal has its
- * size before the command begins.
+ * Returns the arguments that run the command in a shell, or that run the shell itself if the command is null. A
+ * terminal has its size before the command begins, regardless of the engine.
  */
 export function inShell(command: string | null, terminal: ExecTarget['terminal']): string[] {
   return ['/bin/sh', '-c', sizeOf(terminal) + SCRIPT, NAME, ...(command === null ? [] : [command])];
 }
 
 /**
- * Docker before 23 makes terminals without a size, for which busybox's stty prints only an error. A terminal that has a
- * size keeps it: that one may be newer.
+ * Returns commands that set the terminal's size. Docker before version 23 creates terminals without a size, for which
+ * busybox's stty only prints an error. If the terminal already has a size, it is kept, because it may be newer.
  */
 function sizeOf(terminal: ExecTarget['terminal']): string {
   if (terminal === null) return '';
   return `case "$(stty size 2>/dev/null)" in ''|'0 0') stty rows ${terminal.rows} cols ${terminal.columns} 2>/dev/null ;; esac`;
 }
 
-/** Whether an agent, perhaps an older one, began the command with `inShell`. */
+/** Whether an agent, possibly an older version, started the command with `inShell`. */
 export function isInShell(argv: readonly string[]): boolean {
   return argv[0] === '/bin/sh' && argv[3] === NAME;
 }

@@ -1,33 +1,33 @@
 import { Writable } from 'node:stream';
 
-/** Maximum bytes of one line, without its head; the rest is left out. */
+/** Maximum bytes of one line, excluding its head. The rest is omitted. */
 const MAX_LINE_BYTES = 65_536;
-/** Maximum bytes of the time in front of a line and the space behind it. */
+/** Maximum bytes of the timestamp before a line, including the space after it. */
 const MAX_HEAD_BYTES = 64;
-/** How often a growing line without an end is shown again. */
+/** How often a growing, incomplete line is passed on again. */
 const SHOWS_EVERY_MS = 1_000;
 const NEWLINE = 10;
 const RETURN = 13;
 const SPACE = 32;
 
 export interface Marks {
-  /** Mark in front of a whole line. */
+  /** Mark before a complete line. */
   whole: string;
-  /** Mark in front of a line that has no end yet: a later line of the same output and time replaces it. */
+  /** Mark before an incomplete line, which a later line of the same stream and time replaces. */
   unfinished: string;
 }
 
 /**
- * Passes lines on, each behind a mark, so that two outputs share one tunnel in the engine's order. A line without an
- * end is passed on at the end of the output, and within a second while the output is followed, since a progress bar
- * never ends its line. Text that a line has overwritten is left out.
+ * Passes lines on, each preceded by a mark, so that two streams share one tunnel in the engine's order. An incomplete
+ * line is passed on at the end of the output, and also within a second while the output is followed, because a progress
+ * bar never ends its line. Text that a line has overwritten is omitted.
  */
 export function markedLines(target: Writable, marks: Marks, isFollowed: boolean): Writable {
   const line = new Line();
   let timer: NodeJS.Timeout | null = null;
   const show = () => {
     timer = null;
-    // A slow reader later gets the current state of the line.
+    // A slow reader gets the line's current state later.
     if (target.writableNeedDrain) later();
     else if (!target.destroyed && !target.writableEnded) target.write(line.behind(marks.unfinished));
   };
@@ -85,7 +85,7 @@ class Line {
     return this.#head.length === 0;
   }
 
-  /** `part` has no line break. */
+  /** Adds a part that contains no line break. */
   add(part: Buffer): void {
     let at = this.#addHead(part);
     for (let end = part.indexOf(RETURN, at); end >= 0; end = part.indexOf(RETURN, at)) {
@@ -107,7 +107,7 @@ class Line {
     this.#before = Buffer.alloc(0);
   }
 
-  /** Returns where the text begins. */
+  /** Adds to the head, and returns where the text begins. */
   #addHead(part: Buffer): number {
     if (this.#hasHead) return 0;
     const space = part.indexOf(SPACE);

@@ -1,5 +1,5 @@
 /**
- * Newest bytes of an output, in a ring of a fixed size. Positions are counted in bytes from the beginning of the
+ * The newest bytes of an output, in a ring buffer of fixed size. Positions are byte offsets from the start of the
  * output.
  */
 export class OutputBuffer {
@@ -15,7 +15,7 @@ export class OutputBuffer {
     return Math.max(0, this.#end - this.#ring.length);
   }
 
-  /** Position behind the newest byte. */
+  /** Position after the newest byte. */
   get end(): number {
     return this.#end;
   }
@@ -29,7 +29,7 @@ export class OutputBuffer {
     kept.copy(this.#ring, 0, copied);
   }
 
-  /** Returns a copy of at most `max` bytes from `place` on; `place` must be between start and end. */
+  /** Returns a copy of at most `max` bytes starting at `place`, which must be between `start` and `end`. */
   from(place: number, max: number): Buffer {
     const size = this.#ring.length;
     const length = Math.min(this.#end - place, max);

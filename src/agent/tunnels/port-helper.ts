@@ -1,12 +1,12 @@
 import { createConnection, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/*
- * Runs in a container's network namespace only (nsenter --net): connects to ports there and hands the connections to
- * the agent, its parent. Ends with the agent.
+/**
+ * Runs only in a container's network namespace (nsenter --net). It connects to ports there and hands the connections to
+ * the agent, which is its parent process. It ends with the agent.
  */
 
-/** Maximum concurrent connects, in addition to the parent's own limit: the parent may disappear without notice. */
+/** Maximum concurrent connection attempts. The parent has its own limit, but it may disappear without notice. */
 const MAX_CONNECTING = 600;
 const CONNECTS_WITHIN_MS = 5_000;
 
@@ -33,7 +33,9 @@ function answer(message: object): void {
   process.send?.(message);
 }
 
-/** A server may listen only on its loopback, or only on its own address. */
+/**
+ * Connects to the first host that accepts, because a server may listen only on its loopback or only on its own address.
+ */
 async function connectFirst(hosts: readonly string[], port: number): Promise<Socket> {
   let fault: unknown = new Error('no address');
   for (const host of hosts) {

@@ -7,16 +7,16 @@ import { PORT_HELPER, PROGRAM } from '../program.js';
 
 const STARTS_WITHIN_MS = 10_000;
 const CONNECTS_WITHIN_MS = 10_000;
-/** An idle helper is ended after this time. */
+/** Idle time after which a helper is ended. */
 const IDLE_MS = 60_000;
 
 /** No program listens on the port. */
 export class NoListener extends Error {}
 
 /**
- * Connects to ports of containers. A helper program in the container's network connects there, also to its loopback,
- * and hands the connection over: the image doesn't need anything. Where this process may not enter that network, it
- * connects through the engine's network, which does not reach the container's loopback.
+ * Connects to containers' ports. A helper program in the container's network connects to them, including those on its
+ * loopback, and hands the connection over, so the image needs no additional programs. If this process can't enter that
+ * network, it connects through the engine's network, which does not reach the container's loopback.
  */
 export class Ports {
   readonly #helpers = new Map<string, Promise<Helper | null>>();
@@ -26,7 +26,7 @@ export class Ports {
     private readonly log: Logger,
   ) {}
 
-  /** Rejects with NoListener, or an EngineFault. */
+  /** Rejects with NoListener or an EngineFault. */
   async connect(instanceId: string, port: number): Promise<Socket> {
     const helper = await this.#helper(instanceId);
     if (helper !== null) return helper.connect(port);
@@ -43,7 +43,7 @@ export class Ports {
     const known = this.#helpers.get(instanceId);
     const helper = await known;
     if (known !== undefined && (helper === null || helper?.isOfLivingNetwork)) return helper ?? null;
-    // Another call may have started another helper in the meantime.
+    // Another call may have started a different helper in the meantime.
     if (this.#helpers.get(instanceId) !== known) return this.#helper(instanceId);
     helper?.end();
     const next = this.#start(instanceId);
@@ -106,7 +106,7 @@ class Helper {
     return new Helper(child, pid, network);
   }
 
-  /** Whether the helper's network is still the container's: false once the container was restarted. */
+  /** Whether the helper's network is still the container's. False once the container was restarted. */
   get isOfLivingNetwork(): boolean {
     return this.#child.connected && networkOf(this.#pid) === this.#network;
   }
@@ -165,7 +165,7 @@ interface Answer {
   error?: string;
 }
 
-/** Network namespace of a process; null when it can't be seen from here. */
+/** Returns a process's network namespace, or null if it can't be read from here. */
 function networkOf(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/ns/net`);

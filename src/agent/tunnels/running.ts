@@ -8,7 +8,7 @@ const HANG_UP_AGAIN_MS = 500;
 const EXIT_TRIES = 50;
 const EXIT_AGAIN_MS = 20;
 
-/** Resizes the terminal; retries, since the engine refuses it until the command has begun. */
+/** Resizes the terminal. Retries, because the engine refuses it until the command has started. */
 export async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows: number }): Promise<void> {
   for (let tries = 0; tries < RESIZE_TRIES; tries += 1) {
     try {
@@ -20,8 +20,8 @@ export async function resizeSoon(exec: Exec, { columns, rows }: { columns: numbe
 }
 
 /**
- * Acts like a closed terminal: a command that ignores it continues. Retries, since a busy engine may begin the command
- * late.
+ * Behaves like a closed terminal: a command that ignores the hangup continues. Retries, because a busy engine may start
+ * the command late.
  */
 export async function hangUp(exec: Exec): Promise<void> {
   for (let tries = 0; tries < HANG_UP_TRIES; tries += 1) {
@@ -37,8 +37,8 @@ export async function signalTo(exec: Exec, name: TunnelSignal): Promise<void> {
 }
 
 /**
- * Signals a command's process group, which the command leads. Returns false when it does not lead it yet, has ended, or
- * is not visible on this host.
+ * Signals the process group that the command leads. Returns false if the command does not lead its group yet, has
+ * ended, or is not visible on this host.
  */
 export function signalGroup(pid: number, name: TunnelSignal): boolean {
   try {
@@ -48,7 +48,9 @@ export function signalGroup(pid: number, name: TunnelSignal): boolean {
   }
 }
 
-/** Returns the exit code; retries, since the engine may report the end of the output before that of the process. */
+/**
+ * Returns the exit code. Retries, because the engine may report the end of the output before the end of the process.
+ */
 export async function exitCodeOf(exec: Exec): Promise<number | null> {
   for (let tries = 0; tries < EXIT_TRIES; tries += 1) {
     try {

@@ -17,24 +17,24 @@ const SEND_CHUNK_BYTES = 65_536;
 
 type Tunnel = TunnelSocket<GatewayControl, AgentControl>;
 
-/** Every shell of the instance has a connected client. */
+/** All of the instance's shells have connected clients. */
 export class TooManyShells extends Error {}
 
 interface Entry {
   instanceId: string;
   begun: Promise<Shell>;
-  /** Null until it has begun. */
+  /** Null until the shell has started. */
   shell: Shell | null;
 }
 
-/** Shells of all instances, which survive a lost connection. */
+/** The shells of all instances, which survive a lost connection. */
 export class Shells {
   readonly #engine: Engine;
   readonly #ready: Promise<void>;
   readonly #keptMs: number;
   readonly #entries = new Map<string, Entry>();
 
-  /** No shell begins before `ready`. */
+  /** No shell starts before `ready` resolves. */
   constructor(engine: Engine, ready: Promise<void>, keptMs = KEPT_SHELL_SECONDS * 1_000) {
     this.#engine = engine;
     this.#ready = ready;
@@ -47,11 +47,11 @@ export class Shells {
   }
 
   /**
-   * Connects the tunnel to its shell, a new one if it doesn't exist; resolves when the other side is gone. Throws
+   * Attaches the tunnel to its shell, starting one if needed, and resolves when the other side is gone. Throws
    * TooManyShells.
    */
   async serve(tunnel: Tunnel, instanceId: string, target: ShellTarget): Promise<void> {
-    // An id is valid within its instance only.
+    // An id is only valid within its instance.
     const name = `${instanceId}/${target.shell}`;
     const shell = await (this.#entries.get(name) ?? this.#begin(name, instanceId, target)).begun;
     shell.attach(tunnel, target);
@@ -89,7 +89,7 @@ export class Shells {
     return new Shell(exec, this.#keptMs, () => this.#entries.delete(name));
   }
 
-  /** Evicts the shell that has been without a client for longest. */
+  /** Evicts the shell that has been without a client for the longest time. */
   #evictOldest(instanceId: string): void {
     const own = [...this.#entries.values()].filter((entry) => entry.instanceId === instanceId);
     if (own.length < MAX_SHELLS_PER_INSTANCE) return;
@@ -102,7 +102,7 @@ export class Shells {
   }
 }
 
-/** A shell in a container, with its newest output; at most one tunnel is connected to it. */
+/** A shell in a container, with its newest output. At most one tunnel is connected to it. */
 class Shell {
   readonly #exec: Exec;
   readonly #keptMs: number;
@@ -111,11 +111,11 @@ class Shell {
   #tunnel: Tunnel | null = null;
   #detachedAt: number | null = null;
   #timer: NodeJS.Timeout | undefined;
-  /** Output of the shell that waits for room in the tunnel. */
+  /** Shell output waiting for room in the tunnel. */
   #waiting: { chunk: Buffer; done: () => void } | null = null;
   /** Makes the tunnel's sender check again. */
   #wake: () => void = () => {};
-  /** Null while it runs. */
+  /** Null while the shell is running. */
   #exit: { code: number | null } | null = null;
   #size: { columns: number; rows: number } | null = null;
   #isResizing = false;
@@ -130,7 +130,7 @@ class Shell {
     void this.#follow();
   }
 
-  /** When its tunnel was lost; null while it has one. */
+  /** Time when its tunnel was lost; null while it has one. */
   get detachedAt(): number | null {
     return this.#detachedAt;
   }
@@ -142,7 +142,7 @@ class Shell {
     this.#tunnel = tunnel;
     this.#detachedAt = null;
     void tunnel.gone.then(() => this.#tunnel === tunnel && this.#leave());
-    // The client disconnected while the shell began.
+    // The client disconnected while the shell was starting.
     if (tunnel.destroyed) return void this.#leave();
     const { start, end } = this.#output;
     const from = seen >= start && seen <= end ? seen : start;
@@ -155,7 +155,10 @@ class Shell {
     void this.#begin(tunnel, terminal, from, from > seen);
   }
 
-  /** Acts like a closed terminal. A shell that ignores it continues, and is released when its connection is lost. */
+  /**
+   * Behaves like a closed terminal. A shell that ignores the hangup continues, and is released when its connection is
+   * lost.
+   */
   hangUp(): void {
     if (this.#isHungUp || this.#exit !== null) return;
     this.#isHungUp = true;
@@ -173,9 +176,9 @@ class Shell {
     else this.#exec.detach();
   }
 
-  /** Sends output and takes input once the shell has the terminal's size: typed commands may query it. */
+  /** Sends output and accepts input once the shell has the terminal's size, because typed commands may query it. */
   async #begin(tunnel: Tunnel, terminal: ShellTarget['terminal'], from: number, isCut: boolean): Promise<void> {
-    // A full-screen program redraws the terminal only when the size changes.
+    // A full-screen program redraws the terminal only if the size changes.
     if (isCut) await this.#resize({ columns: terminal.columns, rows: Math.max(1, terminal.rows - 1) });
     await this.#resize(terminal);
     if (this.#tunnel !== tunnel) return;
@@ -189,7 +192,7 @@ class Shell {
       at = Math.max(at, this.#output.start);
       const bytes = this.#output.from(at, SEND_CHUNK_BYTES);
       at += bytes.length;
-      // Older bytes may be overwritten only after this.
+      // Older bytes may only be overwritten after this.
       if (bytes.length > 0) await written(tunnel, bytes);
       else if (this.#waiting !== null) this.#take();
       else if (this.#exit !== null) return this.#finish(tunnel, this.#exit.code);
@@ -197,7 +200,7 @@ class Shell {
     }
   }
 
-  /** Ends the tunnel with the exit code; the gateway closes it. */
+  /** Ends the tunnel with the exit code. The gateway then closes it. */
   #finish(tunnel: Tunnel, code: number | null): void {
     this.#leave();
     tunnel.resume();
@@ -233,7 +236,7 @@ class Shell {
       () => false,
     );
     const code = await exitCodeOf(this.#exec);
-    // The engine went down, or dropped the terminal: there will be no more news of the shell.
+    // The engine went down or dropped the terminal, so nothing more will be reported about the shell.
     if (!isWhole && code === null) await hangUp(this.#exec);
     this.#exit = { code };
     this.#wake();
@@ -247,7 +250,7 @@ class Shell {
     waiting.done();
   }
 
-  /** Runs one resize at a time: of a window that is being dragged, only the last size matters. */
+  /** Runs one resize at a time. While a window is being dragged, only the last size matters. */
   async #resize(size: { columns: number; rows: number }): Promise<void> {
     this.#size = size;
     if (this.#isResizing) return;
@@ -261,7 +264,7 @@ class Shell {
   }
 }
 
-/** Resolves when the connection has taken the bytes, or is closed. */
+/** Resolves when the connection has accepted the bytes or is closed. */
 function written(tunnel: Tunnel, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

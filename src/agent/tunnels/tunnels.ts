@@ -30,7 +30,7 @@ import { NoListener, Ports } from './ports.js';
 import { exitCodeOf, hangUp, resizeSoon, signalGroup, signalTo } from './running.js';
 import { Shells, TooManyShells } from './shells.js';
 
-/** Maximum ids that are remembered; an id can be named more than once. */
+/** Maximum ids remembered, because an id can be listed more than once. */
 const MAX_KNOWN_IDS = 4_096;
 const DIALS_WITHIN_MS = 10_000;
 const MAX_MESSAGE = 1_000;
@@ -40,7 +40,7 @@ export interface TunnelsDeps {
   log: Logger;
   gateway: Gateway;
   machineId: string;
-  /** The container as last seen; null when the machine does not have it. */
+  /** Returns the container as last seen, or null if the machine does not have it. */
   seen(instanceId: string): { running: boolean } | null;
 }
 
@@ -54,7 +54,7 @@ class Refused extends Error {
   }
 }
 
-/** Dials the tunnels that the gateway wants, and connects each to something inside a container. */
+/** Dials the tunnels that the gateway requests, and connects each to something inside a container. */
 export class AgentTunnels {
   readonly #deps: TunnelsDeps;
   readonly #ports: Ports;
@@ -94,7 +94,7 @@ export class AgentTunnels {
   #dial(id: string, url: string | null): void {
     const { gateway, log } = this.#deps;
     const base = url === null || isSafe(url) ? (url ?? gateway.url) : null;
-    // The request holds the token: in plaintext only within this computer.
+    // The request contains the token, so plaintext is only allowed within this computer.
     if (base === null) {
       log.warn({ tunnel: id }, 'refused to open a tunnel to an address without TLS');
       return;
@@ -107,7 +107,8 @@ export class AgentTunnels {
       perMessageDeflate: false,
       maxPayload: MAX_FRAME_BYTES,
       handshakeTimeout: DIALS_WITHIN_MS,
-      // Masks stop a browser's page from fooling old proxies. The agent is no browser, and masks would cost time.
+      // Masking protects old proxies from being fooled by a page in a browser. The agent is not a browser, and masking
+      // would cost time.
       generateMask: (mask) => mask.fill(0),
     });
     this.#sockets.add(ws);
@@ -160,12 +161,12 @@ export class AgentTunnels {
       () => 'done' as const,
       (error: Error) => error,
     );
-    // Before any input: typed commands may query the size.
+    // Precedes any input, because typed commands may query the size.
     if (terminal !== null) await Promise.race([resizeSoon(exec, terminal), output, gone]);
     tunnel.pipe(exec.stdin);
     const outcome = await Promise.race([output, gone]);
     const code = outcome === 'gone' ? null : await exitCodeOf(exec);
-    // The engine also disconnects when a command ends without reading its input; then there is a code.
+    // The engine also disconnects if a command ends without reading its input, but then there is an exit code.
     if (outcome === 'gone' || (outcome !== 'done' && code === null)) {
       // Unread bytes may never be read.
       tunnel.destroy(outcome === 'gone' ? undefined : outcome);
@@ -173,18 +174,20 @@ export class AgentTunnels {
       exec.detach();
       return;
     }
-    // Docker drops a terminal whose input ends, and leaves the command running.
+    // Docker drops a terminal whose input ends, but leaves the command running.
     if (code === null && terminal !== null) await hangUp(exec);
     exec.detach();
     // A client may be slow to read the last bytes.
     await tunnel.taken();
     tunnel.sendControl({ type: 'exit', code: code === null ? null : Math.min(Math.max(code, 0), 255) });
-    // The rest of the input is discarded; the gateway's end of the tunnel comes behind it.
+    // Discards the remaining input, so that the gateway's end of the tunnel, which follows it, is received.
     tunnel.unpipe(exec.stdin).resume();
     await gone;
   }
 
-  /** Hangs up commands that a previous agent began before it exited: no client reads their output any more. */
+  /**
+   * Hangs up commands that a previous agent started before it exited, because no client reads their output any more.
+   */
   async #hangUpLeftovers(): Promise<void> {
     const { engine, machineId, log } = this.#deps;
     try {
@@ -240,7 +243,7 @@ function refusalOf(error: Error): Pick<AgentControl & { type: 'refused' }, 'reas
   if (error instanceof NoListener) return { reason: 'no_listener', message };
   if (error instanceof EngineFault && (error.kind === 'missing' || error.kind === 'conflict'))
     return { reason: 'not_running', message: 'the container is not running' };
-  // An engine's own text names folders of the host.
+  // The engine's original message contains names of folders on the host.
   return { reason: 'failed', message: startFault(error.message, 'the command could not be started').message };
 }
 

@@ -1,8 +1,8 @@
 /**
- * Script that a shell runs before it becomes restic, as root in its own mount namespace. Its arguments: an empty folder
- * of the host that becomes the root, the volume's folder, the path where restic sees it, `ro` or `rw`, the cache's
- * folder, the program, and the program's arguments. In addition, that root has read-only programs and libraries, and
- * the files that resolve names and verify certificates.
+ * Script that a shell runs before it becomes restic, as root in its own mount namespace. Its arguments are an empty
+ * folder on the host that becomes the root, the volume's folder, the path where restic sees it, `ro` or `rw`, the cache
+ * folder, the program, and the program's arguments. In addition, the root contains read-only programs and libraries,
+ * and the files needed to resolve names and verify certificates.
  */
 export const GUARDED_SCRIPT = `set -eu
 root=$1 volume=$2 at=$3 access=$4 cache=$5 program=$6

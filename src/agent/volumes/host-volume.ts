@@ -7,7 +7,7 @@ import type { VolumeRecord, VolumeRecords } from './volume-records.js';
 
 const BYTES_PER_GB = 1_073_741_824;
 const PROGRESS_EVERY_MS = 500;
-/** restic's exit code of a backup that missed some files. */
+/** restic's exit code for a backup that missed some files. */
 const FILES_WERE_MISSED = 3;
 const IS_FULL = /no space left on device/i;
 /** HTTP statuses of refusals in restic's messages about its REST server. */
@@ -15,9 +15,11 @@ const IS_REFUSED = /\b(401|403|410)\b/;
 const STORE_IS_FULL = /\b507\b/;
 const IS_UNREACHABLE =
   /\b5\d\d\b|\b429\b|connection (refused|reset)|no such host|timeout|deadline exceeded|network is unreachable|broken pipe|EOF/i;
-/** Another restic works on the repository. The message includes process ids. */
+/** Matches messages about another restic working on the repository. The message includes process ids. */
 const IS_LOCKED = /already locked|unable to create lock/i;
-/** Errors that no later try can avoid. Checked first, since these messages may include any other word. */
+/**
+ * Errors that no later attempt can avoid. They are checked first, because these messages may include any other word.
+ */
 const IS_UNREADABLE =
   /wrong password|no key found|(config|key)[^:]* (cannot|could not|can't) be (loaded|opened|read)|unable to open (config|repository)|ciphertext verification failed|invalid data returned|no (matching )?ID found|unsupported repository version|wrong data returned|tree .* not found/i;
 const SNAPSHOT_PATH = /^(\/[^/\p{Cc}]+)+$/u;
@@ -25,9 +27,9 @@ const SNAPSHOT_PATH = /^(\/[^/\p{Cc}]+)+$/u;
 export interface HostVolumesParts {
   files: FileSystems;
   records: VolumeRecords;
-  /** Null where the host has none: nothing can be restored or saved. */
+  /** Null if the host has no restic, so nothing can be restored or saved. */
   restic: Restic | null;
-  /** Folder of restic's caches. */
+  /** Folder for restic's caches. */
   cacheDir: string;
   gatewayUrl: string;
 }
@@ -38,7 +40,7 @@ export interface Taken {
   sizeBytes: number;
 }
 
-/** One volume on this host: its file system, its content, and its repository. One call at a time. */
+/** One volume on this host: its file system, its content, and its repository. Only one call may run at a time. */
 export class HostVolume {
   constructor(
     readonly id: string,
@@ -53,7 +55,10 @@ export class HostVolume {
     return this.parts.files.target(this.id);
   }
 
-  /** Whether it needs no access to the store: the file system exists, under this lease, with the right content. */
+  /**
+   * Whether the volume needs no access to the store, because its file system exists under this lease with the right
+   * content.
+   */
   async isAtHand(instance: string, lease: number): Promise<boolean> {
     const record = await this.#usable();
     return record !== null && record.state !== 'unfinished' && record.lease === lease && record.instance === instance;
@@ -69,7 +74,7 @@ export class HostVolume {
 
   /**
    * Fills the file system with the lease's initial content, and mounts it. Keeps files that are exactly that snapshot,
-   * and files that this instance wrote after it: the store has nothing newer.
+   * and files that this instance wrote after it, because the store has nothing newer.
    */
   async provide(
     instance: string,
@@ -99,14 +104,14 @@ export class HostVolume {
     await this.parts.records.write(this.id, { ...next, state: 'whole' });
   }
 
-  /** Records that a container of this instance writes it under another lease than before. */
+  /** Records that a container of this instance writes to the volume under a different lease than before. */
   async adopt(instance: string, lease: number): Promise<void> {
     const record = await this.record();
     if (record?.instance !== instance || record.state !== 'used' || record.lease === lease) return;
     await this.parts.records.write(this.id, { ...record, lease, own: false });
   }
 
-  /** Records that a container is about to write. */
+  /** Records that a container is about to write to the volume. */
   async use(): Promise<void> {
     const record = await this.record();
     if (record !== null && record.state !== 'used')
@@ -114,12 +119,11 @@ export class HostVolume {
   }
 
   /**
-   * Resolves once the store has the current state of all files. `isLive`: a container writes, and its files may
-   * disappear before they are read. Rejects with a VolumeFault.
+   * Resolves once the store has the current state of all files. `isLive` means that a container is writing, so files
+   * may disappear before they are read. Rejects with a VolumeFault.
    */
   async snapshot(open: OpenVolume, isLive: boolean, signal: AbortSignal, onProblem: OnProblem): Promise<Taken> {
-    // After a restart of the host, the folder of an unmounted volume is empty: that must not become the newest
-    // snapshot.
+    // After a host reboot, the folder of an unmounted volume is empty, and that must not become the newest snapshot.
     if ((await this.#usable()) === null) throw new VolumeFault('failed', 'its files are no longer on this host');
     await this.parts.files.mount(this.id, 0);
     const repository = new Repository(this.parts.gatewayUrl, open);
@@ -135,7 +139,10 @@ export class HostVolume {
     return taken;
   }
 
-  /** Unmounts it; no process writes it. Its content is the snapshot that was just taken, if there is one. */
+  /**
+   * Unmounts the volume, to which no process writes any more. Its content is the snapshot that was just taken, if there
+   * is one.
+   */
   async close(taken: Taken | null): Promise<void> {
     await this.parts.files.unmount(this.id);
     const record = await this.record();
@@ -187,7 +194,10 @@ export class HostVolume {
     }
   }
 
-  /** Returns where to restore: a snapshot's only path becomes the volume; if it has several, their common root. */
+  /**
+   * Returns where to restore to. If a snapshot has only one path, that path becomes the volume; if it has several,
+   * their common root does.
+   */
   async #restoredAt(
     repository: Repository,
     snapshot: string,
@@ -203,7 +213,7 @@ export class HostVolume {
     return more.length === 0 && isPlain ? RESTORE_ROOT + path : RESTORE_ROOT;
   }
 
-  /** Reports the bytes added to the file system, since older versions of restic don't report them. */
+  /** Reports the bytes added to the file system, because older versions of restic don't report them. */
   async #watchBytes(onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void> {
     const used = async () => {
       const { blocks, bfree, bsize } = await statfs(this.path);
@@ -220,8 +230,8 @@ export class HostVolume {
   }
 
   /**
-   * Runs restic until it succeeds. Reports a store that is down while restic itself retries; ends restic when the lease
-   * is lost.
+   * Runs restic, and throws a VolumeFault unless it ends successfully. Reports store outages while restic itself
+   * retries, and ends restic if the lease is lost.
    */
   async #done(repository: Repository, run: ResticRun, signal: AbortSignal): Promise<ResticEnd> {
     const { restic } = this.parts;
@@ -237,7 +247,7 @@ export class HostVolume {
     };
     const call = { args, credentials: repository.credentials, volume: this.path, cache: this.#cache, ...place };
     const end = await restic.run(call, AbortSignal.any([signal, refused.signal]), onLine);
-    // The record must include a snapshot that is in the store, even if it was cancelled at its end.
+    // The record must include a snapshot that is in the store, even if the run was cancelled at its end.
     if (goodEnds.includes(end.code ?? -1) && !refused.signal.aborted) return end;
     if (signal.aborted) throw new VolumeFault('failed', 'it was cancelled');
     throw await this.#classify(repository, end);
@@ -272,7 +282,7 @@ function asUnreadable(error: unknown): never {
   throw error;
 }
 
-/** Paths of restic's only snapshot; null where it has none, or where a host wrote an invalid one. */
+/** Returns the paths in restic's only snapshot, or null if there is none or a host wrote an invalid one. */
 function pathsOf(read: unknown): string[] | null {
   const paths = Array.isArray(read) ? (read[0] as { paths?: unknown } | null | undefined)?.paths : null;
   return Array.isArray(paths) && paths.every((path) => typeof path === 'string') ? paths : null;
@@ -282,7 +292,7 @@ type OnProblem = (message: string) => void;
 
 interface ResticRun {
   args: readonly string[];
-  /** Path where restic sees the volume to write it; left out: it only reads it. */
+  /** Path where restic sees the volume in order to write to it. If omitted, restic only reads the volume. */
   at?: string;
   goodEnds?: readonly number[];
   onProblem?: OnProblem;
@@ -301,7 +311,7 @@ function readSummary(lines: readonly string[]): Summary {
   throw new VolumeFault('failed', 'restic reported no snapshot');
 }
 
-/** restic writes some messages as JSON. */
+/** Extracts the message of a line, because restic writes some messages as JSON. */
 function messageOf(line: string): string {
   const read = parse(line) as { message?: unknown; error?: { message?: unknown }; item?: unknown } | null;
   const message = read?.message ?? read?.error?.message;

@@ -11,14 +11,14 @@ const VOLUME = /^v-[a-f0-9]{8}$/;
 const MAX_CONCURRENT_RESTORES = 2;
 const MAX_CONCURRENT_SAVES = 2;
 /**
- * A renter can make a volume that takes days to read or to restore: others of the host stop waiting for it after this
- * time.
+ * Time after which the host's other volumes stop waiting for one, because a renter can create a volume that takes days
+ * to read or restore.
  */
 const PLACE_LENT_MS = 600_000;
 
 type Of = 'clock' | 'access' | 'isRunning' | 'changed' | 'trouble';
 
-/** Volumes of a host: files below `volumes` in the agent's data folder. */
+/** A host's volumes, as files under `volumes` in the agent's data folder. */
 export class HostVolumes {
   readonly #records: VolumeRecords;
   readonly #files: FileSystems;
@@ -30,14 +30,14 @@ export class HostVolumes {
     private readonly dir: string,
     private readonly gatewayUrl: string,
     private readonly restic: Restic | null,
-    /** Why this host offers no volumes, for the operator and in part for renters; null where it does. */
+    /** Why this host offers no volumes, for the operator and in part for renters; null if it does. */
     readonly whyNone: string | null,
   ) {
     this.#records = new VolumeRecords(dir);
     this.#files = new FileSystems(dir);
   }
 
-  /** Tries what volumes need: restic, mounts, and a mount namespace for restic. */
+  /** Tests what volumes need: restic, mounts, and a mount namespace for restic. */
   static async open(dataDir: string, gatewayUrl: string): Promise<HostVolumes> {
     const dir = join(dataDir, 'volumes');
     try {
@@ -55,7 +55,7 @@ export class HostVolumes {
     return this.restic !== null;
   }
 
-  /** The version of restic, or why there are no volumes. */
+  /** restic's version, or the reason why there are no volumes. */
   get summary(): string {
     return this.whyNone ?? `restic ${this.restic!.version}`;
   }
@@ -72,12 +72,12 @@ export class HostVolumes {
     });
   }
 
-  /** Used bytes of a volume; null while it is not mounted. Rejects where it doesn't exist. */
+  /** Returns a volume's used bytes, or null while it is not mounted. Rejects if it doesn't exist. */
   usedBytes(volumeId: string): Promise<number | null> {
     return this.#files.usedBytes(volumeId);
   }
 
-  /** Instances that were the last to have a volume on this host. */
+  /** Returns the instances that were the last to use a volume on this host. */
   async kept(): Promise<string[]> {
     return [...new Set((await this.#held()).map(({ instance }) => instance))];
   }

@@ -8,7 +8,10 @@ import { type OpenVolume, VolumeFault } from './repository.js';
 type OnProgress = (bytes: { pulledBytes: number; totalBytes: number } | null) => void;
 type WantedVolume = NonNullable<DesiredInstance['volumes']>[number];
 
-/** A start that fails permanently because of its volumes. `image`: no credit, since its renter may have caused it. */
+/**
+ * A start that failed permanently because of its volumes. `image` means that no credit is issued, since the renter may
+ * have caused the failure.
+ */
 export class VolumesFailed extends Error {
   constructor(
     message: string,
@@ -18,10 +21,10 @@ export class VolumesFailed extends Error {
   }
 }
 
-/** A temporary obstacle to a start: it is tried again, within the bounds of this file. */
+/** A temporary obstacle to a start, which is tried again within this file's limits. */
 export class VolumesWait extends Error {}
 
-/** A folder of the host and its path in the container. */
+/** A folder on the host and its path in the container. */
 export interface VolumeMount {
   source: string;
   target: string;
@@ -30,53 +33,56 @@ export interface VolumeMount {
 export interface InstanceVolumesContext {
   clock: AgentClock;
   volume(volumeId: string): HostVolume;
-  /** Why this host can't have volumes; null where it can. */
+  /** Why this host can't have volumes; null if it can. */
   whyNone: string | null;
   /**
-   * Limiters shared by all instances of the host: for snapshots while containers run, for restores, and for last
-   * snapshots.
+   * Limiters shared by all instances on the host: for snapshots while containers are running, for restores, and for
+   * final snapshots.
    */
   snapshots: Limiter;
   restores: Limiter;
   saves: Limiter;
   access(instanceId: string, start: number): Promise<VolumeAccess>;
-  /** Volumes of which this instance was the last user. */
+  /** Returns the volumes of which this instance was the last user. */
   heldBy(instanceId: string): Promise<string[]>;
-  /** Whether a container of the instance runs. */
+  /** Whether a container of the instance is running. */
   isRunning(instanceId: string): Promise<boolean>;
   changed(volumes: ObservedVolume[] | undefined): void;
   trouble(message: string): void;
 }
 
-/** Maximum pause between tries while something does not answer. */
+/** Maximum pause between attempts while something does not respond. */
 const MAX_PAUSE_MS = 30_000;
-/** Tries after which an unreadable snapshot fails the start. */
+/** Attempts after which an unreadable snapshot fails the start. */
 const RESTORE_TRIES = 3;
-/** Restores aborted by the store after which the start fails: each begins again. */
+/** Number of restores aborted by the store after which the start fails. Each restore begins from scratch. */
 const BROKEN_TRIES = 6;
 /**
- * How long a start waits for a store, a lock or another instance before it fails, since its renter pays in the
+ * How long a start waits for a store, a lock or another instance before it fails, because its renter pays in the
  * meantime.
  */
 const MAX_WAIT_MS = 600_000;
 const CHECK_EVERY_MS = 1_000;
-/** A try of this length counts as all of them: restic itself has retried many times. */
+/** An attempt of at least this length counts as all attempts, because restic itself has retried many times. */
 const LONG_TRY_MS = 300_000;
 const MAX_MESSAGE = 500;
 
-/** Volumes of one instance on this host: restored before its start, saved while it runs and at its end. */
+/**
+ * One instance's volumes on this host. They are restored before it starts, and saved while it is running and at its
+ * end.
+ */
 export class InstanceVolumes {
   #open: { start: number; volumes: OpenVolume[] } | null = null;
   #observed = new Map<string, ObservedVolume>();
   #reported: string | undefined;
-  /** Snapshots of a running container; null while none are being made. */
+  /** Snapshots of a running container; null while none are being taken. */
   #watching: { start: number; ending: AbortController } | null = null;
   /** Settles when all snapshot loops have ended. */
   #watches: Promise<unknown> = Promise.resolve();
   #saving: { start: number; ending: AbortController; done: Promise<void> } | null = null;
   #unreadable = 0;
   #broken = 0;
-  /** When the start began to wait; null while it makes progress. */
+  /** Time when the start began to wait; null while it makes progress. */
   #waitsSince: number | null = null;
 
   constructor(
@@ -85,8 +91,8 @@ export class InstanceVolumes {
   ) {}
 
   /**
-   * Resolves when each file system is mounted with the right content. Rejects with VolumesFailed where that can't
-   * succeed in this start, and with VolumesWait for a temporary obstacle, for a bounded time.
+   * Resolves when each file system is mounted with the right content. Rejects with VolumesFailed if that can't succeed
+   * in this start. Rejects with VolumesWait for a temporary obstacle, but only for a limited time.
    */
   async prepare(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     try {
@@ -106,7 +112,7 @@ export class InstanceVolumes {
 
   async #prepare(desired: DesiredInstance, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     const wanted = desired.volumes ?? [];
-    // A container that ended without being stopped in this start still has them.
+    // A container that ended without being stopped in this start still has its volumes.
     if (wanted.length === 0 || this.#watching?.start === desired.start) return;
     if (this.context.whyNone !== null) throw new VolumesFailed(this.context.whyNone, 'host');
     await this.#endSaving();
@@ -137,8 +143,8 @@ export class InstanceVolumes {
   }
 
   /**
-   * Restores a volume. restic itself retries for a quarter of an hour; without progress it is ended once the start has
-   * waited for too long.
+   * Restores a volume. restic itself retries for a quarter of an hour. If it makes no progress, it is ended once the
+   * start has waited for too long.
    */
   async #restore(
     { id, sizeGb }: WantedVolume,
@@ -185,13 +191,16 @@ export class InstanceVolumes {
     return this.#waitsSince !== null && this.context.clock.now() - this.#waitsSince >= MAX_WAIT_MS;
   }
 
-  /** The owner can lock or damage a repository: there is no credit. */
+  /**
+   * Creates the error for a wait that took too long. No credit is issued, because the owner can lock or damage a
+   * repository.
+   */
   #tooLong(message: string): VolumesFailed {
     this.#waitsSince = null;
     return new VolumesFailed(`${message}; waited ${MAX_WAIT_MS / 60_000} minutes`, 'image');
   }
 
-  /** Mounts for the engine, in the order in which they are made. */
+  /** Returns the mounts for the engine, in the order in which they must be created. */
   mounts(desired: DesiredInstance): VolumeMount[] {
     const wanted = [...(desired.volumes ?? [])].sort((a, b) => a.path.length - b.path.length);
     return wanted.map(({ id, path }) => ({ source: this.context.volume(id).path, target: path }));
@@ -203,8 +212,8 @@ export class InstanceVolumes {
   }
 
   /**
-   * Called when the container runs: takes snapshots at intervals until `rest`. Has no effect while they are being
-   * taken.
+   * Called when the container is running. Takes snapshots at intervals until `rest` is called. Has no effect while they
+   * are being taken.
    */
   watch(desired: DesiredInstance): void {
     if (!desired.volumes?.length || this.#watching?.start === desired.start) return;
@@ -220,19 +229,19 @@ export class InstanceVolumes {
     this.#watches = Promise.all(loops);
   }
 
-  /** Ends the snapshots of a running container. */
+  /** Stops taking snapshots of a running container. */
   rest(): void {
     this.#watching?.ending.abort();
     this.#watching = null;
   }
 
-  /** Leaves everything unchanged. */
+  /** Ends the work, leaving everything unchanged. */
   end(): void {
     this.rest();
     this.#saving?.ending.abort();
   }
 
-  /** Whether changes of an instance that does not run must still be saved, or reported as saved. */
+  /** Whether changes of an instance that isn't running must still be saved, or reported as saved. */
   hasUnsaved(desired: DesiredInstance): boolean {
     const held = heldOf(desired);
     for (const { id, lease } of this.#observed.values())
@@ -242,8 +251,9 @@ export class InstanceVolumes {
   }
 
   /**
-   * Saves the volumes of an instance whose container has ended: resolves once the store has the last changes of each
-   * volume whose lease it holds. Continues when the signal is aborted, until `prepare`; rejects with the obstacle.
+   * Saves the volumes of an instance whose container has ended. Resolves once the store has the last changes to each
+   * volume whose lease the instance holds. Continues after the signal is aborted, until `prepare` is called. Rejects
+   * with the obstacle.
    */
   async save(desired: DesiredInstance, signal: AbortSignal): Promise<void> {
     this.rest();
@@ -262,8 +272,8 @@ export class InstanceVolumes {
   }
 
   /**
-   * Erases the volumes of an absent instance, once all are saved. Returns false until the gateway knows that all is
-   * saved: if this agent crashed, it could not report it again.
+   * Erases an absent instance's volumes once all are saved. Returns false until the gateway knows that all are saved,
+   * because the agent couldn't report that again after a crash.
    */
   async erase(desired: DesiredInstance): Promise<boolean> {
     const ids = await this.context.heldBy(this.instanceId);
@@ -277,7 +287,7 @@ export class InstanceVolumes {
     return true;
   }
 
-  /** Volumes whose changes the gateway still accepts, for an instance that does not run. */
+  /** Returns the volumes whose changes the gateway still accepts, for an instance that isn't running. */
   async #takes(desired: DesiredInstance): Promise<OpenVolume[]> {
     try {
       return await this.#access(desired, true);
@@ -332,7 +342,8 @@ export class InstanceVolumes {
   }
 
   /**
-   * Takes one snapshot after another; the interval begins at the end of the last. Reports failures, and tries again.
+   * Takes one snapshot after another, with the interval beginning at the end of the previous one. Reports failures and
+   * tries again.
    */
   async #watch(desired: DesiredInstance, wanted: WantedVolume, signal: AbortSignal): Promise<void> {
     for (let faults = 0; !signal.aborted; ) {
@@ -370,13 +381,16 @@ export class InstanceVolumes {
     try {
       return await volume.snapshot(open, isLive, signal, (message) => this.#observe(open.id, { message }));
     } catch (error) {
-      // Its lease may have changed.
+      // The volume's lease may have changed.
       if (error instanceof VolumeFault && error.kind === 'refused') this.#open = null;
       throw error;
     }
   }
 
-  /** Another instance of the host may have had the volume before: its container must have ended. */
+  /**
+   * Ensures that the volume is free. Another instance on the host may have had it before, and its container must have
+   * ended.
+   */
   async #free(volumeId: string): Promise<void> {
     const other = (await this.context.volume(volumeId).record())?.instance ?? this.instanceId;
     if (other === this.instanceId || !(await this.context.isRunning(other))) return;
@@ -396,7 +410,7 @@ export class InstanceVolumes {
     }
   }
 
-  /** Turns faults that no other try can fix into VolumesFailed. */
+  /** Converts errors that no other attempt can fix into VolumesFailed. */
   async #guarded<T>(id: string, job: () => Promise<T>): Promise<T> {
     const began = this.context.clock.now();
     try {
@@ -404,7 +418,7 @@ export class InstanceVolumes {
     } catch (error) {
       if (error instanceof VolumesFailed) throw error;
       this.#open = null;
-      // Any fault other than the store's concerns the host's own files, whose paths are not for the renter.
+      // Any error that isn't the store's concerns the host's own files, whose paths must not be shown to the renter.
       const kind = error instanceof VolumeFault ? error.kind : 'host';
       if (kind === 'host') this.context.trouble(`volume ${id}: ${(error as Error).message}`);
       const reason = error instanceof VolumeFault ? error.message : "the machine can't store its files";
@@ -415,12 +429,12 @@ export class InstanceVolumes {
       if (this.#unreadable < RESTORE_TRIES && this.#broken < BROKEN_TRIES) throw new Error(message);
       this.#unreadable = 0;
       this.#broken = 0;
-      // The owner can damage a repository: there is no credit for one.
+      // No credit is issued, because the owner can damage a repository.
       throw new VolumesFailed(message, kind === 'host' ? 'host' : 'image');
     }
   }
 
-  /** Starts with an empty report for each new lease. */
+  /** Starts each new lease with an empty report. */
   #resetReports(wanted: readonly WantedVolume[], keepsSaved = false): void {
     const before = this.#observed;
     this.#observed = new Map();

@@ -10,9 +10,9 @@ const SHORT_ID = /^[a-f0-9]{8,64}$/;
 export type OpenVolume = VolumeAccess['volumes'][number];
 
 /**
- * Why a volume's task failed. `unreachable`: the store gives no usable answer, but may later. `refused`: the lease is
- * no longer this host's. `unreadable`: the store's content can't be restored. `full`: it does not fit into the volume.
- * `host`: the host can't hold it. `failed`: anything else.
+ * Error that says why an operation on a volume failed. `unreachable`: the store gives no usable response, but may
+ * later. `refused`: this host no longer holds the lease. `unreadable`: the store's content can't be restored. `full`:
+ * the content does not fit into the volume. `host`: the host can't hold the volume. `failed`: anything else.
  */
 export class VolumeFault extends Error {
   constructor(
@@ -23,7 +23,7 @@ export class VolumeFault extends Error {
   }
 }
 
-/** The repository of a volume, under one lease, as the gateway serves it. Faults never hold the token. */
+/** A volume's repository under one lease, as served by the gateway. Errors never contain the token. */
 export class Repository {
   constructor(
     readonly gatewayUrl: string,
@@ -35,13 +35,13 @@ export class Repository {
     return { url: this.#url, user: String(lease), token, password };
   }
 
-  /** Whether it exists; false before its first use. */
+  /** Whether the repository exists. It doesn't before its first use. */
   async isMade(): Promise<boolean> {
     const status = await this.#request('config', async (answer) => answer.status);
     return status !== 404;
   }
 
-  /** Returns the full id of a snapshot in the store; rejects where it doesn't exist. */
+  /** Returns the full id of a snapshot in the store. Rejects if it doesn't exist. */
   async snapshotId(short: string): Promise<string> {
     if (!SHORT_ID.test(short)) throw new VolumeFault('failed', 'restic reported no snapshot');
     const names = await this.#request('snapshots/', async (answer) => namesOf(await answer.text()));
@@ -75,7 +75,7 @@ export class Repository {
   }
 }
 
-/** Names in a listing, in either version of the protocol. */
+/** Returns the names in a listing, in either version of the protocol. */
 function namesOf(text: string): string[] {
   if (text.length > MAX_ANSWER_BYTES) throw new VolumeFault('failed', 'the list of snapshots is too long');
   const read = JSON.parse(text) as unknown;

@@ -7,55 +7,57 @@ import { LineSplitter } from '../../untrusted/line-splitter.js';
 import { output } from '../shell.js';
 import { GUARDED_SCRIPT } from './guarded.js';
 
-/** Minimum version: repositories of version 2 came with it. */
+/** Minimum version, which introduced version 2 repositories. */
 const OLDEST = [0, 14];
-/** From this version, restic restores over existing files: it fetches only the differences, and deletes other files. */
+/**
+ * From this version, restic can restore over existing files: it fetches only the differences, and deletes other files.
+ */
 const RESTORES_OVER = [0, 17];
 const RESTORES_SPARSE = [0, 15];
-/** Time to exit after SIGINT, in which it removes its lock from the repository. */
+/** Time that restic has to exit after SIGINT, during which it removes its lock from the repository. */
 const ENDS_WITHIN_MS = 5_000;
 const MAX_LINE = 2_000;
 /** Maximum length of a line before secrets are removed from it. */
 const MAX_READ_LINE_BYTES = 65_536;
 const MAX_LINES = 200;
 
-/** Paths inside its root: the volume for a backup, and the folder below which a snapshot is restored. */
+/** Paths inside restic's root: the volume for a backup, and the folder under which a snapshot is restored. */
 export const BACKUP_PATH = '/mnt';
 export const RESTORE_ROOT = '/to';
 
 /** A repository with its credentials. */
 export interface Credentials {
-  /** As restic takes it behind `rest:`, without user and password. */
+  /** As given to restic after `rest:`, without user and password. */
   url: string;
   user: string;
   token: string;
   password: string;
 }
 
-/** A run of restic. */
+/** Arguments for running restic. */
 export interface ResticCall {
   args: readonly string[];
   credentials: Credentials;
-  /** Folder of the host, and the path where restic sees it. */
+  /** A folder on the host, and the path where restic sees it. */
   volume: string;
   at: string;
   access: 'ro' | 'rw';
-  /** Folder of the host for restic's cache and its unfinished files. */
+  /** Host folder for restic's cache and its unfinished files. */
   cache: string;
 }
 
 export interface ResticEnd {
-  /** Null when it was ended by a signal. */
+  /** Null if it was ended by a signal. */
   code: number | null;
-  /** The last lines of each, without secrets. */
+  /** The last lines of each stream, without secrets. */
   stdout: string[];
   stderr: string[];
 }
 
 /**
- * The host's restic: a separate process for each call, which ends with the agent. Of the host's files, it sees only the
- * volume and its cache: changes that a renter makes to a volume while it is read or written (links to other files of
- * the host, folders that become links) have no effect outside.
+ * The host's restic. Each call is a separate process, which ends with the agent. It sees only the volume and its cache
+ * among the host's files. Changes that a renter makes to a volume while it is read or written (links to other files on
+ * the host, or folders that become links) therefore have no effect outside.
  */
 export class Restic {
   private constructor(
@@ -64,7 +66,7 @@ export class Restic {
     private readonly root: string,
   ) {}
 
-  /** `dir` is a folder of the agent. Rejects with a message for the operator where volumes can't be offered. */
+  /** `dir` is one of the agent's folders. Rejects with a message for the operator if volumes can't be offered. */
   static async open(dir: string, path = process.env.PATH ?? ''): Promise<Restic> {
     const program = await find('restic', path);
     if (program === null) throw new Error('no restic on this host: no volumes');
@@ -87,7 +89,8 @@ export class Restic {
   }
 
   /**
-   * Resolves when it has ended, also after the signal. `onProblem` receives each line of standard error as it comes.
+   * Resolves when restic has ended, even if the signal was aborted. `onProblem` receives each line of standard error as
+   * it arrives.
    */
   run(call: ResticCall, signal: AbortSignal, onProblem: (line: string) => void = () => {}): Promise<ResticEnd> {
     const { args, credentials } = call;
@@ -118,7 +121,7 @@ export class Restic {
     });
   }
 
-  /** Only the environment holds credentials: every process of the host can read arguments. */
+  /** Credentials are passed only in the environment, because any process on the host can read arguments. */
   #spawn({ credentials, volume, at, access, cache }: ResticCall, args: readonly string[]): ChildProcess {
     const { url, user, token, password } = credentials;
     const env = {
@@ -140,7 +143,7 @@ export class Restic {
     });
   }
 
-  /** Namespaces, bind mounts or changing the root may be missing or forbidden. */
+  /** Tests namespaces, bind mounts and changing the root, any of which may be missing or forbidden. */
   async #try(dir: string): Promise<void> {
     const credentials = { url: 'http://127.0.0.1:9/', user: 'none', token: 'none', password: 'none' };
     const call = { args: ['version'], credentials, volume: dir, at: BACKUP_PATH, access: 'ro', cache: dir } as const;
@@ -171,7 +174,7 @@ function isFrom(version: string, [major = 0, minor = 0]: readonly number[]): boo
   return itsMajor > major || (itsMajor === major && itsMinor >= minor);
 }
 
-/** Returns a list that the last lines are put into as they come. */
+/** Returns a list that is continuously updated with the last lines. */
 function lastLines(
   stream: Readable,
   clean: (line: string) => string,

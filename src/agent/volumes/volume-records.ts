@@ -2,30 +2,31 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** Content of a volume's file on this host. */
+/** Describes the content of a volume's file on this host. */
 const volumeRecord = z.object({
-  /** The instance that had it last. */
+  /** The last instance that used the volume. */
   instance: z.string(),
   lease: z.number(),
   /**
-   * `unfinished`: it is being restored, and is unusable. `whole`: exactly its snapshot, or empty where that is null; no
-   * container has written since. `used`: a container may have written since; the snapshot has the earlier state.
+   * `unfinished`: the volume is being restored, and is unusable. `whole`: it is exactly its snapshot, or empty if that
+   * is null, and no container has written to it since. `used`: a container may have written to it since, so the
+   * snapshot is older.
    */
   state: z.enum(['unfinished', 'whole', 'used']),
   snapshot: z.string().nullable(),
   sizeBytes: z.number().nullable(),
-  /** Whether the snapshot was made on this host under this lease. */
+  /** Whether the snapshot was taken on this host under this lease. */
   own: z.boolean(),
 });
 export type VolumeRecord = z.infer<typeof volumeRecord>;
 
 const SUFFIX = '.json';
 
-/** A small file next to each volume's, flushed to the host's disk before its content is relied on. */
+/** A small file next to each volume's file, flushed to the host's disk before its content is relied on. */
 export class VolumeRecords {
   constructor(private readonly dir: string) {}
 
-  /** Null where no readable record exists: the volume's file is then unusable. */
+  /** Returns null if no readable record exists, so that the volume's file is unusable. */
   async read(volumeId: string): Promise<VolumeRecord | null> {
     const text = await readFile(this.#path(volumeId), 'utf8').catch(() => null);
     if (text === null) return null;

@@ -6,7 +6,7 @@ import { READS, type Tool, tool } from './tool.js';
 const slugs = (description: string) => z.array(z.string().max(100)).max(100).optional().describe(description);
 const bound = (description: string) => z.number().optional().describe(description);
 
-/** The fields of OfferFilterInput; the service checks the values. */
+/** The fields of OfferFilterInput. The service checks their values. */
 const FILTER = {
   gpus: slugs('Slugs or names of GPU models, such as rtx-4090 or H100; all by default.'),
   regions: slugs('Region codes, such as us-tx; all by default.'),
@@ -33,12 +33,12 @@ const MODE = z
     'ON_DEMAND by default. INTERRUPTIBLE costs half; the instance is stopped when an on-demand or reserved rental takes its machine. RESERVED is for 3 months; leaving early has a cost.',
   );
 
-/** A duration after the deploy, or a time. */
+/** A duration after the deploy, or a point in time. */
 const WHEN = z.string().max(40).optional();
 
 const words = (description: string) => z.array(z.string().max(32_000)).max(1_000).optional().describe(description);
 
-/** LaunchInput; the service checks the bounds. */
+/** The fields of LaunchInput. The service checks their bounds. */
 const LAUNCH = z
   .strictObject({
     name: z.string().max(63).optional().describe('Name of the instance: a-z, 0-9 and hyphens.'),

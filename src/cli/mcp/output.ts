@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** Maximum characters kept of each output, from its end. */
+/** Maximum length kept from the end of each output stream. */
 const MAX_CHARACTERS = 20_000;
 
-/** The end of a program's output, short enough for a model to read. */
+/** Keeps the end of a program's output, short enough for a model to read. */
 export class Output {
   readonly #decoder = new StringDecoder('utf8');
   #text = '';
@@ -24,7 +24,7 @@ export class Output {
   }
 }
 
-/** Returns the members of a response for both outputs of a program. */
+/** Returns the response members for both output streams of a program. */
 export function outputOf(stdout: Output, stderr: Output) {
   return {
     stdout: stdout.text,

@@ -1,10 +1,11 @@
 /**
- * Characters that people can't see but a language model reads: control characters except line ends and tabs, direction
- * marks, zero-width characters, tags and variation selectors that hide text in text, and private or broken ones.
+ * Matches characters that are invisible to people but not to a language model: control characters other than line ends
+ * and tabs, bidirectional controls, zero-width characters, tags and variation selectors that can hide text in other
+ * text, and private-use or broken characters.
  */
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Returns the same data, with such characters escaped in every text. */
+/** Returns the same data with these characters escaped in every string. */
 export function plain<Data>(data: Data): Data {
   if (typeof data === 'string') return data.replace(INVISIBLE, escapeOf) as Data;
   if (Array.isArray(data)) return data.map((one: unknown) => plain(one)) as Data;

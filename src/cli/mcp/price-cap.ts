@@ -12,7 +12,7 @@ interface Burn {
   instanceByIdempotencyKey?: { id: string } | null;
 }
 
-/** Compares in micro-USD, in which every amount is a whole number. */
+/** Compares amounts in micro-USD, because all amounts are whole numbers in that unit. */
 export function isAbove(usd: number, limit: number): boolean {
   return Math.round(usd * MICRO) > Math.round(limit * MICRO);
 }
@@ -21,7 +21,7 @@ export function formatRounded(usd: number): string {
   return formatUsd(Math.round(usd * MICRO) / MICRO);
 }
 
-/** Refuses a price above the cap of the call. */
+/** Throws Refused if the price is above the call's cap. */
 export function refuseAbove(cap: number, price: number, done: 'rented' | 'started'): void {
   if (!isAbove(price, cap)) return;
   const cost = `it costs ${formatRounded(price)} USD per hour with its disk`;
@@ -29,7 +29,8 @@ export function refuseAbove(cap: number, price: number, done: 'rented' | 'starte
 }
 
 /**
- * Checks the limit that the MCP server was started with. Rentals of an earlier request with the same key already count.
+ * Checks the limit that the MCP server was started with. Rentals by an earlier request with the same key are already
+ * included.
  */
 export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more: number, key?: string): Promise<void> {
   if (maxPerHour === null) return;
@@ -40,8 +41,8 @@ export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more:
 }
 
 /**
- * Returns the maximum hourly price for one more rental, by the cap of the call and the limit; refuses if `price` is
- * above it.
+ * Returns the maximum hourly price of one more rental according to the call's cap and the server's limit. Throws
+ * Refused if `price` is above it.
  */
 export async function roomFor({ settings, maxPerHour }: Service, cap: number, price: number, done: 'rented') {
   refuseAbove(cap, price, done);

@@ -1,46 +1,49 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** A quoted rental, as the deploy tool accepts it. */
+/** A quoted rental in the form that the deploy tool accepts. */
 export interface Quoted {
   machineId: string;
   template: string;
   diskGb: number;
   mode: string;
   launch: object | undefined;
-  /** When it ends automatically; a duration counts from the deploy. */
+  /** When it stops automatically. A duration starts with the deploy. */
   stopAt: string | undefined;
   destroyAt: string | undefined;
-  /** Spending limit in total, in USD. */
+  /** Total spending limit, in USD. */
   spendLimit: number | undefined;
-  /** Idle time in minutes. */
+  /** Minutes without load after which it stops. */
   stopWhenIdle: number | undefined;
   volumes: readonly { id: string; path: string }[] | undefined;
   /** Price of the whole machine, in USD per hour. */
   priceHr: number;
-  /** Price of machine and disk. */
+  /** Price including the disk, in USD per hour. */
   totalPriceHr: number;
 }
 
 const MAX_QUOTES = 1_000;
-/** Far below the 24 hours that the service keeps a key, so that a repeated deploy of a quote never rents again. */
+/**
+ * Lifetime of a quote. It is far below the 24 hours for which the service keeps a key, so that deploying a quote
+ * repeatedly never rents again.
+ */
 const LIFETIME_MS = 3_600_000;
 
 /**
- * Quotes by id. The id is the idempotency key of the deploy, so that a quote rents only once, however often it is
+ * Stores quotes by id. The id is the deploy's idempotency key, so that a quote rents only once, however often it is
  * deployed.
  */
 export class Quotes {
   readonly #kept = new LRUCache<string, Quoted>({ max: MAX_QUOTES, ttl: LIFETIME_MS });
 
-  /** Keeps a quote and returns its id. */
+  /** Stores a quote and returns its id. */
   keep(quoted: Quoted): string {
     const id = randomUUID();
     this.#kept.set(id, quoted);
     return id;
   }
 
-  /** Returns a quote; null if it is unknown or older than an hour. */
+  /** Returns a quote. Returns null if it is unknown or more than an hour old. */
   find(id: string): Quoted | null {
     return this.#kept.get(id) ?? null;
   }

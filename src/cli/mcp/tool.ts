@@ -6,7 +6,7 @@ import type { Quotes } from './quotes.js';
 /** The dependencies of one MCP server. */
 export interface Service {
   settings: Settings;
-  /** Maximum total hourly spending after a deploy or start, in USD; null: only the caps of the calls. */
+  /** Maximum total hourly spending after a deploy or start, in USD; null if only the calls' own caps apply. */
   maxPerHour: number | null;
   identity: string | undefined;
   quotes: Quotes;
@@ -14,7 +14,7 @@ export interface Service {
   inTurn<Result>(paid: () => Promise<Result>): Promise<Result>;
 }
 
-/** A tool's response: one sentence for people, and data. */
+/** A tool's response, which consists of one sentence for people and the data. */
 export interface Answer {
   summary: string;
   [data: string]: unknown;
@@ -26,7 +26,7 @@ export interface Tool {
   description: string;
   input: z.ZodObject;
   annotations: ToolAnnotations;
-  /** Whether it occupies a process while it runs. */
+  /** Whether a call occupies a process while it runs. */
   isLong: boolean;
   run(service: Service, args: unknown, signal: AbortSignal): Promise<Answer>;
 }
@@ -41,7 +41,7 @@ interface Definition<Shape extends z.ZodRawShape> {
   run(service: Service, args: z.output<z.ZodObject<Shape>>, signal: AbortSignal): Promise<Answer>;
 }
 
-/** Defines a tool that refuses unknown arguments: a misspelt cap must not be ignored. */
+/** Defines a tool that rejects unknown arguments, because a misspelled cap must not be ignored. */
 export function tool<Shape extends z.ZodRawShape>(definition: Definition<Shape>): Tool {
   const { input, run, isLong = false, ...rest } = definition;
   const schema = z.strictObject(input);
@@ -53,7 +53,7 @@ export function tool<Shape extends z.ZodRawShape>(definition: Definition<Shape>)
   };
 }
 
-/** Refuses a call here, before a request to the service. */
+/** Thrown to reject a call in this program, before a request to the service. */
 export class Refused extends Error {
   readonly code: string;
 

@@ -27,7 +27,7 @@ export interface ConsoleOptions {
 export interface ConsoleApi {
   router: Router;
   /**
-   * Returns the caller that the session cookie identifies, or no caller if the cookie is missing or the request doesn't
+   * Returns the caller that the session cookie identifies, or nothing if the cookie is missing or the request doesn't
    * come from a page of this origin.
    */
   identify: IdentifySession;

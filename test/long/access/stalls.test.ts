@@ -178,7 +178,8 @@ attack('a size of six million digits', () =>
 attack('30 MB of folder entries', () =>
   sftp(
     shell((socket, command, mark) => {
-      const own = /printf|stat -c '([0-9a-f]{16}) /.exec(command) && /stat -c '([0-9a-f]{16}) /.exec(command)![1]!;
+      const own = /stat -c '([0-9a-f]{16}) /.exec(command)?.[1];
+      if (own === undefined) return void send(socket, `${mark}1\n`);
       send(socket, `${`${own} 81a4 1 0 0 1 1 ./x\n`.repeat(30_000_000 / 37)}${mark}0\n`);
     }),
     (channel) => channel.write(OPENDIR),
