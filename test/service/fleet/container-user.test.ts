@@ -101,6 +101,8 @@ describe('the user of a launch', () => {
 
   it('makes a failed start the renter’s, not credited as the template’s', async () => {
     const agents = [await join('us-tx'), await join('us-tx')];
+    // The second join advanced the clock, so the first host would soon count as unreachable.
+    for (const agent of agents) await reported(agent);
     const isTemplates: unknown[] = [];
     for (const [index, launch] of [{}, { user: 'no-such-user' }].entries()) {
       const { id } = await send(DEPLOY, { input: { machineId: agents[index]!.machineId, template: 'ubuntu', launch } });
