@@ -8,7 +8,10 @@ const PROGRAM = /\bexec: "((?:[^"\\]|\\.)+)"|executable file [`'"]([^`'"]+)[`'"]
  */
 const REASONS: readonly [pattern: RegExp, message: string][] = [
   [/no command (or entrypoint )?(provided|specified)/i, 'the image has no command; set one when you deploy it'],
-  [/^unreadable users/, "the container's /etc/passwd or /etc/group is not a regular file of at most 4 MB"],
+  [
+    /^unreadable users/,
+    "/etc/passwd and /etc/group must be regular files of at most 4 MB, outside the container's mounts",
+  ],
   [/no matching entries in passwd file|unable to find user/i, 'the user does not exist in the image'],
   [/no matching entries in group file|unable to find group/i, 'the group does not exist in the image'],
   [/workdir|working directory|chdir to cwd/i, "the image's working directory can't be entered"],

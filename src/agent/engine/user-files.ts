@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { posix } from 'node:path';
 import type Docker from 'dockerode';
 
 /** Files that engines read completely, as root and outside the container, to find its users. */
@@ -8,8 +9,11 @@ const MAX_USER_FILE_BYTES = 4_194_304;
 /** Bits of Go's file modes for everything except regular files. */
 const NOT_REGULAR = 0x8f280000;
 const SYMLINK = 0x08000000;
+const DIRECTORY = 0x80000000;
 /** Maximum links followed to a file. */
 const MAX_LINKS = 4;
+/** File systems that a running container has in addition to its mounts. */
+const KERNEL_MOUNTS = ['/dev', '/proc', '/sys'];
 
 interface PathStat {
   size: number;
@@ -19,27 +23,46 @@ interface PathStat {
 
 /**
  * Returns why an engine must not read the users of a container; null if it may. An engine that opens a pipe waits for
- * its other end, without a limit and with the container locked: Podman then can't list any container of the host. A
- * stopped container can't change between this check and the engine's reading; a running one can.
+ * its other end, without a limit and with the container locked: Podman then can't list any container of the host.
+ * Engines read these files below the container's mounts, but this check sees the mounts, so the files must be outside
+ * of them. A stopped container can't change between this check and the engine's reading; a running one can.
  */
 export async function userFilesFault(container: Docker.Container, timeoutMs: number): Promise<string | null> {
+  const mounts = await mountsOf(container, timeoutMs);
+  const folder = await headOf(container, '/etc', timeoutMs);
+  if (folder !== null && (folder.mode & DIRECTORY) === 0) return 'unreadable users: /etc is not a folder';
   for (const path of USER_FILES) {
-    const found = await statOf(container, path, timeoutMs);
-    if (found === null) continue;
-    if ((found.mode & NOT_REGULAR) !== 0) return `unreadable users: ${path} is not a regular file`;
-    if (found.size > MAX_USER_FILE_BYTES) return `unreadable users: ${path} has ${found.size} bytes`;
+    const fault = await faultOf(container, path, mounts, timeoutMs);
+    if (fault !== null) return `unreadable users: ${path} ${fault}`;
   }
   return null;
 }
 
-/** Returns the file at a path, or null if none exists. Follows links; if there are too many, it returns the last link. */
-async function statOf(container: Docker.Container, path: string, timeoutMs: number): Promise<PathStat | null> {
+/** Follows links, each of which must stay outside the mounts. A file that doesn't exist has no fault. */
+async function faultOf(
+  container: Docker.Container,
+  path: string,
+  mounts: readonly string[],
+  timeoutMs: number,
+): Promise<string | null> {
   let at = path;
-  for (let links = 0; ; links += 1) {
+  for (let links = 0; links <= MAX_LINKS; links += 1) {
+    if (mounts.some((mount) => at === mount || at.startsWith(`${mount}/`))) return 'is in a mount';
     const found = await headOf(container, at, timeoutMs);
-    if (found === null || (found.mode & SYMLINK) === 0 || links === MAX_LINKS || !found.linkTarget) return found;
-    at = found.linkTarget;
+    if (found === null) return null;
+    if ((found.mode & SYMLINK) === 0 || !found.linkTarget) {
+      if ((found.mode & NOT_REGULAR) !== 0) return 'is not a regular file';
+      return found.size > MAX_USER_FILE_BYTES ? `has ${found.size} bytes` : null;
+    }
+    at = posix.resolve(posix.dirname(at), found.linkTarget);
   }
+  return 'is a link to a link, too many times';
+}
+
+/** Returns the paths of the container's mounts. */
+async function mountsOf(container: Docker.Container, timeoutMs: number): Promise<string[]> {
+  const { Mounts, HostConfig } = await container.inspect({ abortSignal: AbortSignal.timeout(timeoutMs) });
+  return [...KERNEL_MOUNTS, ...Mounts.map(({ Destination }) => Destination), ...Object.keys(HostConfig.Tmpfs ?? {})];
 }
 
 async function headOf(container: Docker.Container, path: string, timeoutMs: number): Promise<PathStat | null> {

@@ -209,6 +209,8 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   it.each([
     ['a pipe', '/bin/busybox mkfifo /etc/passwd'],
     ['a link to a pipe', '/bin/busybox mkfifo /pipe && ln -s ../pipe /etc/passwd'],
+    // The engine would read the file below the mount, which may be a pipe of the image.
+    ['a link into a mount', 'ln -s /workspace/passwd /etc/passwd'],
     ['too large', 'head -c 4194305 /dev/zero > /etc/passwd'],
   ])('fails a start whose list of users is %s, without blocking an engine', async (_what, command) => {
     gateway.setDesired([running({ image: `${registry.at}/busybox` })]);
@@ -223,7 +225,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     gateway.setDesired([running({ image: `${registry.at}/busybox`, start: 2 })]);
     const { message, fault } = await gateway.waitUntil(id, ({ phase, start }) => phase === 'FAILED' && start === 2);
     expect([message, fault]).toEqual([
-      "the container's /etc/passwd or /etc/group is not a regular file of at most 4 MB",
+      "/etc/passwd and /etc/group must be regular files of at most 4 MB, outside the container's mounts",
       'image',
     ]);
   });
