@@ -65,14 +65,21 @@ async function mountsOf(container: Docker.Container, timeoutMs: number): Promise
   return [...KERNEL_MOUNTS, ...Mounts.map(({ Destination }) => Destination), ...Object.keys(HostConfig.Tmpfs ?? {})];
 }
 
+/** Returns what is at a path, or null if nothing is. For a link that leads nowhere, Podman responds 404 with the link. */
 async function headOf(container: Docker.Container, path: string, timeoutMs: number): Promise<PathStat | null> {
-  const options = { path, abortSignal: AbortSignal.timeout(timeoutMs) };
-  const answer = await container.infoArchive(options).catch((error: { statusCode?: number }) => {
-    if (error.statusCode !== 404) throw error;
-    return null;
+  const request = {
+    path: `/containers/${container.id}/archive?`,
+    method: 'HEAD',
+    isStream: true,
+    options: { path },
+    abortSignal: AbortSignal.timeout(timeoutMs),
+    statusCodes: { 200: true, 404: true, 400: 'bad request', 500: 'server error' },
+  };
+  const { headers } = await new Promise<IncomingMessage>((resolve, reject) => {
+    container.modem.dial(request, (error: Error | null, response: IncomingMessage) =>
+      error ? reject(error) : resolve(response.resume()),
+    );
   });
-  if (answer === null) return null;
-  const { headers } = (answer as IncomingMessage).resume();
   const stat = headers['x-docker-container-path-stat'];
   return typeof stat === 'string' ? (JSON.parse(Buffer.from(stat, 'base64').toString('utf8')) as PathStat) : null;
 }
