@@ -105,7 +105,7 @@ describe('a volume', () => {
 });
 
 describe('gpu idle', () => {
-  it('shows, sets and removes the idle time, and requires an agent that measures load', async () => {
+  it('shows and removes the setting, and needs an agent that measures load to set it', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const machine = await service.machine();
     const refused = await gpu(['deploy', machine, '--stop-when-idle', '1h30m'], own);
