@@ -305,7 +305,7 @@ describe('a reserved term', () => {
   const TERM = instantOf(new Date('2028-02-29T12:00:00Z')) - instantOf(new Date('2027-11-30T12:00:00Z'));
   const DISCOUNT = RATE_4090 - (RATE_4090 * 65n) / 100n;
 
-  test('ends by the last day of February and is extended by each stopped second', async () => {
+  test('ends no later than the last day of February and is extended by stopped seconds', async () => {
     domain.clock.set('2027-11-30T12:00:00Z');
     const account = await domain.account('5000');
     const id = await rent(account, { mode: 'RESERVED' });

@@ -236,7 +236,7 @@ describe('on a machine with an agent,', () => {
     await expectCleanAudit();
   });
 
-  test('a slow start is credited beyond its first minute, for at most its later run time', async () => {
+  test('a slow start is credited beyond its first minute, but for at most its run time', async () => {
     const { agent, id } = await preempted();
     const anns = (
       await domain.db.prisma.instance.findFirstOrThrow({ where: { accountId: ann, machineId: agent.machineId } })

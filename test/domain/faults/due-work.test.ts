@@ -100,7 +100,7 @@ describe('due work', () => {
     expect(checks).toBe(3);
   });
 
-  it("is checked immediately after another program's notice, but once per interval", async () => {
+  it("is checked immediately after another program's notice, at most once per interval", async () => {
     await pass();
     await another.query(`select pg_notify('gateway', '{"table":"due_work"}')`);
     // Polling would let intervals elapse.

@@ -336,7 +336,7 @@ describe('metric steps', () => {
     expect([await host.rows(60), await host.rows(900), await host.rows(900, 'gpu_sample')]).toEqual(made);
   });
 
-  it('are computed by one gateway at a time, and their samples are kept until then', async () => {
+  it('are computed by one gateway at a time, and samples are kept until it is done', async () => {
     const host = await SampledHost.start();
     await host.run(900, () => ({}));
     domain.clock.advance(4_000);
@@ -447,7 +447,7 @@ describe('the range of a metrics response', () => {
     [172_800n, 60],
     [172_900n, 900],
     [7_776_000n, 900],
-  ])('has steps chosen by its age: %d s ago gives %d s', (seconds, step) => {
+  ])('that begins %d s ago has steps of %d s', (seconds, step) => {
     expect(range(now - seconds, null, 1_000).step.seconds).toBe(step);
   });
 

@@ -43,7 +43,7 @@ describe('service credits', () => {
     }
   }
 
-  test('the seconds before the first run are credited once the instance ran as long', async () => {
+  test('the seconds before the first run are credited once the instance has run as long', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'PULLING');
     await pass(25, agent, id, 'RUNNING');

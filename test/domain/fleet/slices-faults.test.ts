@@ -155,7 +155,7 @@ describe('missing GPUs', () => {
     await act(domain, bob, { id: other.id, action: 'DESTROY' });
   });
 
-  it("prevent a stopped instance's start until they return, even if that recurs", async () => {
+  it("block a stopped instance's start until they return, and may vanish repeatedly", async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await agent.fetch();
@@ -306,7 +306,7 @@ it("a report delayed by a change of block sizes doesn't restore the previous siz
 });
 
 describe("an agent's downgrade from protocol 2 to 1", () => {
-  it('is credited for a rented part of the host that the agent can no longer run', async () => {
+  it('causes credits for a rented part of the host that the agent can no longer run', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -397,7 +397,7 @@ it("an instance's events name the rented part of the host as its machine", async
   ]);
 });
 
-describe('a gateway of an earlier version on the same database', () => {
+describe('a gateway running an earlier version on the same database', () => {
   it('can’t rent a part of a host', async () => {
     const { id } = await hostOf(2);
     const mine = await rent(`${id}.g0`);

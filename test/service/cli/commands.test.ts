@@ -125,7 +125,7 @@ describe('gpu idle', () => {
 });
 
 describe('a saved template', () => {
-  it('can be saved from options or from an instance, deployed, shared and deleted', async () => {
+  it('can be created from options or an instance, deployed, shared and deleted', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const launch = [
       '--template',

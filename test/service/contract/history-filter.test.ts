@@ -139,7 +139,7 @@ describe('a rare match', () => {
     expect(backwards.pageInfo).toMatchObject({ hasPreviousPage: true, startCursor: expect.any(String) });
   });
 
-  it('reads at most that part of the history, and a common match at most one page', async () => {
+  it('requires reading at most that part, and a common match at most one page', async () => {
     // The plan depends on the database's statistics, which the database collects automatically some time later.
     await service.sql('vacuum analyze instance');
     const touchedBy = (filter: object | null) => rowsTouched(service.deps.db.pool, () => page(filter, { first: 25 }));

@@ -203,7 +203,7 @@ describe('offers', () => {
     }
   });
 
-  it('accept a price_max in any number format, rounded down, in both APIs', async () => {
+  it('can be filtered by a price_max in any number format, rounded down, in both APIs', async () => {
     await service.machine({ gpu: 'h200-nvl', numGpus: 3, region: 'sa-br-sao' });
     const cost = 4.59;
     const filter = { gpu: 'h200-nvl', region: 'sa-br-sao', numMin: 3, limit: 100 };

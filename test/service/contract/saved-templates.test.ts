@@ -143,7 +143,7 @@ describe('a saved template', () => {
     expect(errors[0].message).toContain(message);
   });
 
-  it("can't exceed 100 per account, even with concurrent requests", async () => {
+  it('is limited to 100 per account, even with concurrent requests', async () => {
     const other = await service.renter();
     const names = Array.from({ length: 98 }, (_, index) => `saved-${index}`);
     await service.sql(

@@ -261,7 +261,7 @@ describe('an instance with volumes', () => {
 });
 
 describe('a lease holder', () => {
-  it('can only be one of two concurrent deploys', async () => {
+  it('is only one of two concurrent deploys', async () => {
     const hosts = [await Host.join(), await Host.join()];
     const id = await volume();
     const answers = await Promise.all(hosts.map((host) => host.deploy([at(id)])));
@@ -554,7 +554,7 @@ describe('a move', () => {
     return body.id;
   }
 
-  it('keeps the launch and volumes, and happens once per key after volumes are saved', async () => {
+  it('keeps the launch and volumes, happens once per key and requires saved volumes', async () => {
     const region = 'us-ca';
     const [host, other] = [await Host.join({ region }), await Host.join({ region })];
     const id = await volume();

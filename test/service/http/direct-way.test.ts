@@ -295,7 +295,7 @@ describe('execution without Yoga', () => {
     }
   });
 
-  it('counts toward the rate limit and is refused by it, as it is with Yoga', async () => {
+  it('is counted and refused by the rate limit, as it is with Yoga', async () => {
     const who = await service.renter();
     const executions = countExecutions();
     const request = { query: BALANCE, who, of: limited };

@@ -178,7 +178,7 @@ describe('a lost payment callback', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING' });
   });
 
-  test('is looked for once a minute per top-up, by one gateway at a time', async () => {
+  test('is checked for once a minute per top-up, by one gateway at a time', async () => {
     shop = await openShop({ gateways: 2 });
     const renter = await shop.gateway.renter('0');
     for (let index = 0; index < 3; index += 1) await topUp(renter, 50);

@@ -80,7 +80,7 @@ describe('the fee that SHKeeper adds', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('quarantines only the affected payment if the fee exceeds it', async () => {
+  test('quarantines only the affected payment if the fee exceeds the payment', async () => {
     shop.shkeeper.fee = FIXED;
     const created = await topUp(renter, 50);
     for (const coins of ['0.01', created.amount, '0.64375']) {

@@ -177,7 +177,7 @@ describe('a folder store', () => {
     expect(await readdir(join(folder, ONE, 'arriving'))).toEqual([]);
   });
 
-  test("is cleared of a crashed gateway's temporary files", async () => {
+  test("removes a crashed gateway's temporary files", async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(10);
     await store.receive(ONE, named('data', bytes), pieces(bytes));
@@ -187,7 +187,7 @@ describe('a folder store', () => {
     expect(await readdir(join(folder, ONE, 'arriving'))).toHaveLength(0);
   });
 
-  test('is erased for a volume together with its uploads in progress', async () => {
+  test('erases a volume together with its uploads in progress', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(6_000_000);
     const arriving = await store.receive(ONE, named('data', bytes), pieces(bytes));
