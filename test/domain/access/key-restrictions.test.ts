@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-it('admits an SSH key only while the API key that added it is valid for that address', async () => {
+it('an SSH key is accepted only while the API key that added it allows the address', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const now = domain.clock.now();
@@ -55,7 +55,7 @@ it('admits an SSH key only while the API key that added it is valid for that add
   ]);
 });
 
-it('ends access in the second in which the API key that granted it expires', async () => {
+it('access ends in the same second in which the API key that granted it expires', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);
@@ -72,7 +72,7 @@ it('ends access in the second in which the API key that granted it expires', asy
   expect(await state()).toBe('unknown');
 });
 
-it('grants no SSH key if the requesting API key is revoked while the request waits', async () => {
+it('no API or SSH key is added if the requesting key is revoked before the write', async () => {
   const accountId = await domain.account();
   const { apiKey } = await createApiKey(domain, accountId);
   const creator = { accountId, keyId: apiKey.id, ...UNRESTRICTED };

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-it('ends the access of a revoked key even if the database fails at that moment', async () => {
+it('access with a revoked key ends even if the database fails at that moment', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);
@@ -44,7 +44,7 @@ it('ends the access of a revoked key even if the database fails at that moment',
   watch.close();
 });
 
-it('opens no tunnel if its key is revoked while the gateway looks up the instance', async () => {
+it('no tunnel opens if its key is revoked while the gateway looks up the instance', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);

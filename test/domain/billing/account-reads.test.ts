@@ -23,7 +23,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
 
 const accountsWith = (credits: readonly number[]) => Promise.all(credits.map((usd) => domain.account(String(usd))));
 
-test('reads concurrently requested balances with one statement', async () => {
+test('balances requested concurrently are read with one statement', async () => {
   const credits = Array.from({ length: 40 }, (_, index) => index + 1);
   const accounts = await accountsWith(credits);
   // One account is requested twice.
@@ -40,13 +40,13 @@ test('reads concurrently requested balances with one statement', async () => {
   expect(statements).toEqual(['read-accounts']);
 });
 
-test('reads at most fifty accounts per statement', async () => {
+test('each statement reads at most fifty accounts', async () => {
   const accounts = await accountsWith(Array.from({ length: 51 }, () => 1));
   const statements = await statementsOf(() => Promise.all(accounts.map((id) => readBalance(domain, id))));
   expect(statements).toEqual(['read-accounts', 'read-accounts']);
 });
 
-test('reads concurrently requested instances with one statement, newest first', async () => {
+test('instances requested concurrently are read with one statement, newest first', async () => {
   const accounts = await accountsWith([100, 100, 100]);
   const own: string[][] = [];
   for (const [index, accountId] of accounts.entries()) {
@@ -65,7 +65,7 @@ test('reads concurrently requested instances with one statement, newest first', 
   expect(statements).toEqual(['read-accounts', 'read-live']);
 });
 
-test("returns the other accounts if one of them doesn't exist", async () => {
+test("the other accounts are returned even if one account doesn't exist", async () => {
   const [account] = await accountsWith([5]);
   const [existing, absent] = await Promise.allSettled([
     readBalance(domain, account!),
@@ -75,7 +75,7 @@ test("returns the other accounts if one of them doesn't exist", async () => {
   expect(absent).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
 });
 
-test('includes everything committed before the request, even if reads are in flight', async () => {
+test('a read includes everything committed before it, even if others are in flight', async () => {
   const [account] = await accountsWith([1]);
   for (let round = 1; round <= 20; round += 1) {
     const earlier = readBalance(domain, account!);

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-test('finds no mismatch in correct books', async () => {
+test('the audit finds no mismatch in correct books', async () => {
   expect(await audit(domain)).toMatchObject({ accounts: 2, instances: 4, findings: [] });
 });
 
@@ -47,13 +47,17 @@ const LIMIT = 'no spend limit is missed';
 const KEY_SPEND = 'spend of keys with a limit';
 const MINIMUM = 'an instance that preempted another';
 
-describe('finds', () => {
+describe('the audit finds', () => {
   // Each fault must be found by its own check: a check that finds it only by chance might miss it next time.
   test.each([
-    ['wrong spend', TOTALS, `update account set spend_units = spend_units + 1 where not demo`],
-    ['wrong credit', TOTALS, `update account set credit_units = credit_units - 3600 where not demo`],
+    ['a wrong spend total', TOTALS, `update account set spend_units = spend_units + 1 where not demo`],
+    ['a wrong credit total', TOTALS, `update account set credit_units = credit_units - 3600 where not demo`],
     ['a wrong burn rate', TOTALS, `update account set burn_rate = burn_rate + 1 where not demo`],
-    ['wrong month', TOTALS, `update account set month_start_spend_units = month_start_spend_units + 1 where not demo`],
+    [
+      'wrong spend at the start of the month',
+      TOTALS,
+      `update account set month_start_spend_units = month_start_spend_units + 1 where not demo`,
+    ],
     ['a wrong live count', TOTALS, `update account set live_instances = live_instances - 1 where not demo`],
     ['a wrong deployed count', TOTALS, `update account set deployed_instances = deployed_instances + 1 where not demo`],
     ['a wrong due time', TOTALS, `update account set due_at = due_at + interval '1 second' where not demo`],
@@ -68,8 +72,8 @@ describe('finds', () => {
       LIMIT,
       `update instance set limit_reached_at = '2026-11-01' where status = 'RUNNING'`,
     ],
-    ['excess spend of a key', KEY_SPEND, `update key_limit set spend_units = spend_units + 1`],
-    ['a key with a limit that is not counted', KEY_SPEND, `update account set limited_keys = 0 where not demo`],
+    ['too much spend recorded for a key', KEY_SPEND, `update key_limit set spend_units = spend_units + 1`],
+    ['a key whose limit is not counted', KEY_SPEND, `update account set limited_keys = 0 where not demo`],
     [
       'a disk billed after its deadline',
       DEADLINE,
@@ -77,7 +81,7 @@ describe('finds', () => {
     ],
     ['a changed charge', CHARGED, `update ledger_entry set units = units - 1 where kind = 'GPU_USAGE'`],
     [
-      'a lost charge',
+      'a missing charge',
       CHARGED,
       `delete from ledger_entry where id = (select min(id) from ledger_entry where kind = 'GPU_USAGE')`,
     ],
@@ -97,9 +101,9 @@ describe('finds', () => {
       CHARGED,
       `update ledger_entry set instance_id = (select max(id) from instance where id <> instance_id) where kind = 'GPU_USAGE'`,
     ],
-    ['a lost early exit', EARLY_EXIT, `delete from ledger_entry where kind = 'EARLY_EXIT'`],
+    ['a missing early exit charge', EARLY_EXIT, `delete from ledger_entry where kind = 'EARLY_EXIT'`],
     [
-      'an early exit of a wrong amount',
+      'an early exit charge with the wrong amount',
       EARLY_EXIT,
       `update ledger_entry set units = units - 1 where kind = 'EARLY_EXIT'`,
     ],
@@ -109,12 +113,12 @@ describe('finds', () => {
       `update ledger_entry set at = at - interval '1 second' where kind = 'EARLY_EXIT'`,
     ],
     [
-      'an instance with a wrong early exit',
+      'an instance with the wrong early exit charge',
       EARLY_EXIT,
       `update instance set early_exit_units = early_exit_units + 1 where mode = 'RESERVED'`,
     ],
     [
-      'an early exit of an on-demand instance',
+      'an early exit charge for an on-demand instance',
       EARLY_EXIT,
       `insert into ledger_entry select instance.id || '/early-exit', account_id, 'EARLY_EXIT', -1, created_at, id from instance where mode = 'ON_DEMAND' limit 1`,
     ],
@@ -150,9 +154,13 @@ describe('finds', () => {
       `update usage_interval set rate = rate + 1 where ended_at is null and resource = 'DISK'`,
     ],
     ['a disk rate other than the locked one', AGREE, `update instance set disk_rate = disk_rate + 1`],
-    ['a forgotten disk', AGREE, `delete from usage_interval where ended_at is null and resource = 'DISK'`],
     [
-      'a disk billed from one second too late',
+      'a disk that is no longer billed',
+      AGREE,
+      `delete from usage_interval where ended_at is null and resource = 'DISK'`,
+    ],
+    [
+      'a disk whose billing begins one second late',
       AGREE,
       `update usage_interval set started_at = started_at + interval '1 second' where resource = 'DISK'`,
     ],
@@ -206,7 +214,7 @@ describe('finds', () => {
   });
 });
 
-describe('on a machine that changed hands within a second, finds', () => {
+describe('an audit of a machine that changed hands within a second finds', () => {
   let handover: TestDomain;
   beforeAll(async () => {
     handover = await openTestDomain();
@@ -251,18 +259,18 @@ describe('on a machine that changed hands within a second, finds', () => {
        where ordinal = 1 and resource = 'GPU' and instance_id = (select id from instance where mode = 'INTERRUPTIBLE')`,
     ],
     [
-      'a start not billed from the end of the sold second',
+      'a start that is not billed from the end of the sold second',
       GPU_ORDER,
       `update usage_interval set started_at = started_at + interval '1 second' where ${FIRST}`,
     ],
-    ['a lost minimum', MINIMUM, `delete from ledger_entry where kind = 'PREEMPTION_MINIMUM'`],
+    ['a missing minimum charge', MINIMUM, `delete from ledger_entry where kind = 'PREEMPTION_MINIMUM'`],
     [
-      'a minimum of a wrong amount',
+      'a minimum charge with the wrong amount',
       MINIMUM,
       `update ledger_entry set units = units + 1 where kind = 'PREEMPTION_MINIMUM'`,
     ],
     [
-      'a minimum charged at a time other than the end',
+      'a minimum charged at a time other than its end',
       MINIMUM,
       `update ledger_entry set at = at + interval '1 second' where kind = 'PREEMPTION_MINIMUM'`,
     ],
@@ -288,12 +296,12 @@ describe('on a machine that changed hands within a second, finds', () => {
       `update usage_interval set minimum_until = minimum_until - interval '1 second' where ${SECOND}`,
     ],
     [
-      'an instance with a wrong end of its minimum',
+      'an instance whose minimum ends at the wrong time',
       AGREE,
       `update instance set minimum_until = minimum_until + interval '1 second' where mode = 'ON_DEMAND'`,
     ],
     [
-      'an instance with a wrong charged minimum',
+      'an instance with the wrong minimum charge',
       AGREE,
       `update instance set minimum_units = minimum_units + 1 where mode = 'ON_DEMAND'`,
     ],
@@ -329,7 +337,7 @@ async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]
   }
 }
 
-test('rebuilds the running totals from the ledger', async () => {
+test('a rebuild restores the running totals from the ledger', async () => {
   const before = await domain.db.prisma.account.findUniqueOrThrow({ where: { id: account } });
   await domain.db.pool.query(
     'update account set spend_units = 7, month_start_spend_units = 1, credit_units = 5, burn_rate = 3, due_at = null, live_instances = 0 where not demo',
@@ -340,7 +348,7 @@ test('rebuilds the running totals from the ledger', async () => {
   expect((await audit(domain)).findings).toEqual([]);
 });
 
-test("keeps the books correct after the operator's suspension and destroy", async () => {
+test('the books stay correct through suspensions and destroys by the operator', async () => {
   await suspendAccount(domain, account);
   expect((await accountState(domain, account)).suspendedAt).toBe(domain.clock.now());
   const { rows } = await domain.db.pool.query<{ id: string; status: string; stop_reason: string }>(

@@ -49,8 +49,8 @@ const stop = (accountId: string, id: string) => act(domain, accountId, { id, act
 const start = (accountId: string, id: string) => act(domain, accountId, { id, action: 'START' });
 const destroy = (accountId: string, id: string) => act(domain, accountId, { id, action: 'DESTROY' });
 
-describe('charging by the second', () => {
-  test('never exhausts credit that would last beyond the year 9999', async () => {
+describe('billing by the second', () => {
+  test('reports no exhaustion for credit that would last beyond the year 9999', async () => {
     const account = await domain.account('50000');
     const id = await rent(account);
     domain.clock.advance(60);
@@ -122,7 +122,7 @@ describe('monthly spend', () => {
     ['a month', '2027-04-30T23:59:50Z'],
     ['a leap day', '2028-02-29T23:59:50Z'],
     ['a year', '2027-12-31T23:59:50Z'],
-  ])('splits an interval at midnight at the end of %s', async (_name, before) => {
+  ])('includes only usage after midnight at the end of %s', async (_name, before) => {
     domain.clock.set(before);
     const account = await domain.account();
     const id = await rent(account);
@@ -136,7 +136,7 @@ describe('monthly spend', () => {
     expect((await readBalance(domain, account)).monthSpend).toBe((rate * 3_610n) / 3_600n - (rate * 10n) / 3_600n);
   });
 
-  test('counts entries in the first second of a month toward the new month', async () => {
+  test('includes entries booked in the first second of the month', async () => {
     domain.clock.set('2027-04-30T22:00:00Z');
     const account = await domain.account();
     const id = await rent(account, { mode: 'RESERVED' });
@@ -154,7 +154,7 @@ describe('monthly spend', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test("doesn't count a month in which nothing was read toward the current month", async () => {
+  test('excludes earlier months even if nothing was read in them', async () => {
     domain.clock.set('2027-01-15T00:00:00Z');
     const account = await domain.account();
     await rent(account, { gpu: 'p4' });
@@ -178,7 +178,7 @@ describe('exhaustion', () => {
     return { account, id, from, exhaustsAt: from + seconds };
   }
 
-  test('stops the instance in the first whole second without credit, even if read late', async () => {
+  test('stops instances in the first whole second without credit, even if noticed late', async () => {
     const { account, id, exhaustsAt } = await almostExhausted();
     expect((await accountState(domain, account)).exhaustsAt).toBe(exhaustsAt);
     domain.clock.set(exhaustsAt - 1n);
@@ -195,7 +195,7 @@ describe('exhaustion', () => {
     expect(balance).toBe(1_222_000n - (1_222_000n * 3_600n - debtAt + RATE_DISK * 3n * DAY) / 3_600n);
   });
 
-  test('counts a credit in the same second first, whether or not anything was read', async () => {
+  test('is averted by a credit in the same second, whether or not anything was read', async () => {
     for (const reads of [0, 3]) {
       const { account, id, exhaustsAt } = await almostExhausted();
       domain.clock.set(exhaustsAt);
@@ -207,7 +207,7 @@ describe('exhaustion', () => {
     }
   });
 
-  test('has stopped the instance when a credit comes a second later, even without reads', async () => {
+  test('is not undone by a credit one second later, even if nothing was read', async () => {
     const { account, id, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 1n);
     await creditAccount(domain, account, { amountMicro: 1_000_000n });
@@ -218,7 +218,7 @@ describe('exhaustion', () => {
     expect(await look(account, id)).toMatchObject({ status: 'STOPPED' });
   });
 
-  test('ends the grace period on time, or earlier only by a credit above zero', async () => {
+  test('destroys instances after the grace period unless the balance is above zero', async () => {
     const { account, id, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 6n * DAY);
     const { balance } = await readBalance(domain, account);
@@ -239,7 +239,7 @@ describe('exhaustion', () => {
     expect((await readBalance(domain, account)).balance).toBe(debt.balance);
   });
 
-  test('changes nothing if a credit brings the balance to exactly zero', async () => {
+  test("isn't ended by a credit that brings the balance to exactly zero", async () => {
     // The instance runs for 3,600 s at a whole number of micro-USD per second, so that the balance can be exactly zero.
     const account = await domain.account('10');
     const id = await rent(account);
@@ -275,7 +275,7 @@ describe('exhaustion', () => {
     expect(await read(account, id)).toMatchObject(row);
   });
 
-  test('appears in a statement even if nothing has been read since', async () => {
+  test('is reflected in a statement even if nothing has been read since', async () => {
     const { account, from, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 3_600n);
     const { lines } = await statement(domain, account, { from, to: null });
@@ -305,7 +305,7 @@ describe('a reserved term', () => {
   const TERM = instantOf(new Date('2028-02-29T12:00:00Z')) - instantOf(new Date('2027-11-30T12:00:00Z'));
   const DISCOUNT = RATE_4090 - (RATE_4090 * 65n) / 100n;
 
-  test('ends by the last day of February and is extended by each stopped second', async () => {
+  test('ends no later than the last day of February and is extended by stopped seconds', async () => {
     domain.clock.set('2027-11-30T12:00:00Z');
     const account = await domain.account('5000');
     const id = await rent(account, { mode: 'RESERVED' });
@@ -321,9 +321,9 @@ describe('a reserved term', () => {
   });
 
   test.each([
-    ['costs the whole discount if left one second before its end', TERM - 1n, DISCOUNT * (TERM - 1n)],
-    ['costs nothing if left at its end', TERM, 0n],
-    ['costs nothing if left after its end', TERM + 5n, 0n],
+    ['costs the full discount if ended one second early', TERM - 1n, DISCOUNT * (TERM - 1n)],
+    ['costs nothing extra if ended exactly on time', TERM, 0n],
+    ['costs nothing extra if ended late', TERM + 5n, 0n],
   ])('%s', async (_name, after, units) => {
     domain.clock.set('2027-11-30T12:00:00Z');
     const account = await domain.account('5000');
@@ -339,7 +339,7 @@ describe('a reserved term', () => {
     expect((await readBalance(domain, account)).balance).toBe(5_000_000_000n - (reserved * after + units) / 3_600n);
   });
 
-  test('can’t be ended with too little balance, but exhaustion charges the cost anyway', async () => {
+  test("can't be ended early without enough balance, but exhaustion charges it anyway", async () => {
     const account = await domain.account('0.45');
     const id = await rent(account, { mode: 'RESERVED' });
     // At 0.286 USD/h plus disk, 0.3815 of 0.45 USD is spent after 4,800 s, and the discount of 0.154 USD/h totals
@@ -388,7 +388,7 @@ describe('a write', () => {
   test.each([
     ['a stop', stop],
     ['a destroy', destroy],
-  ])('happens in the second in which it gets its locks: %s', async (_, end) => {
+  ])('takes effect in the second in which it acquires its locks: %s', async (_, end) => {
     const account = await domain.account();
     const id = await rent(account);
     const from = domain.clock.now();
@@ -404,7 +404,7 @@ describe('a write', () => {
     expect((await readBalance(domain, account)).monthSpend).toBe(((RATE_4090 + RATE_DISK) * 60n) / 3_600n);
   });
 
-  test('locks accounts ordered by id, so that mutual preemptions never deadlock', async () => {
+  test('locks accounts in ascending id order so that mutual preemptions never deadlock', async () => {
     const [low, high] = [await domain.account(), await domain.account()].sort() as [string, string];
     for (const [requester, holder] of [
       [low, high],
@@ -423,7 +423,7 @@ describe('a write', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('checks the machine again if another account rented it while the write waited', async () => {
+  test('rechecks the machine if another account rented it while the write was waiting', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
     const { bobs, anns } = await whileLocked('machine', machineId, async () => {
@@ -440,7 +440,7 @@ describe('a write', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test("finds a machine free if its holder's credit has run out, even without reads", async () => {
+  test("treats a machine as free once its holder's credit has run out, even if unread", async () => {
     const machineId = await domain.machine();
     const ann = await domain.account();
     const annRents = async () => (await deploy(domain, ann, { machineId, diskGb: 1 })).instance.id;
@@ -516,7 +516,7 @@ describe('the ledger', () => {
     expect((await readBalance(domain, holder)).balance).toBe(balance);
   });
 
-  test('counts an adjustment of either sign as credit and not as spend', async () => {
+  test('counts adjustments of either sign as credit, never as spend', async () => {
     const account = await domain.account('1');
     await adjustAccount(domain, account, { amountMicro: -250_000n, note: 'double refund' });
     expect(await readBalance(domain, account)).toMatchObject({ balance: 750_000n, monthSpend: 0n });

@@ -100,7 +100,7 @@ function sorted(rows: object[]): string[] {
     .sort();
 }
 
-test('writes the same ledger after 0, 1 or 1,000 reads, and with early or late sweeps', {
+test('the ledger is the same after 0, 1 or 1,000 reads and with early or late sweeps', {
   timeout: 120_000,
 }, async () => {
   const read: Look = (account) => readBalance(domain, account);

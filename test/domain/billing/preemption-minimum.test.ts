@@ -56,7 +56,7 @@ async function expectCleanAudit(): Promise<void> {
   expect((await audit(domain)).findings).toEqual([]);
 }
 
-test('a preempting deploy costs a minute of GPU time even if destroyed within a second', async () => {
+test('a preempting instance costs a minute of GPU time even if destroyed immediately', async () => {
   const { machineId, anns } = await heldMachine();
   const id = await take(machineId);
   const from = domain.clock.now() + 1n;
@@ -86,9 +86,9 @@ test('a preempting deploy costs a minute of GPU time even if destroyed within a 
 });
 
 test.each([
-  ['a stop after 25.3 seconds pays the remainder', 25.3, 'STOP', MINUTE - 25n],
-  ['a destroy after 59.6 seconds has nothing left to pay', 59.6, 'DESTROY', 0n],
-  ['a stop after two minutes has nothing left to pay', 120, 'STOP', 0n],
+  ['a stop after 25.3 seconds costs the rest of the minute', 25.3, 'STOP', MINUTE - 25n],
+  ['a destroy after 59.6 seconds costs nothing more', 59.6, 'DESTROY', 0n],
+  ['a stop after two minutes costs nothing more', 120, 'STOP', 0n],
 ] as const)('%s', async (_name, seconds, action, left) => {
   const { machineId } = await heldMachine();
   const id = await take(machineId);
@@ -100,7 +100,7 @@ test.each([
   await expectCleanAudit();
 });
 
-test('each preempting start pays the minimum, but a start on a free machine does not', async () => {
+test('every preempting start costs the minimum, but a start on a free machine does not', async () => {
   const machineId = await domain.machine();
   const id = await take(machineId);
   domain.clock.advance(5);
@@ -123,7 +123,7 @@ test('each preempting start pays the minimum, but a start on a free machine does
   await expectCleanAudit();
 });
 
-test('a preempting deployBest also pays the minimum', async () => {
+test('a preempting deployBest also costs the minimum', async () => {
   const { machineId } = await heldMachine();
   // The model has no other machine on offer.
   await domain.db.prisma.machine.updateMany({
@@ -146,7 +146,7 @@ test('a preempting deployBest also pays the minimum', async () => {
   await expectCleanAudit();
 });
 
-test('an early exit repays the discount on used seconds and pays the locked minimum', async () => {
+test('an early exit costs the discount on used seconds plus the locked minimum', async () => {
   const { machineId } = await heldMachine();
   const id = await take(machineId, 'RESERVED');
   domain.clock.advance(19.9);
@@ -162,9 +162,9 @@ test('an early exit repays the discount on used seconds and pays the locked mini
 });
 
 test.each([
-  ["at the operator's stop", async (id: string) => void (await operatorAct(domain, id, 'STOP'))],
+  ['when the operator stops the instance', async (id: string) => void (await operatorAct(domain, id, 'STOP'))],
   [
-    'at the end of credit',
+    'when credit runs out',
     async (id: string) => {
       const { balance } = await readBalance(domain, bob);
       await adjustAccount(domain, bob, { amountMicro: -balance, note: 'to nothing' });
@@ -189,7 +189,7 @@ test.each([
   await expectCleanAudit();
 });
 
-test('the minimum is charged in the month in which the start ended', async () => {
+test("the minimum counts toward the month in which the instance's run ended", async () => {
   domain.clock.set('2026-11-30T23:59:30Z');
   const { machineId } = await heldMachine();
   const id = await take(machineId);
@@ -201,7 +201,7 @@ test('the minimum is charged in the month in which the start ended', async () =>
   await expectCleanAudit();
 });
 
-describe('on a machine with an agent', () => {
+describe('on a machine with an agent,', () => {
   /** Preempts Ann's instance with Bob's. Returns the machine's agent and Bob's instance. */
   async function preempted(): Promise<{ agent: TestAgent; id: string }> {
     const agent = await TestAgent.join(domain);
@@ -236,7 +236,7 @@ describe('on a machine with an agent', () => {
     await expectCleanAudit();
   });
 
-  test('a slow start is credited beyond its first minute, for at most as long as it ran', async () => {
+  test('a slow start is credited beyond its first minute, but for at most its run time', async () => {
     const { agent, id } = await preempted();
     const anns = (
       await domain.db.prisma.instance.findFirstOrThrow({ where: { accountId: ann, machineId: agent.machineId } })

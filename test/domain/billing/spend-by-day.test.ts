@@ -70,7 +70,7 @@ function expectToAddUp({ days, instances, others, total, volumes, models, names 
   }
 }
 
-test('days add up to the month’s spend, statements and instances in any history', async () => {
+test("daily spend adds up to the month's spend, the statements and the instances", async () => {
   for (let seed = 1; seed <= HISTORIES; seed += 1) {
     const account = await runHistory(seed);
     const month = `${today().slice(0, 7)}-01`;
@@ -98,7 +98,7 @@ test('days add up to the month’s spend, statements and instances in any histor
   }
 });
 
-describe('a period', () => {
+describe('spend by day for a period', () => {
   test("has an entry for every UTC day and includes no other account's spend", async () => {
     domain.clock.set('2028-02-28T22:00:00Z');
     const [account, stranger] = [await domain.account(), await domain.account()];
@@ -121,7 +121,7 @@ describe('a period', () => {
     expect([past.total, past.days.length]).toEqual([rate * 2n, 1]);
   });
 
-  test('is rejected if it is too long, reversed or in the future', async () => {
+  test('is refused if the period is too long, reversed or in the future', async () => {
     const account = await domain.account();
     const refusal = (from: string, to?: string) =>
       spendByDay(domain, account, { from, to: to ?? null }).then(
@@ -137,7 +137,7 @@ describe('a period', () => {
   });
 });
 
-test('instances with the same name or model are summed up', async () => {
+test('spend is totaled by instance name and by GPU model', async () => {
   const account = await domain.account('900');
   const from = today();
   const ids: string[] = [];

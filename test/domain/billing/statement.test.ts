@@ -49,7 +49,7 @@ function change({ movements, lines }: Statement): bigint {
   return movements.reduce((sum, { amount }) => sum + amount, 0n) - lines.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-test("a statement's lines add up exactly to the change in balance in adjoining periods", async () => {
+test('the lines of adjoining statements add up exactly to the changes in balance', async () => {
   const end = domain.clock.now();
   const instant = fc.bigInt({ min: from, max: end + 5n });
   await fc.assert(
@@ -71,7 +71,7 @@ test("a statement's lines add up exactly to the change in balance in adjoining p
   );
 });
 
-test('a statement has the opening and closing balances that were read at those times', async () => {
+test("a statement's closing balance equals the balance that was read at that time", async () => {
   for (const [at, balance] of seen) {
     expect((await statement(domain, account, { from, to: at })).closingBalance).toBe(balance);
   }
@@ -79,7 +79,7 @@ test('a statement has the opening and closing balances that were read at those t
   expect(closingBalance).toBe((await readBalance(domain, account)).balance);
 });
 
-test('a statement charges each line exactly for its seconds at its rate', async () => {
+test('each usage line charges exactly its rate times its seconds', async () => {
   const { lines, movements } = await statement(domain, account, { from, to: domain.clock.now() });
   expect(lines.map(({ kind }) => kind)).toEqual(['GPU', 'DISK', 'EARLY_EXIT', 'GPU', 'DISK', 'GPU', 'DISK']);
   for (const { units, rate, seconds } of lines) expect(units).toBe(rate * seconds);
@@ -90,7 +90,7 @@ test('a statement charges each line exactly for its seconds at its rate', async 
   ]);
 });
 
-test('a line has its first second and the end of its last second within the period', async () => {
+test("each line begins and ends within the statement's period", async () => {
   const { lines } = await statement(domain, account, { from: from + 1_000n, to: from + 130_000n });
   // The first instance existed before the period. The second ran for a while, and its disk still exists.
   expect(lines.map((line) => [line.kind, line.from - from, line.to - from])).toEqual([
@@ -104,7 +104,7 @@ test('a line has its first second and the end of its last second within the peri
   ]);
 });
 
-test("a statement can't be reversed, in the future, or have too many lines", async () => {
+test('a statement is refused for a reversed or future period or too many lines', async () => {
   const now = domain.clock.now();
   const refused = { code: 'invalid_request' };
   await expect(statement(domain, account, { from: now, to: now - 1n })).rejects.toMatchObject(refused);
@@ -161,7 +161,7 @@ test('an entry on the boundary of two statements appears only in the later one',
   }
 });
 
-test('a statement is read at one moment, even while entries are being booked', async () => {
+test('a statement shows the books at one moment, even while entries are being booked', async () => {
   const other = await domain.account('100');
   const since = domain.clock.now();
   const machineId = await domain.machine();

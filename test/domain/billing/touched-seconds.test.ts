@@ -116,7 +116,7 @@ describe('a touched second is paid for', () => {
   });
 });
 
-test('bills the example in docs/billing.md as documented', async () => {
+test('the example in docs/billing.md is billed as documented', async () => {
   const [ann, bob] = [await domain.account(), await domain.account()];
   const machineId = await domain.machine();
   const minute = domain.clock.now();
@@ -218,7 +218,7 @@ describe('a second is sold once', () => {
     await expectCleanAudit();
   });
 
-  test('without negative amounts when the clock steps back', async () => {
+  test('without any negative amount when the clock steps back', async () => {
     const machineId = await domain.machine();
     const [ann, bob] = [await domain.account(), await domain.account()];
     at(0.5);
@@ -239,7 +239,7 @@ describe('a second is sold once', () => {
   });
 });
 
-test('on a boundary, a start begins with the new second and a stop ends the old one', async () => {
+test('on a boundary, a stop ends the old second and a start begins the new one', async () => {
   const account = await domain.account();
   const machineId = await domain.machine();
   const id = await rent(account, machineId);
@@ -253,7 +253,7 @@ test('on a boundary, a start begins with the new second and a stop ends the old 
   await expectCleanAudit();
 });
 
-test('a stop returns the end of its second and the amounts that are charged', async () => {
+test('the response to a stop shows the end of its second and the amounts charged', async () => {
   const account = await domain.account('10');
   const machineId = await domain.machine();
   at(0.3);
@@ -277,7 +277,7 @@ test('a stop returns the end of its second and the amounts that are charged', as
   expect(await readBalance(domain, account)).toMatchObject(shown);
 });
 
-test('the last second of a month belongs to that month if an instance stops within it', async () => {
+test("a month's last second counts toward that month if an instance stops within it", async () => {
   domain.clock.set('2026-11-30T23:59:59Z');
   const account = await domain.account('10');
   const [m1, m2] = [await domain.machine(), await domain.machine()];
@@ -306,7 +306,7 @@ test('the last second of a month belongs to that month if an instance stops with
   await expectCleanAudit();
 });
 
-describe('when credit runs out at T', () => {
+describe('when credit runs out at T,', () => {
   /** Returns an instance whose credit runs out at T, with the clock set half a second before T. */
   async function almostExhausted(mode: 'ON_DEMAND' | 'INTERRUPTIBLE' = 'ON_DEMAND') {
     const account = await domain.account('0.5');
@@ -332,7 +332,7 @@ describe('when credit runs out at T', () => {
     ['a stop', async (account: string, id: string) => void (await stop(account, id))],
     ['a destroy', async (account: string, id: string) => void (await destroy(account, id))],
     ["the operator's stop", async (_: string, id: string) => void (await operatorAct(domain, id, 'STOP'))],
-  ])('%s in the second of T ends it at T, and no later second is charged', async (_name, end) => {
+  ])('%s during the second of T ends the instance at T and charges no later second', async (_name, end) => {
     const { account, id, exhaustsAt } = await almostExhausted();
     at(0.5);
     await end(account, id);
@@ -343,7 +343,7 @@ describe('when credit runs out at T', () => {
     await expectCleanAudit();
   });
 
-  test('a deploy that takes the machine in the second of T begins at T', async () => {
+  test('a deploy that takes the machine during the second of T begins at T', async () => {
     const { machineId, id, exhaustsAt } = await almostExhausted('INTERRUPTIBLE');
     at(0.5);
     const bob = await domain.account();
@@ -403,7 +403,7 @@ test('the balance is the same no matter how often it is read', async () => {
   expect(formatInstant(instantOf(rows[0]!.settledAt))).toBe(formatInstant(instantOf(rows[1]!.settledAt)));
 });
 
-describe('in any order of actions', () => {
+describe('in any order of actions,', () => {
   const RUNS = 25;
   const step = fc.record({
     account: fc.nat({ max: 2 }),

@@ -28,7 +28,7 @@ const COPY_INSTANCE = `insert into instance select (jsonb_populate_record(null::
 test.each([
   ['a second running instance on a machine', RUN_STOPPED, 'instance_running_on_machine'],
   [
-    'a second open interval of a resource',
+    'a second open interval for a resource',
     `insert into usage_interval select instance_id, resource, ordinal + 1, rate, started_at, null
      from usage_interval where resource = 'GPU' and ended_at is null`,
     'usage_interval_open',
@@ -38,7 +38,7 @@ test.each([
     `update usage_interval set ended_at = started_at - interval '1 second' where ended_at is not null`,
     'usage_interval_order',
   ],
-  ['two instances of an account with the same number', COPY_INSTANCE, 'instance_account_id_sequence_key'],
+  ['two instances in an account with the same number', COPY_INSTANCE, 'instance_account_id_sequence_key'],
   [
     'a running instance with a stop time',
     `update instance set stopped_at = created_at where status = 'RUNNING'`,
@@ -65,7 +65,7 @@ test.each([
   ['a machine without GPUs', `update machine set num_gpus = 0`, 'machine_bounds'],
   ['a reliability above 1', `update machine set reliability = 1.5`, 'machine_bounds'],
   ['a price of zero', `update gpu_price set on_demand_rate = 0`, 'gpu_price_bounds'],
-])('rejects %s', async (_name, sql, constraint) => {
+])('the schema rejects %s', async (_name, sql, constraint) => {
   const client = await domain.db.pool.connect();
   try {
     await client.query('begin');

@@ -84,7 +84,7 @@ describe('restore', () => {
     ['a backup with an extra file', () => putFiles(...DATA, OTHER, MANIFEST), /other is not in its manifest/],
     ['a backup without a manifest', () => putFiles(...DATA, LOG), /it has no manifest/],
     [
-      'a changed manifest',
+      'a manifest that was changed',
       () =>
         putFiles(
           ...DATA,
@@ -93,7 +93,7 @@ describe('restore', () => {
       /was changed/,
     ],
     [
-      'a manifest without a file',
+      'a manifest that omits a file',
       () =>
         putFiles(
           DATA[0]!,

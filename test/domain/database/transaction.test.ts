@@ -77,7 +77,7 @@ describe('values', () => {
 });
 
 describe('messages', () => {
-  it('combine BEGIN with the first statements and COMMIT with the last ones', async () => {
+  it('combine BEGIN with the first statements and COMMIT with the last', async () => {
     const work = () =>
       inTransaction(pool, async (transaction) => {
         await transaction.run(get('first'));
@@ -105,7 +105,7 @@ describe('messages', () => {
   });
 });
 
-it('a statement sees changes committed while the previous one waited for a lock', async () => {
+it('a statement sees changes committed while the previous one was waiting for a lock', async () => {
   await pool.query(`insert into thing values ('lock', 1), ('read', 1)`);
   const other = await pool.connect();
   await other.query(
@@ -119,7 +119,7 @@ it('a statement sees changes committed while the previous one waited for a lock'
   expect((await waiting)[1]).toEqual([{ id: 'read', number: 2n, names: null }]);
 });
 
-describe('when a statement fails', () => {
+describe('when a statement fails,', () => {
   it.each(['with COMMIT', 'before COMMIT'])('%s, the transaction has no effect', async (when) => {
     const id = `failed ${when}`;
     const work = inTransaction(pool, async (transaction) => {
@@ -130,7 +130,7 @@ describe('when a statement fails', () => {
     expect(await inTransaction(pool, (transaction) => transaction.run(get(id)))).toEqual([[]]);
   });
 
-  it('while being prepared, its connection is not reused', async () => {
+  it('its connection is not reused if it failed while being prepared', async () => {
     const good = { name: 'half-known', text: 'select 1 as one', values: [] };
     const bad = { name: 'bad', text: 'select missing from thing', values: [] };
     const one = new pg.Pool({ ...pool.options, max: 1 });
@@ -145,7 +145,7 @@ describe('when a statement fails', () => {
   });
 });
 
-it('raises the timeouts for a long transaction and resets them afterwards', async () => {
+it('long transactions have longer timeouts, which are reset afterwards', async () => {
   const limits = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
   const current: PreparedStatement = {
     name: 'limits',

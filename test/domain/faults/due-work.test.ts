@@ -88,7 +88,7 @@ describe('due work', () => {
     expect(checks).toBe(5);
   });
 
-  it("is checked at the next interval after this gateway's own notice or a failure", async () => {
+  it("is checked at the next interval after a failure or this gateway's own notice", async () => {
     await pass(3);
     expect(checks).toBe(1);
     domain.db.notices.publish([DUE_WORK]);
@@ -100,7 +100,7 @@ describe('due work', () => {
     expect(checks).toBe(3);
   });
 
-  it('is checked immediately on another program’s notice, at most once per interval', async () => {
+  it("is checked immediately after another program's notice, at most once per interval", async () => {
     await pass();
     await another.query(`select pg_notify('gateway', '{"table":"due_work"}')`);
     // Polling would let intervals elapse.
@@ -127,7 +127,7 @@ describe('due work', () => {
     expect(checks).toBeGreaterThan(before);
   });
 
-  it('is checked at each interval while no notices come, and once when they resume', async () => {
+  it('is checked at each interval while no notices come and once more when they resume', async () => {
     await pass();
     wire.cutNotices();
     await expect.poll(() => domain.db.notices.isListening, PATIENCE).toBe(false);
@@ -156,13 +156,13 @@ describe('due work', () => {
     await domain.db.notices.caughtUp();
   });
 
-  it('is checked from time to time even without any notice', async () => {
+  it('is checked occasionally even without any notice', async () => {
     await pass(2 * 20 + 1);
     expect(checks).toBe(3);
   });
 });
 
-describe('a write that makes work due earlier', () => {
+describe('a write', () => {
   let received: { notice: Notice; isOwn: boolean }[] = [];
   let unsubscribe = () => {};
   let account = '';
@@ -198,7 +198,7 @@ describe('a write that makes work due earlier', () => {
     ['the expiry of a key', 'update api_key set expires_at = now() where id = $3'],
     ['a deadline of the account', 'update account set deadline_at = now() where id = $1'],
     ['the end of credit', 'update account set due_at = now() where id = $1'],
-  ])('by another program sends a notice for %s', async (_what, text) => {
+  ])('by another program sends a notice when it makes %s due earlier', async (_what, text) => {
     // PostgreSQL must know each parameter's type.
     const typed = `with given as (select $1::text, $2::text, $3::text) ${/^with /.test(text) ? `, ${text.slice(5)}` : text}`;
     await another.query(typed, [account, webhook, key]);
@@ -207,7 +207,7 @@ describe('a write that makes work due earlier', () => {
     expect(tables.some((table) => table === 'due_work' || table === 'account')).toBe(true);
   });
 
-  it('by this gateway sends its own notice for events outside of rentals', async () => {
+  it('by this gateway sends its own notice for events unrelated to rentals', async () => {
     const owner = await domain.account('5');
     const { id } = (await createWebhook(domain, owner, { url: 'https://receiver.test/' })).webhook;
     const { apiKey: used } = await createApiKey(domain, owner);

@@ -42,11 +42,11 @@ describe('offers, credits and the naive model agree to the unit', () => {
     ]));
   test('when a machine is rented twice within a second', () =>
     play([leap(0.001), beat, rent, { do: 'DESTROY', account: 0, pick: 0 }, rent, beat]));
-  test('when a start fails after it ran', () =>
+  test('when an instance fails after it ran', () =>
     play([rent, leap(2), beat, leap(9), { ...beat, says: 'FAILED' }, leap(9), beat]));
-  test('when the host makes a start fail', () =>
+  test('when a start fails because of the host', () =>
     play([rent, leap(200), beat, leap(9), { ...beat, says: 'HOST_FAILED' }, leap(9), beat]));
-  test('when repeated starts run for less time than they waited, or never run', () =>
+  test('when repeated starts run for less time than they waited, or never run at all', () =>
     play([
       ...[rent, leap(25), { ...beat, says: 'PULLING' } as const, leap(25), beat, leap(10), stop, leap(1), beat],
       ...[start, leap(25), { ...beat, says: 'PULLING' } as const, leap(25), stop, leap(1)],

@@ -29,8 +29,8 @@ async function isOffered(machineId: string): Promise<boolean> {
   return offers.some((offer) => offer.machineId === machineId);
 }
 
-describe('joining', () => {
-  test('creates a machine from the reported hardware, once per code, within an hour', async () => {
+describe("a host's join", () => {
+  test('creates a machine from the reported hardware once per code, within an hour', async () => {
     const { code, machineId } = await enrol(domain, anyMachine);
     const answer = await join(domain, code, hardware());
     expect(answer).toEqual({ machineId, token: expect.stringMatching(/^gpu_host_[0-9a-f]{40}$/), gpu: 'rtx-4090' });
@@ -51,7 +51,7 @@ describe('joining', () => {
     expect(stored).not.toContain(answer.token);
   });
 
-  test('rejects hardware that can’t be offered and keeps the code valid', async () => {
+  test("is rejected for hardware that can't be offered, and the code remains valid", async () => {
     const { code } = await enrol(domain, anyMachine);
     const [gpu] = hardware().gpus;
     for (const gpus of [
@@ -64,7 +64,7 @@ describe('joining', () => {
     expect((await join(domain, code, hardware())).gpu).toBe('rtx-4090');
   });
 
-  test('requires the operator to name the model if the GPU name is unknown', async () => {
+  test('requires the operator to name the model if the reported GPU name is unknown', async () => {
     const { code } = await enrol(domain, { ...anyMachine, gpu: 'l40s' });
     const gpus = [{ ...hardware().gpus[0]!, name: 'Something' }];
     expect((await join(domain, code, hardware({ gpus }))).gpu).toBe('l40s');
@@ -72,7 +72,7 @@ describe('joining', () => {
     await expect(enrol(domain, { ...anyMachine, region: null })).rejects.toEqual(refused('invalid_request'));
   });
 
-  test("marks simulated GPUs as demo, and needs the operator's consent without demo data", async () => {
+  test('marks machines with simulated GPUs as demo and needs consent without demo data', async () => {
     const agent = await TestAgent.join(domain, { pretended: true });
     expect((await findMachine(domain, agent.machineId)).demo).toBe(true);
     await domain.db.prisma.installation.updateMany({ data: { seed: 'catalogue' } });
@@ -85,7 +85,7 @@ describe('joining', () => {
     }
   });
 
-  test('replaces the previous token, and a revoked token is rejected', async () => {
+  test("replaces the machine's previous token, and the operator can revoke the new one", async () => {
     const agent = await TestAgent.join(domain);
     const again = await TestAgent.join(domain, {}, agent.machineId);
     await domain.db.notices.caughtUp();
@@ -118,7 +118,7 @@ describe('a join', () => {
       await expect(enrolWith(null, count)).rejects.toThrow(/--count must be a whole number from 1 to 8/);
   });
 
-  test('is rejected if a GPU belongs to another machine, unless that machine gave it up', async () => {
+  test("is rejected if another machine has one of its GPUs and hasn't given it up", async () => {
     const [mine, spare] = [hardware().gpus, hardware().gpus];
     const first = await TestAgent.join(domain, { gpus: mine });
     const joinWithSameGpus = () => TestAgent.join(domain, { gpus: mine });
@@ -135,7 +135,7 @@ describe('a join', () => {
     await expect(TestAgent.join(domain, { gpus: [{ ...spare[0]!, uuid: '[N/A]' }] })).rejects.toThrow(/no UUID/);
   });
 
-  test('succeeds once for hosts that join concurrently with the same code or GPU', async () => {
+  test('succeeds only once for concurrent attempts with the same code or GPU', async () => {
     const joined = async (joins: Promise<unknown>[]) =>
       (await Promise.allSettled(joins)).filter(({ status }) => status === 'fulfilled').length;
     const { code } = await enrol(domain, anyMachine);
@@ -182,7 +182,7 @@ describe('the desired state', () => {
     expect(await phases(agent)).toEqual([]);
   });
 
-  test('gets one generation even if requested many times concurrently', async () => {
+  test('gets only one generation even if it is requested many times concurrently', async () => {
     const agent = await TestAgent.join(domain);
     const { instance } = await deploy(domain, await domain.account(), { machineId: agent.machineId });
     const states = await Promise.all(Array.from({ length: 20 }, () => domain.fleet.desired.current(agent.machineId)));
@@ -190,7 +190,7 @@ describe('the desired state', () => {
     expect(states[0]!.instances[0]!.id).toBe(instance.id);
   });
 
-  test('is not treated as the newest if something changed while it was read', async () => {
+  test('is not considered current if something changed while it was read', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { pool } = domain.db;
@@ -206,7 +206,7 @@ describe('the desired state', () => {
     expect((await domain.fleet.desired.current(agent.machineId))!.instances).toHaveLength(1);
   });
 
-  test('holds an instance back until the previous one is known to have ended', async () => {
+  test('excludes an instance until the previous one is known to have ended', async () => {
     const agent = await TestAgent.join(domain);
     const [first, second] = [await domain.account(), await domain.account()];
     const { instance: old } = await deploy(domain, first, { machineId: agent.machineId, mode: 'INTERRUPTIBLE' });
@@ -223,7 +223,7 @@ describe('the desired state', () => {
     ]);
   });
 
-  test('treats a container as gone if a report on the newest generation omits it', async () => {
+  test('treats a container as gone if a report on the latest generation omits it', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance: old } = await deploy(domain, account, { machineId: agent.machineId });
@@ -237,7 +237,7 @@ describe('the desired state', () => {
     expect(await phases(agent)).toEqual([[next.id, 'running']]);
   });
 
-  test('erases no container of an instance that was never sent to the agent', async () => {
+  test('never asks the agent to erase a container of which it was never notified', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -245,7 +245,7 @@ describe('the desired state', () => {
     expect(await phases(agent)).toEqual([]);
   });
 
-  test('erases an unknown container of a destroyed instance', async () => {
+  test('asks the agent to erase an unknown container of a destroyed instance', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -302,7 +302,7 @@ describe('reports', () => {
     expect(await phase()).toBe('RUNNING');
   });
 
-  test('that arrive several times concurrently count once', async () => {
+  test('that arrive several times concurrently count only once', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -318,7 +318,7 @@ describe('reports', () => {
 });
 
 describe('an unreachable machine', () => {
-  test("isn't offered and rejects deploys and starts until it returns", async () => {
+  test("isn't offered, and rejects deploys, until it returns", async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     expect(await isOffered(agent.machineId)).toBe(true);
@@ -337,7 +337,7 @@ describe('an unreachable machine', () => {
     expect(await isOffered(agent.machineId)).toBe(false);
   });
 
-  test('holds an instance back until the operator forgets the previous container', async () => {
+  test('runs no new instance until the operator forgets the previous container', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance: old } = await deploy(domain, account, { machineId: agent.machineId });

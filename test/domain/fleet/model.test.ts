@@ -6,7 +6,7 @@ import { randomHistories } from '../../support/long.js';
 const RUNS = 12;
 const STEPS = 40;
 
-test('offers, credits and the naive model agree to the unit through random histories', { timeout: 600_000 }, () =>
+test('offers, credits and the naive model agree to the unit in random histories', { timeout: 600_000 }, () =>
   fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: STEPS / 2, maxLength: STEPS }), (steps) => play(steps)),
     { ...randomHistories(RUNS), verbose: 1 },

@@ -87,7 +87,7 @@ function toNewQuarter(): void {
 beforeEach(toNewQuarter);
 
 describe('a sample', () => {
-  it('counts once, in the 10 s slot in which it was taken', async () => {
+  it('counts once, in the 10 s slot during which it was taken', async () => {
     const host = await SampledHost.start();
     toNewQuarter();
     const slot = domain.clock.now() - 1n;
@@ -102,7 +102,7 @@ describe('a sample', () => {
     ]);
   });
 
-  it('has its own slot even if reports arrive just before or after a boundary', async () => {
+  it('gets its own slot even if reports arrive just before or after a boundary', async () => {
     const host = await SampledHost.start();
     toNewQuarter();
     domain.clock.advance(19);
@@ -137,7 +137,7 @@ describe('a sample', () => {
     expect((await host.rows()).map((row) => row.cpu_percent)).toEqual([1, 2]);
   });
 
-  it('is ignored for another host’s container, another start, or while not running', async () => {
+  it("is ignored if it's for another host's container, another start or a stopped one", async () => {
     const [one, two] = [await SampledHost.start(), await SampledHost.start()];
     await two.report([sampled(one.id)]);
     await one.sendSamples({ start: 2 });
@@ -157,13 +157,13 @@ describe('a sample', () => {
     expect(await one.rows()).toHaveLength(1);
   });
 
-  it('counts only as many GPUs as the instance has', async () => {
+  it('includes at most as many GPUs as its instance has', async () => {
     const host = await SampledHost.start(2);
     await host.sendSamples({ gpus: [0, 1, 2, 63].map((place) => gpuSampled({ place, busyPercent: place })) });
     expect((await host.rows(10, 'gpu_sample')).map((row) => row.place)).toEqual([0, 1]);
   });
 
-  it('is rejected with its report if there are too many samples or a repeated index', async () => {
+  it('is rejected with its report if there are too many samples or a GPU appears twice', async () => {
     const host = await SampledHost.start();
     domain.clock.advance(60);
     const seven = Array.from({ length: 7 }, (_, age) => ({ age }));
@@ -175,7 +175,7 @@ describe('a sample', () => {
     expect(await host.rows()).toHaveLength(2);
   });
 
-  it('is written in one statement with other hosts’ samples and later ones', async () => {
+  it("is written in the same statement as other hosts' samples and later ones", async () => {
     const all = [await SampledHost.start(), await SampledHost.start()];
     const { pool } = domain.db;
     const query = pool.query;
@@ -200,7 +200,7 @@ describe('a sample', () => {
     for (const host of all) expect((await host.rows()).length).toBeGreaterThan(0);
   });
 
-  it('is dropped and counted as dropped if the gateway’s buffer is full', async () => {
+  it("is dropped, and counted as dropped, if the gateway's buffer is full", async () => {
     const host = await SampledHost.start();
     const samples = new SampleBuffer(domain.db, () => {}, 50);
     for (let second = 0; second < 55; second += 1)
@@ -214,7 +214,7 @@ describe('a sample', () => {
 });
 
 describe('a lying host', () => {
-  it("can't choose a slot in the future or far from the reported age", async () => {
+  it("can't place samples in the future or far in the past", async () => {
     const host = await SampledHost.start();
     toNewQuarter();
     domain.clock.advance(300);
@@ -238,7 +238,7 @@ describe('a lying host', () => {
     expect((await host.rows()).every((row) => (row.at as bigint) <= now && (row.at as bigint) > now - 90n)).toBe(true);
   });
 
-  it("can't spoil another host’s sample with numbers that no column can store", async () => {
+  it("can't invalidate another host's sample with numbers that no column can store", async () => {
     const [liar, other] = [await SampledHost.start(), await SampledHost.start()];
     const tiny = { cpuPercent: 5e-324, gpus: [gpuSampled({ powerWatts: 1e-300, celsius: 1e-50 })] };
     await liar.agent.report([seen(liar.id, 'RUNNING')], { samples: [sampled(liar.id, tiny)] });
@@ -262,7 +262,7 @@ describe('a lying host', () => {
     expect(await other.rows()).toHaveLength(1);
   });
 
-  it("can't deadlock two gateways by reporting in different orders", async () => {
+  it("can't make two gateways deadlock by reporting samples in a different order", async () => {
     const host = await SampledHost.start();
     domain.clock.advance(20);
     const now = domain.clock.now();
@@ -292,7 +292,7 @@ describe('a lying host', () => {
 });
 
 describe('metric steps', () => {
-  it('are the means of their samples without nulls, and the highest GPU load', async () => {
+  it('contain the means of their samples, excluding nulls, and the highest GPU load', async () => {
     const host = await SampledHost.start();
     toNewQuarter();
     const begin = domain.clock.now() - 1n;
@@ -316,7 +316,7 @@ describe('metric steps', () => {
     expect(quarters[0]).toMatchObject({ cpu_percent: 44, memory_used_bytes: 44_000_000_000_000n });
   });
 
-  it('are the same if computed twice, concurrently, or after a crash before recording', async () => {
+  it('are the same if computed twice, concurrently or again after a crash', async () => {
     const host = await SampledHost.start();
     await host.run(1_500, (number) => ({ cpuPercent: number % 100 }));
     const { pool } = domain.db;
@@ -336,7 +336,7 @@ describe('metric steps', () => {
     expect([await host.rows(60), await host.rows(900), await host.rows(900, 'gpu_sample')]).toEqual(made);
   });
 
-  it('are computed by one gateway, and samples are kept until it is done', async () => {
+  it('are computed by one gateway at a time, and samples are kept until it is done', async () => {
     const host = await SampledHost.start();
     await host.run(900, () => ({}));
     domain.clock.advance(4_000);
@@ -365,7 +365,7 @@ describe('metric steps', () => {
     expect([(await host.rows(10)).length, (await host.rows(60)).length]).toEqual([0, 16]);
   });
 
-  it('are dropped by age, and samples only once every step includes them', async () => {
+  it('are deleted by age, and samples are deleted only once every step includes them', async () => {
     const host = await SampledHost.start();
     await host.run(900, () => ({}));
     domain.clock.advance(4_000);
@@ -384,7 +384,7 @@ describe('metric steps', () => {
 });
 
 describe('metrics', () => {
-  it('are read in the finest step kept for the whole range, with recent samples', async () => {
+  it('are read in the finest step kept for the whole range and include recent samples', async () => {
     const host = await SampledHost.start();
     toNewQuarter();
     const begin = domain.clock.now() - 1n;
@@ -410,7 +410,7 @@ describe('metrics', () => {
     expect(few.points[0]).toMatchObject({ at: begin, cpuPercent: 12 });
   });
 
-  it('are read with one statement for many instances', async () => {
+  it('are read for many instances with one statement', async () => {
     const all = [await SampledHost.start(), await SampledHost.start(), await SampledHost.start()];
     for (const [number, host] of all.entries()) await host.sendSamples({ cpuPercent: number });
     const { pool } = domain.db;
@@ -451,7 +451,7 @@ describe('the range of a metrics response', () => {
     expect(range(now - seconds, null, 1_000).step.seconds).toBe(step);
   });
 
-  it('never has more points than requested', () => {
+  it('never contains more points than requested', () => {
     for (const points of [1, 2, 7, 100, 999, 1_000]) {
       for (const seconds of [1n, 9n, 10n, 59n, 3_600n, 86_399n, 7_776_000n]) {
         const { from, to, pointSeconds, step } = range(now - seconds, null, points);
@@ -461,7 +461,7 @@ describe('the range of a metrics response', () => {
     }
   });
 
-  it('is rejected if it is reversed, begins in the future, or exceeds what is kept', () => {
+  it('is rejected if it is reversed, begins in the future or exceeds the retention', () => {
     expect(() => range(now, now)).toThrow('from must be before to');
     expect(() => range(now + 10n, null)).toThrow('from must be before to');
     expect(() => range(now - 7_776_002n, null)).toThrow('at most 90 days before to');

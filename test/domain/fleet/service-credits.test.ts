@@ -43,7 +43,7 @@ describe('service credits', () => {
     }
   }
 
-  test('the seconds before the first run are credited once the instance ran that long', async () => {
+  test('the seconds before the first run are credited once the instance has run as long', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'PULLING');
     await pass(25, agent, id, 'RUNNING');
@@ -66,7 +66,7 @@ describe('service credits', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('a slow start is credited for as long as the instance ran, up to ten minutes', async () => {
+  test('a slow start is credited for as long as the instance then ran, up to ten minutes', async () => {
     const short = await rentMachine(HOSTILE);
     await pass(100, short.agent, short.id, 'PULLING');
     await pass(1, short.agent, short.id, 'RUNNING');
@@ -86,7 +86,7 @@ describe('service credits', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('a process that exits immediately counts as run, though never seen running', async () => {
+  test('a process that exits immediately counts as run, though it was never seen running', async () => {
     const { agent, account, id } = await rentMachine(HOSTILE);
     await pass(50, agent, id, 'WAITING', { restarts: 1, message: 'it exited' });
     await act(domain, account, { id, action: 'STOP' });
@@ -97,7 +97,7 @@ describe('service credits', () => {
     expect(await creditsOf(domain, account)).toHaveLength(1);
   });
 
-  test('a failed start is credited in full if the host is at fault, and otherwise not', async () => {
+  test('a failed start is credited in full, but only if the host is at fault', async () => {
     for (const [fault, credited] of [
       ['host', 20n],
       ['image', 0n],
@@ -122,7 +122,7 @@ describe('service credits', () => {
     }
   });
 
-  test('a host can’t retract reports, so running time stays charged and entries remain', async () => {
+  test("a host can't retract reports, so running time stays charged", async () => {
     const ran = await rentMachine(HOSTILE);
     await pass(30, ran.agent, ran.id, 'RUNNING');
     await pass(50, ran.agent, ran.id, 'RUNNING');
@@ -143,7 +143,7 @@ describe('service credits', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('template starts that end before running are credited for up to 600 s per day', async () => {
+  test('template starts that end before running are credited for up to 600 s a day', async () => {
     const { agent, account, id, rate } = await rentMachine('pytorch');
     const seconds = async () =>
       (await creditsOf(domain, account)).map(([, units, note]) => {
@@ -178,7 +178,7 @@ describe('service credits', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('the wait for a container of the same account is not credited', async () => {
+  test("the wait for the same account's previous container is not credited", async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'RUNNING');
     await pass(25, agent, id, 'RUNNING');
@@ -252,7 +252,7 @@ describe('service credits', () => {
     expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([10n * gpuRate]);
   });
 
-  test('a stop grants a container a sixtieth of the seconds it ran in that start', async () => {
+  test("a container's grace period is a sixtieth of the time it ran since its last start", async () => {
     const { agent, account, id } = await rentMachine(HOSTILE);
     const graceAfter = async (lag: number, ran: number, start: number) => {
       await pass(lag, agent, id, 'PULLING', { start });
@@ -303,7 +303,7 @@ describe('service credits', () => {
     expect(await container()).toMatchObject({ phase: 'STOPPING' });
   });
 
-  test("an outage credits running instances' GPU and disk from the last heartbeat on", async () => {
+  test('an outage credits running instances for GPU and disk from the last heartbeat', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -326,7 +326,7 @@ describe('service credits', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('an outage booked when the operator forgot containers also credits the rest', async () => {
+  test('an outage booked when the operator forgot containers also credits its later part', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(100);
@@ -361,7 +361,7 @@ describe('service credits', () => {
     expect(await creditsOf(domain, account)).toEqual([]);
   });
 
-  test('a revoked agent is an outage from its last heartbeat, and is shown to the renter', async () => {
+  test('a revoked agent is an outage from its last heartbeat and is shown to the renter', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(12);
@@ -422,7 +422,7 @@ describe('service credits', () => {
     expect(await findMachine(domain, agent.machineId)).toMatchObject({ reachable: false });
   });
 
-  test('a container erased before its outage is booked is credited anyway', async () => {
+  test('a container erased before its outage is booked is still credited', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(100);
@@ -438,7 +438,7 @@ describe('service credits', () => {
     expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([100n * rate, 100n * 50n * 140n]);
   });
 
-  test('the audit finds a credit that has no service gap', async () => {
+  test('the audit finds a credit without a service gap', async () => {
     const account = await domain.account();
     await domain.db.pool.query(
       `insert into ledger_entry (id, account_id, kind, units, at) values ('i-00000000/service/1', $1, 'SERVICE_CREDIT', 5, '2026-11-20')`,

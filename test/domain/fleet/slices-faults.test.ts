@@ -66,7 +66,7 @@ async function gpuSecondsCredited(id: string): Promise<number> {
 }
 
 describe('a GPU missing from a rental of the whole host', () => {
-  it('earns no credit for later renters of the host’s other GPUs', async () => {
+  it("doesn't entitle later renters of the other GPUs to credit", async () => {
     const { id, agent, uuids } = await hostOf(2);
     const whole = await rent(id);
     await agent.fetch();
@@ -85,7 +85,7 @@ describe('a GPU missing from a rental of the whole host', () => {
     await act(domain, bob, { id: healthy.id, action: 'DESTROY' });
   });
 
-  it('is credited even if it vanished while the host was unreachable', async () => {
+  it('is credited even if it disappeared while the host was unreachable', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const whole = await rent(id);
     await agent.fetch();
@@ -121,7 +121,7 @@ describe('missing GPUs', () => {
     return { seconds: await gpuSecondsCredited(id), overlaps: Number(rows[0]!.overlaps) };
   };
 
-  it('don’t disconnect clients of the host’s instances', async () => {
+  it("don't disconnect clients from the host's instances", async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await agent.fetch();
@@ -137,7 +137,7 @@ describe('missing GPUs', () => {
     await act(domain, ann, { id: mine.id, action: 'DESTROY' });
   });
 
-  it('are credited once if the host is unreachable too, and not to neighbours', async () => {
+  it('are credited only once if the host is unreachable too, and only to their renter', async () => {
     const { id, agent, uuids } = await hostOf(4);
     const [mine, other] = [await rent(`${id}.g0`), await rent(`${id}.g2-3`, { who: bob })];
     await agent.fetch();
@@ -155,7 +155,7 @@ describe('missing GPUs', () => {
     await act(domain, bob, { id: other.id, action: 'DESTROY' });
   });
 
-  it('block a stopped instance’s start until they return, and may vanish repeatedly', async () => {
+  it("block a stopped instance's start until they return, and may vanish repeatedly", async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await agent.fetch();
@@ -185,7 +185,7 @@ describe('missing GPUs', () => {
 });
 
 describe('a host that rejoins', () => {
-  it('without a rented GPU reports it missing, and it is credited until it returns', async () => {
+  it('without a rented GPU shows it as missing, and it is credited until it returns', async () => {
     const { id, agent, found, uuids } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -227,7 +227,7 @@ describe('a host that rejoins', () => {
     }
   });
 
-  it('with a replacement for a missing GPU ends the loss', async () => {
+  it('with a replacement for a missing GPU ends the crediting', async () => {
     const { id, agent, found, uuids } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -258,11 +258,11 @@ describe('a host that rejoins', () => {
 describe('a deploy that waits for its host', () => {
   for (const [title, change] of [
     [
-      'is rejected if a GPU of the machine is recorded as missing in the meantime',
+      'is rejected if one of its GPUs is recorded as missing in the meantime',
       `update machine_host set missing = '{0}' where machine_id = $1`,
     ],
     [
-      'is rejected if the machine is sold in other sizes in the meantime',
+      'is rejected if the host is sold in other block sizes in the meantime',
       `update machine set sold = false where host_id = $1 and id = $1 || '.g0'`,
     ],
   ] as const)
@@ -286,7 +286,7 @@ describe('a deploy that waits for its host', () => {
     });
 });
 
-it('a report delayed by a change of block sizes does not restore the previous sizes', async () => {
+it("a report delayed by a change of block sizes doesn't restore the previous sizes", async () => {
   const { id, agent, uuids } = await hostOf(2);
   const client = await domain.db.pool.connect();
   try {
@@ -305,8 +305,8 @@ it('a report delayed by a change of block sizes does not restore the previous si
   }
 });
 
-describe('a downgrade of an agent from protocol 2 to 1', () => {
-  it('credits a rented part of the host that the agent can’t run', async () => {
+describe("an agent's downgrade from protocol 2 to 1", () => {
+  it('causes credits for a rented part of the host that the agent can no longer run', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -324,7 +324,7 @@ describe('a downgrade of an agent from protocol 2 to 1', () => {
   });
 });
 
-describe('an import', () => {
+describe('an import of machines', () => {
   const csv = (changes: Record<string, unknown>) => ({
     gpu: 'rtx-4090',
     num_gpus: 4,
@@ -347,28 +347,28 @@ describe('an import', () => {
   }
   const load = (...rows: Record<string, unknown>[]) => importMachines(domain, lines(...rows), { dryRun: false });
 
-  it('of properties that the operator maintains for a host applies to its parts', async () => {
+  it("also applies a host's operator-maintained properties to its parts", async () => {
     const { id } = await hostOf(4);
     await load(csv({ id }));
     const part = await domain.db.prisma.machine.findUniqueOrThrow({ where: { id: `${id}.g2-3` } });
     expect(part).toMatchObject({ netDownMbps: 4_000, netUpMbps: 2_000, ports: 200, reliability: 0.5 });
   });
 
-  it('doesn’t change the number or model of a host’s GPUs', async () => {
+  it("can't change the number or model of a host's GPUs", async () => {
     const { id } = await hostOf(4);
     await expect(load(csv({ id, num_gpus: 2 }))).rejects.toThrow(/GPUs/);
     await expect(load(csv({ id, gpu: 'l4' }))).rejects.toThrow(/GPUs/);
     await expect(load(csv({ id: `${id}.g0`, num_gpus: 1 }))).rejects.toThrow(/host/);
   });
 
-  it("of a machine that has the id of a host's part prevents that host from joining", async () => {
+  it('prevents a host from joining if it uses the id of one of its parts', async () => {
     const id = `m-${randomBytes(4).toString('hex')}`;
     await load(csv({ id: `${id}.g1`, num_gpus: 1 }));
     domain.clock.advance(61);
     await expect(TestAgent.join(domain, { gpus: gpus(2) }, id)).rejects.toThrow(/needs another id/);
   });
 
-  it('leaves a host enough disk for the disks on its parts', async () => {
+  it("can't reduce a host's disk below the disks on its parts", async () => {
     const { id } = await hostOf(4);
     const mine = await rent(`${id}.g0`, { diskGb: 500 });
     await expect(load(csv({ id, disk_gb: 400 }))).rejects.toThrow(/disk/);
@@ -376,7 +376,7 @@ describe('an import', () => {
   });
 });
 
-it('events of an instance name the rented machine', async () => {
+it("an instance's events name the rented part of the host as its machine", async () => {
   const { id, agent, uuids } = await hostOf(2);
   await domain.db.pool.query(
     `insert into webhook (id, account_id, url, events, created_at, sealed, key_id)
@@ -397,7 +397,7 @@ it('events of an instance name the rented machine', async () => {
   ]);
 });
 
-describe('a gateway of an earlier version on the same database', () => {
+describe('a gateway running an earlier version on the same database', () => {
   it('can’t rent a part of a host', async () => {
     const { id } = await hostOf(2);
     const mine = await rent(`${id}.g0`);

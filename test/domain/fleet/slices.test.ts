@@ -95,7 +95,7 @@ describe('a host of eight GPUs', () => {
     expect(await row(id)).toMatchObject({ hostId: id, firstGpu: 0, numGpus: 8, vcpus: 64, ramGb: 512, diskGb: 4_000 });
   });
 
-  it('sells each GPU once, as overlapping blocks leave and enter the offers together', async () => {
+  it('sells each GPU once because overlapping blocks leave the offers together', async () => {
     const { id } = await hostOf(8);
     const { id: one } = await rent(`${id}.g4-5`);
     expect(await offered(id)).toEqual(['.g0', '.g0-1', '.g0-3', '.g1', '.g2', '.g2-3', '.g3', '.g6', '.g6-7', '.g7']);
@@ -107,7 +107,7 @@ describe('a host of eight GPUs', () => {
     expect(await offered(id)).not.toContain('.g4-7');
   });
 
-  it("can't run a second instance on a GPU because PostgreSQL constraints prevent it", async () => {
+  it("can't run two instances on one GPU because PostgreSQL constraints prevent it", async () => {
     const { id } = await hostOf(4);
     const { id: one } = await rent(`${id}.g1`);
     const copy = (machineId: string) =>
@@ -128,7 +128,7 @@ describe('a host of eight GPUs', () => {
     await act(domain, bob, { id: other, action: 'DESTROY' });
   });
 
-  it('rents each GPU once to many concurrent deploys, and leaves none free', async () => {
+  it('rents each GPU exactly once to many concurrent deploys', async () => {
     const { id } = await hostOf(8);
     const rents = ALL.map((suffix) => outcome(rent(`${id}${suffix}`, { who: Math.random() < 0.5 ? ann : bob })));
     const outcomes = await Promise.all(rents);
@@ -140,7 +140,7 @@ describe('a host of eight GPUs', () => {
     expect(await offered(id)).toEqual([]);
   });
 
-  it('preempts all interruptible instances in the way, for one 60 s minimum', async () => {
+  it('preempts all overlapping interruptible instances for a single 60 s minimum', async () => {
     const { id } = await hostOf(8);
     const yielding = [];
     for (const suffix of ['.g0', '.g1', '.g2-3'])
@@ -166,7 +166,7 @@ describe('a host of eight GPUs', () => {
     expect(await outcome(rent(`${id}.g0-3`))).toBe('taken');
   });
 
-  it('counts each disk on the host', async () => {
+  it('counts each disk once for the whole host', async () => {
     const { id } = await hostOf(2);
     const { id: big } = await rent(`${id}.g0`, { diskGb: 2_000 });
     await act(domain, ann, { id: big, action: 'STOP' });
@@ -175,7 +175,7 @@ describe('a host of eight GPUs', () => {
     expect(await outcome(rent(`${id}.g0`, { diskGb: 100 }))).toBe('rented');
   });
 
-  it('assigns each instance GPUs, processors and memory once the previous one is gone', async () => {
+  it('assigns an instance its GPUs, CPUs and memory once the previous one is gone', async () => {
     const { id, agent, found, report } = await hostOf(4);
     const one = await rent(`${id}.g1`);
     const two = await rent(`${id}.g2-3`, { who: bob });
@@ -202,7 +202,7 @@ describe('a host of eight GPUs', () => {
 });
 
 describe('a host for sale', () => {
-  it('gets new block sizes immediately, and current rentals continue and may restart', async () => {
+  it('adopts new block sizes immediately, and current rentals can continue and restart', async () => {
     const { id } = await hostOf(4);
     const mine = await rent(`${id}.g0-1`);
     await sellSlices(domain, id, [1]);
@@ -218,7 +218,7 @@ describe('a host for sale', () => {
     await expect(sellSlices(domain, 'nothing', [1])).rejects.toThrow(/has no agent/);
   });
 
-  it('with two models is sold by model, never together', async () => {
+  it('with two GPU models never sells both in one block', async () => {
     const l4 = { name: 'NVIDIA L4', vramMb: 23_034, pcieGen: 4 };
     const mixed = [...gpus(2), ...gpus(2, l4)].map((gpu, index) => ({ ...gpu, index }));
     const { id } = await hostOf(4, [mixed[0]!, mixed[2]!, mixed[1]!, mixed[3]!]);
@@ -232,7 +232,7 @@ describe('a host for sale', () => {
     expect((await rent(`${id}.g2-3`)).gpu).toBe('l4');
   });
 
-  it('with an agent of protocol 1 is only sold whole until the agent is updated', async () => {
+  it('with an agent on protocol 1 is only sold whole until the agent is updated', async () => {
     const { code } = await enrol(domain, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
     domain.clock.advance(61);
     const found = hardware({ gpus: gpus(2) });
@@ -252,7 +252,7 @@ describe('a host for sale', () => {
   });
 });
 
-describe('a GPU that vanishes', () => {
+describe('a GPU that disappears', () => {
   it('is not offered, and its instance is credited until it returns', async () => {
     const { id, agent, found } = await hostOf(4);
     const uuids = found.map(({ uuid }) => uuid);
@@ -289,7 +289,7 @@ describe('a GPU that vanishes', () => {
     await act(domain, bob, { id: other.id, action: 'STOP' });
   });
 
-  it('can be replaced, and a host that rejoins with reordered GPUs keeps their places', async () => {
+  it('can be replaced, and reordered GPUs keep their places when the host rejoins', async () => {
     const { id, agent, found } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     const { code } = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });

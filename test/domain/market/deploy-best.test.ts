@@ -45,7 +45,7 @@ describe('deployBest', () => {
   const hold = async (id: string, account: string, mode: PricingMode) =>
     (await deploy(domain, account, { machineId: named(id), diskGb: 10, mode })).instance.id;
 
-  it('takes a machine whose host agent runs containers, if requested', async () => {
+  it('takes only a machine whose host agent runs containers if requested', async () => {
     await offer({ id: 'record', reliability: 0.999 }, { id: 'hosted' });
     expect(await refusal(best({ filter: { hasAgent: true } }))).toMatch(
       /^deploy_failed: no matching machine.*, hasAgent true$/,
@@ -61,7 +61,7 @@ describe('deployBest', () => {
     expect(await best()).toBe('record');
   });
 
-  it('takes machines by price, then reliability, then id, until none remains', async () => {
+  it('takes machines ordered by price, then reliability, then id, until none remains', async () => {
     await offer(
       { id: 'two', numGpus: 2, reliability: 0.999 },
       { id: 'c', reliability: 0.95 },
@@ -76,7 +76,7 @@ describe('deployBest', () => {
     );
   });
 
-  it('locks the same price and terms as deploy', async () => {
+  it('locks in the same price and terms as deploy', async () => {
     await offer({ id: 'a', numGpus: 2 }, { id: 'b', numGpus: 2 });
     const { instance } = await deployBest(domain, ann, { mode: 'RESERVED', diskGb: 70, template: 'vllm' });
     const { instance: named_ } = await deploy(domain, ann, {
@@ -90,7 +90,7 @@ describe('deployBest', () => {
     expect(instance.gpuRate).toBe(572_000n);
   });
 
-  it('falls back to the other regions for the first model, then to the next model', async () => {
+  it('tries the other regions for the first model before trying the next model', async () => {
     const input = { gpus: ['h100-sxm', 'rtx-4090'], regions: ['us-tx', 'us-mo'] };
     await offer(
       { id: 'other-model', gpu: 'rtx-3060' },
@@ -108,13 +108,13 @@ describe('deployBest', () => {
     expect(await best({ filter: { regions: ['us-va'] } })).toBe('other-region');
   });
 
-  it('applies the filter in addition to the preferences', async () => {
+  it('applies the filter as well as the preferences', async () => {
     await offer({ id: 'a', reliability: 0.97 }, { id: 'b', reliability: 0.98, numGpus: 2 }, { id: 'c', gpu: 'l4' });
     expect(await best({ gpus: ['rtx-4090'], filter: { reliabilityMin: 0.98 } })).toBe('b');
     expect(await refusal(best({ gpus: ['rtx-4090'], filter: { gpus: ['l4'] } }))).toMatch(/^deploy_failed/);
   });
 
-  it("compares the cap with the whole machine's price in the chosen mode", async () => {
+  it("compares the price cap with the whole machine's price in the chosen mode", async () => {
     await offer({ id: 'a', numGpus: 2 }, { id: 'b', numGpus: 2 }, { id: 'c', numGpus: 2 });
     const prices = { ON_DEMAND: 0.88, INTERRUPTIBLE: 0.44, RESERVED: 0.572 };
     for (const [mode, price] of Object.entries(prices) as [PricingMode, number][]) {
@@ -134,13 +134,13 @@ describe('deployBest', () => {
     expect(await best({ diskGb: 100 })).toBe('a');
   });
 
-  it('takes a machine with room for the requested disk even if the filter needs less', async () => {
+  it('takes a machine with room for the requested disk even if the filter allows less', async () => {
     await offer({ id: 'a', diskGb: 300 }, { id: 'b', diskGb: 500 }, { id: 'c', diskGb: 900 });
     expect(await best({ diskGb: 400, filter: { diskGbMin: 100 } })).toBe('b');
     expect(await best({ diskGb: 100, filter: { diskGbMin: 400 } })).toBe('c');
   });
 
-  it('preempts only on request and if no free machine is as cheap, by rank of mode', async () => {
+  it('preempts only on request, if no free machine is as cheap, in the order of modes', async () => {
     await offer({ id: 'a' }, { id: 'b', reliability: 0.95 }, { id: 'dear', numGpus: 2 });
     const bob = await domain.account();
     const bobs = await hold('a', bob, 'INTERRUPTIBLE');
@@ -156,7 +156,7 @@ describe('deployBest', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  it("treats a machine as free when its holder's credit has run out", async () => {
+  it("treats a machine as free once its holder's credit has run out", async () => {
     await offer({ id: 'a' });
     const bob = await domain.account('0.5');
     const bobs = await hold('a', bob, 'ON_DEMAND');
@@ -167,7 +167,7 @@ describe('deployBest', () => {
     expect(row.stopReason).toBe('BALANCE_EXHAUSTED');
   });
 
-  it('applies the rules of deploy for balance, number of instances and suspension', async () => {
+  it("applies deploy's rules on balance, number of instances and suspension", async () => {
     await offer({ id: 'a' });
     const poor = await domain.account('0.4');
     expect(await refusal(best({}, poor))).toMatch(/^deploy_failed: balance too low/);
@@ -183,7 +183,7 @@ describe('deployBest', () => {
     expect(await best()).toBe('a');
   });
 
-  it('repeats the stored response for the same request and rejects a different one', async () => {
+  it('repeats the stored response for the same request and rejects a different request', async () => {
     await offer({ id: 'a' }, { id: 'b' }, { id: 'c', gpu: 'l4' });
     const request = { idempotencyKey: 'one', filter: { gpus: ['rtx-4090', 'l4'] }, regions: ['us-tx', 'us-mo'] };
     const first = await deployBest(domain, ann, request);
@@ -231,21 +231,21 @@ describe('deployBest', () => {
       ["gpu = 'h100-sxm'", { vramGbMin: 1, tiers: ['CONSUMER_FLAGSHIP' as const] }],
       ['num_gpus = 8', { numMax: 4 }],
       ['disk_gb = 60', { diskGbMin: 61 }],
-    ])('takes the first match according to the tables: %s', async (change, filter) => {
+    ])('takes the first match according to the database: %s', async (change, filter) => {
       await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
       await changeUnnoticed(change, 'a', 'b');
       expect(await best({ filter })).toBe('c');
       expect(await refusal(best({ filter }))).toMatch(/^deploy_failed: no matching machine/);
     });
 
-    it('ranks matches according to the tables', async () => {
+    it('ranks matches according to the database', async () => {
       await offer({ id: 'a' }, { id: 'b' }, { id: 'c' });
       await changeUnnoticed('reliability = 0.98', 'a');
       await changeUnnoticed('num_gpus = 2', 'b');
       expect([await best(), await best(), await best()]).toEqual(['c', 'a', 'b']);
     });
 
-    it('continues with the next candidate, no matter how many are gone', async () => {
+    it('tries the next candidate, no matter how many are gone', async () => {
       const ids = Array.from({ length: 130 }, (_, index) => `m${1000 + index}`);
       await offer(...ids.map((id) => ({ id })));
       await changeUnnoticed("state = 'DRAINED'", ...ids.slice(0, 120));
@@ -281,7 +281,7 @@ describe('deployBest', () => {
       }
     });
 
-    it('waits if others have locked all matches, and takes one that they leave', async () => {
+    it('waits if others have locked all matches, then takes one that they release', async () => {
       await offer({ id: 'a' }, { id: 'b' });
       const other = await lockMachines('a', 'b');
       // Connections that read the new offers are not counted.
@@ -298,7 +298,7 @@ describe('deployBest', () => {
       expect(await waiting).toBe('a');
     });
 
-    it('waits for a busy holder, then preempts it', async () => {
+    it('waits for a holder with a request in progress, then preempts it', async () => {
       await offer({ id: 'a' });
       const bob = await domain.account();
       const bobs = await hold('a', bob, 'INTERRUPTIBLE');
@@ -314,7 +314,7 @@ describe('deployBest', () => {
       expect(row.stopReason).toBe('PREEMPTED');
     });
 
-    it('checks a machine again once locked, and releases it if it was taken', async () => {
+    it('rechecks a machine once locked and releases it if it has been taken', async () => {
       await offer({ id: 'a' }, { id: 'b' });
       const bob = await domain.account();
       const connect = domain.db.pool.connect.bind(domain.db.pool) as (callback?: unknown) => Promise<pg.PoolClient>;
@@ -343,7 +343,7 @@ describe('deployBest', () => {
       expect(taken).toBe(true);
     });
 
-    it('never rents above the cap, even if the price rises in between', async () => {
+    it('never rents above the price cap, even if the price rises before the write', async () => {
       await offer({ id: 'a' });
       const set = (rate: number) =>
         domain.db.pool.query(`update gpu_price set on_demand_rate = $1 where gpu = 'rtx-4090'`, [rate]);

@@ -30,7 +30,7 @@ function heldFile(list: readonly object[]) {
   return { records: records(), end };
 }
 
-test('an import becomes visible as a whole, and its machines can be rented until then', async () => {
+test("an import becomes visible all at once, and doesn't block deploys until then", async () => {
   const known = await Promise.all([domain.machine(), domain.machine(), domain.machine()]);
   const fresh = Array.from({ length: 2_500 }, (_, index) => `held-${index}`);
   const file = heldFile([...known, ...fresh].map((id) => fields(id)));
@@ -50,7 +50,7 @@ test('an import becomes visible as a whole, and its machines can be rented until
   expect(instance.gpu).toBe('rtx-4090');
 });
 
-test('an import that fails on its last line, or a dry run, leaves everything unchanged', async () => {
+test('a dry run, or an import that fails on its last line, leaves everything unchanged', async () => {
   const [taken, other] = [await domain.machine(), await domain.machine()];
   await deploy(domain, await domain.account(), { machineId: taken, diskGb: 500 });
   async function* records(diskGb: number): AsyncGenerator<FileRecord> {

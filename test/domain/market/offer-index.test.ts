@@ -307,7 +307,7 @@ function compareBest(one: NaiveOffer, other: NaiveOffer, all: ReadonlyMap<string
 }
 
 describe('an offer index', () => {
-  test('equals a naive sort after any additions, changes and removals', () => {
+  test('matches a naive sort after any additions, changes and removals', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(host, { maxLength: 60, size: 'max', selector: ({ hostId }) => hostId }),

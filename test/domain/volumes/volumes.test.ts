@@ -39,7 +39,7 @@ async function intervalsOf(domain: Domain, volumeId: string) {
 }
 
 describe('a volume', () => {
-  test('is billed by the second from its creation to its deletion, each size at its rate', async () => {
+  test('is billed by the second from creation to deletion, at the rate for each size', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('10'), keyId: null };
     domain.clock.advance(0.2);
@@ -75,7 +75,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('is charged in the grace period and deleted at its end, even if settled late', async () => {
+  test('is charged for during the grace period and then deleted, even if settled late', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('2.4'), keyId: null };
     const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 1_000 });
@@ -100,7 +100,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('keeps a monthly limit when the clock is set back after the limit was set', async () => {
+  test("doesn't lose a monthly limit when the clock is set back after the limit was set", async () => {
     const domain = await open();
     const accountId = await domain.account('1000');
     const { apiKey } = await createApiKey(domain, accountId);
@@ -115,7 +115,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('counts toward the monthly limits of the account and the key that last sized it', async () => {
+  test('counts toward the monthly limits of its account and the key that last resized it', async () => {
     const domain = await open();
     const accountId = await domain.account('1000');
     const [one, other] = await Promise.all([createApiKey(domain, accountId), createApiKey(domain, accountId)]);
@@ -150,7 +150,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('has a line per size in statements and counts toward the spend by day', async () => {
+  test('has a statement line for each size and is included in the spend by day', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('1000'), keyId: null };
     const from = domain.clock.now();
@@ -187,8 +187,8 @@ describe('a volume', () => {
   });
 });
 
-describe('an invalid change', () => {
-  test('is rejected with the reason and changes nothing', async () => {
+describe('an invalid change to a volume', () => {
+  test('is rejected with the reason and has no effect', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     const stranger = { accountId: await domain.account('100'), keyId: null };
@@ -239,7 +239,7 @@ describe('an invalid change', () => {
     await domain.close();
   });
 
-  test('to a size in the database is found by the audit', async () => {
+  test('is found by the audit if made directly in the database', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 10 });
@@ -299,7 +299,7 @@ describe('concurrent requests', () => {
     await domain.close();
   });
 
-  test("through two gateways can't create a 101st volume", async () => {
+  test("can't create a 101st volume, even through two gateways", async () => {
     const shared = { url: await createTestDatabase(), clock: new TestClock() };
     const [domain, elsewhere] = await Promise.all([open(shared), open(shared)]);
     const owner = { accountId: await domain.account('100'), keyId: null };
@@ -321,7 +321,7 @@ describe('concurrent requests', () => {
 });
 
 describe("a repository's password", () => {
-  test('is sealed and can be resealed with another key', async () => {
+  test('is sealed and can be resealed with a new key', async () => {
     const domain = await open();
     const owner = { accountId: await domain.account('100'), keyId: null };
     const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 1 });

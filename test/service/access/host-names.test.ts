@@ -23,7 +23,7 @@ it.each([
   'i-1.gpu.example.com',
   'evil.example',
   'evil.example:4000',
-])('serves no console at %s', async (host) => {
+])('no console is served at %s', async (host) => {
   for (const path of ['/', '/money']) {
     const { status, text } = await at(host, path);
     expect([path, status]).toEqual([path, 404]);
@@ -32,7 +32,7 @@ it.each([
 });
 
 it.each(['api.gpu.example.com', '127.0.0.1:4000', 'localhost', 'gateway', 'a.localhost:80'])(
-  'serves the console at %s',
+  'the console is served at %s',
   async (host) => {
     const { status, text } = await at(host);
     expect(status).toBe(200);
@@ -40,7 +40,7 @@ it.each(['api.gpu.example.com', '127.0.0.1:4000', 'localhost', 'gateway', 'a.loc
   },
 );
 
-it('serves the API at every name that is not reserved for instances', async () => {
+it('the API is served at every name that is not reserved for instances', async () => {
   const statusAt = async (host: string) => (await at(host, '/v1/gpus/pricing', {})).status;
   expect(await statusAt('evil.example')).toBe(200);
   expect(await statusAt('api.gpu.example.com')).toBe(200);

@@ -50,7 +50,7 @@ async function dial(id: string, headers: Record<string, string>): Promise<string
 }
 
 describe('a tunnel', () => {
-  it('is opened only by the agent of its own machine', async () => {
+  it("can be opened only by its own machine's agent", async () => {
     const [{ agent, id }, other] = rented as [(typeof rented)[0], (typeof rented)[0]];
     const logs = renter.graphql(`{ instanceLogs(id: "${id}") { text } }`);
     const { streams } = await agent.desired(5, true);
@@ -65,7 +65,7 @@ describe('a tunnel', () => {
   });
 });
 
-it('an instance can have at most 256 tunnels, including requested ones', async () => {
+it('an instance can have at most 256 tunnels, including requested tunnels', async () => {
   const [{ id }] = rented as [(typeof rented)[0]];
   const opener = { accountId: renter.accountId, apiKeyId: null, sshKeyId: null };
   const ended = new AbortController();
@@ -80,7 +80,7 @@ it('an instance can have at most 256 tunnels, including requested ones', async (
 });
 
 describe("a web port's cookie", () => {
-  it("can’t be hidden by another instance's cookie, and ends with its link’s key", async () => {
+  it("can't be hidden by other instances' cookies, and expires with its link's key", async () => {
     const { deps, clock } = service;
     const instanceId = rented[0]!.id;
     const { body } = await renter.graphql('mutation { createApiKey { apiKey { id } secret } }');

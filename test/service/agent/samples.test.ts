@@ -33,7 +33,7 @@ function write(path: string, text: string): void {
 }
 
 describe('control groups', () => {
-  it('of version 2 count for the container, but not for a group created inside it', async () => {
+  it('of version 2 count for the container, excluding groups created inside it', async () => {
     const root = folder();
     const mounts = [{ target: root, type: 'cgroup2', options: 'rw' }];
     const own = join(root, 'machine.slice', `libpod-${ENGINE_ID}.scope`);
@@ -50,7 +50,7 @@ describe('control groups', () => {
     expect(await readControlGroup(group)).toMatchObject({ memoryBytes: 0 });
   });
 
-  it('of version 1 each count in their own hierarchy', async () => {
+  it('of version 1 are each read from their own hierarchy', async () => {
     const root = folder();
     const mounts = [
       { target: join(root, 'cpu'), type: 'cgroup', options: 'rw,cpu,cpuacct' },
@@ -66,7 +66,7 @@ describe('control groups', () => {
     expect(await readControlGroup(group)).toEqual({ cpuSeconds: 1.5, memoryBytes: 3_000, processes: null });
   });
 
-  it('outside the agent’s view are not counted', () => {
+  it("outside the agent's view are ignored", () => {
     const mounts = [{ target: '/sys/fs/cgroup', type: 'cgroup2', options: 'rw' }];
     const nothing = { cpu: null, memory: null, pids: null };
     expect(findControlGroup(`0::/../../${ENGINE_ID}\n`, mounts, ENGINE_ID)).toEqual(nothing);
@@ -90,7 +90,7 @@ describe('network counters', () => {
 });
 
 describe('a query with a timeout', () => {
-  it('is not repeated while its response is pending', async () => {
+  it('is not repeated while a response is pending', async () => {
     let queries = 0;
     const refuse = () => Promise.reject(new Error('no'));
     let answer: (value: number) => void = () => {};
@@ -132,7 +132,7 @@ describe('unreported samples', () => {
   const createKeptSamples = () => new PendingSamples({ now: () => now, sleep: async () => {} });
   const ages = (kept: PendingSamples) => kept.unsent().samples.map(({ age }) => age);
 
-  it('are reported once, the newest first, with their age in whole seconds', () => {
+  it('are reported once, newest first, with their age in whole seconds', () => {
     const kept = createKeptSamples();
     kept.keep({ ...NOTHING, id: ID }, now);
     now += 9_999;
@@ -145,7 +145,7 @@ describe('unreported samples', () => {
     expect(ages(kept)).toEqual([0]);
   });
 
-  it('are limited to six per instance and one minute of age', () => {
+  it('are limited to six per instance and dropped after a minute', () => {
     const kept = createKeptSamples();
     for (let round = 0; round < 100; round += 1) {
       kept.keep({ ...NOTHING, id: ID }, now);
@@ -163,7 +163,7 @@ describe('unreported samples', () => {
     expect(ages(kept)).toEqual([]);
   });
 
-  it('are limited to what a report may contain, keeping the newest', () => {
+  it('are limited to the newest that fit in a report', () => {
     const kept = createKeptSamples();
     for (let each = 0; each < MAX_INSTANCES; each += 1) {
       const id = `i-${each.toString(16).padStart(8, '0')}`;
@@ -175,7 +175,7 @@ describe('unreported samples', () => {
   });
 });
 
-describe('slots of rounds', () => {
+describe('sampling slots', () => {
   /** A host whose clock is `behindMs` behind the gateway's. */
   function hostOf(startedAt: number, behindMs = 0) {
     let gatewayMs = startedAt;
@@ -200,24 +200,21 @@ describe('slots of rounds', () => {
     };
   }
 
-  it.each([0, 1, 40, 9_960, 9_999])(
-    'are consecutive, starting %i ms after a boundary, despite inexact timers',
-    (ms) => {
-      const host = hostOf(1_000_000 + ms);
-      const taken: number[] = [];
-      for (let round = 0; round < 600; round += 1) {
-        taken.push(host.slots.take());
-        // A round takes some time, and a timer may be slightly early or late.
-        host.pass(20);
-        host.pass(host.slots.untilNext() + ((round * 7) % 50) - 3);
-      }
-      expect(taken).toEqual(Array.from(taken, (_, round) => taken[0]! + round));
-      expect([99, 100]).toContain(taken[0]);
-    },
-  );
+  it.each([0, 1, 40, 9_960, 9_999])('are consecutive from %i ms after a boundary, despite inexact timers', (ms) => {
+    const host = hostOf(1_000_000 + ms);
+    const taken: number[] = [];
+    for (let round = 0; round < 600; round += 1) {
+      taken.push(host.slots.take());
+      // A round takes some time, and a timer may be slightly early or late.
+      host.pass(20);
+      host.pass(host.slots.untilNext() + ((round * 7) % 50) - 3);
+    }
+    expect(taken).toEqual(Array.from(taken, (_, round) => taken[0]! + round));
+    expect([99, 100]).toContain(taken[0]);
+  });
 
   it.each([-4_000_000, -2_600, -1_900, 0, 1_900, 2_600, 4_000_000])(
-    'match the gateway’s on a host whose clock is %i ms behind',
+    "match the gateway's slots on a host whose clock is %i ms behind",
     (behindMs) => {
       for (let start = 1_000_000; start < 1_010_000; start += 500) {
         const host = hostOf(start, behindMs);
@@ -236,7 +233,7 @@ describe('slots of rounds', () => {
     },
   );
 
-  it('skip those missed during a long round and continue when the clock is set', () => {
+  it('skip those missed during a long round and stay correct when the clock is set', () => {
     const host = hostOf(1_000_000);
     host.receive();
     expect(host.slots.take()).toBe(99);
@@ -305,7 +302,7 @@ describe('a sample', () => {
 
   const CSV = `${UUID}-a, 97, 1523, 81559, 699.87, 61, 1980, 2\\n${UUID}-b, [N/A], 0, 24564, [N/A], 30, 0, [N/A]\\n`;
 
-  it('has the GPUs of its instance in order, from one query for all instances', async () => {
+  it("lists its instance's GPUs in order, from one query for all instances", async () => {
     const driver = fakeDriver(CSV, `${UUID}-a, 4711\\n`);
     up = [instance, { ...instance, id: 'i-00000002', gpuUuids: [`${UUID}-a`] }];
     await samplerOf().sample();
@@ -343,7 +340,7 @@ describe('a sample', () => {
     expectValid(samples);
   });
 
-  it('has all other values while the driver hangs, which is not queried again', async () => {
+  it('has all other values while the driver hangs, without another query to it', async () => {
     const driver = fakeDriver(CSV, '');
     writeFileSync(driver.hangs, '');
     const engine = {
@@ -373,7 +370,7 @@ describe('a sample', () => {
     );
   });
 
-  it('has the GPUs while the engine hangs, and is omitted if nothing is known', async () => {
+  it('has the GPU values while the engine hangs, and is omitted if it would be empty', async () => {
     fakeDriver(CSV, '');
     const engine = { info: { cpus: 2 }, inspect: () => new Promise(() => {}) } as unknown as Engine;
     const sampler = samplerOf({ engine });
@@ -384,7 +381,7 @@ describe('a sample', () => {
     expect(samples).toHaveLength(1);
   });
 
-  it('has no rates after a restart of the container, since its counters restart too', async () => {
+  it('has no rates after its container restarts, since the counters restart too', async () => {
     const sleeper = spawn('sleep', ['1000']);
     const pids = [sleeper.pid, process.pid];
     const engine = { info: { cpus: 2 }, inspect: async () => ({ pid: pids[0], engineId: '' }) } as unknown as Engine;
@@ -401,7 +398,7 @@ describe('a sample', () => {
     expect(samples[2]).toMatchObject({ networkInBytesPerSecond: null, networkOutBytesPerSecond: null });
   });
 
-  it('queries no driver without GPUs in use, and simulated GPUs mirror the processors', async () => {
+  it('needs no driver if no GPU is in use, and simulated GPUs mirror the CPU load', async () => {
     const driver = fakeDriver(CSV, '');
     up = [
       { ...instance, gpuUuids: [] },

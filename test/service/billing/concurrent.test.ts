@@ -48,7 +48,7 @@ const batch = fc.record({
   commands: fc.array(command, { minLength: 8, maxLength: 16 }),
 });
 
-test('keeps the books correct through bursts of concurrent commands', {
+test('the books stay correct through bursts of concurrent commands', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(
@@ -87,7 +87,7 @@ async function allowRefusal(work: Promise<unknown>): Promise<void> {
   });
 }
 
-test('settles an exhaustion even if no client reads', async () => {
+test('an exhausted account is settled even if no client reads it', async () => {
   const gateway: TestGateway = await startGateway();
   try {
     const renter = await gateway.renter('2');

@@ -25,7 +25,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
   return sent;
 }
 
-test('reads a balance with the key and one row, no matter how long the history is', async () => {
+test("a balance takes two statements, no matter how long the account's history is", async () => {
   const renter = await gateway.renter();
   // Adds ten thousand past instances, as after a year of short jobs.
   await gateway.deps.db.pool.query(`

@@ -137,7 +137,7 @@ describe('a page of usage intervals', () => {
     expect(await touchedBy(() => page(args()))).toBeLessThanOrEqual(most);
   });
 
-  it('takes one statement for many instances and reads little more than it contains', async () => {
+  it('is read for many instances with little more work than the pages contain', async () => {
     const query =
       '{ instanceHistory(first: 50) { edges { node { id usageIntervals(first: 1) { edges { cursor node { resource } } } } } } }';
     const { instanceHistory } = await queryData(query);

@@ -23,7 +23,7 @@ function bodyOfKeys(key: string): Promise<string> {
 }
 
 describe('a deadline', () => {
-  it('can be set at deploy, shown, changed and removed', async () => {
+  it('can be set on deploy, shown, changed and removed', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const { stdout } = await gpu(['deploy', await service.machine(), '--stop-at', '8h', '--quiet'], own);
     const id = stdout.trim();
@@ -43,7 +43,7 @@ describe('a deadline', () => {
 });
 
 describe('an instance name', () => {
-  it('is listed and accepted instead of the id', async () => {
+  it('is listed and accepted in place of the id', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('1000')).key };
     const deploy = async (name: string) => {
       const { stdout } = await gpu(['deploy', await service.machine(), '--name', name, '--quiet'], own);
@@ -104,8 +104,8 @@ describe('a volume', () => {
   });
 });
 
-describe('stopping when idle', () => {
-  it('can be shown, set and removed, and requires an agent that sees the load', async () => {
+describe('gpu idle', () => {
+  it('shows and removes the setting, and needs an agent that measures load to set it', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const machine = await service.machine();
     const refused = await gpu(['deploy', machine, '--stop-when-idle', '1h30m'], own);
@@ -125,7 +125,7 @@ describe('stopping when idle', () => {
 });
 
 describe('a saved template', () => {
-  it('can be saved from options or an instance, deployed, shared and deleted', async () => {
+  it('can be created from options or an instance, deployed, shared and deleted', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const launch = [
       '--template',
@@ -190,7 +190,7 @@ describe('a saved template', () => {
 });
 
 describe('a spend limit', () => {
-  it('can be set at deploy, shown, changed and removed, even for keys and the account', async () => {
+  it('can be set on deploy, shown, changed and removed, also for keys and the account', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const { stdout } = await gpu(['deploy', await service.machine(), '--spend-limit', '2.5', '--quiet'], own);
     const id = stdout.trim();
@@ -209,7 +209,7 @@ describe('a spend limit', () => {
 });
 
 describe('a service credit', () => {
-  it('is shown in balance, show and statement, but in no other month', async () => {
+  it('is shown in balance, show and the statement for its month only', async () => {
     const own = await service.renter('100');
     const { id } = (await own.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     service.clock.advance(3_600);

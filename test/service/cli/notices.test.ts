@@ -29,7 +29,7 @@ async function run(...args: string[]): Promise<string> {
 }
 
 describe('gpu webhook', () => {
-  it('creates, tests, pauses and deletes webhooks, redelivers, and rotates the secret', async () => {
+  it('creates, tests, pauses and deletes webhooks, redelivers, and rotates secrets', async () => {
     const target = await startReceiver();
     const made = await gpu(['webhook', 'create', target.url, '--event', 'instance.stopped,webhook.test'], env);
     expect(made.stdout).toMatch(/^whsec_[A-Za-z0-9+/=]+\n$/);
@@ -73,7 +73,7 @@ describe('gpu webhook', () => {
 });
 
 describe('gpu mail', () => {
-  it('reports that no address is set and that this service sends no mail', async () => {
+  it('reports that no address is set and that the service sends no mail', async () => {
     expect(JSON.parse(await run('mail', 'show', '--json'))).toBeNull();
     // Remarks are shown only on terminals.
     expect(await run('mail', 'show')).toBe('');
@@ -83,7 +83,7 @@ describe('gpu mail', () => {
 });
 
 describe('gpu timeline', () => {
-  it('shows an instance’s history, newest last, page by page', async () => {
+  it("shows an instance's history page by page, with the newest entry last", async () => {
     const { id } = (await renter.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     await service.sql(
       `insert into activity (account_id, at, key_id, is_session, address, operation, targets)

@@ -55,7 +55,7 @@ async function expectRefusal(call: Promise<unknown>, status: number, code: strin
 const codeOf = async (call: Promise<unknown>) => (await refusalOf(call)).code;
 
 describe('ensureDestroyed', () => {
-  it('succeeds if the instance is already destroyed, but not on any other refusal', async () => {
+  it('succeeds if the instance is already destroyed, but throws any other refusal', async () => {
     const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     const destroyed = { object: 'instance', id, status: 'destroyed' };
@@ -72,7 +72,7 @@ describe('ensureDestroyed', () => {
 });
 
 describe('templates', () => {
-  it('can be listed, saved, deployed again, shared by link, and deleted', async () => {
+  it('can be listed, saved, deployed again, shared by link and deleted', async () => {
     const client = await clientWith();
     const jupyter = (await createClient({ baseUrl, ...ONCE }).templates.list()).find(({ slug }) => slug === 'jupyter')!;
     expect(jupyter).toMatchObject({ title: 'JupyterLab', ports: [{ port: 8888, name: 'JupyterLab' }], vramGb: 8 });
@@ -118,8 +118,8 @@ describe('templates', () => {
   });
 });
 
-describe('a complete rental', () => {
-  it('works from the price sheet to the balance', async () => {
+describe('the client', () => {
+  it('completes a rental, from reading the price sheet to checking the balance', async () => {
     const client = await clientWith();
     const sheet = await client.gpus.pricing();
     const price = sheet.data.find(({ slug }) => slug === 'rtx-4090')!;
@@ -184,7 +184,7 @@ describe('a complete rental', () => {
     }
   });
 
-  it('passes every raw response to onAnswer, but never a key', async () => {
+  it('passes every raw response, but never a key, to onAnswer', async () => {
     const answers: RawAnswer[] = [];
     const { key } = await service.renter();
     const client = createClient({ apiKey: key, baseUrl, onAnswer: (answer) => answers.push(answer) });
@@ -210,7 +210,7 @@ describe('refusals', () => {
     await expectRefusal(unknown.instances.list(), 401, 'unauthorized');
   });
 
-  it('are 404 not_found for an instance that is missing or in another account', async () => {
+  it('are 404 not_found for an instance that is missing or belongs to another account', async () => {
     const [one, other] = [await clientWith(), await clientWith()];
     const { id } = await one.instances.deploy({ machine_id: await service.machine() });
     for (const missing of [NO_INSTANCE, id, 'a/b', 'a?b#c']) {
@@ -220,12 +220,12 @@ describe('refusals', () => {
     await expectRefusal(other.instances.action(id, 'stop'), 404, 'not_found');
   });
 
-  it('are 404 no_route for an address with another prefix', async () => {
+  it('are 404 no_route for an address with the wrong prefix', async () => {
     const misdirected = createClient({ baseUrl: `${service.address}/v2`, ...ONCE });
     await expectRefusal(misdirected.gpus.pricing(), 404, 'no_route', /GET \/v2\/gpus\/pricing/);
   });
 
-  it('are 409 deploy_failed for a taken or unknown machine, or a low balance', async () => {
+  it('are 409 deploy_failed for a taken or unknown machine or a low balance', async () => {
     const client = await clientWith();
     const machine_id = await service.machine();
     await client.instances.deploy({ machine_id });
@@ -240,7 +240,7 @@ describe('refusals', () => {
     );
   });
 
-  it('are 409 action_failed for an action that the state doesn’t allow', async () => {
+  it("are 409 action_failed for an action that the instance's state doesn't allow", async () => {
     const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     await expectRefusal(client.instances.action(id, 'start'), 409, 'action_failed');
@@ -248,7 +248,7 @@ describe('refusals', () => {
     await expectRefusal(client.instances.destroy(id), 409, 'action_failed');
   });
 
-  it('are 422 for input that the types forbid', async () => {
+  it('are 422 invalid_request for input that the types forbid', async () => {
     const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     await expectRefusal(client.instances.deploy({} as DeployRequest), 422, 'missing_machine');
@@ -256,7 +256,7 @@ describe('refusals', () => {
     await expectRefusal(client.offers.list({ limit: 101 }), 422, 'invalid_request', /limit .*1 to 100/);
   });
 
-  it('are 422 idempotency_mismatch for a key used for another request', async () => {
+  it('are 422 idempotency_mismatch for a key that was used for another request', async () => {
     const client = await clientWith();
     const options = { idempotencyKey: 'mine' };
     const machine_id = await service.machine();
@@ -286,7 +286,7 @@ describe('refusals', () => {
     await limited.close();
   });
 
-  it('are 500 internal with the request id, and are not retried', async () => {
+  it('are 500 internal with the request id and are not retried', async () => {
     const broken = await startService();
     const { key } = await broken.renter();
     await broken.sql('alter table instance rename to elsewhere');
@@ -310,7 +310,7 @@ describe('createClient', () => {
     await expect(client.instances.destroy(NO_INSTANCE, { idempotencyKey: 'a\nb' })).rejects.toThrow(TypeError);
   });
 
-  it('accepts an address with a trailing slash or without the prefix', async () => {
+  it('accepts an address that has a trailing slash or lacks the prefix', async () => {
     for (const address of [`${baseUrl}/`, service.address, `${service.address}/`]) {
       expect((await createClient({ baseUrl: address, ...ONCE }).offers.list({ limit: 1 })).count).toBe(1);
     }
@@ -318,7 +318,7 @@ describe('createClient', () => {
 });
 
 describe('the package', () => {
-  it('exports the client, which needs nothing else from the package', async () => {
+  it('exports a client that needs nothing else from the package', async () => {
     const script = `const { createClient } = await import('gpu-rental/client');
       const sheet = await createClient({ baseUrl: '${baseUrl}' }).gpus.pricing();
       process.stdout.write(String(sheet.count));`;

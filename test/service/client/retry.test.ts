@@ -51,7 +51,7 @@ function rentals(machineId: string): Promise<number> {
 describe('a lost response', () => {
   const LOST: Fate[] = ['lose request', 'lose answer', 'cut answer'];
 
-  it.each(LOST)('to a deploy is retried and creates only one rental (%s)', async (fate) => {
+  it.each(LOST)('to a deploy makes the client retry without a second rental (%s)', async (fate) => {
     const machine_id = await service.machine();
     wire.next(fate);
     const instance = await clientOn().instances.deploy({ machine_id });
@@ -62,7 +62,7 @@ describe('a lost response', () => {
     expect(keysSeen()[1]).toBe(keysSeen()[0]);
   });
 
-  it('to an action or destroy is retried, executed once and not refused', async () => {
+  it('to an action or destroy makes the client retry, and the action is executed once', async () => {
     const client = clientOn();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     wire.next('lose answer');
@@ -72,7 +72,7 @@ describe('a lost response', () => {
     expect(wire.seen).toHaveLength(3);
   });
 
-  it('to a read is retried', async () => {
+  it('to a read makes the client retry', async () => {
     for (const fate of LOST) {
       wire.next(fate);
       expect((await clientOn().offers.list({ limit: 1 })).count).toBe(1);
@@ -80,7 +80,7 @@ describe('a lost response', () => {
     }
   });
 
-  it('leaves the caller its key, with which the outcome can be retrieved', async () => {
+  it('leaves the caller with the key, which can retrieve the outcome', async () => {
     const machine_id = await service.machine();
     wire.next('lose answer', 'lose answer');
     const error = await errorOf(clientOn({ retry: { maxAttempts: 2 } }).instances.deploy({ machine_id }));
@@ -96,7 +96,7 @@ describe('a lost response', () => {
     expect(await rentals(machine_id)).toBe(1);
   });
 
-  it('is identified by a key that is unique to its call', async () => {
+  it('has an idempotency key that is unique to its call', async () => {
     const client = clientOn();
     const machine_id = await service.machine();
     wire.next();
@@ -142,7 +142,7 @@ describe('a response', () => {
     ['a list', { status: 200, body: '[]' }],
     ['an error in another format', { status: 404, body: '{"error":"nothing here"}' }],
     ['a redirect', { status: 302, headers: { location: 'https://elsewhere.example/v1' } }],
-  ])('that the service never sends is not retried: %s', async (_, reply) => {
+  ])('of a kind that the service never sends is not retried: %s', async (_, reply) => {
     wire.next(reply);
     const error = await errorOf(clientOn().instances.list());
     expect(error).toBeInstanceOf(GpuConnectionError);
@@ -150,7 +150,7 @@ describe('a response', () => {
     expect(wire.seen).toHaveLength(1);
   });
 
-  it('that redirects is reported, and the key is not sent to its target', async () => {
+  it('that redirects is reported, and the target never receives the key', async () => {
     wire.next({ status: 301, headers: { location: '/v1/offers' } });
     const error = await errorOf(clientOn().instances.deploy({ machine_id: 'm' }));
     expect(error.message).toContain('redirect to /v1/offers');
@@ -158,7 +158,7 @@ describe('a response', () => {
   });
 });
 
-describe('the wait before a retry', () => {
+describe('the retry policy', () => {
   it('honours Retry-After in seconds', async () => {
     wire.next(refusal(429, 'rate_limited', '1'));
     const retries: Retry[] = [];
@@ -183,7 +183,7 @@ describe('the wait before a retry', () => {
     expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
-  it('grows between attempts, differs between clients, and ends', async () => {
+  it('waits longer after each attempt, by random amounts, and finally gives up', async () => {
     const waits: number[][] = [];
     for (let run = 0; run < 2; run += 1) {
       const delays: number[] = [];
@@ -203,7 +203,7 @@ describe('the wait before a retry', () => {
     expect(waits[0]).not.toEqual(waits[1]);
   });
 
-  it('keeps all attempts within the total time, no matter how long one may take', async () => {
+  it('keeps all attempts within the total time, no matter how long each may take', async () => {
     wire.next(...Array<Fate>(9).fill('hang'));
     const error = await errorOf(clientOn({ timeoutMs: 200, retry: { totalMs: 500, maxAttempts: 9 } }).balance.get());
     expect(error.code).toBe('timed_out');
@@ -211,7 +211,7 @@ describe('the wait before a retry', () => {
     expect(wire.seen.length).toBeLessThanOrEqual(4);
   });
 
-  it('ends an attempt when the total time is over', async () => {
+  it('ends a pending attempt when the total time is over', async () => {
     wire.next('hang');
     const startedAt = performance.now();
     const error = await errorOf(clientOn({ timeoutMs: 60_000, retry: { totalMs: 300 } }).balance.get());
@@ -219,14 +219,14 @@ describe('the wait before a retry', () => {
     expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
-  it('uses the default for an undefined limit', async () => {
+  it('uses the default number of attempts if the limit is undefined', async () => {
     wire.next(...Array<Fate>(9).fill('lose request'));
     const retry = { maxAttempts: undefined } as unknown as { maxAttempts: number };
     expect(await errorOf(clientOn({ retry }).balance.get())).toMatchObject({ attempts: 5 });
   });
 });
 
-describe('timeouts and aborts', () => {
+describe('with timeouts and abort signals,', () => {
   it('an attempt without a response times out and is retried', async () => {
     wire.next('hang');
     expect((await clientOn({ timeoutMs: 250 }).balance.get()).object).toBe('balance');
@@ -240,7 +240,7 @@ describe('timeouts and aborts', () => {
     expect(error.message).toContain('100 ms');
   });
 
-  it("an abort ends a waiting call with the signal's reason", async () => {
+  it("an abort ends a pending call with the signal's reason", async () => {
     wire.next('hang');
     const controller = new AbortController();
     const call = clientOn().balance.get({ signal: controller.signal });
@@ -274,7 +274,7 @@ describe('timeouts and aborts', () => {
   });
 });
 
-describe('an error in the caller’s own code', () => {
+describe("an error thrown by the caller's own code", () => {
   it('in onAnswer is not treated as a lost connection', async () => {
     wire.next();
     const onAnswer = () => {

@@ -28,7 +28,7 @@ async function money(renter: Renter): Promise<[balance: number, monthSpend: numb
 }
 
 describe('billing', () => {
-  it('is per second, settled when read, and rounded down in spend and up in balance', async () => {
+  it('is per second and settled when read, with the balance rounded up and spend down', async () => {
     const renter = await service.renter();
     await rent(renter);
     expect(await money(renter)).toEqual([100, 0]);
@@ -50,7 +50,7 @@ describe('billing', () => {
     }
   });
 
-  it('is the same after any number of reads', async () => {
+  it('gives the same result after any number of reads', async () => {
     const [often, once] = [await service.renter(), await service.renter()];
     const [first, second] = [await rent(often), await rent(once)];
     for (let second = 0; second < 37; second += 1) {
@@ -73,7 +73,7 @@ describe('billing', () => {
     expect(await money(renter)).toEqual([99.990817, 0.009183]);
   });
 
-  it('ends for GPUs in the second of the stop, but continues for the disk', async () => {
+  it('ends for GPUs in the second of the stop but continues for the disk', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     service.clock.advance(1800);
@@ -102,14 +102,14 @@ describe('billing', () => {
     ['od', 4.408],
     ['interruptible', 2.218],
     ['res', 2.875],
-  ])('for type %s is %d for two hours', async (type, spend) => {
+  ])('for type %s comes to %d USD for two hours', async (type, spend) => {
     const renter = await service.renter();
     await rent(renter, type);
     service.clock.advance(7200);
     expect((await money(renter))[1]).toBe(spend);
   });
 
-  it('counts the month in UTC from its first second', async () => {
+  it('counts each month from its first second in UTC', async () => {
     const renter = await service.renter('10000');
     await rent(renter);
     service.clock.set('2026-11-30T23:59:59Z');
@@ -140,7 +140,7 @@ describe('billing', () => {
 });
 
 describe('the hourly rate', () => {
-  it('is locked for the life of the instance, through new prices, stops and starts', async () => {
+  it('is locked for the life of the instance, despite new prices, stops and starts', async () => {
     const renter = await service.renter();
     const machine_id = await service.machine();
     const { body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 100 });
@@ -163,7 +163,7 @@ describe('the hourly rate', () => {
     await service.sql(`delete from market_snapshot where date = '2026-11-22'`);
   });
 
-  it('is the rate of the offer in its mode for the whole machine', async () => {
+  it("is the offer's rate for the whole machine in the chosen mode", async () => {
     const renter = await service.renter();
     for (const [type, price_hr] of [
       ['od', 17.52],
@@ -179,7 +179,7 @@ describe('the hourly rate', () => {
 });
 
 describe('the end of credit', () => {
-  it('stops all running instances in that second, and disks go into debt', async () => {
+  it('stops all running instances in that second, while disks accrue debt', async () => {
     const renter = await service.renter('4.408');
     const id = await rent(renter);
     service.clock.advance(7199);
@@ -201,7 +201,7 @@ describe('the end of credit', () => {
     });
   });
 
-  it('stops no other account, and destroys after seven days while keeping the debt', async () => {
+  it('affects no other account, and destroys instances after seven days of debt', async () => {
     const [poor, rich] = [await service.renter('2.204'), await service.renter('1000')];
     const [id, other] = [await rent(poor), await rent(rich)];
     service.clock.set('2026-11-27T12:59:59Z');

@@ -45,7 +45,7 @@ const OFFERS = `query ($gpu: String, $region: String, $numMin: Int, $priceMax: F
   offers(gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, limit: $limit) { machineId } }`;
 
 describe('error codes', () => {
-  it('have the statuses of the contract', () => {
+  it('have the statuses that the contract specifies', () => {
     expect(STATUS_OF).toEqual({
       unauthorized: 401,
       forbidden: 403,
@@ -68,7 +68,7 @@ describe('error codes', () => {
   });
 });
 
-describe('422 invalid_request names the field and its bounds', () => {
+describe('a 422 invalid_request error names the field and its bounds', () => {
   const WHOLE_8 = 'must be a whole number from 1 to 8';
   const WHOLE_100 = 'must be a whole number from 1 to 100';
   const PRICE = 'must be a number from 0 to 1000000';
@@ -111,7 +111,7 @@ describe('422 invalid_request names the field and its bounds', () => {
     ],
     ['gpu', ['x'.repeat(64), 'H100', '%C3%A9']],
     ['region', ['x'.repeat(64)]],
-  ])('but is not returned for the bounds of GET /offers %s themselves', async (name, values) => {
+  ])('but is not returned if GET /offers %s is exactly at its bounds', async (name, values) => {
     for (const value of values) {
       expect((await service.anyone.rest('GET', `/offers?${name}=${value}`)).status).toBe(200);
     }
@@ -166,7 +166,7 @@ describe('422 invalid_request names the field and its bounds', () => {
     }
   });
 
-  it('for Idempotency-Key, wherever it is accepted', async () => {
+  it('for Idempotency-Key wherever it is accepted', async () => {
     const id = await running();
     const requests = [
       ['POST', '/instances', { machine_id: await service.machine() }],
@@ -186,13 +186,13 @@ describe('422 invalid_request names the field and its bounds', () => {
     expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
   });
 
-  it("with the API's own name for it, even if the domain rejects the value", async () => {
+  it('as the called API does, even if the domain rejects the value', async () => {
     const answer = await renter.rest('POST', '/instances', { machine_id: 'm', disk_gb: 1_000_001 });
     expect(answer.body.error.message).toMatch(/^disk_gb /);
   });
 });
 
-describe('a value of a wrong type for a whole number', () => {
+describe('a value of the wrong type for a whole number', () => {
   const must = 'must be a whole number from 1 to 1000000';
   it.each<[string, object | undefined, string]>([
     [
@@ -221,7 +221,7 @@ describe('a value of a wrong type for a whole number', () => {
 });
 
 describe('a refusal by the domain', () => {
-  it('uses the names of the API that was called', async () => {
+  it("uses the called API's own names", async () => {
     const machine_id = await service.machine();
     const past = { machine_id, stop_at: '2000-01-01T00:00:00Z' };
     const ports = { machine_id, tcp_ports: [22, 22] };
@@ -232,7 +232,7 @@ describe('a refusal by the domain', () => {
     expectGraphqlRefusal(await renter.graphql(DEPLOY, { input }), 422, 'invalid_request', `stopAt ${must}`);
   });
 
-  it('comes after checks of the input, in both APIs', async () => {
+  it('comes after the checks of the input in both APIs', async () => {
     const price = 'must be a number from 0 to 1000000';
     const move = await renter.rest('POST', `/instances/${ID}/move`, { max_price_per_hour: -1 });
     expectRefusal(move, 422, 'invalid_request', `max_price_per_hour ${price}`);
@@ -264,23 +264,23 @@ describe('the error missing_machine', () => {
     ['an array of objects', [{ machine_id: 'm-00000000' }]],
     ['a string', '"m-00000000"'],
     ['a number', '7'],
-    ['JSON null', 'null'],
+    ['the JSON value null', 'null'],
     ['an empty body', ''],
     ['a prototype', '{"__proto__":{"machine_id":"m-00000000"}}'],
-  ])('is 422 for %s', async (_, body) => {
+  ])('is a 422 for %s', async (_, body) => {
     expectRefusal(await renter.rest('POST', '/instances', body), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('is also reported for another spelling, which the message names', async () => {
+  it('is also reported for a misspelling, which the message names', async () => {
     const answer = await renter.rest('POST', '/instances', { machineId: 'm-00000000' });
     expectRefusal(answer, 422, 'missing_machine', 'machine_id is required; machineId is unknown');
   });
 
-  it('is 422 without a body', async () => {
+  it('is a 422 if the request has no body', async () => {
     expectRefusal(await renter.rest('POST', '/instances'), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('is also refused through GraphQL', async () => {
+  it('is also reported through GraphQL', async () => {
     const answer = await renter.graphql(DEPLOY, { input: { machineId: '' } });
     expectGraphqlRefusal(answer, 422, 'missing_machine', 'machineId is required');
     const absent = await renter.graphql(DEPLOY, { input: {} });
@@ -298,7 +298,7 @@ describe('the error bad_action', () => {
     ['null', { action: null }, 'action is required'],
     ['an empty string', { action: '' }, 'action is required'],
     ['an unknown action', { action: 'reboot' }, LISTED],
-    ['another case', { action: 'STOP' }, LISTED],
+    ['a different letter case', { action: 'STOP' }, LISTED],
     ['a number', { action: 1 }, LISTED],
     ['a list', { action: ['stop'] }, LISTED],
     ['an inherited name', { action: 'constructor' }, LISTED],
@@ -306,7 +306,7 @@ describe('the error bad_action', () => {
     ['a string', '"stop"', 'action is required'],
     ['an empty body', '', 'action is required'],
     ['no body', undefined, 'action is required'],
-  ])('is 422 for %s', async (_, body, message) => {
+  ])('is a 422 for %s', async (_, body, message) => {
     const id = await running();
     expectRefusal(await renter.rest('POST', `/instances/${id}/actions`, body), 422, 'bad_action', message);
     expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
@@ -317,13 +317,13 @@ describe('request bodies', () => {
   const paths = ['/instances', `/instances/${ID}/actions`];
 
   it.each(['{', 'machine_id=m', '{"machine_id":}', "{'a':1}", '\u0000', 'undefined', '{}{}', ' '])(
-    'that are not JSON are 400 invalid_json: %j',
+    'that are not JSON get 400 invalid_json: %j',
     async (body) => {
       for (const path of paths) expectRefusal(await renter.rest('POST', path, body), 400, 'invalid_json');
     },
   );
 
-  it('that can’t be decoded are 400 invalid_json', async () => {
+  it("that can't be decoded get 400 invalid_json", async () => {
     const wrong = [
       ['content-encoding', 'gzip'],
       ['content-encoding', 'klingon'],
@@ -334,7 +334,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('above 100 kB are 413 payload_too_large, and those of 100 kB are accepted', async () => {
+  it('of 100 kB are accepted, but larger ones get 413 payload_too_large', async () => {
     const bodyOf = (bytes: number) => JSON.stringify({ padding: 'x'.repeat(bytes - '{"padding":""}'.length) });
     for (const path of paths) {
       expectRefusal(await renter.rest('POST', path, bodyOf(102_401)), 413, 'payload_too_large', /100 ?kb/i);
@@ -342,7 +342,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('without a JSON content type are still read as JSON', async () => {
+  it('are read as JSON even without a JSON content type', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/octet-stream', 'nonsense']) {
       const body = { machine_id: await service.machine() };
       const answer = await renter.rest('POST', '/instances', body, { 'content-type': type });
@@ -361,12 +361,12 @@ describe('request bodies', () => {
 });
 
 describe('the order of checks', () => {
-  it('begins with the route', async () => {
+  it('begins with the check of the route', async () => {
     expectRefusal(await service.anyone.rest('POST', '/nothing', '{'), 404, 'no_route');
     expectRefusal(await service.anyone.rest('PUT', '/instances', '{'), 405, 'method_not_allowed');
   });
 
-  it('continues with the key', async () => {
+  it('continues with the check of the key', async () => {
     const requests = [
       ['POST', '/instances', '{'],
       ['POST', '/instances', {}],
@@ -380,7 +380,7 @@ describe('the order of checks', () => {
     }
   });
 
-  it('continues with the body and the headers', async () => {
+  it('continues with the checks of the body and the headers', async () => {
     const path = `/instances/${ID}/actions`;
     expectRefusal(await renter.rest('POST', path, '{'), 400, 'invalid_json');
     expectRefusal(await renter.rest('POST', path, { action: 'reboot' }), 422, 'bad_action');
@@ -392,7 +392,7 @@ describe('the order of checks', () => {
     expectRefusal(await poor.rest('POST', '/instances', taken), 422, 'invalid_request');
   });
 
-  it('continues with existence', async () => {
+  it('continues with the check that the instance exists', async () => {
     for (const action of ['start', 'stop', 'destroy']) {
       expectRefusal(await renter.rest('POST', `/instances/${ID}/actions`, { action }), 404, 'not_found');
       const answer = await renter.graphql(ACTION, { id: ID, action: action.toUpperCase() });
@@ -400,14 +400,14 @@ describe('the order of checks', () => {
     }
   });
 
-  it('ends with the business rule', async () => {
+  it('ends with the checks of the business rules', async () => {
     const id = await running();
     expectRefusal(await renter.rest('POST', `/instances/${id}/actions`, { action: 'start' }), 409, 'action_failed');
   });
 });
 
 describe('internal errors', () => {
-  it('are 500 internal without details, in both APIs', async () => {
+  it('are 500 internal without details in both APIs', async () => {
     const broken = await startService();
     const caller = await broken.renter();
     await broken.sql('alter table instance rename to elsewhere');
@@ -427,7 +427,7 @@ describe('internal errors', () => {
     await broken.close();
   });
 
-  it('are 503 unavailable with Retry-After while the database is unreachable', async () => {
+  it('become 503 unavailable with Retry-After while the database is unreachable', async () => {
     const database = new URL(await createTestDatabase());
     const wire = await openWire(database);
     const cut = await startService({ databaseUrl: wire.url });

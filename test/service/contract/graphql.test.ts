@@ -58,7 +58,7 @@ function ownTypes(source: GraphQLSchema): GraphQLNamedType[] {
 }
 
 describe('the schema', () => {
-  it('has the complete core API, with the same names and types', () => {
+  it('has the complete core API with the same names and types', () => {
     const text = readFileSync(join(import.meta.dirname, 'core-surface.graphql'), 'utf8');
     const core = surfaceOf(buildASTSchema(parse(text)));
     const actual = surfaceOf(schema);
@@ -109,7 +109,7 @@ describe('the schema', () => {
     expect(undescribed).toEqual([]);
   });
 
-  it('makes fields nullable if they need a key', () => {
+  it('makes fields that need a key nullable', () => {
     for (const root of [schema.getQueryType()!, schema.getMutationType()!]) {
       for (const field of Object.values(root.getFields())) {
         if (field.extensions.needsKey === true) expect(String(field.type)).not.toMatch(/!$/);
@@ -145,7 +145,7 @@ describe('the schema', () => {
     ]);
   });
 
-  it("connects no shared type to an account's types", () => {
+  it("has no path from a shared type to an account's types", () => {
     const own = ['Account', 'ApiKey', 'Balance', 'CreatedApiKey', 'Instance', 'InstanceUsage', 'UsageInterval'];
     for (const name of own) expect(String(schema.getType(name))).toBe(name);
     const shared = ['Machine', 'Offer', 'PriceSheet', 'GpuPrice', 'GpuModel', 'Region', 'Template'];
@@ -205,7 +205,7 @@ describe('a renamed field', () => {
     }
   });
 
-  it('returns the same under both names', async () => {
+  it('returns the same value under both names', async () => {
     const by = await service.renter();
     const deployed = await by.graphql(
       `mutation { deploy(input: { machineId: "${await service.machine()}", idempotencyKey: "one" }) { id } }`,
@@ -225,7 +225,7 @@ describe('a renamed field', () => {
 });
 
 describe('a request', () => {
-  it('gets 401 only if every field lacks a key', async () => {
+  it('gets a 401 only if every field lacks a key', async () => {
     const nothing = await service.anyone.graphql('{ balance { balance } instances { id } }');
     expect(nothing.status).toBe(401);
     expect(nothing.headers.get('www-authenticate')).toBe('Bearer');
@@ -243,7 +243,7 @@ describe('a request', () => {
     expect((await service.withKey(`gpu_live_${'0'.repeat(40)}`).graphql('{ account { id } }')).status).toBe(401);
   });
 
-  it('with three deploys executes the one that is not refused', async () => {
+  it('with three deploys executes the only one that is not refused', async () => {
     const renter = await service.renter();
     const machineId = await service.machine();
     const answer = await renter.graphql(
@@ -268,7 +268,7 @@ describe('a request', () => {
     expect((await renter.rest('GET', `/instances/${first.id}`)).status).toBe(200);
   });
 
-  it('that is refused keeps HTTP 200 and names code, status and field', async () => {
+  it('that is refused has HTTP status 200 and names the code, status and field', async () => {
     const renter = await service.renter();
     const answer = await renter.graphql('mutation { deploy(input: { machineId: "m", diskGb: 0 }) { id } }');
     expect(answer.status).toBe(200);
@@ -279,10 +279,10 @@ describe('a request', () => {
     ['with a syntax error', '{ pricing { count }'],
     ['with an unknown field', '{ pricing { cuont } }'],
     ['with an unknown argument', '{ offers(colour: "red") { gpu } }'],
-    ['with a wrong type', '{ offers(limit: "ten") { gpu } }'],
+    ['with a value of the wrong type', '{ offers(limit: "ten") { gpu } }'],
     ['with an unknown enum value', 'mutation { action(id: "i", action: REBOOT) { id } }'],
     ['without a selection', '{ pricing }'],
-  ])('%s is rejected as the client’s fault', async (_, query) => {
+  ])("%s is rejected as the client's error", async (_, query) => {
     const answer = await service.anyone.graphql(query);
     expect(answer.status).toBeLessThan(500);
     expect(answer.body.data).toBeUndefined();
@@ -296,14 +296,14 @@ describe('a request', () => {
     ['limit', 'Int', 1.5],
     ['priceMax', 'Float', 'cheap'],
     ['gpu', 'String', 7],
-  ])('with a variable %s of a wrong type is rejected with the reason', async (name, type, value) => {
+  ])('with a variable %s of the wrong type is rejected with the reason', async (name, type, value) => {
     const answer = await service.anyone.graphql(`query ($x: ${type}) { offers(${name}: $x) { gpu } }`, { x: value });
     expect(answer.status).toBeLessThan(500);
     expect(answer.body.errors[0].message).toMatch(new RegExp(`\\$x|^${name} must be`));
     expect(answer.body.errors[0].extensions?.code).not.toBe('internal');
   });
 
-  it('returns null without an error for an instance that the account doesn’t have', async () => {
+  it('returns null without an error for an instance that is not in the account', async () => {
     const [renter, stranger] = [await service.renter(), await service.renter()];
     const id = await rent(renter);
     for (const target of [id, 'i-00000000', 'nonsense', '']) {
@@ -318,8 +318,8 @@ describe('a request', () => {
   });
 });
 
-describe('the account', () => {
-  it('shows the hourly cost, exhaustion, limits and spend', async () => {
+describe('the account query', () => {
+  it('shows the hourly cost, the time of exhaustion, limits and spend', async () => {
     const renter = await service.renter('43.94');
     const ACCOUNT = `{ account { id name demo createdAt balance monthSpend lifetimeSpend burnPerHour exhaustsAt diskDeleteAt
       liveInstances limits { requestsPerMinute instances apiKeys } } }`;
@@ -358,7 +358,7 @@ describe('API keys', () => {
   const CREATE = 'mutation { createApiKey { secret apiKey { id prefix lastFour revokedAt } } }';
   const REVOKE = 'mutation ($id: ID!) { revokeApiKey(id: $id) { id revokedAt } }';
 
-  it('can be created, shown once, used immediately, listed and revoked', async () => {
+  it('can be created, used immediately, listed and revoked, and are shown once', async () => {
     const renter = await service.renter();
     const { secret, apiKey } = (await renter.graphql(CREATE)).body.data.createApiKey;
     expect(secret).toMatch(/^gpu_live_[0-9a-f]{40}$/);
@@ -383,7 +383,7 @@ describe('API keys', () => {
     expect(again.body).toEqual(revoked.body);
   });
 
-  it('can revoke themselves, even the last one', async () => {
+  it('can revoke themselves, even if no other key remains', async () => {
     const renter = await service.renter();
     const [{ id }] = (await renter.graphql(KEYS)).body.data.apiKeys;
     expect((await renter.graphql(REVOKE, { id })).body.data.revokeApiKey.id).toBe(id);
@@ -442,7 +442,7 @@ describe('instanceHistory', () => {
     };
   }
 
-  it('has every instance in the account, newest first, including destroyed ones', async () => {
+  it('lists every instance in the account, even if destroyed, newest first', async () => {
     const { ids: all, pageInfo } = await page({});
     expect(all).toEqual(ids);
     expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false });
@@ -470,7 +470,7 @@ describe('instanceHistory', () => {
     expect(middle).toEqual(ids.slice(1, 4));
   });
 
-  it('keeps its position while new instances are added', async () => {
+  it('keeps its position in the list while new instances are added', async () => {
     const other = await service.renter('1000');
     const mine = [await rent(other), await rent(other)].reverse();
     const { pageInfo } = await page({ first: 1 }, other);
@@ -499,7 +499,7 @@ describe('instanceHistory', () => {
     expect(body.errors[0].extensions?.code).not.toBe('internal');
   });
 
-  it("rejects another account's cursor and shows no other account’s instances", async () => {
+  it("rejects another account's cursor and shows only its own account's instances", async () => {
     const stranger = await service.renter();
     const { cursors } = await page({});
     expect((await page({}, stranger)).ids).toEqual([]);
@@ -507,7 +507,7 @@ describe('instanceHistory', () => {
     expect(body.errors[0].extensions).toMatchObject({ code: 'invalid_request', status: 422, field: 'after' });
   });
 
-  it('needs a key for any arguments', async () => {
+  it('needs a key regardless of its arguments', async () => {
     for (const variables of [{}, { after: 'nonsense' }, { first: 7 }]) {
       const { body } = await service.anyone.graphql(PAGE, variables);
       expect(body.errors[0].extensions.code).toBe('unauthorized');
@@ -519,14 +519,14 @@ function forged(chunk: string): string {
   return Buffer.from(`GPC:${chunk}`).toString('base64');
 }
 
-describe('an instance', () => {
+describe('the instance query', () => {
   const DETAILS = `query ($id: ID!) { instance(id: $id) {
     diskPriceHr destroyedAt stopReason reservedUntil earlyExitCost
     usage { gpuSeconds diskSeconds gpuCost diskCost earlyExitCost total }
     usageIntervals(first: 10) { edges { node { resource ratePerHour startedAt endedAt } } pageInfo { hasNextPage } }
     machine { id gpu numGpus region cpu diskGb gpuModel { slug name } regionInfo { code country } } } }`;
 
-  it('shows its machine with model and region', async () => {
+  it("includes the machine's model and region", async () => {
     const renter = await service.renter();
     const machineId = await service.machine({ numGpus: 2, region: 'us-va', diskGb: 777 });
     const { body } = await renter.rest('POST', '/instances', { machine_id: machineId });
@@ -544,7 +544,7 @@ describe('an instance', () => {
     expect(instance).toMatchObject({ diskPriceHr: 0.007, destroyedAt: null, reservedUntil: null, earlyExitCost: 0 });
   });
 
-  it('shows its usage, which adds up to the total and to what the account paid', async () => {
+  it("shows usage that adds up to the total and to the account's spend", async () => {
     const renter = await service.renter();
     const id = await rent(renter, { disk_gb: 33 });
     const start = service.clock.now();
@@ -579,7 +579,7 @@ describe('an instance', () => {
     expect(ended).toMatchObject({ usage, destroyedAt: at(1065), stopReason: 'USER' });
   });
 
-  it('pages its intervals and rejects cursors of other lists', async () => {
+  it('pages usage intervals and rejects cursors from other lists', async () => {
     const renter = await service.renter();
     const id = await rent(renter);
     const PAGE = `query ($id: ID!, $first: Int, $after: String) { instance(id: $id) {
@@ -604,7 +604,7 @@ describe('an instance', () => {
 });
 
 describe('the catalogue', () => {
-  it('has all models, regions and templates without a key', async () => {
+  it('lists all models, regions and templates without a key', async () => {
     const { body } = await service.anyone.graphql(
       '{ gpuModels { slug tier } regions { code } templates { slug image } gpuModel(slug: "l40s") { name vramGb } }',
     );

@@ -100,7 +100,7 @@ const CASES: [name: string, filter: object, fits: (past: Past) => boolean][] = [
   ['nothing', { gpus: [], modes: null, statuses: [], stopReasons: null, createdFrom: null }, () => true],
 ];
 
-it.each(CASES)('finds matches from the newest and from the oldest: %s', async (_name, filter, fits) => {
+it.each(CASES)('a filter finds matches from the newest and from the oldest: %s', async (_name, filter, fits) => {
   const expected = all.filter(fits).map(idOf);
   const seen: string[] = [];
   for (let after: string | null = null; seen.length < 3 * PAGE; ) {
@@ -124,7 +124,7 @@ it.each(CASES)('finds matches from the newest and from the oldest: %s', async (_
 });
 
 describe('a rare match', () => {
-  it('is found by searching a limited part of the history per page', async () => {
+  it('is found page by page, each searching a limited part of the history', async () => {
     const filter = { gpus: ['a40'] };
     const first = await page(filter);
     expect(first.ids).toEqual([]);
@@ -139,7 +139,7 @@ describe('a rare match', () => {
     expect(backwards.pageInfo).toMatchObject({ hasPreviousPage: true, startCursor: expect.any(String) });
   });
 
-  it('reads at most that part, and a common match reads at most a page', async () => {
+  it('requires reading at most that part, and a common match at most one page', async () => {
     // The plan depends on the database's statistics, which the database collects automatically some time later.
     await service.sql('vacuum analyze instance');
     const touchedBy = (filter: object | null) => rowsTouched(service.deps.db.pool, () => page(filter, { first: 25 }));
@@ -150,7 +150,7 @@ describe('a rare match', () => {
   });
 });
 
-it('reflects changes to an instance', async () => {
+it('a filter reflects changes to an instance', async () => {
   const owner = await service.renter();
   const { body } = await owner.rest('POST', '/instances', { machine_id: await service.machine() });
   const running = async () => (await page({ statuses: ['RUNNING'] }, {}, owner)).ids;
@@ -161,7 +161,7 @@ it('reflects changes to an instance', async () => {
   expect((await page({ stopReasons: ['USER'], statuses: ['STOPPED'] }, {}, owner)).ids).toEqual([body.id]);
 });
 
-it('shows no other account’s instances', async () => {
+it("a filter finds no other account's instances", async () => {
   const stranger = await service.renter();
   expect(await page({ statuses: ['DESTROYED'] }, {}, stranger)).toMatchObject({
     ids: [],
@@ -177,7 +177,7 @@ it.each([
   [{ modes: Array(101).fill('RESERVED') }, 'modes must be a list of at most 100 pricing modes'],
   [{ statuses: ['GONE'] }, /does not exist in "InstanceStatus" enum/],
   [{ createdFrom: 'yesterday' }, /DateTime must be an instant/],
-])('rejects %j', async (filter, message) => {
+])('the filter %j is rejected', async (filter, message) => {
   const { body } = await renter.graphql(HISTORY, { filter });
   expect(body.errors[0].message).toMatch(message);
 });

@@ -49,7 +49,7 @@ describe('a lost response', () => {
   const LOST = 'query ($key: String!) { instanceByIdempotencyKey(idempotencyKey: $key) { id status } }';
   const lookFor = async (by: Renter, key: string) => (await by.graphql(LOST, { key })).body;
 
-  it('is found by its key for 24 hours, by its account only, in its current state', async () => {
+  it('can be looked up by its key for 24 hours, by its own account only', async () => {
     const [key, by, other] = [newKey(), await service.renter(), await service.renter()];
     expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
     const { id } = (await deploy(by, key, { machine_id: await service.machine() })).body;
@@ -61,7 +61,7 @@ describe('a lost response', () => {
     expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
   });
 
-  it('is looked up only after a request in progress has ended', async () => {
+  it('can only be looked up once the request is no longer in progress', async () => {
     const [key, by] = [newKey(), await service.renter()];
     const holder = new pg.Client({ connectionString: service.databaseUrl });
     await holder.connect();
@@ -73,8 +73,8 @@ describe('a lost response', () => {
   });
 });
 
-describe('the same request with the same key', () => {
-  it('deploys once and returns the first response, even if the instance changed', async () => {
+describe('a repeated request', () => {
+  it('deploys once and returns the first response, even if the instance has changed', async () => {
     const [key, machine_id, by] = [newKey(), await service.machine(), await service.renter()];
     const first = await deploy(by, key, { machine_id });
     expect([first.status, replayed(first)]).toEqual([201, null]);
@@ -86,7 +86,7 @@ describe('the same request with the same key', () => {
     expect(await count(by)).toBe(1);
   });
 
-  it('treats explicit defaults and nulls as the same', async () => {
+  it('may state defaults and nulls explicitly', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const first = await deploy(renter, key, { machine_id });
     for (const body of [
@@ -98,7 +98,7 @@ describe('the same request with the same key', () => {
     }
   });
 
-  it('is the same through GraphQL after a REST deploy', async () => {
+  it('may use GraphQL after a REST deploy', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const first = await deploy(renter, key, { machine_id, disk_gb: 60, type: 'res' });
     const input = { machineId: machine_id, diskGb: 60, mode: 'RESERVED', idempotencyKey: key };
@@ -108,7 +108,7 @@ describe('the same request with the same key', () => {
     expect(again.body.data.deploy).toMatchObject({ id, mode: 'RESERVED', priceHr: price_hr, createdAt: created_at });
   });
 
-  it('is the same through REST after a GraphQL deploy', async () => {
+  it('may use REST after a GraphQL deploy', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const first = await renter.graphql(DEPLOY, { input: { machineId: machine_id, idempotencyKey: key } });
     expect(replayed(first)).toBeNull();
@@ -118,7 +118,7 @@ describe('the same request with the same key', () => {
     expect([replayed(graphql), graphql.body]).toEqual(['true', first.body]);
   });
 
-  it('acts once, even with another action in between', async () => {
+  it('acts only once, even if another action was executed in between', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     const key = newKey();
     const first = await act(renter, key, body.id, 'stop');
@@ -132,7 +132,7 @@ describe('the same request with the same key', () => {
     expect((await renter.rest('GET', `/instances/${body.id}`)).body.status).toBe('running');
   });
 
-  it('destroys once, and DELETE and the action count as one operation', async () => {
+  it('destroys only once, even if DELETE is used for one and the action for the other', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     const key = newKey();
     const first = await remove(renter, key, body.id);
@@ -144,7 +144,7 @@ describe('the same request with the same key', () => {
     expect((await remove(renter, newKey(), body.id)).status).toBe(409);
   });
 
-  it('is independent in another account', async () => {
+  it('is independent if sent by another account', async () => {
     const [key, other] = [newKey(), await service.renter()];
     const [mine, theirs] = [await service.machine(), await service.machine()];
     expect((await deploy(renter, key, { machine_id: mine })).status).toBe(201);
@@ -158,7 +158,7 @@ describe('the same request with the same key', () => {
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(409);
   });
 
-  it('can have any key of 1 to 255 visible characters, and case matters', async () => {
+  it('can use any key of 1 to 255 visible characters, which are case-sensitive', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     for (const key of ['!', '~'.repeat(255), 'Ab', 'aB']) {
       expect(replayed(await act(renter, key, body.id, 'stop'))).toBeNull();
@@ -168,7 +168,7 @@ describe('the same request with the same key', () => {
   });
 });
 
-describe('the same key is 422 idempotency_mismatch', () => {
+describe('reusing a key gets 422 idempotency_mismatch', () => {
   const MISMATCH = {
     error: {
       code: 'idempotency_mismatch',
@@ -176,7 +176,7 @@ describe('the same key is 422 idempotency_mismatch', () => {
     },
   };
 
-  it('for another machine, template, disk or type', async () => {
+  it('for a different machine, template, disk or type', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     await deploy(renter, key, { machine_id });
     for (const difference of [
@@ -195,7 +195,7 @@ describe('the same key is 422 idempotency_mismatch', () => {
     expect(graphql.body.errors[0].extensions).toMatchObject({ code: 'idempotency_mismatch', status: 422 });
   });
 
-  it('for another maximum price, or none', async () => {
+  it('for another maximum price or none', async () => {
     const [key, machineId] = [newKey(), await service.machine()];
     const rent = (maxPricePerHour?: number) =>
       renter.graphql(DEPLOY, { input: { machineId, maxPricePerHour, idempotencyKey: key } });
@@ -208,7 +208,7 @@ describe('the same key is 422 idempotency_mismatch', () => {
     expect((await rent(100)).body).toEqual(first.body);
   });
 
-  it('for another operation, action or instance', async () => {
+  it('for a different operation, action or instance', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const { body } = await deploy(renter, key, { machine_id });
     expect((await act(renter, key, body.id, 'stop')).body).toEqual(MISMATCH);
@@ -279,7 +279,7 @@ describe('an idempotency key', () => {
     expect(await kept()).toBe(0);
   });
 
-  it('in progress delays another request for up to 5 s, then 409 with Retry-After', async () => {
+  it('in progress delays a request with it for up to 5 s, which then gets a 409', async () => {
     const [key, other] = [newKey(), await service.renter()];
     const machine_id = await service.machine();
     const input = { machineId: machine_id, idempotencyKey: key };
@@ -304,7 +304,7 @@ describe('an idempotency key', () => {
     expect((await deploy(renter, key, { machine_id })).status).toBe(201);
   });
 
-  it('in progress blocks no other request of its account', async () => {
+  it("in progress doesn't block its account's other requests", async () => {
     const [held, free] = [newKey(), newKey()];
     const [first, second] = [await service.machine(), await service.machine()];
     const release = await holdKey(renter.accountId, held);
@@ -316,7 +316,7 @@ describe('an idempotency key', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('that is released in time serves the waiting request', async () => {
+  it('that is released in time lets the waiting request proceed', async () => {
     const [key, machine_id] = [newKey(), await service.machine()];
     const release = await holdKey(renter.accountId, key);
     const waiting = deploy(renter, key, { machine_id });
@@ -324,7 +324,7 @@ describe('an idempotency key', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('that is sent ten times concurrently is executed once, and all get its response', async () => {
+  it('sent ten times concurrently executes the request once and returns one response', async () => {
     const [key, machine_id, by] = [newKey(), await service.machine(), await service.renter()];
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>

@@ -81,7 +81,7 @@ describe('state transitions', () => {
     expect(await stateOf(renter, id)).toBe(next ?? state);
   });
 
-  it('clear stopped_at on start, set it on each stop, and keep it on destroy', async () => {
+  it('clear stopped_at on a start, set it on each stop and keep it on a destroy', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine());
     const stoppedAt = async () => (await renter.rest('GET', `/instances/${id}`)).body.stopped_at;
@@ -125,7 +125,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await expectRefused(await service.renter(), 'm-unknown', 'no machine m-unknown is offered');
   });
 
-  it('for a machine taken by another account or the same one', async () => {
+  it('for a machine that is taken, even by the same account', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const machine = await service.machine();
     await deployed(first, machine);
@@ -153,7 +153,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(renter, machine, { disk_gb: 60 });
   });
 
-  it('for a disk larger than any account’s stopped instances leave free', async () => {
+  it('for a disk larger than stopped instances in any account leave free', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const machine = await service.machine({ diskGb: 1000 });
     for (const renter of [first, second]) {
@@ -166,7 +166,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(second, machine, { disk_gb: 400 });
   });
 
-  it('for a balance a millionth below one hour, while exactly one hour suffices', async () => {
+  it("for a balance a millionth below an hour's cost, but not for one equal to it", async () => {
     const machine = await service.machine();
     const short = await service.renter('2.196999');
     const message = 'balance too low: 2.196999 USD does not cover 1 h of all instances, which cost 2.197 USD';
@@ -174,7 +174,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(await service.renter('2.197'), machine);
   });
 
-  it('for a balance below an hour of the new instance and all others', async () => {
+  it("for a balance below an hour's cost of the new instance and all others", async () => {
     const renter = await service.renter('4.394');
     await deployed(renter, await service.machine());
     await deployed(renter, await service.machine());
@@ -185,7 +185,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     );
   });
 
-  it('for a balance below an hour including the disks of stopped instances', async () => {
+  it("for a balance below an hour's cost including stopped instances' disks", async () => {
     const renter = await service.renter('2.3');
     const stopped = await deployed(renter, await service.machine(), { disk_gb: 400 });
     await act(renter, stopped, 'stop');
@@ -210,7 +210,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(renter, machine);
   });
 
-  it('and changes nothing, so that the machine stays free and nothing is charged', async () => {
+  it('and changes nothing: the machine stays free and nothing is charged', async () => {
     const machine = await service.machine();
     const poor = await service.renter('1');
     await deploy(poor, machine);
@@ -232,7 +232,7 @@ describe('a start', () => {
   });
 
   it.each(Object.entries(SURFACES).filter(([name]) => name !== 'DELETE'))(
-    'is refused while another instance has the machine (%s), and it stays stopped',
+    'is refused while another instance occupies the machine (%s)',
     async (_, start) => {
       const [first, second] = [await service.renter(), await service.renter()];
       const machine = await service.machine();
@@ -247,7 +247,7 @@ describe('a start', () => {
     },
   );
 
-  it('is refused if the balance doesn’t cover an hour or the machine is offline', async () => {
+  it('is refused if the balance covers less than an hour or the machine is offline', async () => {
     const renter = await service.renter('2.2');
     const machine = await service.machine();
     const id = await deployed(renter, machine);
@@ -265,7 +265,7 @@ describe('a start', () => {
 });
 
 describe('interruptible instances', () => {
-  it.each(['od', 'res'])('yield immediately to a %s deploy, and keep their disk', async (type) => {
+  it.each(['od', 'res'])('yield immediately to a %s deploy and keep their disk', async (type) => {
     const [spot, onDemand] = [await service.renter(), await service.renter()];
     const machine = await service.machine();
     const id = await deployed(spot, machine, { type: 'interruptible' });
@@ -278,7 +278,7 @@ describe('interruptible instances', () => {
     expect((await act(spot, id, 'start')).message).toBe(`machine ${machine} is taken`);
   });
 
-  it('yield to a start, but never to another interruptible instance', async () => {
+  it('yield to an on-demand start, but never to another interruptible instance', async () => {
     const [onDemand, spot, late] = [await service.renter(), await service.renter(), await service.renter()];
     const machine = await service.machine();
     const id = await deployed(onDemand, machine);
@@ -303,7 +303,7 @@ describe('interruptible instances', () => {
     expect((await act(renter, spot, 'start')).message).toBe(`machine ${machine} is taken`);
   });
 
-  it('yield to a deploy by the same account, whose rate then counts once', async () => {
+  it('yield to a deploy by the same account, which needs cover for only one of them', async () => {
     const renter = await service.renter('2.204');
     const machine = await service.machine();
     const spot = await deployed(renter, machine, { type: 'interruptible' });
@@ -311,7 +311,7 @@ describe('interruptible instances', () => {
     expect(await stateOf(renter, spot)).toBe('stopped');
   });
 
-  it('hide their machine from the offers, except in GraphQL on request', async () => {
+  it('hide their machine from the offers unless GraphQL requests preemptible ones', async () => {
     const renter = await service.renter();
     const machineId = await service.machine({ gpu: 'a30', region: 'eu-pl-waw' });
     await deployed(renter, machineId, { type: 'interruptible' });
@@ -330,7 +330,7 @@ describe('interruptible instances', () => {
     expect(body.data.offers.map((offer: { machineId: string }) => offer.machineId)).not.toContain(held);
   });
 
-  it('are not preempted by an account without cover', async () => {
+  it('are not preempted by an account with too low a balance', async () => {
     const [spot, poor] = [await service.renter(), await service.renter('1')];
     const machine = await service.machine();
     const id = await deployed(spot, machine, { type: 'interruptible' });
@@ -340,7 +340,7 @@ describe('interruptible instances', () => {
 });
 
 describe('preempting another account’s instance', () => {
-  it('needs cover for a full hour, regardless of what the other account pays', async () => {
+  it('needs a balance for a full hour, regardless of what the other account pays', async () => {
     const stranger = await service.renter();
     const machine = await service.machine();
     const id = await deployed(stranger, machine, { type: 'interruptible' });
@@ -356,7 +356,7 @@ describe('preempting another account’s instance', () => {
     expect(await stateOf(stranger, id)).toBe('stopped');
   });
 
-  it('needs the same cover for a start', async () => {
+  it('needs the same balance for a start', async () => {
     const [renter, stranger] = [await service.renter('2.3'), await service.renter()];
     const machine = await service.machine();
     const id = await deployed(renter, machine);
@@ -391,7 +391,7 @@ describe('a suspended account', () => {
     }
   }
 
-  it("can't rent, start, stop or destroy anything with a cached key", async () => {
+  it("can't rent, start, stop or destroy anything, even with a cached key", async () => {
     const renter = await service.renter();
     const [running, stopped] = [
       await deployed(renter, await service.machine()),
@@ -426,7 +426,7 @@ describe('a suspended account', () => {
 describe('reserved instances', () => {
   const TERM = '{ instances { id reservedUntil earlyExitCost } }';
 
-  it('are committed for three calendar months, extended by stopped seconds', async () => {
+  it('are committed for three calendar months plus the time they are stopped', async () => {
     const own = await startService();
     own.clock.set('2026-11-30T10:20:30Z');
     const renter = await own.renter('100000');
@@ -451,7 +451,7 @@ describe('reserved instances', () => {
     await own.close();
   });
 
-  it('repay the discount if destroyed early, as announced', async () => {
+  it('repay the announced discount if destroyed early', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine({ numGpus: 2 }), { type: 'res' });
     service.clock.advance(5400);
@@ -475,7 +475,7 @@ describe('reserved instances', () => {
     });
   });
 
-  it('can’t be destroyed early without the balance for it, and the amount is named', async () => {
+  it("can't be destroyed early without the balance for it, which the refusal states", async () => {
     const renter = await service.renter('2');
     const id = await deployed(renter, await service.machine(), { type: 'res' });
     service.clock.advance(3600);
@@ -495,14 +495,14 @@ describe('reserved instances', () => {
 });
 
 describe('concurrent requests', () => {
-  it('to deploy one machine have one winner', async () => {
+  it('to deploy the same machine have one winner', async () => {
     const renters = await Promise.all(Array.from({ length: 10 }, () => service.renter()));
     const machine = await service.machine();
     const answers = await Promise.all(renters.map((renter) => deploy(renter, machine)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
   });
 
-  it('to destroy one instance have one winner, in both APIs', async () => {
+  it('to destroy the same instance through either API have one winner', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine());
     const surfaces = Object.values(SURFACES);

@@ -62,7 +62,7 @@ const launchOf = async (id: string) =>
   (await renter.graphql(`{ instance(id: "${id}") { name launch { ${LAUNCH} } } }`)).body.data.instance;
 
 describe('a launch', () => {
-  it('is stored as given through both APIs, with defaults filled in', async () => {
+  it('is stored as given through either API, with defaults filled in', async () => {
     const shown = {
       ...complete,
       secrets: complete.secrets.map((each) => ({ variable: null, file: null, ...each })),
@@ -81,7 +81,7 @@ describe('a launch', () => {
     expect((await launchOf(answer.id)).launch).toEqual(launch);
   });
 
-  it('with only defaults is not stored, and the name is the id', async () => {
+  it("with only defaults is not stored, and the instance's name is its id", async () => {
     const { id, name, launch } = await deploy({ env: {}, restart: 'ALWAYS', onExit: null });
     expect([name, launch]).toEqual([id, null]);
     expect(await service.sql('select from instance_launch where instance_id = $1', [id])).toEqual([]);
@@ -148,7 +148,7 @@ describe('a launch', () => {
       { type: 'res', restart: 'never', on_exit: 'destroy' },
       "a reserved instance can't be destroyed when its command ends",
     ],
-  ])('out of bounds is rejected with its name, and nothing is rented (%#)', async (members, message) => {
+  ])("out of bounds is rejected with the field's name before renting (%#)", async (members, message) => {
     const machine_id = await service.machine();
     const { status, body } = await renter.rest('POST', '/instances', { machine_id, ...members });
     expect([status, body.error.code]).toEqual([422, 'invalid_request']);
@@ -156,7 +156,7 @@ describe('a launch', () => {
     expect(await service.sql('select from instance where machine_id = $1', [machine_id])).toEqual([]);
   });
 
-  it('with a missing secret, or one of the other kind, is rejected before renting', async () => {
+  it('with a missing secret, or one of the wrong kind, is rejected before renting', async () => {
     for (const [launch, message] of [
       [{ secrets: [{ secret: 'none', variable: 'A' }] }, 'there is no secret none'],
       [{ secrets: [{ secret: 'hub', variable: 'A' }] }, 'there is no secret hub'],
@@ -196,7 +196,7 @@ describe('secrets', () => {
     expect(JSON.stringify(refused)).not.toContain('xx');
   });
 
-  it('are limited to a hundred, even if created concurrently', async () => {
+  it('are limited to 100, even if created concurrently', async () => {
     const other = await service.renter();
     const all = await Promise.all(
       Array.from({ length: 110 }, (_, index) => create({ name: `s${index}`, value: 'x' }, other)),
@@ -205,7 +205,7 @@ describe('secrets', () => {
     expect(await service.sql('select from secret where account_id = $1', [other.accountId])).toHaveLength(100);
   });
 
-  it('are not stored in plaintext in the database or an account’s export', async () => {
+  it("appear in plaintext neither in the database nor in an account's export", async () => {
     const tables = await service.sql(
       `select table_name as name from information_schema.tables where table_schema = 'public'`,
     );
@@ -238,7 +238,7 @@ describe('secrets', () => {
     expect(await create({ name: 'late', value: 'x' })).toMatchObject({ name: 'late' });
   });
 
-  it('remain readable after an aborted reseal, which the next one completes', async () => {
+  it('remain readable after an aborted reseal, which the next run completes', async () => {
     const next = randomBytes(32).toString('hex');
     const sealingKeys = sealingKeysOf({ secretsKeys: [next, KEY], databaseUrl: '', dataDir: '' });
     const both = { ...service.deps, sealingKeys };
@@ -352,7 +352,7 @@ describe('a host agent', () => {
     ['KEEP', 'RUNNING', null],
     ['STOP', 'STOPPED', 'COMMAND_ENDED'],
     ['DESTROY', 'DESTROYED', 'COMMAND_ENDED'],
-  ])('reports the end of a command, with onExit %s', async (onExit, status, stopReason) => {
+  ])('reports the end of a command, and onExit %s is then applied', async (onExit, status, stopReason) => {
     const agent = await join();
     const { id } = await deploy({ command: ['false'], restart: 'NEVER', onExit }, { machineId: agent.machineId });
     await agent.desired();
@@ -372,7 +372,7 @@ describe('a host agent', () => {
     expect((await renter.graphql(query)).body.data.instance.status).toBe('RUNNING');
   });
 
-  it("can't get a secret whose key the gateway lacks, so the start fails", async () => {
+  it("can't get a secret whose sealing key the gateway lacks, so the start fails", async () => {
     const agent = await join();
     const { id } = await deploy({ secrets: [{ secret: 'hf', file: 'f' }] }, { machineId: agent.machineId });
     const lost = { ...service.deps, sealingKeys: async () => [sealingKey(randomBytes(32).toString('hex'))] };
@@ -382,7 +382,7 @@ describe('a host agent', () => {
     });
   });
 
-  it('that is too old gets no launch with parts that it would ignore', async () => {
+  it('that is too old receives no launch with options that it would ignore', async () => {
     const agent = await join();
     agent.launches = false;
     await agent.report();
@@ -405,7 +405,7 @@ describe('a host agent', () => {
     expect((await agent.desired()).instances).toMatchObject([{ id, phase: 'running', restart: 'NEVER' }]);
   });
 
-  it('gets the launch’s command or entrypoint instead of the template’s command', async () => {
+  it("receives the launch's command or entrypoint instead of the template's command", async () => {
     const [one, other] = [await join(), await join()];
     await service.sql(
       `update template set command = '["serve"]', env = '{"MODE": "fast", "A": "template"}', variables = '[]'

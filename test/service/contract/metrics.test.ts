@@ -50,7 +50,7 @@ const MEASURED = {
 const BUSY = { busyPercent: 97.5, memoryUsedMb: 20_000, powerWatts: 449.5, celsius: 83, smMhz: 2_520, faults: 2 };
 
 describe('metrics and load', () => {
-  it('are those that the agent measured, and are shown only to the renter', async () => {
+  it('are those that the agent measured and are shown only to the renter', async () => {
     service.clock.advance(20);
     await report(sampled(id, { ...MEASURED, gpus: [gpuSampled({ place: 1 }), gpuSampled(BUSY)] }));
     const second = service.clock.now();
@@ -83,7 +83,7 @@ describe('metrics and load', () => {
     expect(body.errors[0]).toMatchObject({ message, extensions: { code: 'invalid_request' } });
   });
 
-  it('are rejected before reading if a response would have too many values', async () => {
+  it('are refused before reading if the response would contain too many values', async () => {
     const whole = (points: string) => `metrics(points: ${points}) { points { ${POINT} } }`;
     const one = await ann.graphql(`{ instance(id: "${id}") { ${whole('1000')} } }`);
     expect(one.body.errors).toBeUndefined();
@@ -95,7 +95,7 @@ describe('metrics and load', () => {
     expect(few.body.errors).toBeUndefined();
   });
 
-  it('are rejected for many time ranges and read a few at a time', async () => {
+  it('are refused for too many time ranges, and ranges are read sequentially', async () => {
     const fieldsOf = (count: number) =>
       Array.from({ length: count }, (_, n) => `m${n}: metrics(points: ${n + 1}) { stepSeconds }`).join(' ');
     const { pool } = service.deps.db;
@@ -127,7 +127,7 @@ describe('metrics and load', () => {
 describe('the REST API for metrics', () => {
   const metrics = (path: string, who = ann) => who.rest('GET', `/instances/${path}`);
 
-  it('has the newest sample in the Prometheus format', async () => {
+  it('returns the newest sample in Prometheus format', async () => {
     service.clock.advance(100);
     await report(sampled(id, { ...MEASURED, gpus: [gpuSampled(BUSY), gpuSampled({ place: 1, faults: null })] }));
     const { status, headers, body } = await metrics(`${id}/metrics`);
@@ -169,7 +169,7 @@ ${of('running')} 1
     );
   });
 
-  it('has the history as JSON', async () => {
+  it('returns the history as JSON', async () => {
     const { status, body } = await metrics(`${id}/metrics/history?points=1000`);
     expect([status, body.object, body.step_seconds]).toEqual([200, 'instance_metrics', 10]);
     expect(body.points.at(-1)).toMatchObject({
@@ -181,7 +181,7 @@ ${of('running')} 1
     expect(early.body).toEqual({ object: 'instance_metrics', step_seconds: 900, points: [] });
   });
 
-  it('rejects missing and other accounts’ instances, and values out of bounds', async () => {
+  it("rejects missing instances, other accounts' instances and values out of bounds", async () => {
     for (const path of ['metrics', 'metrics/history']) {
       for (const [who, other] of [
         [ann, 'i-00000000'],
@@ -251,7 +251,7 @@ describe('accountChanged', () => {
   });
 });
 
-describe('an agent that lies', () => {
+describe('a lying agent', () => {
   it.each<[string, (sample: Any) => unknown, string]>([
     ['a share above 100', (sample) => ({ ...sample, cpuPercent: 100.5 }), 'samples.0.cpuPercent'],
     ['a negative share', (sample) => ({ ...sample, cpuPercent: -1 }), 'samples.0.cpuPercent'],
@@ -272,12 +272,12 @@ describe('an agent that lies', () => {
     ],
     ['65 GPUs', (sample) => ({ ...sample, gpus: Array(65).fill(sample.gpus[0]) }), 'samples.0.gpus'],
     ['a sample without an id', ({ id: _, ...sample }) => sample, 'samples.0.id'],
-  ])('is refused %s, and the message names the member', async (_name, lie, member) => {
+  ])("can't report %s, and the message names the member", async (_name, lie, member) => {
     const sent = report(lie(sampled(id)));
     await expect(sent).rejects.toThrow(new RegExp(`422 .*"${member.replaceAll('.', '\\.')}: `));
   });
 
-  it('is refused numbers beyond the range of a double', async () => {
+  it("can't report numbers beyond the range of a double", async () => {
     const text = JSON.stringify({ samples: [sampled(id)] }).replace('"cpuPercent":0', '"cpuPercent":1e999');
     const whole = { protocol: 2, session: 's', sequence: 1, generation: 0, instances: [], unknown: [], engine: 'ok' };
     const body = `${JSON.stringify(whole).slice(0, -1)},${text.slice(1)}`;
@@ -289,7 +289,7 @@ describe('an agent that lies', () => {
     expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('samples.0.cpuPercent: ')]);
   });
 
-  it('is refused a million points', async () => {
+  it("can't report a million points", async () => {
     const many = (samples: Any[]) => agent.report([seen(id, 'RUNNING')], { samples });
     await expect(many(Array(1_000_000).fill({}))).rejects.toThrow(/report: 413/);
     const others = Array.from({ length: 1_201 }, (_, n) => sampled(`i-${n.toString(16).padStart(8, '0')}`));
@@ -297,7 +297,7 @@ describe('an agent that lies', () => {
     await expect(many(Array(7).fill(sampled(id)))).rejects.toThrow(/422 .*at most 6/);
   });
 
-  it('can change neither money nor state', async () => {
+  it('can change neither balances nor states', async () => {
     const shown = `{ instance(id: "${id}") { status stopReason usage { gpuSeconds total } } balance { burnPerHour } }`;
     const before = (await ann.graphql(shown)).body;
     await report(sampled(id, { cpuPercent: 0 }), sampled(id, { age: 10, cpuPercent: 100 }));

@@ -17,8 +17,8 @@ afterAll(() => service.close());
 
 const node = async (id: string, caller: Renter = renter) => (await caller.graphql(NODE, { id })).body;
 
-describe('node', () => {
-  it('reads any object again by its id', async () => {
+describe('the node query', () => {
+  it('reads any object by its id', async () => {
     const machineId = await service.machine();
     const { id } = (await renter.rest('POST', '/instances', { machine_id: machineId })).body;
     const { body } = await renter.graphql(
@@ -51,7 +51,7 @@ describe('node', () => {
     expect(new Set(every).size).toBe(every.length);
   });
 
-  it('hides other accounts’ objects and requires a key for those of an account', async () => {
+  it("hides other accounts' objects and requires a key for any account's objects", async () => {
     const machineId = await service.machine();
     const { id } = (await other.rest('POST', '/instances', { machine_id: machineId })).body;
     const { account, apiKeys } = (await other.graphql('{ account { id } apiKeys { id } }')).body.data;
@@ -73,7 +73,7 @@ describe('API keys', () => {
     createApiKey(name: $name, idempotencyKey: $key) { apiKey { id name isCurrent } secret } }`;
   const KEYS = '{ apiKeys { id name isCurrent } }';
 
-  it('have names and show which one is current', async () => {
+  it('have names, and the list shows which one is in use', async () => {
     const caller = await service.renter();
     const { apiKey, secret } = (await caller.graphql(CREATE, { name: 'laptop' })).body.data.createApiKey;
     expect(apiKey).toMatchObject({ name: 'laptop', isCurrent: false });
@@ -90,7 +90,7 @@ describe('API keys', () => {
     }
   });
 
-  it('are created once for an idempotency key, and the secret is shown once', async () => {
+  it('are created once per idempotency key, and their secret is shown once', async () => {
     const caller = await service.renter();
     const same = { name: 'ci', key: 'once' };
     const answers = await Promise.all(Array.from({ length: 5 }, () => caller.graphql(CREATE, same)));
@@ -107,7 +107,7 @@ describe('API keys', () => {
 });
 
 describe('the price sheet', () => {
-  it('shows the price of disk, which an instance locks', async () => {
+  it('shows the price of disk, which a deploy locks in', async () => {
     const { body } = await service.anyone.graphql('{ pricing { diskPricePerGbHour } }');
     const machineId = await service.machine();
     const deployed = await renter.graphql(

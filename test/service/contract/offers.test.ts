@@ -53,7 +53,7 @@ async function offers(query: string): Promise<Entry[]> {
 }
 
 describe('the price sheet', () => {
-  it('publishes median × 0.70, rounded down, and 50% and 65% of it, for 83 models', async () => {
+  it('lists 83 models at 70% of the median, rounded down, and 50% and 65% of that', async () => {
     const { data, count, market_snapshot, price_rule } = await sheet();
     expect({ count, market_snapshot }).toEqual({ count: 83, market_snapshot: '2026-09-26' });
     expect(price_rule).toBe('public marketplace median for the model x 0.70, rounded down');
@@ -138,7 +138,7 @@ describe('offers', () => {
     expect(ids).toEqual(['m-tie-c', 'm-tie-a', 'm-tie-b']);
   });
 
-  it("cost the number of GPUs times the model's price, and interruptible half of it", async () => {
+  it("cost the model's price times the number of GPUs, or half if interruptible", async () => {
     const prices = new Map((await sheet()).data.map((model: Entry) => [model.slug, model.price_per_gpu_hour]));
     for (const { gpu, num_gpus, price_per_hour } of await offers('num_min=3&limit=100')) {
       const cents = Math.round((prices.get(gpu) as Entry).on_demand * 100) * num_gpus;
@@ -146,7 +146,7 @@ describe('offers', () => {
     }
   });
 
-  it('can be filtered by model, region and both', async () => {
+  it('can be filtered by model, by region and by both', async () => {
     const model = await offers('gpu=rtx-4090&limit=100');
     expect(new Set(model.map(({ gpu }) => gpu))).toEqual(new Set(['rtx-4090']));
     const region = await offers('region=us-tx&limit=100');
@@ -161,13 +161,13 @@ describe('offers', () => {
   });
 
   it.each(['gpu=unknown', 'region=nowhere', 'gpu=rtx-4090&region=nowhere', 'gpu=RTX-40900', "gpu='or''='"])(
-    'are empty for the unknown %s',
+    'are an empty list for the unknown %s',
     async (query) => {
       expect(await offers(query)).toEqual([]);
     },
   );
 
-  it('have at least num_min GPUs, 1 by default', async () => {
+  it('have at least num_min GPUs, which is 1 by default', async () => {
     for (const numMin of [1, 2, 5, 8]) {
       const rows = await offers(`num_min=${numMin}&gpu=h100-sxm&limit=100`);
       expect(Math.min(...rows.map(({ num_gpus }) => num_gpus))).toBeGreaterThanOrEqual(numMin);
@@ -178,7 +178,7 @@ describe('offers', () => {
     expect(unbounded[0].num_gpus).toBe(1);
   });
 
-  it('cost at most price_max on demand as a whole machine', async () => {
+  it('cost at most price_max for the whole machine on demand', async () => {
     await service.machine({ gpu: 'h200-nvl', numGpus: 3, region: 'sa-br-sao' });
     const cost = 4.59;
     const query = 'gpu=h200-nvl&region=sa-br-sao&num_min=3&limit=100';
@@ -195,7 +195,7 @@ describe('offers', () => {
     expect(Math.max(...cheap.map(({ price_per_hour }) => price_per_hour.on_demand))).toBeLessThanOrEqual(0.05);
   });
 
-  it('are filtered exactly by price_max for every existing price', async () => {
+  it('are filtered by price_max exactly, for every existing price', async () => {
     const prices = new Set((await offers('limit=100')).map(({ price_per_hour }) => price_per_hour.on_demand));
     for (const price of [...prices].slice(0, 12)) {
       const rows = await offers(`price_max=${price}&limit=100`);
@@ -203,7 +203,7 @@ describe('offers', () => {
     }
   });
 
-  it('accept any printed number as price_max, rounded down, in both APIs', async () => {
+  it('can be filtered by a price_max in any number format, rounded down, in both APIs', async () => {
     await service.machine({ gpu: 'h200-nvl', numGpus: 3, region: 'sa-br-sao' });
     const cost = 4.59;
     const filter = { gpu: 'h200-nvl', region: 'sa-br-sao', numMin: 3, limit: 100 };
@@ -237,7 +237,7 @@ describe('offers', () => {
     }
   });
 
-  it('are limited after ordering, to 25 by default', async () => {
+  it('are limited after they are ordered, to 25 by default', async () => {
     const all = await offers('limit=100');
     expect(await offers('limit=1')).toEqual(all.slice(0, 1));
     expect(await offers('limit=7')).toEqual(all.slice(0, 7));
@@ -266,7 +266,7 @@ describe('offers', () => {
     });
   });
 
-  it('are for listed and free machines, each of which can be deployed', async () => {
+  it('are for listed, free machines that can all be deployed', async () => {
     const renter = await service.renter('1000');
     for (const offer of await offers('limit=5')) {
       const answer = await renter.rest('POST', '/instances', { machine_id: offer.machine_id, disk_gb: offer.disk_gb });
@@ -282,7 +282,7 @@ describe('offers', () => {
     expect(listed.map(({ machine_id }) => machine_id)).not.toContain(id);
   });
 
-  it('show the remaining disk and omit a machine with less than 50 GB', async () => {
+  it('show the remaining disk and omit machines with less than 50 GB', async () => {
     const renter = await service.renter('1000');
     const machine_id = await service.machine({ gpu: 'l4', region: 'us-ga', diskGb: 150 });
     const left = async () => {

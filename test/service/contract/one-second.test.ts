@@ -41,7 +41,7 @@ it('all figures in a response refer to one second, even in the second of a stop'
   expect([rented.asOf, rented.usage.asOf]).toEqual([rented.balance.asOf, rented.balance.asOf]);
 });
 
-it('the fields of one query agree while the clock advances', async () => {
+it('the fields in one query agree even while the clock advances', async () => {
   await renter.graphql(DEPLOY, { id: await service.machine() });
   const day = new Date(Number(service.clock.now()) * 1_000).toISOString().slice(0, 10);
   // A second passes each time the clock is read.

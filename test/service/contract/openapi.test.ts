@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     expect(components.securitySchemes.apiKey).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
 
-  it('has the operations of the contract, those for volumes, and no others', () => {
+  it("has the contract's operations and those for volumes, but no others", () => {
     const listed = operationsOf(service.api.document).map(({ path, method, operation }) => [
       `${method.toUpperCase()} ${path}`,
       operation.security.length > 0 ? 'key' : 'public',
@@ -99,7 +99,7 @@ describe('the OpenAPI document', () => {
     expect(operations.size).toBe(20);
   });
 
-  it('contains only what its structure allows', () => {
+  it('contains only members that its structure allows', () => {
     const allowed = ['openapi', 'info', 'servers', 'tags', 'paths', 'components'];
     expect(Object.keys(resolved).filter((name) => !allowed.includes(name))).toEqual([]);
     for (const { path, operation } of operationsOf(resolved)) {
@@ -165,7 +165,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has the bounds and defaults of GET /offers', () => {
+  it('states the bounds and defaults of GET /offers', () => {
     const query = { in: 'query', required: false };
     expect(parametersOf('listOffers')).toMatchObject({
       gpu: { ...query, type: 'string', minLength: 1, maxLength: 64 },
@@ -178,7 +178,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(parametersOf('listOffers'))).toHaveLength(6);
   });
 
-  it('has the bounds and defaults of a deploy', () => {
+  it('states the bounds and defaults of a deploy', () => {
     const { type, required, properties } = bodyOf('deployInstance');
     expect([type, required, Object.keys(properties)]).toEqual([
       'object',
@@ -207,7 +207,7 @@ describe('the OpenAPI document', () => {
     expect(optional('type')).toEqual({ type: 'string', enum: ['od', 'interruptible', 'res', 'spot'], default: 'od' });
   });
 
-  it('has the actions, and the idempotency key where it is accepted', () => {
+  it('has the actions, and idempotency keys where they are accepted', () => {
     const { required, properties } = bodyOf('actOnInstance');
     expect([required, properties.action.enum]).toEqual([['action'], ['start', 'stop', 'destroy']]);
     const accepting = [...operations].filter(([id]) => 'Idempotency-Key' in parametersOf(id)).map(([id]) => id);
@@ -227,7 +227,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('documents each status with its possible codes and headers', () => {
+  it('documents the possible codes and headers for each status', () => {
     const codesOf = (id: string) =>
       Object.fromEntries(
         Object.entries(operations.get(id)!.responses)
@@ -262,7 +262,7 @@ describe('the OpenAPI document', () => {
     expect(notModified).toEqual(['getPricing', 'listOffers']);
   });
 
-  it('has every error code, with the contract’s body', () => {
+  it("has every error code and the contract's error body", () => {
     const validate = service.api.validator('/components/schemas/Error');
     for (const code of Object.keys(STATUS_OF)) expect(validate({ error: { code, message: 'why' } })).toBe(true);
     for (const wrong of [
@@ -275,7 +275,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has exactly the contract’s fields, in order and required', () => {
+  it("has exactly the contract's fields, in order and all required", () => {
     const named = (id: string, status: number) => operations.get(id)!.responses[status]!.content!['application/json']!;
     const expected: [id: string, status: number, table: tables.FieldTable][] = [
       ['getPricing', 200, tables.PRICE_SHEET],
@@ -304,7 +304,7 @@ describe('the OpenAPI document', () => {
     }
   }
 
-  it('has enums and formats', () => {
+  it('states enums and formats', () => {
     const instance = (operations.get('getInstance')!.responses[200]!.content!['application/json']!.schema as Schema)
       .properties;
     expect(instance.status.enum).toEqual(['running', 'stopped', 'destroyed']);
@@ -361,7 +361,7 @@ describe('the OpenAPI document', () => {
     expect(schemasIn(service.api.document.paths).filter(([, { type }]) => type === 'object')).toEqual([]);
   });
 
-  it('has only schemas of known types', () => {
+  it('uses only known types in its schemas', () => {
     const types = new Set(schemasIn(resolved.paths).flatMap(([, { type }]) => type));
     const known = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'];
     expect([...types].filter((type) => !known.includes(type))).toEqual([]);
@@ -369,7 +369,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('responses', () => {
-  it('match the document for each operation’s success and refusals', async () => {
+  it('match the document for each operation, both if it succeeds and if it is refused', async () => {
     const renter = await service.renter();
     const poor = await service.renter('1');
     const machine_id = await service.machine();
@@ -504,7 +504,7 @@ describe('responses', () => {
   });
 
   it.each([
-    ['another type', { limit: 'ten' }],
+    ['the wrong type', { limit: 'ten' }],
     ['out of bounds', { limit: 101 }],
     ['out of bounds', { num_min: 0 }],
     ['out of bounds', { price_max: -1 }],
@@ -516,7 +516,7 @@ describe('responses', () => {
     expect((await service.anyone.rest('GET', `/offers?${name}=${value}`)).status).toBe(422);
   });
 
-  it('accept a deploy exactly if the document allows its body', async () => {
+  it('accept a deploy if and only if the document allows its body', async () => {
     const validate = service.api.validator(
       pointerOf(['paths', '/instances', 'post', 'requestBody', 'content', 'application/json', 'schema']),
     );
@@ -557,7 +557,7 @@ describe('examples', () => {
     return [`${path}?${query}`, operation.requestBody?.content['application/json']?.example as Json];
   }
 
-  it('for a search and a deploy work repeatedly', async () => {
+  it('for a search and a deploy can be executed repeatedly', async () => {
     const renter = await service.renter('1000');
     const machines: string[] = [];
     for (let turn = 0; turn < 3; turn += 1) {

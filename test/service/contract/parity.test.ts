@@ -45,12 +45,12 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-test('the lists contain exactly the document’s operations', () => {
+test("the test's list contains exactly the document's operations", () => {
   expect(operations.map(({ id }) => id).sort()).toEqual(Object.keys(OPERATIONS).sort());
 });
 
 describe('the TypeScript client', () => {
-  test('sends each operation with all its parameters', async () => {
+  test('can send each operation with all its parameters', async () => {
     for (const operation of operations) {
       const sent: { url: URL; init: RequestInit }[] = [];
       const client = createClient({

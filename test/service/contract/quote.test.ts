@@ -38,7 +38,7 @@ async function deploy(input: object, caller: Renter = renter) {
 const act = (id: string, action: string, caller: Renter = renter) => caller.graphql(ACT, { id, action });
 
 describe('a quote', () => {
-  it('shows what deploy locks, in every mode, before and after a new price', async () => {
+  it('shows the prices that deploy locks in, in every mode, even after a new price', async () => {
     for (const date of ['2027-01-01', '2027-01-02']) {
       await service.publish(date, { 'h100-sxm': date.endsWith('1') ? 3.21 : 2.99 });
       for (const mode of MODES) {
@@ -72,7 +72,7 @@ describe('a quote', () => {
     expect(reserved.reserved).toMatchObject({ months: 3, onDemandPriceHr: 2.99, discountHr: 1.0465 });
   });
 
-  it("shows if it preempts and at which minimum, even for the account's own instances", async () => {
+  it("shows preemption and its minimum, even for the account's own instances", async () => {
     const machineId = await service.machine();
     const held = await deploy({ machineId, mode: 'INTERRUPTIBLE' });
     const taken = await quote({ machineId }, service.anyone);
@@ -94,7 +94,7 @@ describe('a quote', () => {
     await act(held.id, 'DESTROY');
   });
 
-  it('rejects what deploy rejects, with the same message', async () => {
+  it('is refused whenever deploy would be, with the same message', async () => {
     const machineId = await service.machine({ diskGb: 60 });
     const poor = await service.renter('0.01');
     for (const [input, caller] of [
@@ -120,7 +120,7 @@ describe('a quote', () => {
     await act(id, 'DESTROY');
   });
 
-  it('finds the same best machine as deployBest, or is refused if none fits', async () => {
+  it('finds the same machine as deployBest, or is refused if none fits', async () => {
     const request = { regions: ['eu-fi-hel'], gpus: ['rtx-4090', 'l4'], diskGb: 20, mode: 'INTERRUPTIBLE' };
     const quoted = await quote(request, service.anyone);
     const { body } = await renter.graphql(
@@ -132,7 +132,7 @@ describe('a quote', () => {
     expect(await quote({ filter: { ramGbMin: 1_000_000 } })).toMatchObject({ code: 'deploy_failed' });
   });
 
-  it('settles the holder first, as deploy does', async () => {
+  it("settles the holder's account first, as deploy does", async () => {
     const machineId = await service.machine();
     const holder = await service.renter('3');
     await deploy({ machineId }, holder);
@@ -154,7 +154,7 @@ describe('a quote', () => {
 });
 
 describe('a deploy with a maximum price', () => {
-  it('is repeated with the same key only for the same price', async () => {
+  it('can be repeated with the same key only for the same price', async () => {
     const machineId = await service.machine();
     const input = { machineId, maxPricePerHour: 5, idempotencyKey: 'most-5' };
     const { id } = await deploy(input);
@@ -192,7 +192,7 @@ describe('canStart', () => {
   const canStart = async (id: string, caller: Renter = renter) =>
     (await caller.graphql(CAN, { id })).body.data.instance.canStart;
 
-  it('predicts a start on a free, taken or preemptible machine, and without cover', async () => {
+  it('predicts a start on a free, taken or preemptible machine or with a low balance', async () => {
     const machineId = await service.machine();
     const caller = await service.renter('20');
     const { id, priceHr, diskPriceHr } = await deploy({ machineId }, caller);
@@ -223,7 +223,7 @@ describe('canStart', () => {
 });
 
 describe('the rate limit', () => {
-  it('counts quote and node only for callers with a key', async () => {
+  it('counts quote and node only for clients with a key', async () => {
     const limited = await startService({ rateLimitPerMinute: 10 });
     try {
       const caller = await limited.renter();

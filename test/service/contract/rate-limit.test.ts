@@ -50,7 +50,7 @@ describe('the rate limit', () => {
     expect(readConfig({}).rateLimitPerMinute).toBe(120);
   });
 
-  it('admits exactly the limit in a burst of 60 by two keys over both APIs', async () => {
+  it('admits exactly the limit in a burst of 60 requests with two keys over both APIs', async () => {
     const renter = await service.renter();
     const other = await otherKey(renter);
     const answers = await Promise.all(
@@ -96,7 +96,7 @@ describe('the rate limit', () => {
     }
   });
 
-  it('refuses with 429 rate_limited and Retry-After, and those refusals are free', async () => {
+  it('refuses with 429 rate_limited and Retry-After without counting the refusals', async () => {
     const renter = await service.renter();
     await use(renter, LIMIT);
     for (let turn = 0; turn < 3; turn += 1) {
@@ -128,7 +128,7 @@ describe('the rate limit', () => {
     expect((await renter.rest('PUT', '/balance')).status).toBe(405);
   });
 
-  it('does no work for a refused request', async () => {
+  it('allows no part of a refused request to be executed', async () => {
     const renter = await service.renter();
     const machine = await service.machine();
     await use(renter, LIMIT - 1);
@@ -142,7 +142,7 @@ describe('the rate limit', () => {
     expect(remaining(await renter.rest('GET', '/balance'))).toBe(0);
   });
 
-  it('admits or refuses a request only as a whole', async () => {
+  it('admits or refuses each request as a whole', async () => {
     const renter = await service.renter();
     await use(renter, 8);
     const refused = await renter.graphql(`{ ${aliases(5)} }`);
@@ -151,7 +151,7 @@ describe('the rate limit', () => {
     expect([admitted.status, remaining(admitted)]).toEqual([200, 0]);
   });
 
-  it('refuses a request that could never pass with 422 instead of 429', async () => {
+  it('refuses a request that could never pass with a 422 instead of a 429', async () => {
     const renter = await service.renter();
     const answer = await renter.graphql(`{ ${aliases(LIMIT + 1)} }`);
     expect(answer.body.data).toBeUndefined();
@@ -163,7 +163,7 @@ describe('the rate limit', () => {
     await use(renter, LIMIT);
   });
 
-  it("doesn't limit public routes, even with a key and nothing remaining", async () => {
+  it("doesn't apply to public routes, even for a key with nothing remaining", async () => {
     const renter = await service.renter();
     await use(renter, LIMIT);
     for (const path of ['/gpus/pricing', '/offers?limit=1', '/offers?limit=0']) {
@@ -178,7 +178,7 @@ describe('the rate limit', () => {
   });
 });
 
-describe('a GraphQL request', () => {
+describe('the rate limit for GraphQL', () => {
   const FRAGMENTS =
     'fragment Two on Query { x: balance { balance } ...One } fragment One on Query { y: instances { id } }';
 
@@ -200,11 +200,11 @@ describe('a GraphQL request', () => {
     ['query ($no: Boolean = true) { balance { balance } account @skip(if: $no) { id } }', 1],
     ['query ($no: Boolean = true) { balance { balance } account @skip(if: $no) { id } }', 2, { no: false }],
     ['mutation { a: createApiKey { secret } b: createApiKey { secret } }', 2],
-  ])('%s counts %d', async (query, cost, variables = {}) => {
+  ])('counts %s as %d', async (query, cost, variables = {}) => {
     expect(await costOf(query, variables)).toBe(cost);
   });
 
-  it('is rejected quickly if fragments spread each other too often', async () => {
+  it('rejects a request quickly if fragments spread each other too often', async () => {
     const renter = await service.renter();
     const levels = Array.from(
       { length: 60 },
@@ -228,10 +228,10 @@ describe('a GraphQL request', () => {
   });
 
   it.each([
-    ['after a public one', '{ pricing { count } }'],
-    ['after a small one', '{ balance { balance } }'],
+    ['after a public operation', '{ pricing { count } }'],
+    ['after a small operation', '{ balance { balance } }'],
     ['after a mutation', 'mutation'],
-  ])('counts the named operation wherever it is: %s', async (_name, first) => {
+  ])('counts the named operation at any position: %s', async (_name, first) => {
     const renter = await service.renter();
     const before = first === 'mutation' ? 'mutation first { createApiKey { secret } }' : `query first ${first}`;
     const query = `${before} query second { ${aliases(5)} }`;
@@ -248,7 +248,7 @@ describe('a GraphQL request', () => {
     expect(remaining(await renter.rest('GET', '/balance'))).toBe(LIMIT - 11);
   });
 
-  it('counts even if sent by GET', async () => {
+  it('counts requests sent by GET', async () => {
     const renter = await service.renter();
     const query = encodeURIComponent(`{ ${aliases(3)} }`);
     const answer = await fetch(`${service.address}/graphql?query=${query}`, {
@@ -257,7 +257,7 @@ describe('a GraphQL request', () => {
     expect(answer.headers.get('ratelimit-remaining')).toBe(String(LIMIT - 3));
   });
 
-  it('counts nothing if GraphQL rejects it before execution', async () => {
+  it('counts nothing if GraphQL rejects a request before execution', async () => {
     const renter = await service.renter();
     await renter.graphql('{ balance { nothing } }');
     await renter.graphql('{ balance {');
@@ -266,7 +266,7 @@ describe('a GraphQL request', () => {
   });
 });
 
-describe('the rate limit by spend', () => {
+describe('the rate limit based on spend', () => {
   it.each([
     [0, 12],
     [99.999999, 12],
@@ -275,7 +275,7 @@ describe('the rate limit by spend', () => {
     [1000, 60],
     [9999.999999, 60],
     [10_000, 120],
-  ])('after %d USD of lifetime spend is %d', async (usd, limit) => {
+  ])('for %d USD of lifetime spend is %d a minute', async (usd, limit) => {
     const renter = await service.renter();
     const units = String(BigInt(Math.round(usd * 1_000_000)) * 3600n);
     await service.sql('update account set spend_units = $2, credit_units = $2 where id = $1', [
@@ -297,7 +297,7 @@ describe('the rate limit by spend', () => {
   });
 });
 
-describe('the disabled rate limit', () => {
+describe('a disabled rate limit', () => {
   it('admits everything and sends no headers', async () => {
     const open = await startService({ rateLimitPerMinute: 0 });
     const renter = await open.renter();
@@ -310,7 +310,7 @@ describe('the disabled rate limit', () => {
 });
 
 describe("the rate limit's window", () => {
-  it('is any 60 s, so each request leaves it 60 s after it was admitted', async () => {
+  it('slides, so that each request leaves it 60 s after it was admitted', async () => {
     let now = 1_000_000;
     const spy = vi.spyOn(performance, 'now').mockImplementation(() => now);
     try {

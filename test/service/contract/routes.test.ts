@@ -26,7 +26,7 @@ function raw(method: string, path: string, headers: Record<string, string> = {})
   return fetch(service.address + path, { method, headers: { authorization: `Bearer ${renter.key}`, ...headers } });
 }
 
-describe('a successful request', () => {
+describe('a valid request', () => {
   it('to GET /gpus/pricing returns 200 gpu_pricing without a key', async () => {
     const { status, body } = await service.anyone.rest('GET', '/gpus/pricing');
     expect(status).toBe(200);
@@ -103,7 +103,7 @@ describe('a successful request', () => {
     expect(destroyed.body).toEqual({ ...body, status: 'destroyed', stopped_at: '2026-11-20T12:00:00Z' });
   });
 
-  it('to DELETE /instances/{id} returns 200 with object, id and status', async () => {
+  it('to DELETE /instances/{id} returns 200 with the object, id and status', async () => {
     const id = await running();
     const { status, body } = await renter.rest('DELETE', `/instances/${id}`);
     expect(status).toBe(200);
@@ -129,7 +129,7 @@ describe('a successful request', () => {
     ['interruptible', 'spot', 1.095],
     ['spot', 'spot', 1.095],
     ['res', 'res', 1.4235],
-  ])('to deploy type %s returns type %s', async (type, returnedType, price) => {
+  ])('to deploy the type %s returns the type %s', async (type, returnedType, price) => {
     const { status, body } = await renter.rest('POST', '/instances', {
       machine_id: await service.machine(),
       type,
@@ -138,7 +138,7 @@ describe('a successful request', () => {
     expect(body).toMatchObject({ type: returnedType, price_hr: price });
   });
 
-  it('may have null for absent members', async () => {
+  it('may set absent members to null', async () => {
     const body = { machine_id: await service.machine(), template: null, disk_gb: null, type: null };
     const deployed = await renter.rest('POST', '/instances', body);
     expect(deployed.status).toBe(201);
@@ -173,7 +173,7 @@ describe('a successful request', () => {
       'ports[0] has an unknown member nmae; did you mean name?',
     ],
     ['POST', '/volumes/v-00000000/release', { force: true }, 'unknown body member force; this route has none'],
-  ])("can't have unknown names: %s %s %j", async (method, path, more, message) => {
+  ])('is refused if it has unknown names: %s %s %j', async (method, path, more, message) => {
     const machine_id = await service.machine();
     const body = path.startsWith('/instances') && method === 'POST' ? { machine_id, ...more } : more;
     const answer = await renter.rest(method, path, body);
@@ -182,7 +182,7 @@ describe('a successful request', () => {
     expect(await service.sql('select from instance where machine_id = $1', [machine_id])).toEqual([]);
   });
 
-  it("can't have unknown parameters after the thousandth either", async () => {
+  it('is refused even if the unknown parameter comes after a thousand others', async () => {
     for (const path of [`/offers?${'&'.repeat(1_200)}num_min=9`, `/offers?${'a&'.repeat(1_200)}limit=1`])
       expect((await service.anyone.rest('GET', path)).status).toBe(422);
     const url = `${service.address}/graphql?${'a=&'.repeat(1_200)}query=%7Bpricing%7Bcount%7D%7D`;
@@ -195,7 +195,7 @@ describe('a successful request', () => {
     'localhost:5000/a/b',
     `pytorch/pytorch@sha256:${'a'.repeat(64)}`,
     'a'.repeat(255),
-  ])('may name the template %s', async (template) => {
+  ])('may specify the template %s', async (template) => {
     const answer = await renter.rest('POST', '/instances', { machine_id: await service.machine(), template });
     expect(answer.status).toBe(201);
     expect(answer.body.template).toBe(template);
@@ -226,7 +226,7 @@ describe('a launch', () => {
 });
 
 describe('offers by model and CUDA version', () => {
-  it('accept the name of a model and match none for an unknown one', async () => {
+  it("can be filtered by a model's name, and an unknown name matches nothing", async () => {
     const slugs = async (gpu: string) => {
       const query = new URLSearchParams({ gpu, limit: '100' });
       const { body } = await service.anyone.rest('GET', `/offers?${query}`);
@@ -242,7 +242,7 @@ describe('offers by model and CUDA version', () => {
     expect(found).toEqual([{ gpu }]);
   });
 
-  it('make the CLI exit with 1 and a suggestion for an unknown model', async () => {
+  it('for an unknown model make the CLI exit with 1 and suggest one', async () => {
     const env = { GPU_BASE_URL: `${service.address}/v1` };
     const unknown = await gpu(['offers', '--gpu', 'RTX 4091'], env);
     expect([unknown.code, unknown.stderr]).toEqual([
@@ -253,7 +253,7 @@ describe('offers by model and CUDA version', () => {
     expect([known.code, known.stdout]).toEqual([0, expect.stringMatching(/h100-/)]);
   });
 
-  it('have at least the requested version', async () => {
+  it('have at least the requested CUDA version', async () => {
     const versions = async (query: string) => {
       const { body } = await service.anyone.rest('GET', `/offers?limit=100${query}`);
       return body.data.map(({ cuda_max }: { cuda_max: string }) => cuda_max);
@@ -281,7 +281,7 @@ describe('routes', () => {
     ['GET', '/v1/%zz'],
     ['POST', '/graphql/deploy'],
     ['GET', '//v1/offers'],
-  ])('%s %s is 404 no_route, with or without a key', async (method, path) => {
+  ])('return 404 no_route for %s %s, with or without a key', async (method, path) => {
     for (const headers of [{}, { authorization: '' }] as Record<string, string>[]) {
       const answer = await raw(method, path, headers);
       expect(answer.status).toBe(404);
@@ -300,21 +300,21 @@ describe('routes', () => {
     ['POST', '/instances/i-00000000', 'DELETE, GET, HEAD, OPTIONS'],
     ['GET', '/instances/i-00000000/actions', 'OPTIONS, POST'],
     ['HEAD', '/instances/i-00000000/actions', 'OPTIONS, POST'],
-  ])('%s %s is 405 with Allow, before the key is checked', async (method, path, allow) => {
+  ])('return 405 with Allow for %s %s, before the key is checked', async (method, path, allow) => {
     const answer = await service.anyone.rest(method, path);
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe(allow);
     if (method !== 'HEAD') expect(answer.body.error.code).toBe('method_not_allowed');
   });
 
-  it.each(['/v1/openapi.json', '/healthz', '/readyz'])('POST %s is 405 with Allow', async (path) => {
+  it.each(['/v1/openapi.json', '/healthz', '/readyz'])('return 405 with Allow for POST %s', async (path) => {
     const answer = await raw('POST', path);
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
     expect((await answer.json()).error.code).toBe('method_not_allowed');
   });
 
   it.each(['/gpus/pricing', '/offers?limit=3', '/balance', '/instances', '/openapi.json'])(
-    'HEAD %s responds like GET, without a body',
+    'respond to HEAD %s as to GET, but without a body',
     async (path) => {
       // `fetch` decompresses responses, so that the length would differ from the header's.
       const plain = { 'accept-encoding': 'identity' };
@@ -326,7 +326,7 @@ describe('routes', () => {
     },
   );
 
-  it('HEAD of an instance distinguishes missing keys from missing instances', async () => {
+  it('distinguish missing keys from missing instances in HEAD requests', async () => {
     const id = await running();
     expect((await raw('HEAD', `/v1/instances/${id}`)).status).toBe(200);
     expect((await raw('HEAD', '/v1/instances/i-00000000')).status).toBe(404);
@@ -343,7 +343,7 @@ describe('routes', () => {
     expect(answers[0]!.headers.get('x-request-id')).not.toBe(answers[1]!.headers.get('x-request-id'));
   });
 
-  it('send a request id on other endpoints too', async () => {
+  it('send a request id even on endpoints outside the API', async () => {
     for (const path of ['/healthz', '/readyz', '/graphql?query={regions{code}}', '/v1/openapi.json']) {
       const answer = await raw('GET', path, { accept: 'application/json' });
       expect(answer.status).toBe(200);
@@ -356,7 +356,7 @@ describe('CORS', () => {
   const ORIGIN = { origin: 'https://console.example.com' };
 
   it.each(['/v1/offers', '/v1/instances/i-00000000/actions', '/v1/nothing', '/graphql'])(
-    'OPTIONS %s answers a preflight without a key',
+    'lets a preflight OPTIONS %s succeed without a key',
     async (path) => {
       const answer = await raw('OPTIONS', path, {
         ...ORIGIN,
@@ -403,11 +403,11 @@ describe('API keys', () => {
     expect(body).toEqual({ error: { code: 'unauthorized', message: 'missing or unknown API key' } });
   }
 
-  it.each(GUARDED)('are required for %s %s: 401 unauthorized', async (method, path) => {
+  it.each(GUARDED)('are required for %s %s, which otherwise returns 401 unauthorized', async (method, path) => {
     expectUnauthorized(await service.anyone.rest(method, path));
   });
 
-  it('are accepted with the scheme in any case, but in no other form', async () => {
+  it('are accepted with the scheme in any letter case, but in no other form', async () => {
     const { key } = renter;
     const wrong = [
       key,
@@ -426,13 +426,13 @@ describe('API keys', () => {
     expect(right.status).toBe(200);
   });
 
-  it('of a suspended account are refused', async () => {
+  it('are refused if their account is suspended', async () => {
     const suspended = await service.renter();
     await service.sql('update account set suspended_at = settled_at where id = $1', [suspended.accountId]);
     expectUnauthorized(await suspended.rest('GET', '/balance'));
   });
 
-  it('have the fixed prefix and 40 hex characters, and are stored hashed', async () => {
+  it('have a fixed prefix and 40 hex characters, and are stored hashed', async () => {
     expect(renter.key).toMatch(/^gpu_live_[0-9a-f]{40}$/);
     const rows = await service.sql(`select row_to_json(api_key)::text as row from api_key`);
     expect(rows.filter(({ row }) => String(row).includes(renter.accountId))).toHaveLength(1);
@@ -440,7 +440,7 @@ describe('API keys', () => {
     expect(rows.filter(({ row }) => String(row).includes(secret.slice(0, 20)))).toEqual([]);
   });
 
-  it('get the same bytes for another account’s instance as for a missing one', async () => {
+  it("get the same bytes for another account's instance as for a missing instance", async () => {
     const id = await running();
     const stranger = await service.renter();
     const requests = [

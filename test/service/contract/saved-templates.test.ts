@@ -23,7 +23,7 @@ describe('a saved template', () => {
   const remove = async (name: string, caller = renter) =>
     (await caller.graphql('mutation($name: String!) { deleteTemplate(name: $name) { name } }', { name })).body;
 
-  it('is stored completely by name, replaces a previous one, and is private', async () => {
+  it('is stored completely, replaces one with the same name, and is private', async () => {
     const launch = {
       name: 'llama',
       env: { MODEL: 'a/b', MODE: HOSTILE },
@@ -70,7 +70,7 @@ describe('a saved template', () => {
     expect(JSON.parse(stored).saved_template).toHaveLength(2);
   });
 
-  it('can be shared by a link without the names and values of secrets', async () => {
+  it('can be shared by a link that omits the names and values of secrets', async () => {
     const env = {
       MODEL: 'a/b',
       VLLM_API_KEY: 'typed-in-clear',
@@ -115,7 +115,7 @@ describe('a saved template', () => {
     ]);
   });
 
-  it('can be shared by a link of any size, or is refused with a reason if too long', async () => {
+  it('can be shared by a long link, and one that is too long is refused with a reason', async () => {
     const env = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`A${index}`, '%'.repeat(1_000)]));
     const { link } = (await save({ name: 'large', launch: { env } })).data.saveTemplate;
     const visit = (address: string) => fetch(address, { headers: { accept: 'text/html' } });
@@ -137,13 +137,13 @@ describe('a saved template', () => {
       { name: 'a', launch: { env: { A: 'x'.repeat(20_000) }, command: ['y'.repeat(20_000)] } },
       'launch must have at most 32000 bytes to be saved',
     ],
-  ])('is rejected with %s out of bounds', async (_what, input, message) => {
+  ])('is rejected if it has %s out of bounds', async (_what, input, message) => {
     const { errors } = await save(input);
     expect(errors).toMatchObject([{ extensions: { code: 'invalid_request' } }]);
     expect(errors[0].message).toContain(message);
   });
 
-  it("can't exceed 100 per account, even with concurrent requests", async () => {
+  it('is limited to 100 per account, even with concurrent requests', async () => {
     const other = await service.renter();
     const names = Array.from({ length: 98 }, (_, index) => `saved-${index}`);
     await service.sql(

@@ -114,7 +114,7 @@ const send = (query: string, headers: Record<string, string>) =>
   });
 
 describe('a scope', () => {
-  it('is defined for each operation in the schema, and for no unknown one', () => {
+  it('is defined for every operation in the schema and for no others', () => {
     const names = new Set(OPERATIONS.map(({ name }) => name));
     for (const { name, field } of OPERATIONS) {
       expect(OPERATION_SCOPES, name).toHaveProperty([name]);
@@ -131,7 +131,7 @@ describe('a scope', () => {
   }
 
   it.each(OPERATIONS.map((operation, index) => ({ ...operation, index })))(
-    'is checked for $name, by key and by console session',
+    'is checked for $name, both by key and by console session',
     async ({ name, kind, field, index }) => {
       const query = documentOf(kind, field);
       const needed = OPERATION_SCOPES[name]!;
@@ -153,7 +153,7 @@ describe('a scope', () => {
   );
 
   it.each(routes.map((route, index) => ({ ...route, index })))(
-    'is checked for $method $path of REST',
+    'is checked for REST $method $path',
     async ({ method, path, document, index }) => {
       const [, fieldName] = /result: (\w+)/.exec(document)!;
       const needed = OPERATION_SCOPES[`${method === 'GET' ? 'Query' : 'Mutation'}.${fieldName}`]!;
@@ -177,7 +177,7 @@ describe('a scope', () => {
     ['access', ['ssh-key', 'remove', 'ssh-0000000000000000']],
     ['money', ['topup', 'BTC', '5', '--no-wait']],
     ['keys', ['key', 'revoke', 'key-0000000000000000']],
-  ])('%s is reported as missing by gpu %j', async (needed, args) => {
+  ])('named %s is reported as missing by gpu %j', async (needed, args) => {
     const results = await Promise.all(
       SCOPES.map(async (scope) => {
         const env = { GPU_API_KEY: keys[scope].renter.key, GPU_BASE_URL: `${gateway.address}/v1` };
@@ -188,7 +188,7 @@ describe('a scope', () => {
     for (const { scope, forbidden, stderr } of results) expect(forbidden, `${scope}: ${stderr}`).toBe(scope !== needed);
   });
 
-  it('hides the account from node and quote', async () => {
+  it('is required for node and quote to show the account', async () => {
     const { rent, read } = keys;
     const node = `{ node(id: "${owner.accountId}") { id } }`;
     expect((await rent.renter.graphql(node)).body.errors[0].extensions).toMatchObject({
@@ -202,7 +202,7 @@ describe('a scope', () => {
     expect((await read.renter.graphql(quote)).body.data.quote.account).not.toBeNull();
   });
 
-  it('named access is needed to give secrets to a container', async () => {
+  it('named access is required to pass secrets to a container', async () => {
     const [offer] = (await owner.graphql('{ offers(limit: 1) { machineId } }')).body.data.offers;
     const launch = { machine_id: offer.machineId, secrets: [{ secret: 'hf', variable: 'HF' }] };
     const refused = await keys.rent.renter.rest('POST', '/instances', launch);
@@ -220,7 +220,7 @@ const CREATE = `mutation ($scopes: [KeyScope!], $expiresAt: String, $networks: [
     secret apiKey { id scopes expiresAt networks } } }`;
 
 describe('a restricted key', () => {
-  it('is refused once it expires, together with its streams and sessions', async () => {
+  it('is refused once it expires, as are its streams and sessions', async () => {
     const { clock } = gateway;
     const created = (await owner.graphql(CREATE, { expiresAt: '90s' })).body.data.createApiKey;
     expect(created.apiKey.expiresAt).toBe('2026-11-20T12:01:30Z');
@@ -299,7 +299,7 @@ it.each<[Scope, string]>([
   ['access', `openPort(id: "${INSTANCE}", port: 80) { timeline { edges { cursor } } }`],
   ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthlyLimit balance }'],
   ['money', 'setMonthlyLimit(monthlyLimit: 5) { monthSpend @skip(if: true) }'],
-])("a key with %s but without read can't read more than it writes: %s", async (scope, field) => {
+])("a key with the scope %s but not read can't read more than it writes: %s", async (scope, field) => {
   const fragment = field.includes('...T') ? 'fragment T on Instance { timeline { edges { cursor } } }' : '';
   for (const _ of [1, 2, 3, 4]) {
     const { body } = await keys[scope].renter.graphql(`mutation { ${field} } ${fragment}`);
@@ -307,7 +307,7 @@ it.each<[Scope, string]>([
   }
 });
 
-it('a write by a key without read returns what it wrote', async () => {
+it('a write with a key that lacks read returns the fields that it wrote', async () => {
   const { body } = await keys.money.renter.graphql('mutation { setMonthlyLimit(monthlyLimit: 7) { id monthlyLimit } }');
   expect(body.data.setMonthlyLimit.monthlyLimit).toBe(7);
 });

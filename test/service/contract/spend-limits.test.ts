@@ -50,7 +50,7 @@ describe('a key created with a limit', () => {
     createApiKey(name: "ci", scopes: [READ, RENT], monthlyLimit: $monthlyLimit, idempotencyKey: $idempotencyKey) {
       secret apiKey { id scopes monthlyLimit monthSpend limitReachedAt } } }`;
 
-  it("has it from its first second, and the account's other keys are unaffected", async () => {
+  it("is limited from its first second, and the account's other keys are unaffected", async () => {
     const owner = await service.renter('100');
     const input = { monthlyLimit: 0.447, idempotencyKey: 'limited-key' };
     const { secret, apiKey } = await send(owner, CREATE, input);
@@ -97,7 +97,7 @@ describe('a key created with a limit', () => {
 });
 
 describe("an instance's spend limit", () => {
-  it('is reached at the last second that fits, which is known from the beginning', async () => {
+  it('is reached after the last affordable second, which is known from the start', async () => {
     const renter = await service.renter('100');
     const begun = now();
     const created = await deploy(renter, { spendLimit: 1 });
@@ -117,7 +117,7 @@ describe("an instance's spend limit", () => {
     expect(BigInt(units) + 7_000n * 8_053n <= 3_600n * 1_000_000n).toBe(true);
   });
 
-  it('is part of an idempotency key’s input in REST, but not of the response', async () => {
+  it("is part of an idempotency key's input in REST, but not part of the response", async () => {
     const renter = await service.renter('100');
     const machine_id = await service.machine();
     const headers = { 'idempotency-key': 'limit-1' };
@@ -131,7 +131,7 @@ describe("an instance's spend limit", () => {
     expect((await renter.rest('POST', '/instances', { machine_id, spend_limit: 3 }, headers)).status).toBe(422);
   });
 
-  it('starts nothing when raised and stops nothing once removed', async () => {
+  it('restarts no instance when raised and stops none once removed', async () => {
     const renter = await service.renter('100');
     const { id } = await deploy(renter, { spendLimit: 0.1 });
     service.clock.advance(3_600);
@@ -151,7 +151,7 @@ describe("an instance's spend limit", () => {
     expect(await shown(renter, id)).toMatchObject({ status: 'RUNNING' });
   });
 
-  it('stops the instance in that second if already exceeded when set', async () => {
+  it('stops the instance in the current second if already exceeded when it is set', async () => {
     const renter = await service.renter('100');
     const { id } = await deploy(renter);
     service.clock.advance(3_600.4);
@@ -163,7 +163,7 @@ describe("an instance's spend limit", () => {
     });
   });
 
-  it('must suffice for a minute, and is rejected with its bounds if invalid', async () => {
+  it('must cover at least a minute, and is rejected with its bounds if invalid', async () => {
     const renter = await service.renter('100');
     expect(await deploy(renter, { spendLimit: 0.007 })).toMatchObject({
       message: "the instance's spend limit of 0.007 USD would be reached within 60 s; 0.00 USD are already spent",
@@ -182,7 +182,7 @@ describe("an instance's spend limit", () => {
 });
 
 describe("an account's monthly limit", () => {
-  it('stops all instances in one second, refuses more, and restarts with the month', async () => {
+  it('stops all instances in one second, refuses new ones, and resets every month', async () => {
     const renter = await service.renter('1000');
     const ids = [(await deploy(renter)).id, (await deploy(renter)).id];
     const begun = now();
@@ -209,7 +209,7 @@ describe("an account's monthly limit", () => {
 });
 
 describe("an API key's monthly limit", () => {
-  it('stops only instances that the key started, at the second it is reached', async () => {
+  it('stops only instances that the key started, in the second it is reached', async () => {
     const { owner, small, id } = await withKeys();
     const [mine, ofKey] = [(await deploy(owner)).id, (await deploy(small)).id];
     const begun = now();
@@ -236,7 +236,7 @@ describe("an API key's monthly limit", () => {
     expect((await shown(owner, ofKey)).status).toBe('RUNNING');
   });
 
-  it('includes starts of others’ instances, and spend before the limit was set', async () => {
+  it("includes other keys' instances that the key started and spend before it was set", async () => {
     const { owner, small, id } = await withKeys();
     const { id: instance } = await deploy(owner);
     await send(owner, ACT, { id: instance, action: 'STOP' });
@@ -251,7 +251,7 @@ describe("an API key's monthly limit", () => {
     expect(await shown(owner, instance)).toMatchObject({ stopReason: 'SPEND_LIMIT', stoppedAt: at(begun + 4_090n) });
   });
 
-  it('can’t be set by a limited key, or for another account’s key', async () => {
+  it("can't be set by a limited key or for another account's key", async () => {
     const { owner, small, id } = await withKeys();
     await send(owner, SET_KEY, { id, monthlyLimit: 5 });
     for (const [query, more] of [

@@ -61,7 +61,7 @@ describe('REST and GraphQL agree on', () => {
     expect(rest.body.count).toBe(graphql.length);
   });
 
-  it('the balance and instances through an instance’s life', async () => {
+  it("the balance and instances throughout an instance's life", async () => {
     const renter = await service.renter();
     const ids: string[] = [];
     for (const type of ['od', 'interruptible', 'res']) {
@@ -104,7 +104,7 @@ describe('REST and GraphQL agree on', () => {
     expect((await first.rest('GET', '/balance')).body).toEqual((await second.rest('GET', '/balance')).body);
   });
 
-  it('actions that are executed on identical instances', async () => {
+  it('actions on identical instances', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const [mine, yours] = [await deployed(first), await deployed(second)];
     for (const action of ['stop', 'start', 'stop', 'destroy']) {
@@ -120,7 +120,7 @@ describe('REST and GraphQL agree on', () => {
     expect((await first.rest('GET', '/balance')).body).toEqual((await second.rest('GET', '/balance')).body);
   });
 
-  it('a destroy by DELETE', async () => {
+  it('destroying by DELETE', async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const [mine, yours] = [await deployed(first), await deployed(second)];
     const rest = await first.rest('DELETE', `/instances/${mine}`);
@@ -187,7 +187,7 @@ describe('REST and GraphQL both refuse', () => {
     ['destroyed', 'destroy'],
     ['missing', 'stop'],
     ['missing', 'destroy'],
-  ])('a %s instance’s %s', async (state, action) => {
+  ])("a %s instance's %s action", async (state, action) => {
     const renter = await service.renter();
     const id = state === 'missing' ? 'i-00000000' : await deployed(renter);
     if (state === 'stopped') await renter.rest('POST', `/instances/${id}/actions`, { action: 'stop' });

@@ -10,7 +10,7 @@ const DEPLOY =
 const QUOTE = 'query($input: QuoteInput!) { quote(input: $input) { canDeploy refusal { message } } }';
 const USED_UP = 'all TCP ports of this service are in use; try again later, or deploy without them';
 
-describe("a launch's TCP ports", () => {
+describe('TCP ports in a launch', () => {
   let service: Service;
   let renter: Renter;
   let range: { from: number; to: number };
@@ -54,7 +54,7 @@ describe("a launch's TCP ports", () => {
     return body.errors === undefined ? body.data.deploy : body.errors[0];
   }
 
-  it('are shown in the launch, and with the instance until it is destroyed', async () => {
+  it('are shown in the launch, and in the instance until it is destroyed', async () => {
     const { id, tcpPorts, launch } = await deploy([5432, 22]);
     expect(launch.tcpPorts).toEqual([5432, 22]);
     expect(tcpPorts.map(({ port, host }: { port: number; host: string }) => [port, host])).toEqual([
@@ -68,7 +68,7 @@ describe("a launch's TCP ports", () => {
     expect((await renter.graphql(shown)).body.data.instance.tcpPorts).toEqual([]);
   });
 
-  it('are refused before renting, and in a quote, if all are in use', async () => {
+  it('are refused before renting, and in quotes, if all ports are in use', async () => {
     await deploy([1, 2]);
     expect(await deploy([3, 4])).toMatchObject({ message: USED_UP, extensions: { code: 'deploy_failed' } });
     const { body } = await renter.graphql(QUOTE, {
@@ -79,7 +79,7 @@ describe("a launch's TCP ports", () => {
     expect(await deploy([3])).toMatchObject({ launch: { tcpPorts: [3] } });
   });
 
-  it('are assigned only once, even with concurrent requests', async () => {
+  it('are assigned only once each, even with concurrent requests', async () => {
     const renters = await Promise.all(Array.from({ length: 6 }, () => service.renter('1000')));
     while (machines.length < renters.length) machines.unshift(await newMachine());
     const answers = await Promise.all(renters.map((caller) => deploy([1], caller)));
@@ -133,7 +133,7 @@ describe("a launch's TCP ports", () => {
     expect(await deploy([1, 2])).toMatchObject({ message });
   });
 
-  it('require a service that has ports to assign', async () => {
+  it('are refused if the service has no ports to assign', async () => {
     const without = await startService();
     try {
       const caller = await without.renter('1000');

@@ -71,7 +71,7 @@ const secretsOf = async (id: string, asking = agent) => {
 };
 
 describe('a gallery template', () => {
-  it('shows the fields of its form without a key', async () => {
+  it('shows its form fields without a key', async () => {
     const { body } = await service.anyone.graphql(
       `{ templates { slug title category picture vramGb path ports { port name }
          variables { name description default required secret isGenerated made } } }`,
@@ -98,7 +98,7 @@ describe('a gallery template', () => {
     expect(vllm.variables[0]).toMatchObject({ name: 'MODEL', default: 'Qwen/Qwen2.5-1.5B-Instruct', required: true });
   });
 
-  it('from the catalogue can be deployed with only its slug, as in the contract', async () => {
+  it('can be deployed with only its slug, as the contract specifies', async () => {
     const { body } = await service.anyone.graphql('{ templates { slug } }');
     const machineId = await service.machine();
     for (const { slug } of body.data.templates) {
@@ -110,7 +110,7 @@ describe('a gallery template', () => {
     }
   });
 
-  it('without a required value is refused before renting, on all paths and in quotes', async () => {
+  it('is refused everywhere, including quotes, if a required value is missing', async () => {
     const { machineId } = agent;
     const balance = async () => (await renter.rest('GET', '/balance')).body;
     const before = await balance();
@@ -138,7 +138,7 @@ describe('a gallery template', () => {
     expect((await renter.rest('GET', '/instances')).body.data).toEqual([]);
   });
 
-  it('requires no new values for a request that was already executed', async () => {
+  it('needs no values in a repeat of a request that was already executed', async () => {
     const headers = { 'idempotency-key': 'before' };
     const body = { machine_id: await service.machine(), template: 'ollama' };
     const first = await renter.rest('POST', '/instances', body, headers);
@@ -154,7 +154,7 @@ describe('a gallery template', () => {
 });
 
 describe('a generated token', () => {
-  it('reaches the container as a secret and the renter as a link', async () => {
+  it('is passed to the container as a secret and to the renter in a link', async () => {
     const id = await deployed({ MODEL: 'a/b $(MODE)' });
     const desired = (await agent.desired()).instances.find((each) => each.id === id)!;
     expect(desired).toMatchObject({
@@ -202,7 +202,7 @@ describe('a generated token', () => {
     await destroyAndErase(second);
   });
 
-  it('is shown only to its account’s keys and sent only to its own machine', async () => {
+  it("is shown only to its account's keys and sent only to its instance's machine", async () => {
     const id = await deployed();
     const thief = await service.renter();
     const unknown = (await linksOf('i-00000000', thief)).errors;
@@ -213,7 +213,7 @@ describe('a generated token', () => {
     await destroyAndErase(id);
   });
 
-  it('is in no table, export or other response', async () => {
+  it('appears in no table, export or other response', async () => {
     const id = await deployed();
     const values = (await linksOf(id)).data.instanceLinks.tokens.map(({ value }: { value: string }) => value);
     let written = JSON.stringify(await agent.desired());
@@ -237,7 +237,7 @@ describe('a generated token', () => {
     await destroyAndErase(id);
   });
 
-  it('is not generated if the renter provides a value, even an empty one or a secret', async () => {
+  it('is replaced by a value from the renter, even if that is empty or a secret', async () => {
     const create = 'mutation { createSecret(input: { name: "own", value: "of-the-renter" }) { name } }';
     expect((await renter.graphql(create)).body.errors).toBeUndefined();
     const secrets = [{ secret: 'own', variable: 'TOKEN' }];
@@ -279,7 +279,7 @@ describe('a generated token', () => {
     await path(old!.path as string);
   });
 
-  it('is the same for a repeated request and is resealed on key rotation', async () => {
+  it('stays the same for a repeated request and is resealed on key rotation', async () => {
     const input = { machineId: agent.machineId, template: 'serve', launch: { env: { MODEL: 'a' } } };
     const rent = async () =>
       (await renter.graphql(DEPLOY, { input: { ...input, idempotencyKey: 'again' } })).body.data.deploy.id;

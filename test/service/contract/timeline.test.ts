@@ -68,7 +68,7 @@ const halfway = (createdAt: number) =>
 const act = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
 
 describe("an instance's timeline", () => {
-  it('contains everything that happened, newest first, with the request that caused it', async () => {
+  it('contains every event, newest first, with the request that caused it', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     await renter.graphql(`mutation { setSpendLimit(id: "${id}", spendLimit: 20) { id } }`);
@@ -97,7 +97,7 @@ describe("an instance's timeline", () => {
     expect(stopped!.amount! + destroyed!.amount!).toBeCloseTo(body.data.instance.usage.gpuCost, 5);
   });
 
-  it('shows the reason for each stop, not only for the last', async () => {
+  it('shows the reason for every stop, not only the last one', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     await renter.graphql(`mutation { setDeadlines(id: "${id}", stopAt: "1h") { id } }`);
@@ -113,7 +113,7 @@ describe("an instance's timeline", () => {
     ]);
   });
 
-  it('is paged in both directions and shows each entry once', async () => {
+  it('can be paged in both directions and shows each entry once', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     // Several entries in the same second still have distinct positions.
@@ -140,7 +140,7 @@ describe("an instance's timeline", () => {
     }
   });
 
-  it('contains only entries of its own account and instance', async () => {
+  it("contains only its own account's and instance's entries", async () => {
     const [ann, bob] = [await service.renter('50'), await service.renter('50')];
     const [mine, other] = [await rented(ann), await rented(ann)];
     await ann.graphql(`mutation { setSpendLimit(id: "${other.id}", spendLimit: 20) { id } }`);
@@ -151,7 +151,7 @@ describe("an instance's timeline", () => {
     expect(body.data.instance).toBeNull();
   });
 
-  it('has SSH keys that open the instance, but not those for another instance', async () => {
+  it("includes SSH keys that can open the instance, but not other instances' keys", async () => {
     const renter = await service.renter('50');
     const [one, two] = [await rented(renter), await rented(renter)];
     const add = (key: string, about = '') =>
@@ -163,7 +163,7 @@ describe("an instance's timeline", () => {
     expect(summary(await timeline(renter, two.id))).toEqual(['addSshKey', 'addSshKey', 'RENTED']);
   });
 
-  it('has container and machine events, and stored snapshots', async () => {
+  it('includes container and machine events and stored snapshots', async () => {
     const renter = await service.renter('1000');
     const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
     const agent = await WireAgent.join(service.address, (await enrol(service.deps, input)).code);
@@ -206,7 +206,7 @@ describe("an instance's timeline", () => {
     expect(entries[2]).toMatchObject({ volumeName: name, sizeBytes: 5e9 });
   });
 
-  it('reads as much for a page of a long timeline as for one of a short timeline', async () => {
+  it('reads as much for a page in a long timeline as for one in a short timeline', async () => {
     const [renter, other] = [await service.renter('50'), await service.renter('50')];
     const [long, short] = [await rented(renter), await rented(other)];
     await service.sql(
@@ -228,7 +228,7 @@ describe("an instance's timeline", () => {
     expect((await timeline(renter, long.id)).length).toBe(100);
   });
 
-  it('is limited to ten instances per request', async () => {
+  it('can be requested for at most ten instances at once', async () => {
     const renter = await service.renter('50');
     const { id } = await rented(renter);
     const requestTimelines = (count: number) =>
@@ -263,7 +263,7 @@ describe('the REST API for timelines', () => {
     return id;
   }
 
-  it('has the same entries as GraphQL, with all members', async () => {
+  it('returns the same entries as GraphQL, with all members', async () => {
     const renter = await service.renter('50');
     const id = await rentAndAct(renter);
     const { status, body } = await read(renter, id);
@@ -284,7 +284,7 @@ describe('the REST API for timelines', () => {
     expect(body.data[3]).toMatchObject({ stop_reason: 'user', seconds: 60 });
   });
 
-  it('has the same pages in both directions', async () => {
+  it('returns the same pages in both directions', async () => {
     const renter = await service.renter('50');
     const id = await rentAndAct(renter);
     const all = (await read(renter, id)).body.data;
@@ -302,7 +302,7 @@ describe('the REST API for timelines', () => {
     }
   });
 
-  it('refuses what GraphQL refuses and hides other accounts’ instances', async () => {
+  it("rejects the same input as GraphQL and hides other accounts' instances", async () => {
     const [ann, bob] = [await service.renter('50'), await service.renter('50')];
     const { id } = await rented(ann);
     for (const query of ['first=0', 'first=101', 'last=x', 'after=', 'after=nonsense', 'before=VDoxOjk5Ong=']) {

@@ -30,7 +30,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-it('sends few statements while the gateway is idle', async () => {
+it('an idle gateway sends few statements', async () => {
   await pass(10_000);
   const sent = new Map<string, number>();
   const real = pg.Client.prototype.query as (...given: unknown[]) => unknown;

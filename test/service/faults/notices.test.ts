@@ -115,7 +115,7 @@ async function settled({ deps: { db, inventory } }: Service): Promise<void> {
   }
 }
 
-describe('a gateway knows its own writes before any notice arrives', () => {
+describe('a gateway reflects its own writes before any notice arrives', () => {
   /** Runs `work` while the first gateway receives no notices from the database. */
   async function withoutNotices(work: () => Promise<void>): Promise<void> {
     wire.holdNotices();
@@ -156,7 +156,7 @@ describe('a gateway knows its own writes before any notice arrives', () => {
     expect(await offered(second, id)).toBe(true);
   });
 
-  it('after a deployBest, a stop by suspension and a stop by exhaustion', async () => {
+  it('after a deployBest, a stop by suspension and a stop by exhausted credit', async () => {
     const id = await first.machine({ gpu: GPU, region: 'sa-br-sao', numGpus: 1, reliability: 1 });
     const renter = await first.renter('5');
     await withoutNotices(async () => {
@@ -179,7 +179,7 @@ describe('a gateway knows its own writes before any notice arrives', () => {
     });
   });
 
-  it('after a key is revoked and an account suspended', async () => {
+  it('after a key is revoked and after an account is suspended', async () => {
     const [revoked, suspended] = [await knownRenter(), await knownRenter()];
     await withoutNotices(async () => {
       const id = await keyOf(revoked.renter);
@@ -196,7 +196,7 @@ describe('a gateway knows its own writes before any notice arrives', () => {
 });
 
 describe('a cached key', () => {
-  it('that is revoked is refused immediately by its gateway, and by others on notice', async () => {
+  it('is refused immediately by the gateway that revokes it, and by others on notice', async () => {
     const { renter, elsewhere } = await knownRenter();
     const id = await keyOf(renter);
     await revokeApiKey(second.deps, renter.accountId, id);
@@ -206,7 +206,7 @@ describe('a cached key', () => {
     expect((await renter.graphql('{ balance { balance } }')).status).toBe(401);
   });
 
-  it('that another program revokes or removes is refused by both gateways', async () => {
+  it('is refused by both gateways if another program revokes or removes it', async () => {
     for (const change of ['update api_key set revoked_at = now() where id = $1', 'delete from api_key where id = $1']) {
       const { renter, elsewhere } = await knownRenter();
       await another.query(change, [await keyOf(renter)]);
@@ -215,7 +215,7 @@ describe('a cached key', () => {
     }
   });
 
-  it('is refused while its account is suspended, and other keys are unaffected', async () => {
+  it('is refused while its account is suspended, without affecting other keys', async () => {
     const { renter, elsewhere } = await knownRenter();
     const bystander = await knownRenter();
     for (const [change, status] of [
@@ -231,7 +231,7 @@ describe('a cached key', () => {
     }
   });
 
-  it('is not kept if its revocation is noticed during its lookup', async () => {
+  it('is not kept if the gateway is notified of its revocation during its lookup', async () => {
     const renter = await first.renter();
     const { apiKeyCache, db } = first.deps;
     const hash = hashApiKey(renter.key)!;
@@ -253,7 +253,7 @@ describe('a cached key', () => {
     expect(await statusOf(renter)).toBe(401);
   });
 
-  it('follows its tier’s rate limit as spend grows with time, stops and adjustments', async () => {
+  it("has its tier's rate limit as spend changes with time, stops and adjustments", async () => {
     const limits = async (who: Renter) => Number((await who.rest('GET', '/instances')).headers.get('ratelimit-limit'));
     const { renter, elsewhere } = await knownRenter('20000');
     // 8 × 5.95 USD per hour, and 0.07 for the disk.
@@ -290,7 +290,7 @@ describe('a cached key', () => {
     }
   });
 
-  it('follows its tier’s rate limit when another program changes only the spend', async () => {
+  it("has its tier's rate limit even if another program changes only the spend", async () => {
     const { renter, elsewhere } = await knownRenter('20000');
     const limitOf = async (who: Renter) => (await who.rest('GET', '/instances')).headers.get('ratelimit-limit');
     expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['1000', '1000']);
@@ -306,7 +306,7 @@ describe('a cached key', () => {
 });
 
 describe('missed notices', () => {
-  it('are made up for if the server repeatedly ends the connection during writes', {
+  it('are recovered if the server repeatedly ends the connection during writes', {
     timeout: 60_000,
   }, async () => {
     const id = await freeMachine();
@@ -335,7 +335,7 @@ describe('missed notices', () => {
     }
   });
 
-  it('of writes during a broken connection are sent on the next connection', async () => {
+  it('about writes during a broken connection are sent on the next connection', async () => {
     const id = await freeMachine();
     await bothCaughtUp();
     const renter = await first.renter();
@@ -352,7 +352,7 @@ describe('missed notices', () => {
     expect(await offered(first, id)).toBe(false);
   });
 
-  it('of rentals during a broken connection are sent anyway', async () => {
+  it('about rentals during a broken connection are sent regardless', async () => {
     const id = await freeMachine();
     await bothCaughtUp();
     const renter = await first.renter();
@@ -371,7 +371,7 @@ describe('missed notices', () => {
     }
   });
 
-  it('of a crashed gateway are made up for by the others', async () => {
+  it('from a crashed gateway are recovered by the other gateways', async () => {
     const id = await freeMachine();
     const { renter, elsewhere } = await knownRenter();
     await bothCaughtUp();
@@ -444,7 +444,7 @@ describe('missed notices', () => {
     expect(body.data.regions.find(({ code }: { code: string }) => code === 'us-tx').name).toBe('Elsewhere');
   });
 
-  it('keep gateways from caching a key that is looked up without them', async () => {
+  it('keep gateways from caching a key that was looked up in the meantime', async () => {
     const renter = await first.renter();
     const { apiKeyCache, db } = first.deps;
     const id = await keyOf(renter);
@@ -460,7 +460,7 @@ describe('missed notices', () => {
     expect(await statusOf(renter)).toBe(401);
   });
 
-  it('cause rereading once they arrive again', async () => {
+  it('make gateways reread everything once notices arrive again', async () => {
     const [one, two, changed] = [await freeMachine(), await freeMachine(), await freeMachine()];
     const { db } = first.deps;
     expect(await offered(first, changed)).toBe(true);
@@ -479,7 +479,7 @@ describe('missed notices', () => {
     expect(await offered(first, changed)).toBe(false);
   });
 
-  it("don't result from a failed read, since it is repeated", async () => {
+  it("don't result from a failed read, since the read is repeated", async () => {
     const id = await freeMachine();
     expect(await offered(first, id)).toBe(true);
     const { db } = first.deps;
@@ -493,7 +493,7 @@ describe('missed notices', () => {
 });
 
 describe('a temporary database outage', () => {
-  it.each(['cut', 'refused'] as const)('with connections %s returns correct responses or 503', async (how) => {
+  it.each(['cut', 'refused'] as const)('with connections %s leads to correct responses or 503 only', async (how) => {
     const id = await freeMachine();
     const { renter } = await knownRenter();
     const bystander = await knownRenter();

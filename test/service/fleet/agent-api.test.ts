@@ -63,7 +63,7 @@ function reporter(token: string, gateway: Service) {
 }
 
 describe('the agent API', () => {
-  test('joins an agent and notifies it of a deploy through another gateway', async () => {
+  test('lets an agent join and notifies it of a deploy through another gateway', async () => {
     const { machineId, token } = await joinAgent();
     expect((await reporter(token, first)()).body).toEqual({ generation: 0, now: expect.any(Number) });
     await first.deps.fleet.heartbeats.flush();
@@ -117,7 +117,7 @@ describe('the agent API', () => {
     }
   });
 
-  test('closes without waiting for late polls or hanging tunnels of agents', async () => {
+  test("closes without waiting for agents' late polls or hanging tunnels", async () => {
     const closing = await startService({ databaseUrl: first.databaseUrl });
     const { machineId, token } = await joinAgent();
     const report = reporter(token, first);
@@ -195,7 +195,7 @@ describe('the agent API', () => {
     expect(record.status).toBe(201);
   });
 
-  test('sends no notices and rereads nothing for heartbeats', async () => {
+  test('causes no notices and no rereading for heartbeats', async () => {
     const { token } = await joinAgent();
     const report = reporter(token, first);
     // Machines of other tests are unreachable by now, which correctly causes notices. Their heartbeats are written
@@ -274,14 +274,14 @@ describe('invalid input', () => {
     ['GET', '/join', 405],
     ['GET', '/nowhere', 404],
     ['GET', '/constructor', 404],
-  ])('in %s %s gets status %i', async (method, path, status) => {
+  ])('in %s %s gets the status %i', async (method, path, status) => {
     const { token } = await joinAgent();
     const answer = await send(first, method, path, { token });
     expect(answer.status).toBe(status);
     expect(answer.body.error.code).toEqual(expect.any(String));
   });
 
-  test('in the body of a join is refused, and nothing is revealed without a token', async () => {
+  test('in the body of a join is refused, and nothing is revealed to unknown tokens', async () => {
     for (const body of [
       {},
       { protocol: 1, code: 5 },
@@ -297,7 +297,7 @@ describe('invalid input', () => {
       expect((await send(first, 'GET', '/desired', token === undefined ? {} : { token })).status).toBe(401);
   });
 
-  test('at too high a rate gets 429', async () => {
+  test('sent too often gets a 429', async () => {
     const { token } = await joinAgent();
     // A bucket refills with time, and a busy machine takes long to send this many requests.
     const frozenClock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
@@ -311,7 +311,7 @@ describe('invalid input', () => {
   });
 });
 
-test('the OpenAPI document is valid and describes the served routes', async () => {
+test("the agent API's OpenAPI document is valid and describes the served routes", async () => {
   const { body } = await send(first, 'GET', '/openapi.json');
   expect(Object.keys(body.paths)).toEqual(['/join', '/desired', '/secrets', '/volumes', '/report']);
   const ajv = new Ajv2020({ strict: false });

@@ -44,8 +44,8 @@ async function reported(agent: WireAgent, ...instances: Parameters<WireAgent['re
   await service.deps.db.notices.caughtUp();
 }
 
-describe('the user of a launch', () => {
-  it('is sent to the host unchanged, and shown', async () => {
+describe("a launch's user", () => {
+  it('is sent to the host unchanged and shown to the renter', async () => {
     const agent = await join('us-tx');
     const input = { machineId: agent.machineId, launch: { user: 'root' } };
     expect(await send(QUOTE, { input })).toEqual({ canDeploy: true, refusal: null });
@@ -56,7 +56,7 @@ describe('the user of a launch', () => {
     expect(body.launch.user).toBe('root');
   });
 
-  it('is refused on a host whose agent would ignore it; deployBest chooses another', async () => {
+  it('is refused on a host whose agent would ignore it, and deployBest skips that host', async () => {
     // No other test has a host in this region.
     const region = 'us-ca';
     const joined = [await join(region), await join(region)];
@@ -99,7 +99,7 @@ describe('the user of a launch', () => {
     expect(body.error.message).toContain('too old for a user');
   });
 
-  it('makes a failed start the renter’s, not credited as the template’s', async () => {
+  it("makes a failed start the renter's responsibility, so it isn't credited", async () => {
     const agents = [await join('us-tx'), await join('us-tx')];
     // The second join advanced the clock, so the first host would soon count as unreachable.
     for (const agent of agents) await reported(agent);
@@ -119,7 +119,7 @@ describe('FUSE', () => {
       ({ node }: Any) => node,
     );
 
-  it('is shown and searchable as soon as the host reports it', async () => {
+  it('is shown and can be searched for as soon as the host reports it', async () => {
     const [without, having] = [await join('us-il'), await join('us-il', { fuse: true })];
     await reported(without);
     const [no, yes] = [

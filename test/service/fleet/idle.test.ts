@@ -109,7 +109,7 @@ function advance(seconds: number): void {
 const iso = (seconds = 0n) => new Date(Number(service.clock.now() + seconds) * 1_000).toISOString().replace('.000', '');
 
 describe('stopWhenIdle', () => {
-  it('stops an instance after its idle minutes, with one warning two minutes earlier', async () => {
+  it('stops an instance after the idle time, with one warning two minutes earlier', async () => {
     const host = await Host.join();
     await host.rent(5);
     await host.report(false);
@@ -151,7 +151,7 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
   });
 
-  it('restarts its idle time after load or unknown load', async () => {
+  it('restarts the idle time after load or unknown load', async () => {
     const host = await Host.join();
     await host.rent(5);
     for (const interruption of [true, undefined]) {
@@ -165,7 +165,7 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'STOPPED', stopReason: 'IDLE' });
   });
 
-  it('restarts its idle time after a connection, even through another gateway', async () => {
+  it('restarts the idle time after a connection, even through another gateway', async () => {
     const host = await Host.join();
     await host.rent(5);
     await host.pass(280, false);
@@ -193,7 +193,7 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'STOPPED', stopReason: 'IDLE' });
   });
 
-  it('restarts its idle time after an outage, even one that no gateway observed', async () => {
+  it('restarts the idle time after an outage, even if no gateway observed it', async () => {
     const host = await Host.join();
     await host.rent(5);
     await host.pass(280, false);
@@ -207,7 +207,7 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'STOPPED', stopReason: 'IDLE' });
   });
 
-  it('can be set, changed and removed later, counting from the change', async () => {
+  it('can be set, changed and removed later, and counts from the change', async () => {
     const host = await Host.join();
     await host.rent(undefined);
     await host.pass(310, undefined);
@@ -225,7 +225,7 @@ describe('stopWhenIdle', () => {
     expect(await send(SET, { id: 'i-00000000', minutes: 5 })).toMatchObject({ extensions: { code: 'not_found' } });
   });
 
-  it('is rejected if out of bounds or without an agent that sees the load', async () => {
+  it("is rejected if it is out of bounds or the agent can't measure load", async () => {
     const refused = { extensions: { code: 'invalid_request', field: 'stopWhenIdle' } };
     const bare = await service.machine();
     const input = { machineId: bare, stopWhenIdle: 30 };
@@ -244,7 +244,7 @@ describe('stopWhenIdle', () => {
     }
   });
 
-  it('lets deployBest choose only machines whose agent sees the load', async () => {
+  it('limits deployBest to machines whose agent measures load', async () => {
     // No other test has left an equally good host in this region.
     const region = 'us-ca';
     const host = await Host.join({ region });

@@ -128,7 +128,7 @@ async function silence(seconds: number): Promise<void> {
 }
 
 describe('an instance with volumes', () => {
-  it('holds their leases, and its agent receives them with access', async () => {
+  it('holds their leases, and only its agent receives access to them', async () => {
     const host = await Host.join();
     const [one, two] = [await volume(10), await volume(20)];
     const newest = await snapshot(one, null);
@@ -201,7 +201,7 @@ describe('an instance with volumes', () => {
       .toContain(host.id);
   });
 
-  it('is rejected if the list is out of bounds', async () => {
+  it('is rejected if the list of volumes is out of bounds', async () => {
     const host = await Host.join();
     const ids = await Promise.all(Array.from({ length: 9 }, () => volume(1)));
     const [one = '', two = ''] = ids;
@@ -238,7 +238,7 @@ describe('an instance with volumes', () => {
     expect(status).toBe(201);
   });
 
-  it('can’t use another account’s or a missing volume, or a host without volumes', async () => {
+  it("can't use another account's volume, a missing one or a host without volumes", async () => {
     const host = await Host.join();
     const stranger = await service.renter('100');
     const foreign = await volume(10, stranger);
@@ -325,7 +325,7 @@ describe('a lease holder', () => {
     expect(await row(id)).toMatchObject({ lease: 2, holder: next });
   });
 
-  it('sees no larger snapshot sizes than agents can report', async () => {
+  it('never receives snapshot sizes larger than agents can report', async () => {
     const [host, other] = [await Host.join(), await Host.join()];
     const ids = [await volume(), await volume()];
     const instance = await host.run(...ids.map((id, index) => at(id, `/data-${index}`)));
@@ -342,7 +342,7 @@ describe('a lease holder', () => {
     expect(volumes).toHaveLength(2);
   });
 
-  it('is not credited for the time of a restore', async () => {
+  it('is not credited for the time that a restore takes', async () => {
     const host = await Host.join();
     const [full, empty] = [await volume(), await volume()];
     await snapshot(full, null);
@@ -397,7 +397,7 @@ describe('a lease holder', () => {
     expect((await act(never, 'start')).status).toBe(200);
   });
 
-  it('keeps the lease during a destroy until the volume is saved or erased', async () => {
+  it('keeps the lease after its destroy until the volume is saved or erased', async () => {
     const host = await Host.join();
     const [id, lost] = [await volume(), await volume()];
     const instance = await host.run(at(id), at(lost, '/lost'));
@@ -417,7 +417,7 @@ describe('a lease holder', () => {
     expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
   });
 
-  it('loses access to a deleted volume, and all access a week after its own destroy', async () => {
+  it('loses access when the volume is deleted, and a week after its own destroy', async () => {
     const host = await Host.join();
     const [deleted, unsaved] = [await volume(), await volume()];
     const instance = await host.run(at(deleted), at(unsaved, '/unsaved'));
@@ -440,7 +440,7 @@ describe('a lease holder', () => {
     expect(await attachment(unsaved, instance)).toMatchObject({ lost_since: expect.anything() });
   });
 
-  it('loses the lease when stopped and its host is revoked or silent for 20 minutes', async () => {
+  it('loses the lease if stopped while its host is revoked or silent for 20 minutes', async () => {
     const [silent, other] = [await Host.join(), await Host.join()];
     const id = await volume();
     const first = await silent.run(at(id));
@@ -474,7 +474,7 @@ describe('a lease holder', () => {
     expect(await row(id)).toMatchObject({ lease: 3, holder: third.body.id });
   });
 
-  it('loses the lease when the owner releases it while the instance is stopped', async () => {
+  it('loses the lease if it is stopped and the owner releases the volume', async () => {
     const host = await Host.join();
     const id = await volume();
     const release = async (of = renter) => {
@@ -515,7 +515,7 @@ describe('a lease holder', () => {
     expect((await other.deploy([at(id)])).status).toBe(201);
   });
 
-  it('keeps the lease until the stop on a machine without an agent', async () => {
+  it('keeps the lease only until it stops on a machine without an agent', async () => {
     const machine = await service.machine();
     const id = await volume();
     const { body } = await renter.rest('POST', '/instances', { machine_id: machine, volumes: [at(id)] });
@@ -554,7 +554,7 @@ describe('a move', () => {
     return body.id;
   }
 
-  it('relaunches with the same launch and volumes, once per key and only once saved', async () => {
+  it('keeps the launch and volumes, happens once per key and requires saved volumes', async () => {
     const region = 'us-ca';
     const [host, other] = [await Host.join({ region }), await Host.join({ region })];
     const id = await volume();
@@ -604,7 +604,7 @@ describe('a move', () => {
     expect(other.id).toBeTruthy();
   });
 
-  it('leaves a host that has been silent for 20 minutes, which is no longer paid', async () => {
+  it('can leave a host that has been silent for 20 minutes and is no longer paid', async () => {
     const region = 'us-va';
     const [host, other] = [await Host.join({ region }), await Host.join({ region })];
     const id = await volume();
@@ -653,7 +653,7 @@ describe('a move', () => {
     expect(await row(foreign)).toMatchObject({ lease: 0 });
   });
 
-  it('is refused without a volume, after a week, or without another host', async () => {
+  it('is refused without a volume, after a week or if no other host is available', async () => {
     const region = 'us-il';
     const host = await Host.join({ region });
     const bare = (await host.deploy(undefined)).body.id;

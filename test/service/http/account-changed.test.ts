@@ -46,7 +46,7 @@ const rent = async (renter: Renter, machine_id: string, type = 'od'): Promise<st
 const act = (renter: Renter, id: string, action: string) => renter.rest('POST', `/instances/${id}/actions`, { action });
 
 describe('accountChanged', () => {
-  it('combines the events of the balance and instance streams', async () => {
+  it('combines the events from the balance and instance streams', async () => {
     const renter = await here.renter('40');
     const single = [await follow(here, INSTANCES, renter), await follow(here, BALANCE, renter)] as const;
     const all = await follow(there, ACCOUNT, renter);
@@ -91,7 +91,7 @@ describe('accountChanged', () => {
     expect(single.map((stream) => stream.text().split('event: next').length)).toEqual([8, 10]);
   });
 
-  it('shows how another account affects this one, but nothing else about that account', async () => {
+  it('shows how another account affects this one, but nothing else about the other', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const machine = await here.machine();
     const [toAnn, toBob] = [await follow(there, ACCOUNT, ann), await follow(there, ACCOUNT, bob)];
@@ -115,7 +115,7 @@ describe('accountChanged', () => {
     expect(await stream.next()).toBe('complete');
   });
 
-  it('loses nothing if the database fails in the middle of a read', async () => {
+  it('loses no change if the database fails in the middle of a read', async () => {
     const renter = await here.renter();
     const db = openDatabase(here.databaseUrl);
     const deps = createDeps(db, here.clock, testSettings());
@@ -148,7 +148,7 @@ describe('accountChanged', () => {
   });
 });
 
-describe('an instance in a response', () => {
+describe('an instance in a GraphQL response', () => {
   it('contains the balance and hourly cost after an action', async () => {
     const renter = await here.renter('50');
     const fields = '{ id status balance { balance burnPerHour exhaustsAt asOf } }';
@@ -167,7 +167,7 @@ describe('an instance in a response', () => {
     expect(stopped.balance.burnPerHour).toBeLessThan(0.01);
   });
 
-  it('has the same second for all its figures', async () => {
+  it('has the same second in all its figures', async () => {
     const renter = await here.renter('50');
     const id = await rent(renter, await here.machine(), 'res');
     advance(3_601);

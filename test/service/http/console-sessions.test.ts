@@ -69,7 +69,7 @@ async function hasEnded(service: Service, cookie: string): Promise<boolean> {
 }
 
 describe('a console session', () => {
-  it('represents its key on /graphql of both gateways and shows its account', async () => {
+  it("represents its key on both gateways' /graphql and shows its account", async () => {
     const renter = await here.renter('7');
     const response = await call(here, 'POST', '/console/session', own(here), { key: renter.key });
     const [header] = response.headers.getSetCookie();
@@ -99,7 +99,7 @@ describe('a console session', () => {
     expect(await (await follow(there, own(there, cookie))).next()).toEqual({ account: { id: renter.accountId } });
   });
 
-  it('is stored hashed with a new token and replaces the browser’s previous session', async () => {
+  it("is stored as a hash of a new token and replaces the browser's previous session", async () => {
     const { key } = await here.renter();
     const planted = `console=${randomBytes(32).toString('base64url')}`;
     const first = await signIn(here, key, own(here, planted));
@@ -122,7 +122,7 @@ describe('a console session', () => {
     expect(await hasEnded(here, `${planted}; ${second}`)).toBe(true);
   });
 
-  it('ends the oldest session when a key has more than 20', async () => {
+  it('ends if it is the oldest of more than 20 for a key', async () => {
     const { key } = await here.renter();
     const cookies = [await signIn(there, key, { ...own(there), 'x-forwarded-for': '192.0.2.1' })];
     for (let count = 0; count < 20; count += 1) {
@@ -151,8 +151,8 @@ describe('a console session', () => {
   });
 });
 
-describe('a page of another origin', () => {
-  it('can neither use the cookie nor sign in or out', async () => {
+describe('a page from another origin', () => {
+  it('can neither use the cookie nor sign in, sign out or sign up', async () => {
     const { key } = await here.renter();
     const cookie = await signIn(here, key);
     const port = new URL(here.address).port;
@@ -185,7 +185,7 @@ describe('a page of another origin', () => {
     expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  it('is detected with the protocol reported by a trusted proxy', async () => {
+  it('is recognized by the protocol that a trusted proxy reports', async () => {
     const { key } = await here.renter();
     const { host } = new URL(there.address);
     const behindTls = { 'x-forwarded-proto': 'https', origin: `https://${host}` };
@@ -226,7 +226,7 @@ describe('the end of a session', () => {
     }
   }
 
-  it('comes with signing out, which doesn’t affect other sessions of the key', async () => {
+  it("comes when the user signs out, without affecting the key's other sessions", async () => {
     const session = await signedIn();
     const other = await signIn(there, session.renter.key, { ...own(there), 'x-forwarded-for': '192.0.2.77' });
     const otherStream = await follow(there, own(there, other));
@@ -279,7 +279,7 @@ describe('the end of a session', () => {
 });
 
 describe('session limits', () => {
-  it('apply to sign-ins per address and to the request body', async () => {
+  it('apply to sign-ins per address and to the size of the request body', async () => {
     const from = (address: string) => ({ ...own(there), 'x-forwarded-for': address });
     const attempt = async (address: string, body: unknown = { key: `gpu_live_${'0'.repeat(40)}` }) =>
       call(there, 'POST', '/console/session', from(address), body);
@@ -328,7 +328,7 @@ describe('session limits', () => {
 });
 
 describe('a gateway without a console', () => {
-  it('has no sessions', async () => {
+  it('offers no sessions', async () => {
     const without = await startService({ databaseUrl: here.databaseUrl, console: false });
     try {
       const { key } = await here.renter();
@@ -341,7 +341,7 @@ describe('a gateway without a console', () => {
   });
 });
 
-it('the log contains neither keys nor tokens', async () => {
+it("the gateway's log contains neither keys nor session tokens", async () => {
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
   const config = {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 test.each(['0000-01-01', '1969-12-31', '2027-02-30', '2027-13-01', '10000-01-01', '2027-1-1', ''])(
-  'rejects the day %j as a date and as the day of an instant',
+  'the day %j is rejected as a date and as the day of an instant',
   async (day) => {
     const history = await renter.graphql(
       'query($day: Date) { gpuModel(slug: "p4") { priceHistory(from: $day) { snapshot } } }',
@@ -28,7 +28,7 @@ test.each(['0000-01-01', '1969-12-31', '2027-02-30', '2027-13-01', '10000-01-01'
   },
 );
 
-test('accepts the first and the last supported day', async () => {
+test('the first and the last supported day are accepted', async () => {
   const { body } = await renter.graphql(
     '{ gpuModel(slug: "p4") { priceHistory(from: "1970-01-01", to: "9999-12-31") { snapshot } } statement(from: "1970-01-01T00:00:00Z", to: "9999-12-31T23:59:59Z") { closingBalance } }',
   );
@@ -36,7 +36,7 @@ test('accepts the first and the last supported day', async () => {
   expect(body.data.statement.closingBalance).toBe(100);
 });
 
-test.each(INVALID_INSTANTS)('rejects %s wherever an instant is read', async (at) => {
+test.each(INVALID_INSTANTS)('%s is rejected wherever an instant is read', async (at) => {
   const machine_id = 'm-none';
   const rest = [
     await renter.rest('POST', '/instances', { machine_id, stop_at: at }),

@@ -169,7 +169,7 @@ async function apply([kind, place]: [string, number]): Promise<void> {
 }
 
 describe('an offer list', () => {
-  it('is byte for byte the same from the cache and from Yoga while offers change', async () => {
+  it('is byte for byte the same from the cache as from Yoga while offers change', async () => {
     const prepare = vi.spyOn(CachedLists.prototype, 'prepare');
     const executions = countExecutions();
     const seen = { direct: 0, offers: 0 };
@@ -199,7 +199,7 @@ describe('an offer list', () => {
     expect([kept > 5, prepare.mock.results.length > kept]).toEqual([true, true]);
   }, 240_000);
 
-  it('is cached up to a limit and still answered beyond it', async () => {
+  it('is cached up to a limit and still served beyond it', async () => {
     const schema = buildSchema();
     const document = parse('query($limit: Int) { offers(limit: $limit) { machineId gpu pricePerHour { onDemand } } }');
     const [operation] = document.definitions as [Parameters<CachedLists['prepare']>[1]];
@@ -239,7 +239,7 @@ describe('an offer list', () => {
     ['a list of an account', '{ instances { id } }'],
     ['models', '{ gpuModels { name } }'],
     ['introspection', '{ __schema { types { name } } }'],
-  ])('is not cached with %s', (_name, text) => {
+  ])('is not cached if the query has %s', (_name, text) => {
     const document = parse(text);
     const operation = document.definitions.find((node) => 'operation' in node)!;
     expect(new CachedLists(buildSchema()).prepare(document, operation as never)).toBeNull();
@@ -249,7 +249,7 @@ describe('an offer list', () => {
 describe('execution without Yoga', () => {
   const BALANCE = '{ a: balance { currency balance } b: balance { currency } }';
 
-  it('is only for repeated queries', async () => {
+  it('is only used for repeated queries', async () => {
     const executions = countExecutions();
     const all: [string, TestRequest, number][] = [
       ['a query', { query: '{ regions { code } }', who: renter }, 1],
@@ -295,7 +295,7 @@ describe('execution without Yoga', () => {
     }
   });
 
-  it('counts toward the rate limit and is refused by it, as with Yoga', async () => {
+  it('is counted and refused by the rate limit, as it is with Yoga', async () => {
     const who = await service.renter();
     const executions = countExecutions();
     const request = { query: BALANCE, who, of: limited };
@@ -319,7 +319,7 @@ describe('execution without Yoga', () => {
     expect((await post(free)).status).toBe(200);
   });
 
-  it('refuses a revoked key and a missing one', async () => {
+  it('refuses requests with a revoked key or without a key', async () => {
     const who = await service.renter();
     const request = { query: BALANCE, who };
     await learn(request);
@@ -344,7 +344,7 @@ describe('execution without Yoga', () => {
     }
   });
 
-  it('has the same limit on the response size as with Yoga', async () => {
+  it('limits the response size as Yoga does', async () => {
     const query =
       'query($n: Int!) { instanceHistory(first: $n) { edges { node { usageIntervals(first: $n) { edges { cursor node { resource startedAt endedAt ratePerHour } } } } } } }';
     const small = { query, who: renter };
@@ -357,7 +357,7 @@ describe('execution without Yoga', () => {
     }
   });
 
-  it('suggests no names if introspection is off', async () => {
+  it('suggests no names if introspection is disabled', async () => {
     const request = { query: 'query($sort: OfferSort) { offerSearch(sort: $sort) { totalCount } }', of: limited };
     await learn(request);
     const wrong = { ...request, variables: { sort: 'PRICES' } };

@@ -109,7 +109,7 @@ const headersOf = (): fc.Arbitrary<Record<string, string>> => {
   );
 };
 
-it('answers any request to any route as documented', { timeout: TIMEOUT_MS }, async () => {
+it('any request to any route gets a documented response', { timeout: TIMEOUT_MS }, async () => {
   const operations = operationsOf(dereferenced(fuzzed.service.api.document));
   expect(operations).toHaveLength(20);
   // Deletions come last, so that there is something to act on.

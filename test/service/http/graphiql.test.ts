@@ -17,7 +17,7 @@ const schema = buildSchema();
 
 describe('example operations', () => {
   it.each(GRAPHIQL_EXAMPLES.map((example, index) => ({ name: NAMES[index], ...example })))(
-    '$name is valid and its variables are accepted',
+    'are valid and have accepted variables: $name',
     ({ name, query, variables = {} }) => {
       const document = parse(query);
       const operation = getOperationAST(document, null);
@@ -30,7 +30,7 @@ describe('example operations', () => {
   );
 });
 
-describe('GraphiQL over HTTP', () => {
+describe("GraphiQL's server", () => {
   let server: GraphiqlServer;
 
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe('GraphiQL over HTTP', () => {
 
   const get = (path: string, headers: Record<string, string>) => fetch(server.origin + path, { headers });
 
-  it('serves browsers the page with a policy that excludes foreign origins', async () => {
+  it('serves the page to browsers with a policy that excludes other origins', async () => {
     const response = await get('/graphql', { accept: BROWSER_ACCEPT });
 
     expect(response.status).toBe(200);
@@ -57,13 +57,13 @@ describe('GraphiQL over HTTP', () => {
     ['a query in the address', `/graphql?query=${encodeURIComponent('{ __typename }')}`, BROWSER_ACCEPT],
     ['a client that requests JSON', '/graphql', 'application/json'],
     ['a client that accepts anything', '/graphql', '*/*'],
-  ])('leaves %s to GraphQL', async (_case, path, accept) => {
+  ])('leaves %s to the GraphQL endpoint', async (_case, path, accept) => {
     const response = await get(path, { accept });
 
     expect(response.headers.get('content-type')).toMatch(/json/);
   });
 
-  it('serves the page’s files compressed and as immutable', async () => {
+  it("serves the page's files compressed and marked as immutable", async () => {
     const page = await (await get('/graphql', { accept: BROWSER_ACCEPT })).text();
     const path = `/${/src="(graphiql\/[^"]+\.js)"/.exec(page)?.[1]}`;
 
@@ -92,7 +92,7 @@ describe('GraphiQL over HTTP', () => {
     }
   });
 
-  it('is not rebuilt while nothing has changed', async () => {
+  it("doesn't rebuild the page if nothing has changed", async () => {
     const before = await stat(join(GRAPHIQL_ASSETS, 'graphiql.js'));
     await promisify(execFile)(process.execPath, [BUILD_SCRIPT]);
     const after = await stat(join(GRAPHIQL_ASSETS, 'graphiql.js'));

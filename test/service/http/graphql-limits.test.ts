@@ -37,10 +37,10 @@ function expectAdmitted(answer: Answer): void {
   expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
 }
 
-describe('a request within the limits', () => {
+describe('a GraphQL request within the limits', () => {
   const examples = GRAPHIQL_EXAMPLES.filter(({ query }) => !query.includes('\nsubscription '));
   it.each(examples.map(({ query, variables }) => [query.split('\n')[0], query, variables] as const))(
-    'is admitted as an example of GraphiQL: %s',
+    'is admitted if it is an example in GraphiQL: %s',
     async (_name, query, variables) => {
       const { body } = await renter.graphql(query, variables);
       for (const error of body.errors ?? []) {
@@ -50,7 +50,7 @@ describe('a request within the limits', () => {
     },
   );
 
-  it('is admitted as the introspection that tools send', async () => {
+  it('is admitted if it is the introspection query that tools send', async () => {
     expectAdmitted(await service.anyone.graphql(FULL_INTROSPECTION));
   });
 
@@ -73,13 +73,13 @@ describe('a request within the limits', () => {
       'nested long pages',
       '{ instanceHistory(first: 100) { edges { node { id usageIntervals(first: 50) { edges { node { resource startedAt endedAt } } } } } } }',
     ],
-  ])('is admitted with %s', async (_name, query) => {
+  ])('is admitted if it requests %s', async (_name, query) => {
     const { body } = await renter.graphql(query);
     expect(body.errors?.filter((error: GraphQLError) => error.extensions.code === 'invalid_request') ?? []).toEqual([]);
   });
 });
 
-describe('a request beyond the limits', () => {
+describe('a GraphQL request beyond the limits', () => {
   const DEPTH = 'fields may be nested at most 16 deep';
   const BRACKETS = 'brackets may be nested at most 64 deep';
   const ROOTS = 'an operation may have at most 250 root fields';
@@ -92,87 +92,87 @@ describe('a request beyond the limits', () => {
 
   it.each<[string, string, string | RegExp, object?]>([
     ['tokens', `{ ${'__typename '.repeat(2_000)} }`, TOKENS],
-    ['tokens, in lists', `{ offers(gpu: [${'1 '.repeat(3_000)}]) { gpu } }`, TOKENS],
-    ['brackets, in lists', `{ offers(gpu: ${'['.repeat(900)}${']'.repeat(900)}) { gpu } }`, BRACKETS],
-    ['brackets, in types', `query ($v: ${'['.repeat(900)}Int${']'.repeat(900)}) { __typename }`, BRACKETS],
-    ['brackets, in objects', `{ offers(gpu: ${'{a: '.repeat(300)}1${'}'.repeat(300)}) { gpu } }`, BRACKETS],
+    ['tokens in lists', `{ offers(gpu: [${'1 '.repeat(3_000)}]) { gpu } }`, TOKENS],
+    ['brackets in lists', `{ offers(gpu: ${'['.repeat(900)}${']'.repeat(900)}) { gpu } }`, BRACKETS],
+    ['brackets in types', `query ($v: ${'['.repeat(900)}Int${']'.repeat(900)}) { __typename }`, BRACKETS],
+    ['brackets in objects', `{ offers(gpu: ${'{a: '.repeat(300)}1${'}'.repeat(300)}) { gpu } }`, BRACKETS],
     ['brackets that never close', `{ offers(gpu: ${'['.repeat(50_000)}`, BRACKETS],
     [
-      'tokens, in the variables of an operation',
+      'tokens in the variables of an operation',
       `query (${many(700, (index) => `$v${index}: Int`)}) { __typename }`,
       TOKENS,
     ],
     ['depth', chain(14), DEPTH],
     [
-      'depth, in inline fragments',
+      'depth in inline fragments',
       `{ __schema { types { ${'ofType { ... { '.repeat(20)} name ${'} } '.repeat(20)} } } }`,
       DEPTH,
     ],
     [
-      'depth, through fragments',
+      'depth through fragments',
       `{ __schema { types { ...T0 } } } ${many(20, (index) => `fragment T${index} on __Type { ofType { ...T${index + 1} } }`)}
        fragment T20 on __Type { name }`,
       DEPTH,
     ],
     ['root fields', `{ ${many(251, (index) => `a${index}: __typename`)} }`, ROOTS],
     [
-      'root fields, in fragments',
+      'root fields in fragments',
       `{ ...A ...A ...A } fragment A on Query { ${many(84, (index) => `a${index}: __typename`)} }`,
       ROOTS,
     ],
     [
-      'root fields, in nested fragments',
+      'root fields in nested fragments',
       `{ ...F0 } ${many(100, (index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)}
        fragment F100 on Query { __typename }`,
       ROOTS,
     ],
     [
-      'root fields, of an operation that is not named',
+      'root fields of an operation that is not named',
       `query asked { __typename } query other { ${many(251, (index) => `a${index}: __typename`)} }`,
       ROOTS,
     ],
     ['directives', `{ ${many(101, (index) => `a${index}: __typename @skip(if: false)`)} }`, DIRECTIVES],
-    ['values, of public lists', `{ ${many(60, (index) => `a${index}: ${offers('100')}`)} }`, VALUES],
+    ['values of public lists', `{ ${many(60, (index) => `a${index}: ${offers('100')}`)} }`, VALUES],
     [
-      'values, of lists without a page',
+      'values of lists without a page',
       `{ ${many(60, (index) => `a${index}: pricing { data { slug name vramGb tier gpuModel { slug name tier } } }`)} }`,
       VALUES,
     ],
     [
-      'values, of pages in a variable',
+      'values of pages in a variable',
       `query ($n: Int) { ${many(60, (index) => `a${index}: ${offers('$n')}`)} }`,
       VALUES,
       { n: 100 },
     ],
     [
-      'values, of pages in the default of a variable',
+      'values of pages in the default of a variable',
       `query ($n: Int = 100) { ${many(60, (index) => `a${index}: ${offers('$n')}`)} }`,
       VALUES,
     ],
     [
-      'values, of nested pages',
+      'values of nested pages',
       `{ instanceHistory(last: 100) { edges { node { ...I } } } }
        fragment I on Instance { usageIntervals(first: 100) { edges { cursor node { resource ratePerHour startedAt endedAt } } } }`,
       VALUES,
     ],
     [
-      'values, in nested fragments',
+      'values in nested fragments',
       `{ pricing { data { ...F0 } } } fragment F100 on GpuPrice { slug }
        ${many(100, (index) => `fragment F${index} on GpuPrice { ...F${index + 1} ...F${index + 1} }`)}`,
       VALUES,
     ],
     [
-      'values, of introspection',
+      'values of introspection',
       `{ ${many(60, (index) => `a${index}: __schema { types { fields { args { name } name } name } }`)} }`,
       VALUES,
     ],
-  ])('is rejected quickly: %s', async (_name, query, message, variables) => {
+  ])('is rejected quickly because of its %s', async (_name, query, message, variables) => {
     const before = process.cpuUsage();
     expectRefused(await service.anyone.graphql(query, variables as Record<string, unknown>), message);
     expect(cpuMsSince(before)).toBeLessThan(500);
   });
 
-  it('counts an invalid page size as the maximum size', async () => {
+  it('counts an invalid page size as the maximum', async () => {
     const { body } = await service.anyone.graphql('{ offers(limit: 2000000000) { gpu cpu } }');
     expect(body.errors[0]).toMatchObject({ message: 'limit must be a whole number from 1 to 100' });
   });
@@ -184,12 +184,12 @@ describe('a request beyond the limits', () => {
     expect([status, body.errors[0].extensions]).toEqual([200, { code: 'invalid_request', status: 422 }]);
   });
 
-  it('is rejected with a code, even for wrong variables', async () => {
+  it('is rejected with a code, even if its variables are wrong', async () => {
     const { status, body } = await service.anyone.graphql('query ($n: Int!) { offers(limit: $n) { gpu } }', { n: 'x' });
     expect([status, body.errors[0].extensions]).toEqual([400, { code: 'invalid_request' }]);
   });
 
-  it('is left to validation if fragments spread themselves', async () => {
+  it("is left to GraphQL's validation if fragments spread themselves", async () => {
     const { body } = await service.anyone.graphql(
       '{ ...A } fragment A on Query { ...B pricing { ...C } } fragment B on Query { ...A } fragment C on PriceSheet { ...C }',
     );
@@ -198,7 +198,7 @@ describe('a request beyond the limits', () => {
     );
   });
 
-  it('has the status 422 if the response type allows it', async () => {
+  it('gets the status 422 if the response type allows it', async () => {
     const request = (accept: string) =>
       fetch(`${service.address}/graphql`, {
         method: 'POST',
@@ -228,7 +228,7 @@ describe('a request beyond the limits', () => {
     await limited.close();
   });
 
-  it('uses a limited amount of memory, no matter how many documents are sent', async () => {
+  it('takes a limited amount of memory, no matter how many documents are sent', async () => {
     const send = (index: number) => service.anyone.graphql(`{ pricing { ${'count '.repeat(1_950)} } } #${index}`);
     for (let index = 0; index < 10; index += 1) await send(index);
     collectGarbage();
@@ -276,17 +276,17 @@ describe('error messages', () => {
   it.each<[string, () => object]>([
     ['unknown names in a variable', () => ({ query: DEPLOY, variables: { input: unknownNames } })],
     [
-      'unknown names in a variable of a public query',
+      "unknown names in a public query's variable",
       () => ({
         query: 'query ($filter: OfferFilterInput) { offerSearch(filter: $filter) { totalCount } }',
         variables: { filter: unknownNames },
       }),
     ],
     [
-      'a long text in a variable',
+      'a long string in a variable',
       () => ({ query: 'query ($n: Int) { offers(limit: $n) { gpu } }', variables: { n: 'x'.repeat(90_000) } }),
     ],
-    ['a long text in the document', () => ({ query: `{ offers(limit: "${'x'.repeat(90_000)}") { gpu } }` })],
+    ['a long string in the document', () => ({ query: `{ offers(limit: "${'x'.repeat(90_000)}") { gpu } }` })],
     ['a long name', () => ({ query: `{ ${'x'.repeat(90_000)} }` })],
     ['many unknown fields', () => ({ query: `{ ${many(240, (index) => `x${index}`)} }` })],
     [
@@ -307,13 +307,13 @@ describe('error messages', () => {
     }
   });
 
-  it('report how many were omitted', async () => {
+  it('report how many errors were omitted', async () => {
     const { errors } = await post({ query: `{ ${many(50, (index) => `x${index}`)} }` });
     expect(errors).toHaveLength(10);
     expect(errors.at(-1)!.message).toBe('and 41 more errors');
   });
 
-  it('include each rejected field of an executed mutation', async () => {
+  it('include every rejected field in a mutation that was executed', async () => {
     const { body } = await renter.graphql(`{ ${many(40, (index) => `a${index}: offers(limit: 0) { gpu }`)} }`);
     expect(body.errors.length).toBeGreaterThan(0);
     const answer = await renter.graphql(
@@ -323,7 +323,7 @@ describe('error messages', () => {
   });
 });
 
-describe('returned values are counted', () => {
+describe('returned values are counted in advance', () => {
   /** Creates stopped instances for the caller. */
   async function instances({ accountId }: Renter, count: number): Promise<void> {
     const machine = await service.machine({ diskGb: 10_000 });
@@ -380,7 +380,7 @@ describe('INTROSPECTION=off', () => {
   });
   afterAll(() => closed.close());
 
-  it('describes nothing', async () => {
+  it('describes no type or field', async () => {
     for (const query of [FULL_INTROSPECTION, '{ __schema { types { name } } }', '{ __type(name: "Query") { name } }']) {
       const { body } = await closed.anyone.graphql(query);
       expect(body.data).toBeUndefined();
@@ -413,7 +413,7 @@ describe('INTROSPECTION=off', () => {
     ],
   ];
 
-  it.each(MISTAKES)('suggests nothing: %s', async (_name, query, variables) => {
+  it.each(MISTAKES)('suggests no name: %s', async (_name, query, variables) => {
     const suggestion = /Did you mean/;
     const open = await renter.graphql(query, variables as Record<string, unknown>);
     expect(JSON.stringify(open.body)).toMatch(suggestion);
@@ -427,7 +427,7 @@ describe('INTROSPECTION=off', () => {
   });
 });
 
-it('introspection returns the printed schema if it is on', async () => {
+it('introspection returns the printed schema if it is enabled', async () => {
   const { body } = await service.anyone.graphql(FULL_INTROSPECTION);
   const introspected = printSchema(buildClientSchema(body.data));
   expect(introspected).toBe(printSchema(buildSchema(introspected)));

@@ -12,12 +12,12 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-describe('GraphQL over HTTP', () => {
-  it('is audited completely', () => {
+describe('the GraphQL-over-HTTP audit', () => {
+  it('covers every check in the suite', () => {
     expect(AUDITS).toHaveLength(61);
   });
 
-  it.each(AUDITS)('$id $name', async ({ fn }) => {
+  it.each(AUDITS)('passes $id: $name', async ({ fn }) => {
     const result = await fn();
     expect(result.status === 'ok' ? 'ok' : `${result.status}: ${result.reason}`).toBe('ok');
   });
@@ -40,13 +40,13 @@ it.each([
   [`${JSON_TYPE}; profile="a, b; q=0"`, JSON_TYPE],
   [`text/html; level=1, */*; x=y; q=0.1`, JSON_TYPE],
   [`application/*; v="un\\"ended`, JSON_TYPE],
-])('ignores parameters of a media type in Accept: %s', async (accept, type) => {
+])('media type parameters in Accept are ignored: %s', async (accept, type) => {
   const answer = await post(accept, { query: '{ pricing { currency } }' });
   expect([answer.status, answer.type]).toEqual([200, `${type}; charset=utf-8`]);
 });
 
 it.each(['text/html', `${JSON_TYPE};q=0`, `${JSON_TYPE}; charset=utf-8; q=0`])(
-  'returns 406 for Accept: %s',
+  'a request with Accept: %s gets a 406',
   async (accept) => {
     expect((await post(accept, { query: '{ pricing { currency } }' })).status).toBe(406);
   },
@@ -58,7 +58,7 @@ describe('a persisted query', () => {
     errors: [{ message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } }],
   };
 
-  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the response that makes Apollo send the document as %s', async (type) => {
+  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the response, as %s, that makes Apollo send the document', async (type) => {
     const { status, text } = await post(type, { operationName: 'A', variables: {}, extensions });
     expect([status, JSON.parse(text)]).toEqual([200, REFUSED]);
     const address = `${gateway.address}/graphql?extensions=${encodeURIComponent(JSON.stringify(extensions))}`;
@@ -80,7 +80,7 @@ it.each([
   ['a missing key', 'subscription { instanceChanged { id } }', 401],
   ['a value out of bounds', 'subscription { offersChanged(limit: 0) { machineId } }', 422],
   ['a missing document', '', 400],
-])('refuses an event stream by GET with a status that ends EventSource: %s', async (_name, query, status) => {
+])('an event stream by GET is refused with a status that ends EventSource: %s', async (_name, query, status) => {
   const address = `${gateway.address}/graphql?query=${encodeURIComponent(query)}`;
   const answer = await fetch(address, {
     headers: { accept: 'text/event-stream' },

@@ -127,8 +127,8 @@ function operationOn(kind: string, field: GraphQLField<unknown, unknown>, values
   };
 }
 
-describe('the response is the same on every path for', () => {
-  it.each(Object.keys(core.getQueryType()!.getFields()))('query %s', async (name) => {
+describe('every execution path returns the same response to', () => {
+  it.each(Object.keys(core.getQueryType()!.getFields()))('the query %s', async (name) => {
     const field = core.getQueryType()!.getFields()[name]!;
     const values = { id: running, gpu: 'rtx-4090', limit: 3, region: null };
     const applicable = Object.fromEntries(
@@ -143,7 +143,7 @@ describe('the response is the same on every path for', () => {
     ['deploy', { input: { machineId: '', diskGb: null } }],
     ['action', { id: 'i-00000000', action: 'STOP' }],
     ['action', { id: 'nobody', action: 'DESTROY', idempotencyKey: 'k' }],
-  ])('refused mutation %s %j', async (name, values) => {
+  ])('the refused mutation %s %j', async (name, values) => {
     const field = core.getMutationType()!.getFields()[name]!;
     const { text } = await expectOneAnswer(operationOn('mutation', field, values));
     expect(JSON.parse(text)).toEqual({ data: { [name]: null }, errors: [expect.anything()] });
@@ -153,7 +153,7 @@ describe('the response is the same on every path for', () => {
     GRAPHIQL_EXAMPLES.filter(({ query }) => !query.includes('createApiKey')).map(
       (example) => [example.query.split('\n')[0], example] as const,
     ),
-  )('GraphiQL example: %s', async (_name, { query, variables }) => {
+  )('the GraphiQL example %s', async (_name, { query, variables }) => {
     await expectOneAnswer({ query, ...(variables !== undefined && { variables }) });
   });
 });
@@ -431,12 +431,12 @@ const EDGE_CASES: [string, Operation][] = [
   ['unused and undefined variables', { query: 'query($a: Int) { offers(limit: $b) { machineId } }' }],
 ];
 
-describe('an operation, interpreted, compiled, cached or in chunks', () => {
-  it.each(EDGE_CASES)('has the same response: %s', async (_name, operation) => {
+describe('an operation that is interpreted, compiled, cached or sent in chunks', () => {
+  it.each(EDGE_CASES)('has the same response for %s', async (_name, operation) => {
     await expectOneAnswer(operation);
   });
 
-  it('is rejected for null in a condition with a default', async () => {
+  it('is rejected if a condition with a default is null', async () => {
     const query = 'query($mine: Boolean = false) { regions { code } balance @include(if: $mine) { balance } }';
     for (const caller of [renter, null]) {
       const body = JSON.stringify(withNewText({ query, variables: { mine: null } }));
@@ -450,7 +450,7 @@ describe('an operation, interpreted, compiled, cached or in chunks', () => {
     }
   });
 
-  it('is executed regardless of unknown members of the request', async () => {
+  it('is executed regardless of unknown members in the request', async () => {
     const operation = { query: OFFERS, variables: { limit: 3 } };
     const plain = comparable(await post(JSON.stringify(operation), renter));
     expect(JSON.parse(plain.text).errors).toBeUndefined();
@@ -458,7 +458,7 @@ describe('an operation, interpreted, compiled, cached or in chunks', () => {
     expect(comparable(await post(JSON.stringify({ ...operation, ...more }), renter))).toEqual(plain);
   });
 
-  it('has consistent responses while known and unknown names alternate', async () => {
+  it('has consistent responses while known and unknown operation names alternate', async () => {
     const { query } = withNewText({ query: 'query A { regions { code } } query B { templates { slug } }' });
     const answers = new Map<string, unknown>();
     for (let time = 0; time < TIMES; time += 1) {
@@ -501,7 +501,7 @@ describe('an operation, interpreted, compiled, cached or in chunks', () => {
   });
 });
 
-describe('a body that is not an operation gets the same refusal whole and in chunks', () => {
+describe('the same refusal is returned, whole or in chunks, for the body', () => {
   it.each([
     '',
     ' ',

@@ -73,7 +73,7 @@ async function haltedDeploy(key: string): Promise<() => Promise<string>> {
   };
 }
 
-it('refuses a deploy whose key is revoked while the body arrives', async () => {
+it('a deploy whose key is revoked while the body arrives is refused', async () => {
   const other = await service.renter();
   const finish = await haltedDeploy(other.key);
   const [{ id }] = (await service.sql('select id from api_key where account_id = $1', [other.accountId])) as [
@@ -94,7 +94,7 @@ async function post(path: string, body: RequestInit['body'], headers: Record<str
   return { status: answer.status, headers: answer.headers, body: JSON.parse(await answer.text()) };
 }
 
-describe('invalid HTTP', () => {
+describe('an invalid HTTP request', () => {
   const chunked = () => `${HOST}${auth}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`;
 
   it.each<[string, () => string | Buffer]>([
@@ -102,15 +102,15 @@ describe('invalid HTTP', () => {
     ['a TLS greeting', () => Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3])],
     ['an unknown method', () => `BREW /v1/balance HTTP/1.1\r\n${HOST}\r\n`],
     ['an unknown version', () => `GET /v1/balance HTTP/9.9\r\n${HOST}\r\n`],
-    ['bytes in an address', () => Buffer.from(`GET /v1/instances/\xe9\xff HTTP/1.1\r\n${HOST}\r\n`, 'latin1')],
+    ['raw bytes in an address', () => Buffer.from(`GET /v1/instances/\xe9\xff HTTP/1.1\r\n${HOST}\r\n`, 'latin1')],
     ['a NUL in a header', () => `GET /v1/balance HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n`],
     ['a header without a name', () => `GET /v1/balance HTTP/1.1\r\n${HOST}: b\r\n\r\n`],
     ['a missing Host', () => `GET /v1/balance HTTP/1.1\r\n${auth}\r\n`],
     ['a malformed Host', () => `POST /graphql HTTP/1.1\r\nHost: [[]]%%\r\n${auth}Content-Length: 0\r\n\r\n`],
-    ['two Hosts', () => `GET /v1/balance HTTP/1.1\r\n${HOST}${HOST}${auth}\r\n`],
-    ['two keys', () => `GET /v1/balance HTTP/1.1\r\n${HOST}${auth}authorization: Bearer x\r\n\r\n`],
+    ['two Host headers', () => `GET /v1/balance HTTP/1.1\r\n${HOST}${HOST}${auth}\r\n`],
+    ['two API keys', () => `GET /v1/balance HTTP/1.1\r\n${HOST}${auth}authorization: Bearer x\r\n\r\n`],
     [
-      'two lengths',
+      'two Content-Length headers',
       () => `POST /v1/instances HTTP/1.1\r\n${HOST}${auth}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`,
     ],
     ['a length and chunks', () => `POST /v1/instances HTTP/1.1\r\n${chunked()}Content-Length: 4\r\n\r\n0\r\n\r\n`],
@@ -121,7 +121,7 @@ describe('invalid HTTP', () => {
       () => `POST /v1/instances HTTP/1.1\r\n${chunked()}\r\n5\r\n{"mac\r\nnonsense\r\n0\r\n\r\n`,
     ],
     ['such a body at /graphql', () => `POST /graphql HTTP/1.1\r\n${chunked()}\r\n5\r\n{"que\r\nnonsense\r\n0\r\n\r\n`],
-  ])('gets a 400 error body and closes the connection: %s', async (_name, bytes) => {
+  ])('gets a 400 and ends the connection: %s', async (_name, bytes) => {
     const before = await holdings();
     const answer = await send(service.address, bytes());
     expectEnvelope(answer, 400, 'invalid_request');
@@ -130,7 +130,7 @@ describe('invalid HTTP', () => {
     expect(await holdings()).toEqual(before);
   });
 
-  it('doesn’t affect the responses of complete requests before it', async () => {
+  it("doesn't affect the responses to complete requests before it", async () => {
     const body = JSON.stringify({ machine_id: await service.machine() });
     const requests = [
       `GET /healthz HTTP/1.1\r\n${HOST}\r\n`,
@@ -140,7 +140,7 @@ describe('invalid HTTP', () => {
     expect([...text.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '201', '400']);
   });
 
-  it('is 431 above 16 kB of address and headers, and 404 for a shorter address', async () => {
+  it('gets a 431 above 16 kB of address and headers, and a 404 for a shorter address', async () => {
     const long = 'a'.repeat(17_000);
     for (const head of [`GET /v1/${long} HTTP/1.1\r\n${HOST}`, `GET /v1/balance HTTP/1.1\r\n${HOST}X: ${long}\r\n`]) {
       expectEnvelope(await send(service.address, `${head}\r\n`), 431, 'payload_too_large');
@@ -149,18 +149,18 @@ describe('invalid HTTP', () => {
     expectEnvelope(await send(service.address, `GET ${address} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`), 404, 'no_route');
   });
 
-  it('is 413 for endless chunk extensions', async () => {
+  it('gets a 413 for endless chunk extensions', async () => {
     const head = `POST /v1/instances HTTP/1.1\r\n${chunked()}\r\n2;${'a'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`;
     expectEnvelope(await send(service.address, head), 413, 'payload_too_large');
   });
 
-  it('is 417 for an unknown expectation', async () => {
+  it('gets a 417 for an unknown expectation', async () => {
     const head = `POST /v1/instances HTTP/1.1\r\n${HOST}${auth}${CLOSE}Expect: lunch\r\nContent-Length: 2\r\n\r\n{}`;
     expectEnvelope(await send(service.address, head), 417, 'invalid_request');
   });
 });
 
-describe('unusual but valid HTTP', () => {
+describe('an unusual but valid HTTP request', () => {
   it.each([
     ['HTTP/1.0 without Host', 'GET /v1/balance HTTP/1.0\r\n'],
     ['an address with its origin', `GET http://elsewhere.test/v1/balance HTTP/1.1\r\n${HOST}`],
@@ -249,7 +249,7 @@ describe('an unread response', () => {
         response.once('close', () => clearInterval(timer));
       },
     ],
-  ])('is aborted: %s', (_name, listener) =>
+  ])('is aborted if it is %s', (_name, listener) =>
     withServer(listener, {}, async (openRequest, open) => {
       const startedAt = performance.now();
       openRequest();
@@ -285,7 +285,7 @@ describe('an unread response', () => {
       },
     ));
 
-  it('is aborted early, the oldest first, if too much is pending in total', () => {
+  it('is aborted early, starting with the oldest, if too much is pending in total', () => {
     const closed: string[] = [];
     const sockets: Socket[] = [];
     const listener: RequestListener = (request, response) => {
@@ -313,7 +313,7 @@ describe('an unread response', () => {
     });
   });
 
-  it('is counted together with other pipelined responses on its connection', () => {
+  it('counts together with the other pipelined responses on its connection', () => {
     let ended = 0;
     const listener: RequestListener = (_request, response) => {
       response.once('close', () => {
@@ -355,7 +355,7 @@ describe('request bodies', () => {
     expect(await holdings()).toEqual(before);
   });
 
-  it('above 100 kB are 413 in REST and GraphQL, even if they are smaller compressed', async () => {
+  it('above 100 kB get a 413 in REST and GraphQL, even if compressed to less', async () => {
     const large = JSON.stringify({ query: `{ __typename } #${'x'.repeat(102_400)}`, machine_id: machine });
     const packed = { ...JSON_TYPE, 'content-encoding': 'gzip' };
     for (const [body, headers] of [
@@ -385,7 +385,7 @@ describe('request bodies', () => {
     ['a negative number', { machine_id: 'm', disk_gb: -1 }],
     ['a fraction', { machine_id: 'm', disk_gb: 1.5 }],
     ['a numeric string', { machine_id: 'm', disk_gb: '50' }],
-    ['a wrong template', { machine_id: 'm', template: '../../etc' }],
+    ['an invalid template', { machine_id: 'm', template: '../../etc' }],
   ])('with an invalid value are rejected by REST and GraphQL: %s', async (_name, body) => {
     const before = await holdings();
     const text = JSON.stringify(body).replace('null', '1e999').replace('"m"', `"${machine}"`);
@@ -399,7 +399,7 @@ describe('request bodies', () => {
     expect(await holdings()).toEqual(before);
   });
 
-  it('set nothing through __proto__ or constructor', async () => {
+  it("can't set anything through __proto__ or constructor", async () => {
     for (const name of ['__proto__', 'constructor', 'prototype']) {
       const nested = `{"${name}":{"machine_id":"${machine}","machineId":"${machine}","action":"stop"}}`;
       expect((await post('/v1/instances', nested)).body.error.code).toBe('missing_machine');
@@ -419,7 +419,7 @@ describe('request bodies', () => {
     expect(JSON.stringify(body)).toBe('{"data":{"__proto__":{"constructor":"USD"},"toString":"Query"}}');
   });
 
-  it('that are nested too deeply are rejected', async () => {
+  it('are rejected if they are nested too deeply', async () => {
     const lists = `${'['.repeat(45_000)}${']'.repeat(45_000)}`;
     const objects = `${'{"machineId":'.repeat(6_000)}1${'}'.repeat(6_000)}`;
     const query = JSON.stringify('mutation ($input: DeployInput!) { deploy(input: $input) { id } }');
@@ -430,7 +430,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('that are a form, a file, a text or a list are not executed', async () => {
+  it('are not executed if they are a form, a file, plain text or a list', async () => {
     const before = await holdings();
     const file = new FormData();
     file.append('operations', graphql(deploy()));
@@ -458,7 +458,7 @@ describe('request bodies', () => {
   });
 
   it.each(['null', '1', '"x"', '{}', '{"query":null}', '{"query":1}', '{"query":["{__typename}"]}', ''])(
-    'without an operation are 400: %s',
+    'without an operation get a 400: %s',
     async (body) => {
       const response = await post('/graphql', body);
       expect([response.status, response.body.errors.length]).toEqual([400, 1]);
@@ -496,20 +496,20 @@ describe('request addresses', () => {
     ['/v1/offers?price_max=NaN', 422, 'invalid_request'],
     ['/v1/offers?price_max=Infinity', 422, 'invalid_request'],
     ['/v1/offers?price_max=0x10', 422, 'invalid_request'],
-  ])('respond to GET %s with %d %s', async (path, status, code) => {
+  ])('such as GET %s get %d %s', async (path, status, code) => {
     const head = `GET ${path} HTTP/1.1\r\n${HOST}${auth}${CLOSE}\r\n`;
     expectEnvelope(await send(service.address, head), status, code);
   });
 
   it.each(['?gpu[$ne]=x', '?__proto__[limit]=1', '?constructor=1', '?%E0%A4%A=1', '?&&==&'])(
-    'with an unknown parameter are refused: %s',
+    'are refused if they have an unknown parameter: %s',
     async (query) => {
       const { status, body } = await service.anyone.rest('GET', `/offers${query}`);
       expect([status, body.error.code]).toEqual([422, 'invalid_request']);
     },
   );
 
-  it('with a value that is not UTF-8 match no model', async () => {
+  it('match no model if a value is not UTF-8', async () => {
     const { status, body } = await service.anyone.rest('GET', '/offers?gpu=%E0%A4%A');
     expect([status, body.count]).toEqual([200, 0]);
   });
@@ -534,7 +534,7 @@ describe('CORS', () => {
     });
 
   it.each(['/graphql', '/v1/instances', '/v1/nothing'])(
-    'never reflects an origin, never with credentials: %s',
+    'never reflects an origin or allows credentials: %s',
     async (path) => {
       for (const origin of ['https://evil.test', 'null']) {
         const answer = await preflight(origin, path);
@@ -590,8 +590,8 @@ function logInto(lines: string[]): Writable {
   });
 }
 
-describe('the log', () => {
-  it('has a line per request, without any key or query string', async () => {
+describe("the gateway's log", () => {
+  it('has one line per request, without any key or query string', async () => {
     const lines: string[] = [];
     const config = { ...readConfig({ SEED: 'none' }), port: 0, databaseUrl: service.databaseUrl };
     const gateway = await openGateway(config, new TestClock(), pino({ level: 'trace' }, logInto(lines)));
@@ -651,7 +651,7 @@ describe('TRUST_PROXY', () => {
 });
 
 describe('the in-memory rate limit', () => {
-  it('keeps none of 100,000 accounts longer than its window', async () => {
+  it('forgets each of 100,000 accounts after its window', async () => {
     const real = performance.now;
     let now = 1_000_000;
     performance.now = () => now;
@@ -674,7 +674,7 @@ describe('the in-memory rate limit', () => {
   });
 });
 
-it('a head that never ends times out with default settings', async () => {
+it('a request head that never ends times out with the default settings', async () => {
   const answer = await slowHead;
   expectEnvelope(answer, 408, 'invalid_request');
   expect(answer.elapsedMs).toBeLessThan(45_000);
@@ -684,7 +684,7 @@ describe('JSON that is nested too deeply', () => {
   const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
   const query = '{ pricing { count } }';
 
-  it('is refused with the limit wherever JSON is accepted', async () => {
+  it('is refused with the limit in the message, wherever JSON is accepted', async () => {
     const { address } = service;
     const body = JSON.stringify({ query });
     const requests: [string, RequestInit][] = [

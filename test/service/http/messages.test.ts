@@ -16,7 +16,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-it("requests and responses have their Express app's prototypes from the start", async () => {
+it("requests and responses are created with their Express app's prototypes", async () => {
   const found: boolean[] = [];
   const setPrototypeOf = Object.setPrototypeOf;
   vi.spyOn(Object, 'setPrototypeOf').mockImplementation((target, prototype) => {

@@ -105,7 +105,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     ['identity;q=0, *', 'br'],
     ['deflate, zstd', undefined],
     ['nonsense;;q=x', undefined],
-  ])('answers Accept-Encoding: %s in %s', async (accepted, encoding) => {
+  ])('responds to Accept-Encoding: %s with %s', async (accepted, encoding) => {
     const headers: Record<string, string> = accepted === undefined ? {} : { 'accept-encoding': accepted };
     const { computed, cached, reads } = await twice(() => get(path, headers));
     expect(reads).toBe(0);
@@ -119,7 +119,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     if (encoding !== undefined) expect(cached.bytes.length).toBeLessThan(plain.length / 2);
   });
 
-  it('has a strong ETag per encoding and is 304 for clients that hold it', async () => {
+  it('has a strong ETag for each encoding and returns 304 to clients that hold it', async () => {
     const encodings = ['identity', 'gzip', 'br'];
     const answers = await Promise.all(encodings.map((name) => get(path, { 'accept-encoding': name })));
     const tags = answers.map(({ headers }) => headers.etag!);
@@ -150,14 +150,14 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     }
   });
 
-  it('is also 304 if the response is not cached yet', async () => {
+  it('also returns 304 if the response is not cached yet', async () => {
     const { etag } = (await get(path)).headers;
     const { computed, cached, reads } = await twice(() => get(path, { 'if-none-match': etag! }));
     expect([computed.status, cached.status, reads]).toEqual([304, 304, 0]);
     expect(comparable(cached)).toEqual(comparable(computed));
   });
 
-  it('has the same head without a body for HEAD, cached or not', async () => {
+  it('returns the same head without a body for HEAD, cached or not', async () => {
     for (const encoding of ['identity', 'gzip', 'br']) {
       const headers = { 'accept-encoding': encoding };
       const { computed, cached, reads } = await twice(() => get(path, headers, 'HEAD'));
@@ -170,7 +170,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     }
   });
 
-  it('has another ETag after a change, and new bytes for holders of the old one', async () => {
+  it('has another ETag after a change and returns new bytes to holders of the old one', async () => {
     const before = await get(path);
     const id = await service.machine({ gpu: 'gtx-1080', numGpus: 1, reliability: 1 });
     const after = await get(path, { 'if-none-match': before.headers.etag! });
@@ -183,7 +183,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     expect(again.bytes).toEqual(before.bytes);
   });
 
-  it('is the same with a valid key, an unknown key and no key', async () => {
+  it('returns the same with a valid key, an unknown key or no key', async () => {
     await invalidate();
     const answers: RawAnswer[] = [];
     for (const headers of [withKey(ann), { authorization: 'Bearer gpu_live_nobody' }, {}, withKey(bob)]) {
@@ -193,7 +193,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
   });
 });
 
-it('each address has its own response, in any order of requests', async () => {
+it('each address has its own response, regardless of the order of requests', async () => {
   const queries = ['', '?limit=2', '?limit=3', '?gpu=l4&limit=2', '?gpu=l4', '?gpu=unknown'];
   const counts = async (order: readonly string[]) => {
     const counted: Record<string, number> = {};
@@ -207,7 +207,7 @@ it('each address has its own response, in any order of requests', async () => {
 });
 
 describe('the service description', () => {
-  it('is completely linked in /llms.txt', async () => {
+  it('is linked completely in /llms.txt', async () => {
     const { status, text, headers } = await get('/llms.txt');
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
     const links = [...text.matchAll(/\]\(http:\/\/[^/]+(\/[^)]*)\)/g)].map(([, path]) => path!);
@@ -237,14 +237,14 @@ describe('the cache excludes', () => {
     }
   });
 
-  it('any response with a key', async () => {
+  it('any response to a request with a key', async () => {
     for (const path of ['/v1/balance', '/v1/instances']) {
       const { headers } = await get(path, withKey(ann));
       expect([headers.etag, headers['cache-control']]).toEqual([undefined, undefined]);
     }
   });
 
-  it('the compressed form of a small response', async () => {
+  it('the compressed form of any small response', async () => {
     const { computed, cached } = await twice(() => get('/v1/offers?gpu=unknown', { 'accept-encoding': 'gzip, br' }));
     for (const { headers, text } of [computed, cached]) {
       expect(JSON.parse(text).count).toBe(0);
@@ -255,7 +255,7 @@ describe('the cache excludes', () => {
   it.each([
     ['REST', () => get('/v1/gpus/pricing')],
     ['GraphQL', () => post(queryBody('{ gpuModel(slug: "l4") { name } } # overtaken'))],
-  ])('a response that a change outdates while it is computed: %s', async (_name, request) => {
+  ])('a response that became outdated while it was computed: %s', async (_name, request) => {
     const { inventory } = service.deps;
     const real = inventory.current.bind(inventory);
     const name = `L4 ${_name}`;
@@ -284,7 +284,7 @@ describe('the cache excludes', () => {
   });
 });
 
-describe('pages of listed origins', () => {
+describe('pages from listed origins', () => {
   const requests: [string, (headers: Record<string, string>) => Promise<RawAnswer>, string[]][] = [
     [
       'offers',
@@ -308,25 +308,22 @@ describe('pages of listed origins', () => {
     ],
   ];
 
-  it.each(requests)(
-    'are each allowed as their own origin for %s, regardless of earlier requests',
-    async (_name, request, vary) => {
-      const allowed = async (origin: string | undefined) => {
-        const { headers } = await request(origin === undefined ? {} : { origin });
-        expect(listed(headers.vary)).toEqual(vary);
-        return headers['access-control-allow-origin'];
-      };
-      for (const first of [ORIGINS[0], ORIGINS[1], 'https://evil.example.com', undefined]) {
-        // The first response is computed, and the others are cached.
-        await invalidate();
-        await allowed(first);
-        expect(await allowed(ORIGINS[0])).toBe(ORIGINS[0]);
-        expect(await allowed(ORIGINS[1])).toBe(ORIGINS[1]);
-        expect(await allowed('https://evil.example.com')).toBeUndefined();
-        expect(await allowed(undefined)).toBeUndefined();
-      }
-    },
-  );
+  it.each(requests)('are each allowed by name for %s, regardless of earlier requests', async (_name, request, vary) => {
+    const allowed = async (origin: string | undefined) => {
+      const { headers } = await request(origin === undefined ? {} : { origin });
+      expect(listed(headers.vary)).toEqual(vary);
+      return headers['access-control-allow-origin'];
+    };
+    for (const first of [ORIGINS[0], ORIGINS[1], 'https://evil.example.com', undefined]) {
+      // The first response is computed, and the others are cached.
+      await invalidate();
+      await allowed(first);
+      expect(await allowed(ORIGINS[0])).toBe(ORIGINS[0]);
+      expect(await allowed(ORIGINS[1])).toBe(ORIGINS[1]);
+      expect(await allowed('https://evil.example.com')).toBeUndefined();
+      expect(await allowed(undefined)).toBeUndefined();
+    }
+  });
 
   it('are also allowed in 304 responses', async () => {
     const { etag } = (await sendRaw(narrow.address, '/v1/offers')).headers;
@@ -375,7 +372,7 @@ describe('POST /graphql', () => {
     }
   }
 
-  it('returns each caller only its own data, in any order of callers', async () => {
+  it("returns only the client's own data, regardless of the order of clients", async () => {
     const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
     const orders = [0, 1, 2].flatMap((a) => [0, 1, 2].filter((b) => b !== a).map((b) => [a, b, 3 - a - b]));
     for (const [index, order] of orders.entries()) {
@@ -404,7 +401,7 @@ describe('POST /graphql', () => {
     expect(new Set(texts).size).toBe(1);
   });
 
-  it('caches neither operations nor responses of console sessions', async () => {
+  it('caches neither the operations nor the responses of console sessions', async () => {
     const origin = service.address;
     const signedIn = await sendRaw(origin, '/console/session', {
       body: JSON.stringify({ key: ann.key }),
@@ -461,7 +458,7 @@ describe('POST /graphql', () => {
     }
   });
 
-  it('responds in the accepted type to POST and GET, regardless of earlier requests', async () => {
+  it('responds to POST and GET in the accepted type, regardless of earlier requests', async () => {
     const good = '{ templates { slug } }';
     const bad = '{ nothing }';
     const types = [JSON_TYPE, RESPONSE_TYPE, 'text/event-stream', JSON_TYPE, RESPONSE_TYPE];
@@ -497,13 +494,13 @@ describe('POST /graphql', () => {
     }
   });
 
-  it('responds with 406 if no type is accepted, cached or not', async () => {
+  it('responds with 406, cached or not, if it supports no accepted type', async () => {
     const body = queryBody('{ templates { image } }');
     expect((await post(body)).status).toBe(200);
     for (let time = 0; time < 2; time += 1) expect((await post(body, { accept: 'image/png' })).status).toBe(406);
   });
 
-  it('distinguishes documents that differ in white space or spelling', async () => {
+  it('distinguishes documents that differ in whitespace or spelling', async () => {
     const documents = [
       '{ templates { slug } }',
       '{templates{slug}}',
@@ -633,7 +630,7 @@ describe('many requests on one connection', () => {
     }
   }
 
-  it('are answered one after another', async () => {
+  it('are processed one after another', async () => {
     const line = await Line.open(service.address);
     for (const step of steps()) {
       await line.write(step[1]);
@@ -643,7 +640,7 @@ describe('many requests on one connection', () => {
     expect(await line.rest()).toBe('');
   });
 
-  it.each([1, 7, 33])('are answered in order when pipelined, rotated by %d', async (by) => {
+  it.each([1, 7, 33])('get responses in order when pipelined, rotated by %d', async (by) => {
     const taken = [...steps().slice(by % 16), ...steps().slice(0, by % 16)];
     const line = await Line.open(service.address);
     await line.write(taken.map(([, bytes]) => bytes).join(''));
@@ -652,7 +649,7 @@ describe('many requests on one connection', () => {
     expect(await line.rest()).toBe('');
   });
 
-  it('are answered when split into packets anywhere', async () => {
+  it('get responses no matter where they are split into packets', async () => {
     const request = graphql(CACHED);
     const head = request.indexOf('\r\n\r\n') + 4;
     for (const at of [5, head - 2, head, head + 1, head + 10, request.length - 1]) {
@@ -670,7 +667,7 @@ describe('many requests on one connection', () => {
     }
   });
 
-  it('are answered, but excess bytes of a body are rejected as the next request', async () => {
+  it('get responses, but excess bytes after a body are rejected as the next request', async () => {
     const line = await Line.open(service.address);
     await line.write(`${graphql(CACHED)}{"query":"more"}`);
     counts(await line.next());
@@ -678,7 +675,7 @@ describe('many requests on one connection', () => {
     expect(await line.rest()).toBe('');
   });
 
-  it('are not executed if the connection ends before their announced length', async () => {
+  it('are not executed if the connection ends before the announced length', async () => {
     const line = await Line.open(service.address);
     const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
     await line.write(graphql(CACHED, { 'content-length': CACHED.length + 10 }));

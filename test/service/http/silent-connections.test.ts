@@ -32,7 +32,7 @@ const join =
 const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const portOf = (address: string) => Number(new URL(address).port);
 
-it('closes connections that are too slow, even if the client never closes them', async () => {
+it('the server closes connections that are too slow, even if the client never does', async () => {
   const timeouts = { headersMs: 200, requestMs: 300, checkEveryMs: 50, idleMs: 400 };
   const server = createHttpServer(
     createMessages(),
@@ -65,7 +65,7 @@ it('an idle connection is not closed before a proxy would close it', async () =>
   server.close();
 });
 
-it('lets a host join despite 20 stalled bodies, and stops quickly despite 550', async () => {
+it("a host can join despite 20 stalled bodies, and 550 don't delay the shutdown", async () => {
   const service = await startService();
   const port = portOf(service.address);
   await Promise.all(Array.from({ length: 20 }, () => sendOnly(port, join, '127.0.0.9')));

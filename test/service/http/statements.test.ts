@@ -57,7 +57,7 @@ async function renterWithMachines(count: number): Promise<{ renter: Renter; mach
   return { renter, machines: rows.map(({ id }) => String(id)) };
 }
 
-it('a request waits 5 s for a connection, and not 20 s as at the start', () => {
+it('a request waits up to 5 s for a connection, unlike the 20 s during startup', () => {
   expect(service.deps.db.pool.options.connectionTimeoutMillis).toBe(5_000);
 });
 
@@ -84,7 +84,7 @@ describe('a request with a cached key', () => {
     for (const caller of [renter, service.anyone]) expect(await fewest(() => caller.graphql(query))).toEqual([]);
   });
 
-  it('sends none after a write by this process, except for changed machines', async () => {
+  it("sends no statement after this process's own write, except for changed machines", async () => {
     const { renter, machines } = await renterWithMachines(1);
     await renter.rest('POST', '/instances', { machine_id: machines[0] });
     expect(await statementsOf(() => service.anyone.rest('GET', '/offers?limit=100'))).toEqual([]);
@@ -114,7 +114,7 @@ describe('a request with a cached key', () => {
     machine { id cpu gpuModel { name tier } regionInfo { name country } }
   } }`;
 
-  it('sends at most three for nested instances, for 100 as well as for 10', {
+  it('sends at most three statements for nested instances, for 100 as well as for 10', {
     timeout: 120_000,
   }, async () => {
     const { renter, machines } = await renterWithMachines(100);
@@ -136,7 +136,7 @@ describe('a request with a cached key', () => {
     expect(counts[100]!.length).toBe(counts[10]!.length);
   });
 
-  it('sends two for a write: locks with reads, then changes with COMMIT', async () => {
+  it('sends two statements for a write: locks with reads, then changes with COMMIT', async () => {
     const { renter, machines } = await renterWithMachines(4);
     const [one, two, three, four] = machines;
     const ids: string[] = [];

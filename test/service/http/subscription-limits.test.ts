@@ -37,7 +37,7 @@ describe('the number of open streams', () => {
   }
   const statuses = (streams: EventStream[]) => streams.map(({ status }) => status).sort();
 
-  it('is limited per account over all fields, and closing a stream frees its slot', async () => {
+  it('is limited per account across all fields, and closing a stream frees its slot', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const streams = [
       ...(await openMany(7, BALANCE, { key: ann.key })),
@@ -99,7 +99,7 @@ describe('the number of open streams', () => {
       expect(accepted(await openFrom('203.0.113.9', 15))).toBe(5);
     });
 
-    it('is limited regardless of an address that a client forges', async () => {
+    it('is limited regardless of the addresses that a client forges', async () => {
       const streams = await Promise.all(
         Array.from({ length: MAX_STREAMS_PER_ADDRESS + 5 }, (_, index) =>
           subscribe(here.address, OFFERS, from(`198.51.100.${index}`)),
@@ -109,7 +109,7 @@ describe('the number of open streams', () => {
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
     });
 
-    it('does not mix the selections of subscriptions that share a list', async () => {
+    it('never mixes the selections of subscriptions that share a list', async () => {
       const fields = 'machineId gpu numGpus region cpu vcpus ramGb diskGb ports pcie nvlink cudaMax reliability';
       for (let visitor = 0; visitor < 3; visitor += 1) {
         const query = `subscription S${visitor} { offersChanged(limit: 100) { own${visitor}: machineId ${fields} } }`;
@@ -123,7 +123,7 @@ describe('the number of open streams', () => {
       }
     });
 
-    it('causes only one computation of each event for equal subscriptions', async () => {
+    it('requires only one computation of each event for equal subscriptions', async () => {
       const query = `subscription { offersChanged(gpu: "h100-sxm", region: "${REGION}", limit: 100) { machineId regionInfo { name } } }`;
       const streams: EventStream[] = [];
       for (let visitor = 0; visitor < 12; visitor += 1) {
@@ -144,7 +144,7 @@ describe('the number of open streams', () => {
       current.mockRestore();
     });
 
-    it('causes only one computation of a new sheet, with and without keys', async () => {
+    it('requires only one computation of a new price sheet, with and without keys', async () => {
       const query =
         'subscription { pricingChanged { marketSnapshot data { slug pricePerGpuHour { onDemand } gpuModel { name } } } }';
       const ann = await behind.renter();
@@ -192,7 +192,7 @@ describe('the number of open streams', () => {
     expect(statuses(await openMany(10, BALANCE, { key: renter.key }))).toEqual(Array(10).fill(200));
   });
 
-  it('is zero after clients disconnect, early or late, and no timers leak', async () => {
+  it('returns to zero after clients disconnect, early or late, without leaking timers', async () => {
     const renter = await here.renter();
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     await (await openMany(1, BALANCE, { key: renter.key }))[0]!.next();

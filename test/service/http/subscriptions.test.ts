@@ -91,7 +91,7 @@ describe('instanceChanged', () => {
     await expectEvents(id, 'DESTROYED', 'USER');
   });
 
-  it('sends a preemption, and each account gets only its own instances', async () => {
+  it('sends a preemption, but to each account only for its own instances', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const machine = await here.machine();
     const [toAnn, toBob] = [
@@ -109,7 +109,7 @@ describe('instanceChanged', () => {
     expect(await toBob.next()).toMatchObject({ id: preempting, status: 'STOPPED' });
   });
 
-  it('sends the sweep’s changes when credit and the grace period end', async () => {
+  it("sends the sweep's changes when credit runs out and when the grace period ends", async () => {
     const renter = await here.renter('5');
     const id = await rent(renter, await here.machine());
     const streams = [
@@ -124,7 +124,7 @@ describe('instanceChanged', () => {
     for (const stream of streams) expect(await stream.next()).toMatchObject({ id, status: 'DESTROYED' });
   });
 
-  it('watches only one instance if requested', async () => {
+  it('follows only one instance if requested', async () => {
     const renter = await here.renter();
     const first = await rent(renter, await here.machine());
     const second = await rent(renter, await here.machine());
@@ -135,7 +135,7 @@ describe('instanceChanged', () => {
     expect(await stream.next()).toEqual({ id: first, status: 'STOPPED', stopReason: 'USER' });
   });
 
-  it("refuses an unknown id and another account's id alike", async () => {
+  it("refuses unknown ids and other accounts' ids alike", async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const id = await rent(bob, await here.machine());
     for (const unknown of [id, 'i-00000000', 'nonsense']) {
@@ -145,7 +145,7 @@ describe('instanceChanged', () => {
     }
   });
 
-  it('merges changes for a slow reader into one event per instance', async () => {
+  it('merges changes into one event per instance for a slow reader', async () => {
     const deps = await openTestDomain();
     const accountId = await deps.account();
     const changes = await instanceChanges(deps, await ownerOf(deps, accountId), null, never());
@@ -171,7 +171,7 @@ describe('instanceChanged', () => {
 });
 
 describe('balanceChanged', () => {
-  it('starts with the balance and resends it when credit or the hourly cost changes', async () => {
+  it('starts with the balance and sends it again when credit or the burn rate changes', async () => {
     const renter = await here.renter('100');
     const machine = await here.machine();
     const streams = [await watch(here, BALANCE, { key: renter.key }), await watch(there, BALANCE, { key: renter.key })];
@@ -190,7 +190,7 @@ describe('balanceChanged', () => {
     await expectEvents(107 - burn, Number(diskRate) / 1e6);
   });
 
-  it('sends nothing as time passes, or for other writes or accounts', async () => {
+  it('sends nothing as time passes, for other writes or for other accounts', async () => {
     const [ann, bob] = [await here.renter('100'), await here.renter()];
     const id = await rent(ann, await here.machine());
     const stream = await watch(there, BALANCE, { key: ann.key });
@@ -208,7 +208,7 @@ describe('balanceChanged', () => {
     expect(await stream.next()).toMatchObject({ burnPerHour: Number(diskRate) / 1e6 });
   });
 
-  it('sends another program’s charge even if credit and burn rate are unchanged', async () => {
+  it("sends another program's charge even if the credit and burn rate are unchanged", async () => {
     const deps = await openTestDomain({ diskRatePerGb: 0n });
     const accountId = await deps.account('1000');
     const { instance } = await deploy(deps, accountId, { machineId: await deps.machine(), mode: 'RESERVED' });
@@ -229,7 +229,7 @@ describe('balanceChanged', () => {
 describe('offersChanged', () => {
   const idsOf = (offers: { machineId: string }[]) => offers.map(({ machineId }) => machineId);
 
-  it('starts with the offers and resends them as a machine is rented and freed', async () => {
+  it('starts with the offers and sends them again as machines are rented and freed', async () => {
     const renter = await here.renter();
     const machine = await here.machine({ region: REGION });
     const variables = { gpu: 'h100-sxm', region: REGION };
@@ -259,7 +259,7 @@ describe('offersChanged', () => {
     expect(idsOf(await narrow.next()).sort()).toEqual([...idsOf(first), inside].sort());
   });
 
-  it('merges many changes into few events', async () => {
+  it('merges many changes into a few events', async () => {
     const startedAt = performance.now();
     const stream = await watch(here, OFFERS, { variables: { gpu: 'h100-sxm', region: REGION, limit: 100 } });
     let last = idsOf(await stream.next());
@@ -274,7 +274,7 @@ describe('offersChanged', () => {
     expect(events).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 1_000);
   });
 
-  it('validates its arguments like offers', async () => {
+  it('validates its arguments as offers does', async () => {
     const stream = await watch(here, OFFERS, { variables: { limit: 101 } });
     expect(await stream.next()).toMatchObject({
       code: 'invalid_request',
@@ -287,7 +287,7 @@ describe('offersChanged', () => {
 });
 
 describe('subscriptions over HTTP', () => {
-  it('use an event stream without caching or buffering, with comments while idle', async () => {
+  it('use an event stream that is never cached or buffered, with comments while idle', async () => {
     const stream = await watch(here, OFFERS, { variables: { limit: 100 }, headers: { 'accept-encoding': 'gzip, br' } });
     expect(Object.fromEntries(stream.headers)).toMatchObject({
       'content-type': 'text/event-stream',
@@ -335,7 +335,7 @@ describe('subscriptions over HTTP', () => {
     ['a wrong key', BALANCE, 'unauthorized'],
     ['an unknown field', 'subscription { nothingChanged }', 'GRAPHQL_VALIDATION_FAILED'],
     ['a syntax error', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
-  ])('report a refusal to graphql-sse immediately: %s', async (_name, query, code) => {
+  ])('report refusals to graphql-sse immediately: %s', async (_name, query, code) => {
     const client = createClient({ url: `${here.address}/graphql`, headers: { authorization: 'Bearer gpu_live_no' } });
     const codes: unknown[] = [];
     for await (const { errors } of client.iterate({ query })) codes.push(errors?.[0]?.extensions?.code);
@@ -343,7 +343,7 @@ describe('subscriptions over HTTP', () => {
     client.dispose();
   });
 
-  it('report an invalid request with its code', async () => {
+  it('report invalid requests with a code', async () => {
     const offers = (rest: string) => `subscription($n: Int!) { ${rest} }`;
     for (const [query, variables, message] of [
       [offers('offersChanged(limit: $n) { gpu }'), {}, /Variable "\$n" of required type/],
@@ -357,14 +357,14 @@ describe('subscriptions over HTTP', () => {
     }
   });
 
-  it('limit the size of an event', async () => {
+  it('limit the size of each event', async () => {
     const aliases = Array.from({ length: 60 }, (_, index) => `a${index}: machineId`).join(' ');
     const stream = await subscribe(here.address, `subscription { offersChanged(limit: 100) { ${aliases} } }`);
     open.push(stream);
     expect((await stream.next()).errors[0].message).toMatch(/^an event may have at most 5000 values/);
   });
 
-  it('count as one request when opened', async () => {
+  it('count toward the rate limit once, when opened', async () => {
     const limited = await startService({ rateLimitPerMinute: 3 });
     const renter = await limited.renter();
     const stream = await subscribe(limited.address, BALANCE, { key: renter.key });
@@ -409,7 +409,7 @@ describe('a key that is no longer accepted', () => {
     expect(await other.next()).toMatchObject({ balance: 101 });
   });
 
-  it('ends its streams on all gateways when its account is suspended', async () => {
+  it("ends all of its account's streams on all gateways when the account is suspended", async () => {
     const [renter, other] = [await here.renter(), await here.renter()];
     const streams = [
       await watch(here, INSTANCES, { key: renter.key }),
@@ -424,7 +424,7 @@ describe('a key that is no longer accepted', () => {
     expect(await untouched.next()).toMatchObject({ id });
   });
 
-  it('ends a stream in the revoking process even without notices', async () => {
+  it('ends its streams in the process that revokes it even without notices', async () => {
     const deps = await openTestDomain();
     // Uses the real class, which is never connected, so that only this process's own notices arrive.
     const disconnected = new Notices('postgres://nowhere.invalid/', 'within');
@@ -450,8 +450,8 @@ describe('a key that is no longer accepted', () => {
   });
 });
 
-describe('a gateway that misses notices', () => {
-  it('sends missed changes afterwards and ends streams of revoked keys', async () => {
+describe('a gateway that missed notices', () => {
+  it('sends missed changes later and ends the streams of revoked keys', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const operator = createDeps(openDatabase(here.databaseUrl), here.clock, testSettings());
     const [kept, changed] = [await rent(ann, await here.machine()), await rent(ann, await here.machine())];
@@ -535,7 +535,7 @@ describe('a gateway that misses notices', () => {
 });
 
 describe('a stopping gateway', () => {
-  it('completes its streams without waiting for any and opens no more', async () => {
+  it('completes its streams without waiting and opens no new ones', async () => {
     const ending = await startService();
     const renter = await ending.renter();
     const streams = await Promise.all(
@@ -575,7 +575,7 @@ describe("GraphiQL's page", () => {
       );
   }
 
-  it('shows events of a subscription until stopped, and other responses', async () => {
+  it("shows a subscription's events until it is stopped, and other responses", async () => {
     const run = await pageFetcher(here.address);
     const { query, variables } = GRAPHIQL_EXAMPLES.at(-1)!;
     const events = await run(query, variables);
@@ -593,7 +593,7 @@ describe("GraphiQL's page", () => {
   });
 });
 
-it('a reader that returns is removed immediately, even while it is waiting', async () => {
+it('a reader is removed immediately when it returns, even while it is waiting', async () => {
   const deps = await openTestDomain();
   const changes = await instanceChanges(deps, await ownerOf(deps, await deps.account()), null, never());
   const next = changes.next();

@@ -385,7 +385,7 @@ async function expectTrue(services: readonly Service[], probes: readonly string[
 }
 
 describe('cached offers, prices and catalogue', () => {
-  test('match the database after every change through either gateway', { timeout: 300_000 }, async () => {
+  test('always match the database after changes through either gateway', { timeout: 300_000 }, async () => {
     const step = fc.record({ command, probes: fc.subarray(Object.keys(PROBES), { minLength: 2, maxLength: 3 }) });
     const history = fc.array(step, { minLength: 1, maxLength: STEPS, size: 'max' });
     await fc.assert(
@@ -410,7 +410,7 @@ describe('cached offers, prices and catalogue', () => {
   });
 });
 
-test('a sheet without prices is empty, and nothing is offered until it is removed', async () => {
+test("a price sheet without prices is empty, and nothing is offered until it's removed", async () => {
   const [{ sql }] = gateways;
   for (const change of [
     `insert into market_snapshot values ('2999-01-01', now())`,
@@ -422,7 +422,7 @@ test('a sheet without prices is empty, and nothing is offered until it is remove
   }
 });
 
-test('more machines than fit in one read are all offered', async () => {
+test("all machines are offered even if they don't fit in one read", async () => {
   const [{ sql }] = gateways;
   await sql(
     `insert into machine select (jsonb_populate_record(machine, jsonb_build_object('host_id', '', 'id', 'n-' || n))).*
@@ -436,7 +436,7 @@ test('more machines than fit in one read are all offered', async () => {
   await expectTrue(gateways, Object.keys(PROBES));
 });
 
-describe('immediately after the response to a write, while others read', () => {
+describe('immediately after the response to a write, even while others read,', () => {
   /** Keeps sending requests, most of which use the cache, until the returned function is called. */
   function readers(service: Service, gpu: string, count: number): () => Promise<void> {
     let reading = true;

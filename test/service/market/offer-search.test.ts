@@ -180,7 +180,7 @@ describe('offerSearch', () => {
     for (const { node } of edges) expect(node.preemptible).toBe(node.machineId === held);
   });
 
-  it('neither repeats nor skips offers if one from an earlier page is rented', async () => {
+  it('neither repeats nor skips an offer if one on an earlier page is rented', async () => {
     const filter = { gpus: ['rtx-4090'] };
     const all = await everyPage({ filter });
     const first = await search({ filter, first: 5 });
@@ -196,7 +196,7 @@ describe('offerSearch', () => {
     await renter.rest('DELETE', `/instances/${instance.id}`);
   });
 
-  it('reads between two cursors and past the end', async () => {
+  it('can read between two cursors and past the end', async () => {
     const all = await everyPage({});
     const { edges } = await search({ first: 10 });
     const between = await search({ first: 100, after: edges[2].cursor, before: edges[7].cursor });
@@ -222,7 +222,7 @@ describe('offerSearch', () => {
     ['after', forged('PRICE 1 1 0.99 m-\u0000')],
     ['after', forged(`PRICE 1 1 0.99 ${'m'.repeat(65)}`)],
     ['after', forged("PRICE 1 1 0.99 m-1\n'; drop table machine")],
-  ])('rejects %s: %j, which is not a cursor of the list', async (name, cursor) => {
+  ])('rejects %s: %j, which is not a cursor from the list', async (name, cursor) => {
     const { body } = await service.anyone.graphql(SEARCH, { [name]: cursor });
     expect(body.errors[0].extensions).toMatchObject({ code: 'invalid_request', status: 422, field: name });
   });
@@ -248,7 +248,7 @@ describe('offerSearch', () => {
     expect(body.errors[0].message).toContain(field);
   });
 
-  it('sends no statement for any page', async () => {
+  it('sends no database statement for any page', async () => {
     const { pool } = service.deps.db;
     const query = pool.query;
     const statementsOf = async (variables: Record<string, unknown>) => {

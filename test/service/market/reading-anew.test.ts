@@ -105,7 +105,7 @@ const available = async () => {
   return body.data.pricing.data.find(({ slug }: { slug: string }) => slug === GPU).availableGpus as number;
 };
 
-it('uses a new sheet in the next response without reading machines', async () => {
+it('the next response uses a new price sheet without reading machines', async () => {
   const names = watchReadings();
   await service.publish('2027-03-01', { [GPU]: 0.01 });
   const [cheapest] = await offers('limit=1');
@@ -113,7 +113,7 @@ it('uses a new sheet in the next response without reading machines', async () =>
   expect(names.filter((name) => name !== 'offered-some')).toEqual([]);
 });
 
-it('reads only the machines added by one statement for the next response', async () => {
+it('the next response reads only the machines added by a statement', async () => {
   const before = await available();
   const names = watchReadings();
   await addMachines('m-some', 400);
@@ -122,8 +122,8 @@ it('reads only the machines added by one statement for the next response', async
   expect(names).not.toContain('offered-page');
 });
 
-describe('while all machines are read again', () => {
-  it('responds with the previous data and finally with the current data', async () => {
+describe('an inventory that is reading all machines again', () => {
+  it('provides the previous data until the current data is complete', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     expect(await isOffered(id)).toBe(true);
     const { names, reached, release } = holdPages();
@@ -140,7 +140,7 @@ describe('while all machines are read again', () => {
     expect(await isOffered(id)).toBe(true);
   });
 
-  it('removes a rented machine from the offers immediately and returns it afterwards', async () => {
+  it('removes a rented machine from the offers immediately and returns it when freed', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     const renter = await service.renter('1000');
     const { reached, release } = holdPages();
@@ -155,7 +155,7 @@ describe('while all machines are read again', () => {
     expect(await isOffered(id)).toBe(true);
   });
 
-  it('keeps out a machine that is removed after its page is read but not processed', async () => {
+  it('excludes a machine that is removed after its page is read but not yet processed', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     const { reached, release } = holdResponse(id);
     await service.sql('update machine set reliability = 0.93 where gpu = $1 and id <> $2', [GPU, id]);
@@ -196,7 +196,7 @@ async function rentWithoutNotice(accountId: string, machineId: string): Promise<
   );
 }
 
-it('removes machines rented by a crashed gateway before all machines are read', async () => {
+it('machines rented by a crashed gateway leave the offers before all are read again', async () => {
   const id = await service.machine({ gpu: GPU, reliability: 1 });
   const held = await service.machine({ gpu: GPU, reliability: 1 });
   const { accountId } = await service.renter('1000');

@@ -22,7 +22,7 @@ async function ready(address: string) {
   return { status: response.status, body: await response.json() };
 }
 
-test('a gateway re-checks on schedule, reports results and keeps instances’ rates', async () => {
+test('a gateway re-checks prices on schedule, reports results and keeps locked rates', async () => {
   source.answers((_request, response) => response.writeHead(500).end());
   const marketSchedule = '* * * * * *';
   const gateway = await startGateway({ marketSource: source.url, marketSchedule });
@@ -57,7 +57,7 @@ test('a gateway re-checks on schedule, reports results and keeps instances’ ra
   await gateway.close();
 });
 
-test('no re-check is reported without MARKET_SOURCE', async () => {
+test('no price re-check is reported without MARKET_SOURCE', async () => {
   const gateway = await startGateway();
   expect((await pricing(gateway.address)).recheck).toBeNull();
   expect(await ready(gateway.address)).toEqual({ status: 200, body: { status: 'ready', database: 'ok' } });

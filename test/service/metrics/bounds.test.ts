@@ -43,13 +43,13 @@ describe('the metrics endpoint', () => {
     expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   });
 
-  it('is off by default', async () => {
+  it('is disabled by default', async () => {
     const plain = await startService();
     expect(plain.metricsAddress).toBeNull();
     await plain.close();
   });
 
-  it('names its setting in the error if another program uses the port', async () => {
+  it('names its setting in the error if its port is already in use', async () => {
     const occupied = createServer().listen(0, '127.0.0.1');
     await once(occupied, 'listening');
     const { port } = occupied.address() as AddressInfo;
@@ -72,7 +72,7 @@ describe('the database figures', () => {
     for (const each of all) expect(each.find('gpu_rental_database_figures_up')).toBe(1);
   });
 
-  it('follow changes to machines, agents and money', async () => {
+  it('follow changes to machines, agents and balances', async () => {
     const { code } = await enrol(service.deps, {
       machineId: null,
       gpu: null,
@@ -99,7 +99,7 @@ describe('the database figures', () => {
     expect(charged).toBeCloseTo(now.find('gpu_rental_credited_usd')!, 5);
   });
 
-  it('are reported missing while the database is slow, without delaying the rest', async () => {
+  it('are reported as missing while the database is slow, without delaying the rest', async () => {
     const slow = await startService({ metricsPort: 0 });
     const locker = new pg.Client({ connectionString: slow.databaseUrl });
     await locker.connect();
@@ -125,7 +125,7 @@ describe('the database figures', () => {
 });
 
 describe('the process counters', () => {
-  it('include stops for exhausted credit, regardless of what detects it', async () => {
+  it('include stops for exhausted credit, regardless of how it is detected', async () => {
     const renter = await service.renter('1');
     const machine_id = await service.machine({ gpu: 'rtx-4090', numGpus: 1 });
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(201);
@@ -144,8 +144,8 @@ describe('the process counters', () => {
   });
 });
 
-describe('labels', () => {
-  it('are limited for methods, statuses and operation names', async () => {
+describe('metric labels', () => {
+  it('have a limited number of methods, statuses and operation names', async () => {
     const renter = await service.renter();
     const anyone = client(service.address);
     for (let n = 0; n < 40; n += 1) await anyone.graphql(`query Anyone_${n} { regions { code } }`);

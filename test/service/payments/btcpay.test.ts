@@ -30,8 +30,8 @@ async function invoiceOf(usd = 50) {
   return { created, invoice: btcpay.invoices.find(({ orderId }) => orderId === created.id)! };
 }
 
-describe('BTCPay Server', () => {
-  test('opens an invoice for one coin that settles after the configured confirmations', async () => {
+describe('the BTCPay integration', () => {
+  test('opens an invoice for one coin, to settle after the configured confirmations', async () => {
     const { created, invoice } = await invoiceOf();
     expect(invoice).toMatchObject({ amount: '50.00', speedPolicy: 'LowSpeed', paymentMethods: ['LTC-CHAIN'] });
     expect(created).toMatchObject({ address: `ltc-of-${invoice.id}`, amount: '0.625', rate: '80', state: 'WAITING' });
@@ -56,7 +56,7 @@ describe('BTCPay Server', () => {
     expect(btcpay.invoices.at(-1)).toMatchObject({ orderId: `t-${confirmations}`, speedPolicy });
   });
 
-  test('credits once, less the network fee, if settlement is reported twice and late', async () => {
+  test('credits once, minus the network fee, if settlement is reported twice and late', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-1-0', value: '0.635', fee: '0.01', status: 'Processing' });
     expect(await btcpay.notify('InvoiceReceivedPayment', invoice)).toBe(202);
@@ -71,7 +71,7 @@ describe('BTCPay Server', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50, balance: 50 });
   });
 
-  test('recovers a lost webhook within 5 minutes through the sweep', async () => {
+  test('recovers a lost webhook through the sweep within 5 minutes', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-2-0', value: '0.625', fee: '0', status: 'Settled' });
     gateway.clock.advance(60);
@@ -79,7 +79,7 @@ describe('BTCPay Server', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
   });
 
-  test('never credits a reversed payment, and reports one that was credited before', async () => {
+  test('never credits a reversed payment, and reports one that had been credited', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-3-0', value: '0.625', fee: '0', status: 'Processing' });
     await btcpay.notify('InvoiceReceivedPayment', invoice);
@@ -99,7 +99,7 @@ describe('BTCPay Server', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('rejects a webhook with another secret, and ignores another store or order', async () => {
+  test('rejects webhooks with another secret, and ignores other stores and orders', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-4-0', value: '0.625', fee: '0', status: 'Settled' });
     expect(await btcpay.notify('InvoiceSettled', invoice, 'another')).toBe(401);

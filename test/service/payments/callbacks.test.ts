@@ -44,8 +44,8 @@ async function lines(): Promise<number> {
   return Number(rows[0].n);
 }
 
-describe('a callback', () => {
-  test('sent 200 times concurrently to two gateways is credited once and gets a 202', async () => {
+describe('a payment callback', () => {
+  test('sent 200 times concurrently to two gateways credits once and always gets a 202', async () => {
     const target = await startReceiver();
     const hook = await renter.graphql('mutation ($url: String!) { createWebhook(url: $url) { webhook { id } } }', {
       url: target.url,
@@ -76,7 +76,7 @@ describe('a callback', () => {
     await target.close();
   });
 
-  test('credits only its own transaction, since others may need more confirmations', async () => {
+  test('credits only the triggering transaction, since others may not be final', async () => {
     const { created, notification } = await paid();
     notification.transactions.push({ ...notification.transactions[0]!, txid: 'not-final', trigger: false });
     expect((await post(JSON.stringify(notification))).status).toBe(202);
@@ -85,7 +85,7 @@ describe('a callback', () => {
     expect(topUpNow).toMatchObject({ state: 'CONFIRMING', credited: 50, confirmations: 1, confirmationsNeeded: 6 });
   });
 
-  test('is quarantined if one transaction is unreadable, but the others are credited', async () => {
+  test('is quarantined if one transaction is unreadable, while the others are credited', async () => {
     const { created, notification } = await paid();
     const before = (await listQuarantined(shop.gateway.deps)).length;
     notification.transactions.unshift({ ...notification.transactions[0]!, txid: 'odd', amount_crypto: 'NaN' });
@@ -96,7 +96,7 @@ describe('a callback', () => {
     expect(listed.at(-1)).toMatchObject({ reason: 'amount_crypto is not a decimal text', times: 2 });
   });
 
-  test('with any byte altered, a header missing, or a wrong secret or time is rejected', async () => {
+  test('is rejected with any byte altered, a header missing, or a wrong secret or time', async () => {
     const { created, notification } = await paid();
     const body = Buffer.from(JSON.stringify(notification));
     const good = signature(KEY, body, now());
@@ -129,7 +129,7 @@ describe('a callback', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('that is signed but invalid is quarantined, and nothing is booked', async () => {
+  test('is quarantined, and nothing is booked, if it is signed but invalid', async () => {
     const { created, notification } = await paid();
     const other = await topUp(renter, 50);
     const [transaction] = notification.transactions;
@@ -199,7 +199,7 @@ describe('a callback', () => {
 });
 
 describe('a payment', () => {
-  test('counts in the unverified sum from when it is credited, not when it is seen', async () => {
+  test('counts in the unverified sum from the time it is credited, not first seen', async () => {
     const fair = await shop.gateway.renter('0');
     // The payment is visible for more than a day before it is final.
     const slow = await topUp(fair, 400);
@@ -224,10 +224,10 @@ describe('a payment', () => {
   });
 
   test.each([
-    ['of 60% twice has two lines and is credited at 120%', ['0.375', '0.375'], 60, 'OVERPAID'],
-    ['of 94% is credited at 94%', ['0.5875'], 47, 'UNDERPAID'],
-    ['of 100% that is repeated is credited again', ['0.625', '0.625'], 100, 'OVERPAID'],
-    ['that is short only by rounding counts as complete', ['0.62499999'], 49.999999, 'CREDITED'],
+    ['in two parts of 60% has two entries and is credited in full at 120%', ['0.375', '0.375'], 60, 'OVERPAID'],
+    ['of 94% of the amount is credited as 94%', ['0.5875'], 47, 'UNDERPAID'],
+    ['of the full amount that is repeated is credited again', ['0.625', '0.625'], 100, 'OVERPAID'],
+    ['that is short only because of rounding counts as complete', ['0.62499999'], 49.999999, 'CREDITED'],
   ] as const)('%s', async (_, coins, credited, state) => {
     const created = await topUp(renter, 50);
     for (const each of coins) {

@@ -15,7 +15,7 @@ describe('createTopUp', () => {
   afterAll(() => shop.close());
 
   test.each(['down', 'slow', 'nonsense', 'error'] as const)(
-    'responds with 503 for a failing processor (%s), without delaying the rest',
+    'returns a 503 for a failing processor (%s) without delaying other requests',
     async (mode) => {
       const renter = await shop.gateway.renter('20');
       shop.shkeeper.mode = mode;
@@ -37,7 +37,7 @@ describe('createTopUp', () => {
     },
   );
 
-  test('returns the same top-up for the same key and rejects a different input', async () => {
+  test('returns the same top-up for the same idempotency key and rejects different input', async () => {
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const input = { asset: 'ltc', usd: 50_000_000n, idempotencyKey: 'one' };
@@ -55,7 +55,7 @@ describe('createTopUp', () => {
     });
   });
 
-  test('rejects amounts and assets out of bounds, and more than 20 unpaid top-ups', async () => {
+  test('rejects invalid amounts and assets, and more than 20 unpaid top-ups', async () => {
     const renter = await shop.gateway.renter('0');
     const { deps } = shop.gateway;
     const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50.0000001 }) { id } }');
@@ -70,7 +70,7 @@ describe('createTopUp', () => {
     await expect(make('LTC', 5_000_000n)).rejects.toMatchObject({ code: 'action_failed' });
   });
 
-  test("doesn't find another account's top-up", async () => {
+  test("creates a top-up that other accounts can't read", async () => {
     const created = await topUp(await shop.gateway.renter('0'), 50);
     const other = await shop.gateway.renter('0');
     const odd = await other.graphql(`{ topUp(id: "\\u0000") { id } }`);
@@ -79,7 +79,7 @@ describe('createTopUp', () => {
     expect(body.data).toEqual({ topUp: null, topUps: [] });
   });
 
-  test('refuses top-ups without a processor and gives the reason', async () => {
+  test('is refused with a reason if there is no processor', async () => {
     const gateway = await startGateway();
     const renter = await gateway.renter('0');
     const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50 }) { id } }');
@@ -96,14 +96,14 @@ describe('createTopUp', () => {
   });
 });
 
-describe('a lost callback', () => {
+describe('a lost payment callback', () => {
   let shop: Shop | undefined;
   afterEach(async () => {
     await shop?.close();
     shop = undefined;
   });
 
-  test('is repeated until it is answered with 202', async () => {
+  test('is repeated until it gets a 202', async () => {
     shop = await openShop();
     const renter = await shop.gateway.renter('0');
     const created = await topUp(renter, 50);
@@ -144,7 +144,7 @@ describe('a lost callback', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING' });
   });
 
-  test('is recovered for a top-up of last week while one of its payments is pending', async () => {
+  test("is recovered for last week's top-up while one of its payments is pending", async () => {
     shop = await openShop();
     const { deps, clock } = shop.gateway;
     const renter = await shop.gateway.renter('0');
@@ -178,7 +178,7 @@ describe('a lost callback', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'CONFIRMING' });
   });
 
-  test('is swept for each top-up once a minute, by one gateway at a time', async () => {
+  test('is checked for once a minute per top-up, by one gateway at a time', async () => {
     shop = await openShop({ gateways: 2 });
     const renter = await shop.gateway.renter('0');
     for (let index = 0; index < 3; index += 1) await topUp(renter, 50);

@@ -38,10 +38,10 @@ describe('the fee that SHKeeper adds', () => {
   test.each<[string, Fee, number, string, number]>([
     ['none', { policy: 'NO_FEE' }, 50, '0.625', 50],
     ['2 percent', PERCENT, 50, '0.6375', 50],
-    ['2 percent of a part', PERCENT, 50, '0.31875', 25],
+    ['2 percent of a partial payment', PERCENT, 50, '0.31875', 25],
     ['2 percent of half a dollar', PERCENT, 50, '0.006375', 0.5],
     ['a fixed fee', FIXED, 50, '0.64375', 50],
-    ['a fixed fee for a part', FIXED, 50, '0.33125', 25],
+    ['a fixed fee for a partial payment', FIXED, 50, '0.33125', 25],
     ['the larger of both, the fixed fee', BOTH, 50, '0.64375', 50],
     ['the larger of both, the percentage', BOTH, 200, '2.55', 200],
   ])('is not credited after a lost callback: %s', async (_name, fee, requestedUsd, coins, usd) => {
@@ -80,7 +80,7 @@ describe('the fee that SHKeeper adds', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('quarantines only the affected payment if the fee exceeds it', async () => {
+  test('quarantines only the affected payment if the fee exceeds the payment', async () => {
     shop.shkeeper.fee = FIXED;
     const created = await topUp(renter, 50);
     for (const coins of ['0.01', created.amount, '0.64375']) {
@@ -101,7 +101,7 @@ describe('the fee that SHKeeper adds', () => {
 });
 
 describe('a transaction that was replaced', () => {
-  test('is gone once its replacement is credited, although SHKeeper never drops it', async () => {
+  test('is gone once its replacement is credited, even though SHKeeper never drops it', async () => {
     const created = await topUp(renter, 50);
     const first = await chain.pay(created.address, created.amount);
     await shop.shkeeper.poll();
@@ -126,7 +126,7 @@ describe('a transaction that was replaced', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'OVERPAID', credited: 58 });
   });
 
-  test('is gone after a day without a block, but credited if a block includes it', async () => {
+  test('is gone after a day without a block, but credited if a later block includes it', async () => {
     const created = await topUp(renter, 50);
     await chain.pay(created.address, created.amount);
     await shop.shkeeper.poll();
@@ -145,7 +145,7 @@ describe('a transaction that was replaced', () => {
 });
 
 describe('an API key unknown to SHKeeper', () => {
-  test('hides the assets, although SHKeeper lists them to any client', async () => {
+  test('hides the assets, even though SHKeeper lists them to any client', async () => {
     expect(await topUpAssets(shop.gateway.deps)).toEqual(['LTC']);
     const wrong = await openShop({ config: { paymentsKey: 'another' } });
     await expect(topUpAssets(wrong.gateway.deps)).rejects.toMatchObject({ code: 'unavailable' });

@@ -36,7 +36,7 @@ async function rows(url: string): Promise<Record<string, number>> {
 const seedsOf = async (url: string) => (await query(url, 'select seed from installation')).map(({ seed }) => seed);
 
 describe('a first start with an empty database in DATABASE_URL', () => {
-  it('loads the catalogue once with two gateways, and only if its ports are free', async () => {
+  it('loads the catalogue once even for two gateways, and only if the ports are free', async () => {
     const databaseUrl = await createEmptyDatabase();
     const { seed } = readConfig({ DATABASE_URL: databaseUrl });
     const other = createServer().listen(0, '127.0.0.1');
@@ -78,7 +78,7 @@ describe('a first start with an empty database in DATABASE_URL', () => {
     }
   });
 
-  it('loads nothing if SEED is none, serves an empty sheet, and never loads later', async () => {
+  it('loads nothing, then or later, and serves an empty price sheet if SEED is none', async () => {
     const databaseUrl = await createEmptyDatabase();
     const gateway = await startGateway({ databaseUrl, seed: 'none' });
     expect([await seedsOf(databaseUrl), await rows(databaseUrl)]).toEqual([['none'], NOTHING]);
@@ -115,11 +115,11 @@ describe('a one-line error names an unusable database', () => {
     ],
     [{ DATABASE_URL: 'postgresql://a%zz@127.0.0.1:1/x' }, /^can't use the database of DATABASE_URL: .+/],
     [{ DATA_DIR: '/dev/null/data' }, /^The built-in PostgreSQL is not available: .*\/dev\/null\/data.*DATABASE_URL/],
-  ])('with %o', async (env, expected) => {
+  ])('configured as %o', async (env, expected) => {
     expect(await refusal(env as Record<string, string>)).toMatch(expected);
   });
 
-  it('with a wrong name or password', async () => {
+  it('configured with a wrong name or password', async () => {
     const wrong = new URL(await createTestDatabase());
     wrong.pathname = '/absent';
     expect(await refusal({ DATABASE_URL: wrong.href })).toMatch(

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startGateway } from '../../support/gateway.js';
 import { query } from '../../support/process.js';
 
-it('a gateway is not ready while its database is unreachable, and recovers with it', async () => {
+it('a gateway is not ready while its database is unreachable, but then recovers', async () => {
   const gateway = await startGateway();
   const name = new URL(gateway.databaseUrl).pathname.slice(1);
   const status = async (path: string) => (await fetch(`${gateway.address}/${path}`)).status;

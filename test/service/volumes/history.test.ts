@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 describe("deletion by a volume's owner", () => {
-  test('records each deleted snapshot, and deleted packs once, in the activity', async () => {
+  test('is logged once per snapshot, but only once for all packs', async () => {
     const names = { snapshots: await put(renter.key, 'snapshots'), index: await put(renter.key, 'index') };
     const packs = [await put(renter.key, 'data'), await put(renter.key, 'data')];
     // restic holds a lock and reads the indexes before it deletes packs.
@@ -45,7 +45,7 @@ describe("deletion by a volume's owner", () => {
     ]);
   });
 
-  test('leaves one row per lease, regardless of its number of snapshots', async () => {
+  test('leaves one row per lease, regardless of the number of snapshots', async () => {
     const token = await takeLease(gateway, id);
     const snapshots = [await put(token, 'snapshots'), await put(token, 'snapshots')];
     await endLease(gateway, id);
@@ -60,7 +60,7 @@ describe("deletion by a volume's owner", () => {
   });
 });
 
-test('an index that its owner deletes while it is verified gets no result', async () => {
+test('an index that its owner deletes during verification gets no result', async () => {
   const [deleted, kept] = [await put(renter.key, 'index'), await put(renter.key, 'index')];
   await requestVolume(gateway, renter.key, 'DELETE', `${id}/index/${deleted}`);
   await markIndexes(gateway.deps, id, [deleted, kept], 'FAILED');
@@ -71,7 +71,7 @@ test('an index that its owner deletes while it is verified gets no result', asyn
 describe('a stale lock', () => {
   const locks = async (secret: string) => (await requestVolume(gateway, secret, 'GET', `${id}/locks/`)).json();
 
-  test('left by the owner is removed when an instance takes the volume', async () => {
+  test('is removed when an instance takes the volume, if the owner left it', async () => {
     const lock = await put(renter.key, 'locks');
     expect(await locks(renter.key)).toEqual([lock]);
     const token = await takeLease(gateway, id);
@@ -89,7 +89,7 @@ describe('a stale lock', () => {
     expect(await locks(renter.key)).toEqual([]);
   });
 
-  test('needs no space, so a full volume can be restored', async () => {
+  test('takes no space, so that a full volume can still be restored', async () => {
     const token = await takeLease(gateway, id);
     await gateway.deps.db.pool.query('update volume set stored_bytes = 1000000000000 where id = $1', [id]);
     await put(token, 'locks');

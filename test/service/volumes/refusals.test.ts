@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 
 describe('access to a volume', () => {
-  test('lets a lease write, read and list objects', async () => {
+  test('allows a lease to write, read and list objects', async () => {
     expect((await requestVolume(gateway, token, 'POST', `${id}/?create=true`)).status).toBe(200);
     expect((await requestVolume(gateway, token, 'HEAD', `${id}/config`)).status).toBe(404);
     expect((await put(token, 'data', bytes)).status).toBe(200);
@@ -63,7 +63,7 @@ describe('access to a volume', () => {
     expect(await (await requestVolume(gateway, token, 'GET', `${id}/keys/`)).json()).toEqual([]);
   });
 
-  test("is refused without a key, or with a wrong or another account's key", async () => {
+  test("is refused without a key, or with an unknown key or another account's key", async () => {
     expect((await requestVolume(gateway, null, 'GET', `${id}/data/`)).status).toBe(401);
     expect((await requestVolume(gateway, `gpu_live_${'0'.repeat(40)}`, 'GET', `${id}/data/`)).status).toBe(401);
     for (const method of ['GET', 'HEAD', 'POST', 'DELETE'])
@@ -71,7 +71,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, renter.key, 'GET', 'v-ffffffff/data/')).status).toBe(404);
   });
 
-  test('is refused with a token of an older lease, of another volume or of no lease', async () => {
+  test('is refused with a token for an older lease, for another volume or for no lease', async () => {
     const other = (await newVolume(gateway, renter.accountId)).id;
     const otherToken = await takeLease(gateway, other);
     const newer = await takeLease(gateway, id, 'i-0000000b');
@@ -85,7 +85,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, newer, 'GET', `${id}/data/`)).status).toBe(403);
   });
 
-  test('is refused with a suspended account’s key, but not to its instance', async () => {
+  test("is refused with a suspended account's key, but not with its instance's token", async () => {
     const suspended = await gateway.renter();
     const volume = await newVolume(gateway, suspended.accountId);
     const held = await takeLease(gateway, volume.id);
@@ -94,14 +94,14 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, held, 'GET', `${volume.id}/data/`)).status).toBe(200);
   });
 
-  test('is refused to everyone once the volume is deleted', async () => {
+  test('is refused to all clients once the volume is deleted', async () => {
     await endLease(gateway, id);
     await deleteVolume(gateway.deps, { accountId: renter.accountId, keyId: null }, { id });
     expect((await requestVolume(gateway, renter.key, 'GET', `${id}/data/`)).status).toBe(404);
     expect((await requestVolume(gateway, token, 'GET', `${id}/data/`)).status).toBe(403);
   });
 
-  test('forbids writes with a read-only key or while an instance holds the volume', async () => {
+  test('is read-only with a read-only key or while an instance holds the volume', async () => {
     const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] });
     const moneyKey = await createApiKeyOnce(gateway.deps, creator, { scopes: ['money'] });
@@ -118,7 +118,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(404);
   });
 
-  test('forbids the deletion of packs based on indexes read before a lease', async () => {
+  test("doesn't include deleting packs based on indexes that were read before a lease", async () => {
     const remove = () => requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`);
     await endLease(gateway, id);
     expect((await put(renter.key, 'data', bytes)).status).toBe(200);
@@ -136,7 +136,7 @@ describe('access to a volume', () => {
     expect((await remove()).status).toBe(200);
   });
 
-  test('forbids a lease to remove or replace objects', async () => {
+  test("doesn't allow a lease to remove or replace objects", async () => {
     const config = `${id}/config`;
     expect((await requestVolume(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(200);
     expect((await requestVolume(gateway, token, 'POST', config, { body: randomBytes(155) })).status).toBe(403);
@@ -161,7 +161,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, token, 'DELETE', `${id}/locks/${name}`)).status).toBe(200);
   });
 
-  test('forbids keys that don’t open the volume, and removal of the last one that does', async () => {
+  test("doesn't include adding keys that can't open it or removing the last that can", async () => {
     await endLease(gateway, id);
     await makeRepository(gateway, renter.key, { id, password });
     const [first] = await (await requestVolume(gateway, renter.key, 'GET', `${id}/keys/`)).json();
@@ -202,12 +202,12 @@ describe('access to a volume', () => {
     'ID//config',
     'ID/config/',
     'ID/config%00',
-  ])('is refused at a path outside it: %s', async (path) => {
+  ])('is refused at a path outside the volume: %s', async (path) => {
     const status = await rawStatus(token, `/volumes/${path.replace('ID', id)}`);
     expect(status).toBe(404);
   });
 
-  test('keeps nothing of misnamed, oversized or aborted uploads', async () => {
+  test('leaves nothing behind from misnamed, oversized or aborted uploads', async () => {
     const wrong = await requestVolume(gateway, token, 'POST', `${id}/data/${nameOf(Buffer.from('x'))}`, {
       body: bytes,
     });
@@ -221,7 +221,7 @@ describe('access to a volume', () => {
     expect(await (await requestVolume(gateway, token, 'GET', `${id}/data/`)).json()).toEqual([]);
   });
 
-  test('forbids storing more bytes than the volume may keep, until it grows', async () => {
+  test("doesn't include storing more bytes than the volume may hold until it grows", async () => {
     await gateway.deps.db.pool.query('update volume set stored_bytes = $2 where id = $1', [
       id,
       4n * 1_073_741_824n - 4_000n,
@@ -234,7 +234,7 @@ describe('access to a volume', () => {
 });
 
 describe('a lease that ends during an upload', () => {
-  test('leaves nothing', async () => {
+  test('leaves nothing behind', async () => {
     const [socket, answer] = begin(token, `/volumes/${id}/data/${name}`, 3_000);
     socket.write(bytes.subarray(0, 1_000));
     await vi.waitFor(async () => expect(await arriving()).toHaveLength(1), 20_000);
@@ -324,7 +324,7 @@ function withCost(file: Buffer, cost: object): Buffer {
   return Buffer.from(JSON.stringify({ ...JSON.parse(file.toString()), ...cost }));
 }
 
-describe('an owner whose key is revoked', () => {
+describe('a client whose key is revoked', () => {
   const large = randomBytes(32_000_000);
 
   /** Begins a download that reads only its head until `rest` is called. */
@@ -347,7 +347,7 @@ describe('an owner whose key is revoked', () => {
         .end();
     });
 
-  test('receives no more data from a download', async () => {
+  test('receives no more data from its download', async () => {
     expect((await put(token, 'data', large)).status).toBe(200);
     const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { apiKey, secret } = await createApiKeyOnce(gateway.deps, creator, {});

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 afterEach(() => vi.restoreAllMocks());
 
-test('a store that publishes slowly leaves database connections to others', { timeout: 60_000 }, async () => {
+test('a store that publishes slowly leaves database connections free for others', { timeout: 60_000 }, async () => {
   const renter = await gateway.renter();
   const { volumeStore } = gateway.deps;
   const receive = volumeStore.receive.bind(volumeStore);
@@ -66,7 +66,7 @@ test('a store that publishes slowly leaves database connections to others', { ti
   for (const answer of answers) expect((await answer).status).toBe(200);
 });
 
-test('uploads by one account with many volumes leave transfer slots to others', { timeout: 60_000 }, async () => {
+test('uploads by one account to many volumes leave transfer slots free for others', { timeout: 60_000 }, async () => {
   const [renter, other] = [await gateway.renter(), await gateway.renter()];
   const volumes = await Promise.all(Array.from({ length: 9 }, () => newVolume(gateway, renter.accountId)));
   const open: ClientRequest[] = [];
@@ -95,7 +95,7 @@ describe('transfer slots', () => {
   const limits = { perTarget: 2, perAccount: 3, all: 5, waitingPerAccount: 2, waiting: 4 };
   const never = () => new Promise<void>(() => {});
 
-  test('are limited per account, as are transfers that wait for them', async () => {
+  test('are limited per account, as is the number of transfers that wait for them', async () => {
     const transfers = new Transfers(limits);
     const { signal } = new AbortController();
     const started: string[] = [];
@@ -115,7 +115,7 @@ describe('transfer slots', () => {
     expect(started).toEqual(['a', 'a', 'b', 'e', 'f']);
   });
 
-  test('go to the first transfer within its limits', async () => {
+  test('go to the first waiting transfer that is within its limits', async () => {
     const transfers = new Transfers(limits);
     const { signal } = new AbortController();
     const ends: (() => void)[] = [];
@@ -135,7 +135,7 @@ describe('transfer slots', () => {
   });
 });
 
-test('an upload to a full volume is refused with 503 while the gateway prunes it', async () => {
+test('an upload to a full volume is refused with a 503 while the volume is pruned', async () => {
   const renter = await gateway.renter();
   const { id } = await newVolume(gateway, renter.accountId);
   const token = await takeLease(gateway, id);
@@ -147,7 +147,7 @@ test('an upload to a full volume is refused with 503 while the gateway prunes it
   expect((await requestVolume(gateway, token, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(503);
 });
 
-test('many failing copies don’t block others', async () => {
+test("many failing copies of volumes don't block other copies", async () => {
   const renter = await gateway.renter();
   const { deps } = gateway;
   const { pool } = deps.db;
@@ -171,7 +171,7 @@ test('many failing copies don’t block others', async () => {
   expect([rows[0].done, failed.filter((id) => id.startsWith('v-000')).length]).toEqual([true, 130]);
 });
 
-test('a gateway’s restic has limited memory, since renters control its input', async () => {
+test("the gateway limits restic's memory, since renters control its input", async () => {
   const path = await mkdtemp(join(tmpdir(), 'path-'));
   await writeFile(join(path, 'restic'), '#!/bin/sh\nulimit -d\necho "$@"\n', { mode: 0o755 });
   vi.stubEnv('PATH', `${path}:${process.env.PATH}`);
@@ -185,7 +185,7 @@ test('a gateway’s restic has limited memory, since renters control its input',
   }
 });
 
-test('a key revoked during its upload leaves nothing of the upload', async () => {
+test('an upload whose key is revoked in the meantime leaves nothing behind', async () => {
   const renter = await gateway.renter();
   const { id } = await newVolume(gateway, renter.accountId);
   const { apiKey, secret } = await createApiKeyOnce(gateway.deps, { accountId: renter.accountId, ...UNRESTRICTED }, {});

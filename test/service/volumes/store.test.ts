@@ -45,7 +45,7 @@ describe.each([
   });
   afterEach(() => store.close());
 
-  test.each([0, 1, 5_000, 5 * 1_024 * 1_024, 12_345_678])('keeps an object of %i bytes', async (size) => {
+  test.each([0, 1, 5_000, 5 * 1_024 * 1_024, 12_345_678])('can store an object of %i bytes', async (size) => {
     const bytes = randomBytes(size);
     const object = named('data', bytes);
     await put(store, ONE, object, bytes);
@@ -56,7 +56,7 @@ describe.each([
     expect(Math.abs(Date.now() - listed[0]!.modifiedAtMs)).toBeLessThan(60_000);
   });
 
-  test('reads a part of an object', async () => {
+  test('can read part of an object', async () => {
     const bytes = randomBytes(1_000_000);
     const object = named('data', bytes);
     await put(store, ONE, object, bytes);
@@ -85,7 +85,7 @@ describe.each([
     expect(await store.copy(ONE, TWO, 'config')).toBe(0);
   });
 
-  test('hides an object until it is published, and discards it without a trace', async () => {
+  test('hides an object until it is published and can discard it without a trace', async () => {
     for (const size of [100, 6_000_000]) {
       const bytes = randomBytes(size);
       const object = named('index', bytes);
@@ -97,7 +97,7 @@ describe.each([
     }
   });
 
-  test('keeps nothing of a failed upload and reports the cause', async () => {
+  test('keeps nothing from a failed upload and reports the cause', async () => {
     const bytes = randomBytes(7_000_000);
     const broken = (async function* () {
       yield* pieces(bytes);
@@ -139,7 +139,7 @@ describe.each([
     expect(await all(store.list(TWO, 'data'))).toHaveLength(1);
   });
 
-  test('copies missing objects, which remain after the source is erased', async () => {
+  test('copies missing objects, and the copies remain after the source is erased', async () => {
     const all = [randomBytes(10), randomBytes(2_000), randomBytes(30)];
     for (const bytes of all) await put(store, ONE, named('data', bytes), bytes);
     await put(store, ONE, CONFIG, Buffer.from('config'));
@@ -167,7 +167,7 @@ test('an S3 store lists and erases more objects than fit on one page', async () 
 });
 
 describe('a folder store', () => {
-  test('is private to its user and keeps no temporary files after publishing', async () => {
+  test('is readable only by its user and keeps no temporary files after publishing', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(10);
     await put(store, ONE, named('data', bytes), bytes);
@@ -177,7 +177,7 @@ describe('a folder store', () => {
     expect(await readdir(join(folder, ONE, 'arriving'))).toEqual([]);
   });
 
-  test("is cleared of a crashed gateway's temporary files", async () => {
+  test("removes a crashed gateway's temporary files", async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(10);
     await store.receive(ONE, named('data', bytes), pieces(bytes));
@@ -187,7 +187,7 @@ describe('a folder store', () => {
     expect(await readdir(join(folder, ONE, 'arriving'))).toHaveLength(0);
   });
 
-  test('is erased together with uploads in progress', async () => {
+  test('erases a volume together with its uploads in progress', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(6_000_000);
     const arriving = await store.receive(ONE, named('data', bytes), pieces(bytes));
@@ -197,7 +197,7 @@ describe('a folder store', () => {
     expect(await store.size(ONE, named('data', bytes))).toBeNull();
   });
 
-  test('that is unavailable causes a store fault', async () => {
+  test('causes a store fault if it is unavailable', async () => {
     await writeFile(join(folder, 'file'), '');
     const store = new FolderStore(join(folder, 'file', 'volumes'));
     await expect(put(store, ONE, CONFIG, Buffer.from('x'))).rejects.toThrow(StoreFault);

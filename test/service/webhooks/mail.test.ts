@@ -81,7 +81,7 @@ async function confirmed(events?: string[]): Promise<{ renter: Renter; address: 
 }
 
 describe('a mail address', () => {
-  it('receives notices only after its confirmation, and in order like webhooks', async () => {
+  it('receives notices only after it is confirmed, and in the same order as webhooks', async () => {
     const renter = await here.renter('50');
     const address = 'first@example.com';
     const set = await renter.graphql(SET, { address });
@@ -121,7 +121,7 @@ describe('a mail address', () => {
     expect(mailsTo(address)).toHaveLength(4);
   });
 
-  it('is unsubscribed by one click until reconfirmed, and webhooks are notified', async () => {
+  it('can be unsubscribed with one click, which webhooks report, and confirmed again', async () => {
     const { renter, address } = await confirmed();
     const witness = await startReceiver();
     closing.push(witness.close);
@@ -157,7 +157,7 @@ describe('a mail address', () => {
     });
   });
 
-  it('has a link that is valid for a day and is replaced with a new address', async () => {
+  it('gets a confirmation link that is valid for a day and replaced for a new address', async () => {
     const renter = await here.renter('50');
     await renter.graphql(SET, { address: 'old@example.com' });
     const first = await nthMail('old@example.com');
@@ -177,7 +177,7 @@ describe('a mail address', () => {
     expect((await other.graphql('mutation { deleteMailAddress }')).body.errors[0].extensions.code).toBe('not_found');
   });
 
-  it('gets few confirmation mails per account, mailbox and network', async () => {
+  it('gets a limited number of confirmation mails per account, mailbox and network', async () => {
     const codeOf = async (renter: Renter, address: string) =>
       (await renter.graphql(SET, { address })).body.errors?.[0].extensions.code ?? null;
     const renters = await Promise.all(Array.from({ length: 4 }, () => here.renter('1')));
@@ -208,7 +208,7 @@ describe('a mail address', () => {
     expect(await codeOf(await here.renter('1'), 'b9@example.com')).toBeNull();
   });
 
-  it('must be one plain address, and is refused by a service without a mail server', async () => {
+  it('must be a single plain address, and is refused if there is no mail server', async () => {
     const renter = await here.renter('1');
     for (const address of [
       'nobody',
@@ -239,7 +239,7 @@ describe('a mail address', () => {
     );
   });
 
-  it('gets retries in order while the server is busy, and is paused if rejected', async () => {
+  it('gets retries in order while the server is busy, and is paused if it is rejected', async () => {
     const { renter, address } = await confirmed(['balance.credited', 'instance.running', 'instance.destroyed']);
     answer = () => {
       throw refusal(451, 'busy');
@@ -278,7 +278,7 @@ describe('a mail address', () => {
     expect(await shown(renter)).toMatchObject({ pausedAt: null, confirmedAt: expect.any(String) });
   });
 
-  it('does not delay webhooks while its mails are slow', async () => {
+  it('does not delay webhooks while its mails are slow to send', async () => {
     const { renter } = await confirmed(['balance.credited']);
     const target = await startReceiver();
     closing.push(target.close);
@@ -325,7 +325,7 @@ describe('the mail server', () => {
     return `smtp://127.0.0.1:${(made.address() as { port: number }).port}`;
   };
 
-  it('receives the user and password, and is reported once when it is down', async () => {
+  it('receives the user and password, and is reported only once when it is down', async () => {
     states.length = 0;
     const up = await started({ allowInsecureAuth: true });
     const send = sender(up.url.replace('//', '//renter%40x:p%2Fw@'));
@@ -340,7 +340,7 @@ describe('the mail server', () => {
     expect(states).toEqual([expect.stringContaining('ECONNREFUSED')]);
   });
 
-  it('times out if it never greets or never ends its greeting', async () => {
+  it('times out if it never greets or never finishes its greeting', async () => {
     const closed: string[] = [];
     const silent = await listener((socket) => socket.on('close', () => closed.push('silent')));
     const trickling = await listener((socket) => {
@@ -355,7 +355,7 @@ describe('the mail server', () => {
     await expect.poll(() => closed.sort(), PATIENCE).toEqual(['silent', 'trickling']);
   });
 
-  it('gets nothing without required TLS or with an untrusted certificate', async () => {
+  it('receives nothing if it lacks required TLS or has an untrusted certificate', async () => {
     const plain = await started();
     expect((await sender(plain.url, 'required')(MAIL)).status).not.toBe(250);
     const unknown = await started({ disabledCommands: [] });
@@ -365,7 +365,7 @@ describe('the mail server', () => {
     expect(await sender(plain.url)(MAIL)).toEqual({ status: 250, error: null });
   });
 
-  it('can refuse an address permanently, and everything else only temporarily', async () => {
+  it('can refuse an address permanently, but anything else only temporarily', async () => {
     const refusing = (responseCode: number, at: 'onConnect' | 'onMailFrom' | 'onRcptTo') =>
       started({
         [at]: (...args: unknown[]) => (args.at(-1) as (error: Error) => void)(refusal(responseCode, 'no thanks')),
@@ -386,7 +386,7 @@ describe('the mail server', () => {
     expect(await sender(full.url)(MAIL)).toEqual({ status: 552, error: 'mail server of this service: status 552' });
   });
 
-  it('receives no header or control character injected through an event’s values', async () => {
+  it('never receives headers or control characters injected through event values', async () => {
     const target = await started();
     const hostile = 'a\r\nBcc: victim@example.com\r\n\r\nbody\u0085\u2028\u202e\u009b31m\u0000\n.\r\n';
     const data = { webhook: hostile, reason: hostile, [hostile]: hostile };

@@ -62,7 +62,7 @@ async function allSent(renter: Renter) {
 }
 
 describe('webhooks', () => {
-  it('report an instance’s events in order and signed, and credit, as subscribed', async () => {
+  it('report the events that they subscribe to, signed and in order per instance', async () => {
     const renter = await here.renter('50');
     const [all, some] = [await receiver(), await receiver()];
     const { secret } = await hook(renter, all.url);
@@ -84,7 +84,7 @@ describe('webhooks', () => {
     expect(new Set(all.received.map((event) => event.id)).size).toBe(5);
   });
 
-  it('wait for a receiver’s Retry-After, even with events on other subjects', async () => {
+  it("wait for a receiver's Retry-After, even with events about other subjects", async () => {
     const renter = await here.renter('50');
     const target = await receiver((_event, response) => {
       response.writeHead(429, { 'Retry-After': '120' });
@@ -100,7 +100,7 @@ describe('webhooks', () => {
     expect(target.received).toHaveLength(1);
   });
 
-  it('are retried until accepted, in order per instance, and redelivered manually', async () => {
+  it('are retried until accepted, in order per instance, or redelivered manually', async () => {
     const renter = await here.renter('50');
     let isUp = false;
     const target = await receiver((_event, response) => {
@@ -138,7 +138,7 @@ describe('webhooks', () => {
     await expect.poll(() => target.types().at(-1), PATIENCE).toBe('webhook.test');
   });
 
-  it('keep the order of one instance without delaying another', async () => {
+  it("keep the order of one instance's events without delaying another instance's", async () => {
     const renter = await here.renter('50');
     let held = '';
     const target = await receiver(({ type, data }, response) => {
@@ -164,7 +164,7 @@ describe('webhooks', () => {
     expect(of(instance).at(-2)).toBe('instance.running');
   });
 
-  it('are paused after three days or immediately on a 410, and others are notified', async () => {
+  it('are paused after three days of failures or on a 410, and the others report it', async () => {
     const renter = await here.renter('50');
     const witness = await receiver();
     const gone = await receiver((_event, response) => {
@@ -207,7 +207,7 @@ describe('webhooks', () => {
     setClocks(new Date().toISOString());
   }, 120_000);
 
-  it('of other accounts are not delayed by one slow receiver', async () => {
+  it("are not delayed by another account's slow receiver", async () => {
     const [slow, quick] = [await receiver(() => 'silent'), await receiver()];
     const [first, second] = [await here.renter('50'), await here.renter('50')];
     await hook(first, slow.url);
@@ -219,7 +219,7 @@ describe('webhooks', () => {
     await expect.poll(async () => (await shown(first))[0].attempts[0]?.error, PATIENCE).toBe('no response within 5 s');
   });
 
-  it('have two secrets for a day after a rotation, and their inputs have limits', async () => {
+  it('have two valid secrets for a day after a rotation and reject invalid input', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     const { id, secret } = await hook(renter, target.url);
@@ -258,7 +258,7 @@ describe('webhooks', () => {
     expect(rows[0].sealed).not.toContain(secret.slice(6, 20));
   });
 
-  it('keep their secret after a rotation of the sealing key, without the old key', async () => {
+  it('keep their secret when the sealing key is rotated and the old key is removed', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     const { id, secret } = await hook(renter, target.url);
@@ -279,7 +279,7 @@ describe('webhooks', () => {
     expect(() => target.verify(secret, target.received[0]!)).not.toThrow();
   });
 
-  it('report time-dependent events once, regardless of the number of gateways', async () => {
+  it('report time-dependent events only once, regardless of the number of gateways', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     await hook(renter, target.url, [
@@ -313,7 +313,7 @@ describe('webhooks', () => {
     setClocks(new Date().toISOString());
   });
 
-  it('report a key’s use from a new network, except for its first network', async () => {
+  it('report the use of a key from a new network, but not from its first network', async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     await hook(renter, target.url, ['key.new_network']);
@@ -338,7 +338,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('report which limit stops an instance first: its own, its key’s or the account’s', async () => {
+  it("report which limit stops an instance first: its own, its key's or its account's", async () => {
     // The test starts in the middle of a month, regardless of the current date.
     setClocks(`${new Date().toISOString().slice(0, 8)}15T12:00:00Z`);
     const renter = await here.renter('500');
@@ -380,7 +380,7 @@ describe('webhooks', () => {
 });
 
 describe('a delivery', () => {
-  it('goes only to public addresses in any notation and follows no redirects', async () => {
+  it('goes only to public addresses, in any notation, and follows no redirects', async () => {
     const target = await receiver((_event, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }));
     const closed = createSender({ allowed: [] });
     for (const host of [
@@ -399,7 +399,7 @@ describe('a delivery', () => {
     expect(target.received).toHaveLength(1);
   });
 
-  it('has its address checked at each connection, which prevents DNS rebinding', async () => {
+  it('has its address checked at each connection to prevent DNS rebinding', async () => {
     const target = await receiver();
     const answers = ['127.0.0.1', '10.0.0.1', '127.0.0.1'];
     const lookups: string[] = [];
@@ -418,7 +418,7 @@ describe('a delivery', () => {
     expect([lookups.length, target.received.length]).toEqual([3, 1]);
   });
 
-  it('never takes more than two places per account, no matter how many webhooks it has', async () => {
+  it('never takes more than two slots per account, no matter how many webhooks it has', async () => {
     const [busy, other] = [await here.renter('50'), await here.renter('50')];
     let [open, maxOpen] = [0, 0];
     const silent = await receiver((_event, response) => {
