@@ -52,7 +52,7 @@ describe('the console’s language', needs('chromium'), () => {
     );
   });
 
-  it('lets the palette find actions by German words and screens also by English ones', async () => {
+  it('lets the palette find actions in German, and screens in English as well', async () => {
     const owner = await here.renter();
     await here.pages.with(
       '/volumes',

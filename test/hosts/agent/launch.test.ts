@@ -210,7 +210,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     ['a pipe', '/bin/busybox mkfifo /etc/passwd'],
     ['a link to a pipe', '/bin/busybox mkfifo /pipe && ln -s ../pipe /etc/passwd'],
     ['too large', 'head -c 4194305 /dev/zero > /etc/passwd'],
-  ])('fails a start whose list of users is %s, without blocking an engine', async (_what, command) => {
+  ])('fails without blocking the engine if its list of users is %s', async (_what, command) => {
     gateway.setDesired([running({ image: `${registry.at}/busybox` })]);
     await gateway.phase(id, 'RUNNING');
     expect((await engine.exec(id, 'sh', '-c', `rm -f /etc/passwd; ${command}`)).code).toBe(0);
@@ -293,7 +293,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     expect(host.log).not.toContain(registry.login.password);
   });
 
-  itsOwn('exits with its command if it must not restart, even while no agent runs', async () => {
+  itsOwn('exits with its command if it must not restart, even if no agent is running', async () => {
     const image = `${registry.at}/busybox`;
     const counts = (code: number) => ['/bin/sh', '-c', `echo "<run>"; sleep 0.2; exit ${code}`];
     gateway.setDesired([running({ image, command: counts(7), restart: 'NEVER' })]);
