@@ -96,7 +96,7 @@ describe('search criteria', () => {
     expect(criteriaOf({ ...ANY, ramGbMin: 1 }).sizeMin).not.toBeNull();
   });
 
-  it('name the model and the region if there is only one', () => {
+  it('name the model or region if only one is possible', () => {
     expect(criteriaOf({ ...ANY, gpus: ['h100'], regions: ['a', 'b'] })).toMatchObject({ gpu: 'h100', region: null });
     expect([onlyOf(null), onlyOf(['a']), onlyOf(['a', 'b'])]).toEqual([null, 'a', null]);
   });

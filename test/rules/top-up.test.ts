@@ -58,7 +58,7 @@ function evaluated(queried: ReportedPayment | null | undefined, { unconfirmed = 
   return evaluatePayment(TOP_UP, undefined, { ...REPORT, usd }, evaluation);
 }
 
-describe('a payment above the setting', () => {
+describe('a payment above the confirmation threshold', () => {
   it.each<[string, ReportedPayment]>([
     ['the same payment', REPORT],
     ['more, including its fee', { ...REPORT, usdWithFee: 606n * USD }],
@@ -91,7 +91,7 @@ describe('a payment above the setting', () => {
     expect(evaluated(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_QUERIED_YET });
   });
 
-  it('can be one that exceeds it only together with that day’s unconfirmed credits', () => {
+  it('can exceed it in sum with the unconfirmed credits of the same day', () => {
     const of = (unconfirmed: bigint) => evaluated(undefined, { unconfirmed, usd: 200n * USD })?.state;
     expect([of(300n * USD), of(300n * USD + 1n)]).toEqual(['CREDITED', 'QUARANTINED']);
   });
