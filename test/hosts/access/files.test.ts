@@ -168,7 +168,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(await small(`${AT}/nowhere/file`)).toBe(404);
   });
 
-  it('leaves nothing behind of an upload that is cancelled, cut off or too large', async () => {
+  it('leaves no trace of an upload that is cancelled, cut off or too large', async () => {
     await inside(`mkdir -p ${AT}/partly`);
     const gone = new AbortController();
     async function* never() {

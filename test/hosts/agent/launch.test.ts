@@ -180,13 +180,13 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       }
     });
 
-    it('runs as id 0 for the name root, even if the image maps that to another id', async () => {
+    it('runs as id 0 if the user is root, even if the image maps root to another id', async () => {
       await pushed('root:x:1234:1234::/:/bin/sh\n', 'root');
       await started('root', 1);
       expect(await first()).toMatchObject({ Uid: '0', Gid: '0' });
     });
 
-    it('makes files with secrets readable only for that user', async () => {
+    it('makes files with secrets readable only by that user', async () => {
       await pushed();
       gateway.secrets = { variables: {}, files: { key: 'hush' }, registryLogin: null };
       gateway.setDesired([running({ image: image(), user: '4321:0', secrets: true })]);

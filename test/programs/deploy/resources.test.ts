@@ -100,7 +100,7 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
     disk?.unmount();
   });
 
-  it('causes clear errors without losing writes, and is harmless once there is space', PATIENT, async () => {
+  it('halts writes with clear errors until there is space, and loses no earlier ones', PATIENT, async () => {
     disk = mountSmallDisk(DISK_MB);
     const env: Env = { DATA_DIR: await preparedFolder(join(disk.path, 'data')), RATE_LIMIT_PER_MINUTE: '0' };
     gateway = await startProcess(env);
