@@ -110,7 +110,7 @@ describe('the console’s language', needs('chromium'), () => {
       [code, 'signed out'],
     ]),
   )(
-    'is complete in %s when %s, with titles and without overflow or English text',
+    'is complete in %s when %s, including titles, without overflow or English text',
     async (code, who) => {
       const tenant = who === 'signed in' ? await openTenant(here) : null;
       const translated: Record<string, string> = tenant === null ? TRANSLATED_FOR_STRANGERS : TRANSLATED;

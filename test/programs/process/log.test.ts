@@ -203,9 +203,9 @@ describe('buffered lines are written', () => {
   });
 
   it.each([
-    ['an exception', 'throw error'],
-    ['a rejection', 'void Promise.reject(error)'],
-  ])('when the process crashes on %s that isn’t caught, with keys hidden', async (_name, crash) => {
+    ['uncaught exception', 'throw error'],
+    ['unhandled rejection', 'void Promise.reject(error)'],
+  ])('when the process crashes on an %s, with its keys hidden', async (_name, crash) => {
     const secrets = ['gpu_live_', 'gpu_host_', 'gpu_join_'].flatMap((prefix) => formsOf(prefix + digits()));
     const message = `no ${secrets.join(', ')}: gone`;
     // The error occurs in the running gateway, outside of any request.
