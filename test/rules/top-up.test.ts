@@ -91,7 +91,7 @@ describe('a payment above the confirmation threshold', () => {
     expect(evaluated(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_QUERIED_YET });
   });
 
-  it('can exceed it in sum with the unconfirmed credits of the same day', () => {
+  it("may exceed it only in total with the same day's unconfirmed credits", () => {
     const of = (unconfirmed: bigint) => evaluated(undefined, { unconfirmed, usd: 200n * USD })?.state;
     expect([of(300n * USD), of(300n * USD + 1n)]).toEqual(['CREDITED', 'QUARANTINED']);
   });
@@ -128,12 +128,7 @@ describe('a report of a payment', () => {
     ['has more confirmations', CONFIRMING, { ...PENDING, confirmations: 4 }, { ...CONFIRMING, confirmations: 4 }],
     ['now has a value', CONFIRMING, { ...PENDING, confirmations: 3, usd: 1n }, { ...CONFIRMING, usdMicro: 1n }],
     ['has other coins', CONFIRMING, { ...PENDING, confirmations: 3, coins: '8' }, { ...CONFIRMING, coins: '8' }],
-    [
-      'is final',
-      CONFIRMING,
-      REPORT,
-      { ...PAYMENT, firstSeenAt: 10n, creditedAt: 20n, confirmedByProcessor: false },
-    ],
+    ['is final', CONFIRMING, REPORT, { ...PAYMENT, firstSeenAt: 10n, creditedAt: 20n, confirmedByProcessor: false }],
     [
       'was gone and is now final',
       { ...SEEN, state: 'GONE', reason: 'gone' },
@@ -141,12 +136,7 @@ describe('a report of a payment', () => {
       { state: 'CREDITED', reason: null },
     ],
     ['has no address', CONFIRMING, { ...REPORT, address: null }, { state: 'CREDITED' }],
-    [
-      'is gone',
-      CONFIRMING,
-      { ...PENDING, status: 'gone' },
-      { state: 'GONE', reason: 'the processor withdrew it' },
-    ],
+    ['is gone', CONFIRMING, { ...PENDING, status: 'gone' }, { state: 'GONE', reason: 'the processor withdrew it' }],
     [
       'was waiting for the processor and is now gone',
       quarantined(NOT_QUERIED_YET),

@@ -191,7 +191,7 @@ describe('a due re-check', () => {
     await Promise.all(processes.map(({ db }) => db.close()));
   });
 
-  test('counts as done after a manual import, whether before or during the re-check', async () => {
+  test('counts as done after a manual import, even one during the re-check', async () => {
     const imported = async () => {
       const listing = { line: 2, listingId: 'x', gpuSlug: 'l4', numGpus: '1', priceUsdHour: '0.9' };
       const today = formatInstant(deps.clock.now()).slice(0, 10);
@@ -425,7 +425,7 @@ describe('the content of a source', () => {
     expect(await next(market())).toEqual(['succeeded', 440_000n]);
   });
 
-  test('counts listings up to the bounds of their values but not beyond', async () => {
+  test('may have listings with values up to their bounds, but not beyond', async () => {
     const rows = [
       'gb200,1024,100',
       'gb200,1,1000000',

@@ -116,7 +116,7 @@ describe('a gateway on a data folder', () => {
     ]);
   });
 
-  it('is alive and ready', async () => {
+  it('reports that it is alive and ready', async () => {
     const [alive, ready] = await Promise.all(['healthz', 'readyz'].map((path) => fetch(`${gateway.address}/${path}`)));
     expect([alive!.status, await alive!.json()]).toEqual([200, { status: 'ok' }]);
     expect([ready!.status, await ready!.json()]).toEqual([200, { status: 'ready', database: 'ok' }]);

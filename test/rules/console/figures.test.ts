@@ -91,7 +91,7 @@ describe('time spans', () => {
   });
 });
 
-describe('foreign text', () => {
+describe('text from others', () => {
   it('shows control characters as escape sequences', () => {
     expect(visible('a\u202eb\u009b31m\u2066\u0007\tü 漢')).toBe('a\\u202eb\\u009b31m\\u2066\\u0007\tü 漢');
   });
