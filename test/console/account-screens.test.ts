@@ -18,7 +18,7 @@ describe('the account’s screens', needs('chromium'), () => {
   afterAll(() => here?.close());
 
   it(
-    'pass axe, fit the window, move nothing and work without a mouse',
+    'pass axe, fit the window, honor reduced motion and work without a mouse',
     async () => {
       const addresses = SCREENS.filter((each) => !OF_THE_MARKET.includes(each));
       expect(addresses.length).toBe(SCREENS.length - OF_THE_MARKET.length);

@@ -14,7 +14,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('create an account without a name, show its key once and sign in with it', () =>
+  it('create an unnamed account, show its key once and sign in with it', () =>
     here.pages.with('/sign-in', null, async ({ page }) => {
       await page.getByRole('button', { name: 'Create account' }).click();
       const secret = await page.locator('.secret').innerText();
@@ -58,7 +58,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('let a visitor fill in a form, sign in and continue on the same origin', async () => {
+  it('keep a visitor’s form through sign-in and stay on the same origin', async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', null, async ({ page }) => {
       await page.getByRole('radio', { name: /^ComfyUI/ }).click();
@@ -85,7 +85,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('end and report a session whose key is revoked', async () => {
+  it('sign out and say why when the session’s key is revoked', async () => {
     const owner = await renter();
     await here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('heading', { name: 'No instances' }).waitFor();
@@ -117,7 +117,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('add and remove SSH keys and report what is wrong with an invalid one', async () => {
+  it('add and remove SSH keys, and explain why an invalid one is rejected', async () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor();

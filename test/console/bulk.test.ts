@@ -31,13 +31,13 @@ async function statuses(owner: Renter): Promise<Record<string, string>> {
 const choose = (page: Page, name: string) => page.getByRole('checkbox', { name: `Select ${name}` });
 const said = (page: Page) => page.getByRole('region', { name: 'Messages' });
 
-describe('the lists in the console', needs('chromium'), () => {
+describe('lists in the console', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
-  it('stop only the selected instances by keyboard after showing the cost', async () => {
+  it('stop only the selected instances, by keyboard, after showing the cost', async () => {
     const { owner } = await withThree();
     const rows = (await owner.graphql('{ instances { name priceHr diskPriceHr } }')).body.data.instances as {
       name: string;
@@ -70,7 +70,7 @@ describe('the lists in the console', needs('chromium'), () => {
     });
   });
 
-  it('report partial failures and complete the rest once, however often retried', async () => {
+  it('report partial failures and complete the rest only once, despite retries', async () => {
     const { owner, ids } = await withThree();
     await here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('checkbox', { name: 'Select all' }).check();
@@ -102,7 +102,7 @@ describe('the lists in the console', needs('chromium'), () => {
     });
   });
 
-  it('show the month’s cost by model and by name, which add up to the total', async () => {
+  it('show the month’s cost by model and by name, both adding up to the total', async () => {
     const { owner } = await withThree();
     await here.pages.with('/money', owner, async ({ page, complaints }) => {
       const month = page.getByRole('region', { name: 'Cost this month' });
@@ -126,7 +126,7 @@ describe('the lists in the console', needs('chromium'), () => {
     });
   });
 
-  it('show each key’s scopes and whether it expires soon or was long unused', async () => {
+  it('show each key’s scopes and whether it expires soon or has long been unused', async () => {
     const owner = await here.renter('1');
     const create =
       'mutation ($name: String, $at: String) { createApiKey(name: $name, scopes: [READ, RENT], expiresAt: $at) { secret } }';
@@ -152,7 +152,7 @@ describe('the lists in the console', needs('chromium'), () => {
     });
   });
 
-  it('undo the removal of an SSH key once, by button or keyboard', async () => {
+  it('undo the removal of an SSH key only once, by button or keyboard', async () => {
     const owner = await here.renter('1');
     await owner.graphql('mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { id } }', {
       publicKey: newSshKey('laptop'),
@@ -188,7 +188,7 @@ describe('the lists in the console', needs('chromium'), () => {
     });
   });
 
-  it('undo the removal of a limit, or report why that is refused', async () => {
+  it('restore a removed limit, or report why that is refused', async () => {
     const owner = await here.renter('1');
     const limit = async () => (await owner.graphql('{ account { monthlyLimit } }')).body.data.account.monthlyLimit;
     await owner.graphql('mutation { setMonthlyLimit(monthlyLimit: 20) { id } }');

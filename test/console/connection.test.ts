@@ -36,7 +36,7 @@ async function newestSheet(): Promise<{ date: string; price: string; listings: n
 const balanceOf = async (owner: Renter): Promise<number> => (await owner.rest('GET', '/balance')).body.balance;
 
 // The gateway is dedicated to this file: its prices change, and it is stopped, killed and rate-limited.
-describe('pages of the console', needs('chromium'), () => {
+describe('console pages', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.open();
   });
@@ -85,7 +85,7 @@ describe('pages of the console', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('count costs like the service in two tabs, even after one was frozen', async () => {
+  it('show the service’s costs in two tabs, even after one was frozen', async () => {
     const owner = await renter('1000');
     // The instance costs about half a cent per second, so a lag of two seconds is visible.
     for (let count = 0; count < 8; count += 1) await deployed(owner, DEAR);
@@ -125,7 +125,7 @@ describe('pages of the console', needs('chromium'), () => {
     await context.close();
   });
 
-  it('report that the computer’s clock is wrong and count by the service’s clock', async () => {
+  it('warn that the computer’s clock is wrong and use the service’s clock', async () => {
     const owner = await renter();
     const context = await here.pages.context(owner);
     await context.addInitScript(() => {
@@ -140,7 +140,7 @@ describe('pages of the console', needs('chromium'), () => {
   });
 
   it(
-    'report that the gateway is down and resume when it is up again',
+    'report that the gateway is down and resume once it is up again',
     async () => {
       const owner = await renter();
       const id = await deployed(owner, 'rtx-5090');

@@ -109,7 +109,7 @@ describe('GraphiQL in Chromium', needs('chromium'), () => {
       await pane(page, 'Operation Editor').getByText('Deploy').first().waitFor();
     }));
 
-  it('sends a key pasted into one tab from all tabs and never stores it', async () => {
+  it('uses a key pasted into one tab in all tabs, and never stores it', async () => {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     await visit(async ({ page }) => {
       const authorization = `Bearer gpu_live_${'ab'.repeat(20)}`;

@@ -17,7 +17,7 @@ describe('the Home screen', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('shows the first steps, marks each completed one and hides them at the end', async () => {
+  it('shows the first steps, marks completed ones and hides them once all are done', async () => {
     const owner = await renter('0');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
       const steps = page.getByRole('region', { name: 'First steps' });
@@ -63,7 +63,7 @@ describe('the Home screen', needs('chromium'), () => {
     });
   });
 
-  it('shows what needs attention, each with a link, or nothing', async () => {
+  it('lists and links everything that needs attention, if anything does', async () => {
     const owner = await renter('1000');
     const id = await deployed(owner, 'rtx-4090');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
@@ -96,7 +96,7 @@ describe('the Home screen', needs('chromium'), () => {
     });
   });
 
-  it('shifts the visible layout very little while a screen loads', async () => {
+  it('leads to screens that barely shift their layout while loading', async () => {
     const owner = await renter('10');
     await deployed(owner, 'l40s');
     const context = await here.pages.context(owner);
@@ -119,7 +119,7 @@ describe('the Home screen', needs('chromium'), () => {
     expect(shifts.filter(([, shift]) => shift >= 0.1)).toEqual([]);
   });
 
-  it('is the first page for renters, while visitors and old links get the machines', async () => {
+  it('is the start page for renters, while visitors and old links get the machines', async () => {
     const owner = await renter('10');
     await here.pages.with('/?gpu=rtx-4090', owner, async ({ page }) => {
       await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();

@@ -16,7 +16,7 @@ function hostile(field: string, long = 10_000): string {
   return head + 'w'.repeat(long - head.length);
 }
 
-describe('all screens with hostile texts', needs('chromium'), () => {
+describe('all screens', needs('chromium'), () => {
   let here: OpenConsole;
   let tenant: Tenant;
 
@@ -31,7 +31,7 @@ describe('all screens with hostile texts', needs('chromium'), () => {
   });
 
   it(
-    'show text from others as plain text in every field, at any length',
+    'show hostile text from others as plain text in every field, at any length',
     async () => {
       const { owner, id, machineId } = tenant;
       const ours = [owner.accountId];

@@ -54,7 +54,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('show the cost of each action and perform it', async () => {
+  it('show the cost of each action, then perform it', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with(`/instances/${id}`, owner, async ({ page }) => {
@@ -77,7 +77,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('keep the history’s filters in the address and let the service apply them', async () => {
+  it('keep the history’s filters in the URL and let the service apply them', async () => {
     const owner = await renter();
     const destroyed = await deployed(owner, 'rtx-5090');
     await owner.rest('DELETE', `/instances/${destroyed}`);
@@ -135,7 +135,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('show amounts of the same second on Money', async () => {
+  it('show amounts from the same second on the Money page', async () => {
     const owner = await renter('50');
     await deployed(owner, 'h100-sxm');
     await here.pages.with('/money', owner, async ({ page }) => {
@@ -151,7 +151,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('show the spending rate, costs and end of credit on every screen', async () => {
+  it('show the spending rate, the costs and when credit ends on every screen', async () => {
     const owner = await renter('50');
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with('/money', owner, async ({ page }) => {
@@ -188,7 +188,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('show the API’s spend and statement and download the statement as CSV', async () => {
+  it('show the API’s spend and statement, and download the statement as CSV', async () => {
     const owner = await renter('50');
     const id = await deployed(owner, 'rtx-5090');
     const today = new Date().toISOString().slice(0, 10);

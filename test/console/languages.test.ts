@@ -52,7 +52,7 @@ describe('the console’s language', needs('chromium'), () => {
     );
   });
 
-  it('lets the palette find actions by German words and screens also by English ones', async () => {
+  it('lets the palette find actions in German, and screens in English as well', async () => {
     const owner = await here.renter();
     await here.pages.with(
       '/volumes',
@@ -110,7 +110,7 @@ describe('the console’s language', needs('chromium'), () => {
       [code, 'signed out'],
     ]),
   )(
-    'is complete in %s when %s, with titles and without overflow or English text',
+    'is complete in %s when %s, including titles, without overflow or English text',
     async (code, who) => {
       const tenant = who === 'signed in' ? await openTenant(here) : null;
       const translated: Record<string, string> = tenant === null ? TRANSLATED_FOR_STRANGERS : TRANSLATED;

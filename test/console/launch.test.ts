@@ -40,7 +40,7 @@ describe('the launch page of the console', needs('chromium'), () => {
     return Promise.all(body.data.instances.map(one));
   };
 
-  it('fills in the form from a link, warns about it and rents only once confirmed', async () => {
+  it('fills in the form from a link, warns about it and rents only if confirmed', async () => {
     const owner = await here.renter();
     await here.pages.with(LINK, null, async ({ page, requests, complaints }) => {
       await page.getByText('A link filled in this form, and anyone can create such a link.').waitFor();
@@ -98,7 +98,7 @@ describe('the launch page of the console', needs('chromium'), () => {
     expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
   });
 
-  it('works with the keyboard only and deploys the same again', async () => {
+  it('works with only the keyboard and can repeat a deploy', async () => {
     const owner = await here.renter('1000');
     await here.pages.with(
       '/deploy?gpu=rtx-3090',
@@ -153,7 +153,7 @@ describe('the launch page of the console', needs('chromium'), () => {
     expect(second).toEqual(first);
   });
 
-  it('keeps TCP ports when deploying, saving and deploying again', async () => {
+  it('keeps TCP ports when deploying, saving and redeploying', async () => {
     const owner = await here.renter('1000');
     await here.pages.with('/deploy?gpu=rtx-3080', owner, async ({ page }) => {
       await deployButton(page).waitFor();

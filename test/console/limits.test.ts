@@ -73,7 +73,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('are read again once events are followed, in case they changed in between', async () => {
+  it('are reloaded once events are followed, in case they changed in between', async () => {
     const owner = await renter();
     const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"] }) { id } }');
     const context = await here.pages.context(owner);
@@ -93,7 +93,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     await limit.getByText('of 2.00 USD spent').waitFor();
   });
 
-  it('create a key with a limit and change the limit of a key', async () => {
+  it('create a key with a limit and change a key’s limit', async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/keys');
     await page.getByLabel('Name', { exact: true }).first().fill('ci');
@@ -117,7 +117,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('request confirmation of a mail address and delete the address', async () => {
+  it('request confirmation of an email address, and delete the address', async () => {
     const mails = await startMailServer();
     const sender = await startProcess({
       ...here.env,

@@ -7,7 +7,7 @@ import type { Renter } from '../support/gateway.js';
 import { needs } from '../support/tools.js';
 import type { WireAgent } from '../support/wire-agent.js';
 
-describe('the load of an instance in Chromium', needs('chromium'), () => {
+describe("an instance's load in Chromium", needs('chromium'), () => {
   let here: OpenConsole;
   let owner: Renter;
   let agent: WireAgent;
@@ -42,7 +42,7 @@ describe('the load of an instance in Chromium', needs('chromium'), () => {
         return data.filter((value, index) => index % 4 === 3 && value > 0).length;
       });
 
-  it('is shown as a chart, as text and as a table, and is updated automatically', async () => {
+  it('is shown as a chart, as text and as a table, and updates automatically', async () => {
     await report(...[50, 40, 30, 20, 10, 0].map((age) => load(age, 97)));
     const { page, requests, complaints } = await here.pages.visit(`/instances/${id}`, await here.pages.context(owner));
     const section = page.getByRole('region', { name: 'Load' });

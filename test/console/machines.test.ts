@@ -16,7 +16,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('shows prices and free GPUs on a first visit with few requests to its origin', async () => {
+  it('shows prices and free GPUs on a first visit, using few requests to its origin', async () => {
     const context = await here.pages.context(null);
     const page = await context.newPage();
     const requests: Request[] = [];
@@ -91,7 +91,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('redirects an old address to the machines that it selected', () =>
+  it('redirects an old URL to the machines that it selected', () =>
     here.pages.with('/?gpu=rtx-4090&gpus=2', null, async ({ page }) => {
       await page.getByRole('heading', { name: /^[\d,]+ machines available/ }).waitFor();
       const { pathname, search } = new URL(page.url());
@@ -160,7 +160,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('sorts by any column and compares selected machines, all kept in the address', () =>
+  it('sorts by any column and compares selected machines, keeping both in the URL', () =>
     here.pages.with('/machines?gpu=h100-sxm,h100-pcie', null, async ({ page, complaints }) => {
       const column = async (name: string) => {
         // Rows far below the visible area aren't drawn.
@@ -208,7 +208,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('keeps the search in the address and finds what the API finds', () =>
+  it('keeps the search in the URL and finds the same machines as the API', () =>
     here.pages.with('/machines', null, async ({ page, complaints }) => {
       await page.getByText(/No minimum, except 60\s+seconds of GPU/).waitFor();
       await page.locator('.offer').first().waitFor();
@@ -265,7 +265,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('shows free counts live and closes its stream while the page is hidden', () =>
+  it('updates free counts live, and closes its stream while the page is hidden', () =>
     here.pages.with('/machines', null, async ({ page, requests }) => {
       const row = page.getByRole('row', { name: /NVIDIA A40\b/ });
       await row.waitFor();
@@ -292,7 +292,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       expect(requests.slice(soFar).some((request) => /PricingChanged/.test(request.postData() ?? ''))).toBe(true);
     }));
 
-  it('shows for each model how many free GPUs meet the requirements', () =>
+  it('shows how many free GPUs of each model meet the requirements', () =>
     here.pages.with('/machines', null, async ({ page }) => {
       const shown = page.getByRole('row', { name: /NVIDIA GeForce RTX 4090 / }).locator('[data-label="Free GPUs"]');
       const text =

@@ -36,7 +36,7 @@ describe('a list of the maximum number of instances', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('draws only rows in view, and the last one after scrolling', () =>
+  it('renders only the rows in view, including the last one after scrolling', () =>
     here.pages.with('/instances', owner, async ({ page, complaints }) => {
       await row(page, NEWEST).waitFor();
       expect(await rows(page).count()).toBeLessThan(MOST_DRAWN);
@@ -58,7 +58,7 @@ describe('a list of the maximum number of instances', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('selects all, including rows that aren’t drawn, even after scrolling', () =>
+  it('selects all rows, including those not rendered, even after scrolling', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('checkbox', { name: 'Select all' }).check();
       const all = MAX_LIVE_INSTANCES;
@@ -72,7 +72,7 @@ describe('a list of the maximum number of instances', needs('chromium'), () => {
       await page.getByRole('button', { name: `Destroy ${all - 1} instances` }).waitFor();
     }));
 
-  it('keeps the focus and a dialog while their row is scrolled out of view', () =>
+  it('keeps the focus and a dialog when their row is scrolled out of view', () =>
     here.pages.with('/instances', owner, async ({ page }) => {
       const choose = page.getByRole('checkbox', { name: `Select ${NEWEST}` });
       await choose.focus();

@@ -14,13 +14,13 @@ const chosen = (page: Page) => palette(page).getByRole('option', { selected: tru
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 const focused = (page: Page) => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());
 
-describe('the palette with its shortcuts', needs('chromium'), () => {
+describe('the command palette', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
   });
   afterAll(() => here?.close());
 
-  it('loads when opened, searches while typing and works by keyboard only', async () => {
+  it('loads when opened, searches as the user types and works with only the keyboard', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-4090', 'train-llm');
     await here.pages.with('/', owner, async ({ page, requests, complaints }) => {
@@ -73,7 +73,7 @@ describe('the palette with its shortcuts', needs('chromium'), () => {
     });
   });
 
-  it('stops an instance after a dialog showed the cost and reports the result', async () => {
+  it('shows the cost in a dialog, then stops an instance and reports the result', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-4090', 'comfy');
     await here.pages.with('/money', owner, async ({ page }) => {
@@ -119,7 +119,7 @@ describe('the palette with its shortcuts', needs('chromium'), () => {
     });
   });
 
-  it('navigates by single keys unless the user is typing or has switched that off', async () => {
+  it('navigates by single keys unless the user is typing or has turned that off', async () => {
     const owner = await renter();
     await here.pages.with('/', owner, async ({ page }) => {
       await heading(page, 'Home').waitFor();
@@ -168,7 +168,7 @@ describe('the palette with its shortcuts', needs('chromium'), () => {
     });
   });
 
-  it('offers visitors only what they can use', () =>
+  it('offers visitors only the actions that they can use', () =>
     here.pages.with('/machines', null, async ({ page }) => {
       await heading(page, 'Machines').waitFor();
       await page.keyboard.press('g');

@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
  * A renter's tour of everything that needs a container, on one host. Each part is fully tested in test/long/console,
  * and without a browser in test/hosts/access.
  */
-describe('an instance in a real container, in the console', needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
+describe("a real container's instance in the console", needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
   let web: WebFleet;
   let pages: Pages;
   let sshPort: number;
@@ -37,7 +37,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
     return text;
   }
 
-  it('opens a shell with the command shown and a key added on that page', async () => {
+  it('can be reached by SSH with the displayed command and a key added on the page', async () => {
     const key = new KeyPair();
     await pages.with('/keys', web.renter, async ({ page, complaints }) => {
       await page.getByLabel('Public key (the line of a .pub file)').fill(key.publicKey);
@@ -61,7 +61,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
     });
   });
 
-  it('opens its web port in a new tab that is signed in only there', () =>
+  it('opens its web port in a new tab that is signed in only to that port', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
       const port = page.locator('.port', { hasText: 'Port 8080' }).getByRole('button', { name: 'Open in new tab' });
       await port.waitFor();
@@ -134,7 +134,7 @@ describe('an instance in a real container, in the console', needsEngine('podman'
       expect(complaints).toEqual([]);
     }));
 
-  it('shows its log live as text, marks errors and stops when the log is closed', () =>
+  it('streams its log as text, marks errors and stops when the log is closed', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
       await page.getByRole('link', { name: 'Log', exact: true }).click();
       const log = page.locator('.log');

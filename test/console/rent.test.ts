@@ -18,7 +18,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('shows the exact price before the button and RUNNING once it is pressed', async () => {
+  it('shows the exact price on the button, and RUNNING once it is pressed', async () => {
     const owner = await renter();
     const machine = await here.cheapest('rtx-5090');
     await here.pages.with(
@@ -44,7 +44,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     );
   });
 
-  it('rents once regardless of how often the button is pressed', async () => {
+  it('rents only once, however often the button is pressed', async () => {
     const owner = await renter();
     // A machine's minimum disk isn't the requested disk.
     await here.pages.with('/machines?gpu=l40s&disk=60&deploy=best', owner, async ({ page, requests }) => {
@@ -60,7 +60,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('says that a lost request had no effect, and shows the result of others', async () => {
+  it('reports a lost request that rented nothing, and otherwise shows the instance', async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', owner, async ({ page }) => {
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
@@ -80,7 +80,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('says if the machine was taken, keeps the input and offers the next machine', async () => {
+  it('reports that the machine was taken, keeps the input and offers another', async () => {
     const [owner, other] = [await renter(), await renter()];
     const machine = await here.cheapest('a100-sxm-80gb');
     await here.pages.with(`/machines?gpu=a100-sxm-80gb&deploy=${machine}`, owner, async ({ page }) => {
@@ -99,7 +99,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('redirects old addresses to the rent page, and the back button leaves it', () =>
+  it('opens from old URLs and can be left with the back button', () =>
     here.pages.with('/machines?gpu=l40s', null, async ({ page }) => {
       const address = () => new URL(page.url()).pathname + new URL(page.url()).search;
       for (const [old, next] of [
@@ -133,7 +133,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
       await heading(page, 'Machines').waitFor();
     }));
 
-  it('says that the balance is too low and offers no alternative if there is none', async () => {
+  it('says that the balance is too low, and offers no alternative if none exists', async () => {
     await here.pages.with(`/machines?gpu=${DEAR}&deploy=best`, await renter('0.01'), async ({ page, requests }) => {
       await page
         .getByRole('main')
@@ -152,7 +152,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows the CPU of an offer as plain text', async () => {
+  it('shows the name of an offer’s CPU as plain text', async () => {
     const owner = await renter();
     const machine = await here.cheapest('rtx-4080');
     const [before] = await here.sql('select cpu from machine where id = $1', [machine]);
@@ -171,7 +171,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     }
   });
 
-  it('rents and destroys with the keyboard only and keeps the focus in place', async () => {
+  it('rents and destroys using only the keyboard, and keeps the focus in place', async () => {
     const keyboardOwner = await renter();
     await here.pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
       const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());

@@ -70,7 +70,7 @@ const STOP_AT = '2026-11-21T18:00:00Z';
 const DESTROY_AT = '2026-11-22T18:00:00Z';
 const SEEN = /[^\P{C}\n]/u;
 
-describe('code to copy', needs('bash', 'curl', 'python3'), () => {
+describe('copyable code', needs('bash', 'curl', 'python3'), () => {
   let service: Service;
   let renter: Renter;
   let bin: string;
@@ -218,7 +218,7 @@ describe('code to copy', needs('bash', 'curl', 'python3'), () => {
     ],
   ];
 
-  it('rents the same in each way, including launch, volumes and limits', async () => {
+  it('makes the same rental in every form, including launch, volumes and limits', async () => {
     for (const input of [
       '{ name: "hf", value: "x" }',
       '{ name: "hub", registry: "ghcr.io", username: "a", value: "x" }',

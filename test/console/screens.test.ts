@@ -15,13 +15,13 @@ describe('the market’s screens', needs('chromium'), () => {
   afterAll(() => here?.close());
 
   it(
-    'pass axe, fit the window, move nothing and need no mouse for a renter',
+    'pass axe, fit the window, honor reduced motion and need no mouse for a renter',
     async () => checkScreens(here, await openTenant(here), ['/', '/machines', '/deploy', '/launch']),
     LONG_MS,
   );
 
   it(
-    'pass axe, fit the window, move nothing and need no mouse for a visitor',
+    'pass axe, fit the window, honor reduced motion and need no mouse for a visitor',
     // The other screens have the same parts for renters and visitors.
     () => checkScreens(here, null, ['/', '/sign-in', '/money']),
     LONG_MS,

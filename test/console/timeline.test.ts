@@ -6,7 +6,7 @@ import { needs } from '../support/tools.js';
 
 const HOSTILE = `<img src=x onerror=alert(1)>\u202egnp.exe\u009b31m${'x'.repeat(10_000)}`;
 
-describe('the screen of an instance in Chromium', needs('chromium'), () => {
+describe('an instance’s screen in Chromium', needs('chromium'), () => {
   let open: OpenConsole;
   let owner: Renter;
   let id: string;
@@ -31,7 +31,7 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
   });
   afterAll(() => open?.close());
 
-  it('has the instance’s name as its title and shows events as they happen', async () => {
+  it('is titled with the instance’s name and shows events as they happen', async () => {
     await open.pages.with(`/instances/${id}`, owner, async ({ page, complaints }) => {
       await page.getByRole('heading', { level: 1, name: 'train', exact: true }).waitFor();
       const timeline = page.getByRole('region', { name: 'Timeline' });
@@ -53,7 +53,7 @@ describe('the screen of an instance in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('has a bar of screens on a phone and the others behind a button, even by keyboard', async () => {
+  it('has a tab bar on a phone, with more screens behind a button, even by keyboard', async () => {
     for (const width of [390, 320]) {
       await open.pages.with(
         '/instances',

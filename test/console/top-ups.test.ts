@@ -33,7 +33,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
     return dialog;
   }
 
-  it('is paid through its QR code and followed on the screen until it is credited', async () => {
+  it('is paid by QR code and tracked on screen until it is credited', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page, complaints }) => {
       await page.getByText('Nothing is being billed right now').waitFor();
@@ -80,7 +80,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
     });
   });
 
-  it('is created once regardless of how often the button is pressed', async () => {
+  it('is created only once, however often the button is pressed', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/money', owner, async ({ page }) => {
       await page.getByLabel('USD', { exact: true }).fill('20');

@@ -11,7 +11,7 @@ describe('volumes in the console', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('are created, grown and deleted at the price shown', async () => {
+  it('are created, enlarged and deleted at the displayed price', async () => {
     const renter = await here.renter('100');
     const sizes = async () => {
       const { body } = await renter.graphql('{ volumes { name sizeGb priceHr } }');
@@ -43,7 +43,7 @@ describe('volumes in the console', needs('chromium'), () => {
     });
   });
 
-  it('show holders, snapshots and passwords, and can be deleted only when free', async () => {
+  it('show their holders, snapshots and passwords, and can be deleted only when free', async () => {
     const renter = await here.renter('100');
     const create = 'mutation { createVolume(input: { name: "work", sizeGb: 10 }) { id } }';
     const { id } = (await renter.graphql(create)).body.data.createVolume;
@@ -87,7 +87,7 @@ describe('volumes in the console', needs('chromium'), () => {
     });
   });
 
-  it('can each be selected once at deploy, but not while another instance holds one', async () => {
+  it('can each be selected once per deploy, unless another instance holds them', async () => {
     const renter = await here.renter('100');
     const create = (name: string) =>
       renter.graphql(`mutation { createVolume(input: { name: "${name}", sizeGb: 10 }) { id } }`);

@@ -115,7 +115,7 @@ describe("an account's running balance", () => {
     expect(exhaustionOf(fresh({ creditUnits: 1n }))).toBeNull();
   });
 
-  it('is reported as of its last write if the clock steps back', () => {
+  it('is reported as of its last write if the clock is set back', () => {
     const accrual = fresh({ creditUnits: 36_000n, spendUnits: 7_200n, burnRate: 3_600n });
     expect([balanceUnitsAt(accrual, BEGIN - 9n), balanceAt(accrual, BEGIN - 9n)]).toEqual([28_800n, 8n]);
     expect(monthSpendAt({ ...accrual, monthStartSpendUnits: 3_600n }, BEGIN - 9n)).toBe(1n);
@@ -123,7 +123,7 @@ describe("an account's running balance", () => {
     expect(accrual).toEqual(fresh({ creditUnits: 36_000n, spendUnits: 7_200n, burnRate: 3_600n }));
   });
 
-  it('separates spend before a month from spend in it, up to its first second', () => {
+  it('separates spend before a month from spend in it, to the second', () => {
     const accrual = fresh({ burnRate: 3_600n });
     const month = at('2026-12-01T00:00:00Z');
     expect([month - 1n, month, month + 1n].map((second) => monthSpendAt(accrual, second))).toEqual([3_599n, 0n, 1n]);

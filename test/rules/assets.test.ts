@@ -53,7 +53,7 @@ describe('accepted assets', () => {
   });
 });
 
-describe('the operator’s numbers of confirmations', () => {
+describe('the operator’s confirmation counts', () => {
   const defaults = Object.fromEntries(TABLE.map(([code, , , confirmations]) => [code, confirmations]));
 
   it('replace the defaults of the named assets', () => {

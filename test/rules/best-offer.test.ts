@@ -78,7 +78,7 @@ describe('the best offer', () => {
     expect(ranked({}, offers)).toBe('m-4 m-5 m-3 m-2 m-1');
   });
 
-  it('breaks the smallest free block among equally cheap free machines', () => {
+  it('splits the smallest free block among equally cheap free machines', () => {
     const offers = [
       offer('m-1', 1n, { breaks: 8, reliability: 1 }),
       offer('m-2', 1n, { breaks: 2 }),
@@ -90,7 +90,7 @@ describe('the best offer', () => {
     expect(ranked({}, offers)).toBe('m-4 m-6 m-2 m-1 m-3 m-5');
   });
 
-  it('has the most preferred model, then region, regardless of the price', () => {
+  it('is chosen by preferred model, then preferred region, regardless of price', () => {
     const offers = [
       offer('m-1', 1n, { gpu: 'b' }),
       offer('m-2', 3n, { gpu: 'a', region: 'y' }),
@@ -115,14 +115,14 @@ describe('the best offer', () => {
     expect(ranked({ diskGb: 10, filter: { ...REQUEST.filter, diskGbMin: 101 } }, offers)).toBe('m-3');
   });
 
-  it('is never preemptible for interruptible renters or without opting in', () => {
+  it('never preempts for interruptible renters, or without opting in', () => {
     const offers = [offer('m-1', 1n, { preemptible: true }), offer('m-2', 2n)];
     expect(ranked({}, offers)).toBe('m-1 m-2');
     expect(ranked({ mode: 'INTERRUPTIBLE' }, offers)).toBe('m-2');
     expect(ranked({ filter: { ...REQUEST.filter, includePreemptible: false } }, offers)).toBe('m-2');
   });
 
-  it('is searched for within one model or region if only one is given', () => {
+  it('is sought within a single model or region if only one is given', () => {
     expect(
       bestOffer({ ...REQUEST, gpus: ['a'], filter: { ...REQUEST.filter, regions: ['y'] } }).criteria,
     ).toMatchObject({

@@ -44,10 +44,10 @@ describe('the user of a container', () => {
   });
 });
 
-describe('a command as another user', () => {
+describe('a command run as another user', () => {
   const spec = { argv: ['/bin/sh', '-c', 'id'], env: {}, terminal: null };
 
-  it('starts by the runtime only if it needs no file of the container', () => {
+  it('is started by the runtime only if it needs none of the container’s files', () => {
     const suited = [null, 'root', '0', 'coder', '1000', '1000:1000'].map((user) => isSuited({ ...spec, user }));
     expect(suited).toEqual([true, true, true, false, false, false]);
   });

@@ -40,11 +40,11 @@ describe('the balance needed for a deploy or start', () => {
     );
   });
 
-  it('is compared with the remaining balance in that second', () => {
+  it('is compared with the balance remaining in that second', () => {
     expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too low');
   });
 
-  it('excludes the rates of instances that are preempted, but only the account’s own', () => {
+  it('excludes the rates of preempted instances, if they are the account’s own', () => {
     const preempted = [{ accountId: 'acc-1', gpuRate: USD('1') }];
     expect(cover(account('2', USD('1')), USD('2'), { preempted })).not.toThrow();
     const both = [...preempted, ...preempted];
@@ -73,7 +73,7 @@ describe('the balance needed for a deploy or start', () => {
     );
   });
 
-  it('causes an error with the caller’s code if it is missing', () => {
+  it('causes an error with the caller’s code if the account doesn’t have it', () => {
     const check = () =>
       checkCover(account('0'), AT, { addedRate: 1n, preempted: [], coverSeconds: 1n }, 'action_failed');
     expect(check).toThrow(expect.objectContaining({ code: 'action_failed' }));

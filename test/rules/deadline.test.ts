@@ -19,7 +19,7 @@ const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 const DAY = 86_400n;
 const NONE = { stopAt: null, destroyAt: null };
 
-describe('a deadline as text', () => {
+describe('a deadline given as text', () => {
   test.each([
     ['90m', 5_400n],
     ['8h', 28_800n],
@@ -158,7 +158,7 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['STOPPED', 'DEADLINE', 80, null]]);
   });
 
-  it('limits the charge for its second even if the instance ends differently in it', () => {
+  it('limits the charge for its second even if the instance ends in another way', () => {
     const stopped = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     stop(stopped.at(50n, 51n), stopped.instances[0]!, 'USER');
     expect(stopped.seen()).toEqual([['STOPPED', 'USER', 50, null]]);
@@ -173,7 +173,7 @@ describe('a deadline', () => {
     expect(other.seen()[1]).toEqual(['STOPPED', 'USER', 51, null]);
   });
 
-  it('destroys a stopped instance too, and a running one with a later stop', () => {
+  it('destroys a stopped instance, and a running one that would stop later', () => {
     const rented = new Rented(100_000n, { stopAt: 20n, destroyAt: 50n }, { stopAt: 90n, destroyAt: 50n });
     rented.settle(1_000n);
     expect(rented.seen()).toEqual([

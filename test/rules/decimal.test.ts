@@ -62,7 +62,7 @@ describe('decimal text', () => {
     expect(() => subtractDecimals('1', text)).toThrow(new RangeError('not a decimal'));
   });
 
-  it('is not accepted as a number type, and has at most the requested decimals', () => {
+  it('must be a string, with at most the requested number of decimals', () => {
     for (const other of [1, 1n, null, undefined, {}, ['1']]) expect(isDecimal(other)).toBe(false);
     expect([isDecimal('1', 0), isDecimal('1.5', 0), isDecimal('1.55', 2), isDecimal('1.555', 2)]).toEqual([
       true,
@@ -117,7 +117,7 @@ describe('amounts', () => {
     ]);
   });
 
-  it("use their credit's rate with 6 decimals, rounded down, unless there are no coins", () => {
+  it('have a rate per coin with 6 decimals, rounded down, unless there are no coins', () => {
     expect(rateOf(50_000_000n, '0.625')).toBe('80');
     expect(rateOf(1_000_000n, '3')).toBe('0.333333');
     expect(rateOf(2_000_000n, '3')).toBe('0.666666');

@@ -21,7 +21,7 @@ describe('events for changed rows', () => {
     ['STOPPED', 'PREEMPTED', 'instance.preempted'],
     ['STOPPED', 'START_FAILED', 'instance.failed'],
     ['STOPPED', 'BALANCE_EXHAUSTED', 'instance.stopped'],
-  ])("report %s by %s as %s at the instance's end", (status, reason, type) => {
+  ])('report %s for the reason %s as %s, as of when the instance ended', (status, reason, type) => {
     const changes = noChanges();
     changes.updated.add(instance(status, reason));
     changes.closed.push({ ...INTERVAL, resource: 'GPU', endedAt: 9n });

@@ -27,7 +27,7 @@ describe('a path in a container', () => {
     expect(refused(checkPath, Buffer.from([0x2f, 0xff, 0xfe]))).toEqual(['taken']);
   });
 
-  it('that is to be created or removed ends with a name', () => {
+  it('must end with a name to be created or removed', () => {
     const words = 'path must end with a name of 1 to 255 bytes that is neither . nor ..';
     const paths = ['/', '/a/', '/a/.', '/a/..', `/${'x'.repeat(256)}`, `/${'x'.repeat(255)}`, '/...', '/a'];
     expect(refused(checkNewPath, ...paths)).toEqual([words, words, words, words, words, 'taken', 'taken', 'taken']);

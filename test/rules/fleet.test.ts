@@ -52,7 +52,7 @@ describe('desiredPhases', () => {
     expect(desired(old, { ...fresh, numGpus: 2 })).toEqual({ old: 'stopped' });
   });
 
-  it('stops the previous run until it may start again, and keeps starts already sent', () => {
+  it('stops the previous run until the next may start, and keeps starts already sent', () => {
     const other = container('other', { status: 'STOPPED', phase: 'STOPPING' });
     const again = container('mine', { phase: 'STOPPED', gpuIntervals: 2, sentStart: 1 });
     expect(desired(again, other)).toEqual({ mine: 'stopped', other: 'stopped' });

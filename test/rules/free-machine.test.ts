@@ -77,7 +77,7 @@ describe('claiming a machine', () => {
     ['ON_DEMAND', 'INTERRUPTIBLE'],
     ['ON_DEMAND', 'ON_DEMAND'],
     ['RESERVED', 'RESERVED'],
-  ] as const)('is refused while a %s instance runs, for %s', (running, mode) => {
+  ] as const)('is refused while an instance is running in mode %s, for mode %s', (running, mode) => {
     expect(() => claim(machine(on('RUNNING', running)), mode, 'action_failed')).toThrow(
       new DomainError('action_failed', 'machine m-1 is taken', { reason: 'taken' }),
     );

@@ -172,7 +172,7 @@ describe('the models matching a name', () => {
     ['', []],
   ])('for %s are %j', (name, slugs) => expect(modelsNamed(MODELS, name).map(({ slug }) => slug)).toEqual(slugs));
 
-  it('are counted in a market file with machine-written prices and counts', async () => {
+  it("are found for a market file's listings with machine-written numbers", async () => {
     async function* rows() {
       const of = (line: number, gpuSlug: string, priceUsdHour: string, numGpus: string) => ({
         ...{ line, listingId: `l-${line}`, gpuSlug, priceUsdHour, numGpus },

@@ -22,7 +22,7 @@ describe('an instance that stops when idle', () => {
     });
   });
 
-  it('stops when its time is over, and at least two minutes after the warning', () => {
+  it('stops when its time is over, but at least two minutes after the warning', () => {
     const since = NOW - 30n * MINUTE;
     const warned = (at: bigint) => ({ quietSince: since, warnedOf: since, warnedAt: at });
     expect(does(warned(NOW - 120n))).toBe('stop');
@@ -32,7 +32,7 @@ describe('an instance that stops when idle', () => {
     expect(decideIdle(watch(), NOW)).toMatchObject({ does: 'warn', stopsAt: NOW + 120n });
   });
 
-  it('starts its idle time again after load, a connection, a new setting or an outage', () => {
+  it('restarts its idle time after load, a connection, a new setting or an outage', () => {
     const late = NOW - 60n;
     for (const name of ['quietSince', 'activeAt', 'setAt', 'backAt'] as const) {
       const since = NOW - 7_200n;

@@ -83,7 +83,7 @@ describe('networks', () => {
     'fe80::1%eth0',
     '10.0.0.0/',
     'a.example',
-  ])('refuses %j', (text) => expect(parseNetwork(text)).toBeNull());
+  ])("can't be %j", (text) => expect(parseNetwork(text)).toBeNull());
 
   it('are within others only if each is within one of them', () => {
     expect(areWithin(['10.0.0.0/9', '10.128.0.1'], ['10.0.0.0/8'])).toBe(true);
@@ -93,7 +93,7 @@ describe('networks', () => {
 });
 
 describe('scopes', () => {
-  it('allow each operation only by its own scope', () => {
+  it('allow only their own operations', () => {
     for (const [operation, scope] of Object.entries(OPERATION_SCOPES)) {
       expect(mayDo(null, operation)).toBe(true);
       for (const given of SCOPES)

@@ -54,7 +54,7 @@ describe('a launch link for a saved template', () => {
     expect(membersOf(link({ env: { SORT_KEY: 'size' } }, variables))).toEqual([['env.SORT_KEY', 'size']]);
   });
 
-  it('never exceeds the length that servers accept, and omits parts if necessary', () => {
+  it('never exceeds the length that servers accept, omitting parts if necessary', () => {
     const env = Object.fromEntries(Array.from({ length: 29 }, (_, index) => [`A${index}`, '%'.repeat(900)]));
     const ports = [{ port: 8000, name: 'API' }];
     const text = link({ name: 'mine', env: { ...env, LAST: 'short' }, command: ['serve'], ports }, []);

@@ -40,7 +40,7 @@ test('a launch without contradictions is accepted', () => {
   expect(() => checkLaunch({ ...launch, onExit: 'DESTROY' }, 'RESERVED')).toThrow("can't be destroyed");
 });
 
-test('the secrets of a launch are listed once each, including the registry login', () => {
+test("a launch's secrets are listed once each, including the registry login", () => {
   const secrets = [
     { secret: 's', file: 'f' },
     { secret: 's', variable: 'B' },
@@ -55,7 +55,7 @@ test.each([
   [{ hasOldAgent: false, supportsUsers: false }, { restart: 'NEVER' as const, user: '0' }, 'too old for a user'],
   [{ hasOldAgent: false, supportsUsers: false }, { restart: 'NEVER' as const }, null],
   [{ hasOldAgent: true, supportsUsers: true }, { user: 'root' }, null],
-])('an agent with %j checks the launch %j: %s', (agent, launch, message) => {
+])('for an agent with %j, the launch %j is checked: %s', (agent, launch, message) => {
   const check = () => checkAgent({ id: 'm-1', ...agent }, launch, 'deploy_failed');
   if (message === null) expect(check).not.toThrow();
   else expect(check).toThrow(message);

@@ -336,7 +336,7 @@ function act(
 }
 
 describe('an account, its instances and its volumes', () => {
-  it('owe exactly what was sold, after any sequence of actions', () => {
+  it('are charged for exactly what was sold, after any sequence of actions', () => {
     fc.assert(
       fc.property(moves, fc.bigInt(0n, 2_000_000_000n), (drawn, creditUnits) => {
         const world = new World(creditUnits);

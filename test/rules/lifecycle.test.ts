@@ -64,14 +64,14 @@ function rented(mode: 'ON_DEMAND' | 'RESERVED' = 'ON_DEMAND') {
   return { step, instance };
 }
 
-describe('an action', () => {
+describe('actions', () => {
   const allowed: Record<InstanceActionKind, InstanceStatus[]> = {
     START: ['STOPPED'],
     STOP: ['RUNNING'],
     DESTROY: ['RUNNING', 'STOPPED'],
   };
 
-  it.each(['START', 'STOP', 'DESTROY'] as const)('%s is allowed in its states and rejected in all others', (action) => {
+  it.each(['START', 'STOP', 'DESTROY'] as const)('include %s only in the states that allow it', (action) => {
     for (const status of ['RUNNING', 'STOPPED', 'DESTROYED'] as const) {
       const check = () => checkAllowed(action, status);
       if (allowed[action].includes(status)) expect(check).not.toThrow();
@@ -132,7 +132,7 @@ describe('a deploy', () => {
     ]);
   });
 
-  it('in reserved mode begins its term', () => {
+  it('in reserved mode begins a term', () => {
     // 1970-01-01T00:00:10Z + 3 months.
     expect(rented('RESERVED').instance.reservedUntil).toBe(10n + 90n * 86_400n);
   });
@@ -181,7 +181,7 @@ describe("an instance's usage", () => {
     expect(usageAt({ ...instance, destroyedAt: 13n, runningSince: null, gpuSeconds: 3n }, 99n)).toEqual(usage);
   });
 
-  it('never goes back before its last change, even if a clock does', () => {
+  it('is never reported for a time before its last change, even if a clock goes back', () => {
     expect(usageAt(rented().instance, 0n)).toMatchObject({ gpuSeconds: 0n, diskSeconds: 0n, total: 0n });
     const { step, instance } = rented();
     stop({ ...step, at: 20n, end: 20n }, instance, 'USER');

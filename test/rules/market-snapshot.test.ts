@@ -17,7 +17,7 @@ describe("a snapshot's date", () => {
     expect(() => checkNewer('2028-02-29', '2026-11-19', '2030-01-01')).not.toThrow();
   });
 
-  it.each(['2026-11-20', '2026-11-19', '2025-12-31'])('%s is not newer than 2026-11-20', (date) => {
+  it.each(['2026-11-20', '2026-11-19', '2025-12-31'])("can't be %s if the last one is 2026-11-20", (date) => {
     expect(() => checkNewer(date, '2026-11-20', '2030-01-01')).toThrow(NotNewer);
     expect(() => checkNewer(date, '2026-11-20', '2030-01-01')).toThrow(
       `date must be after 2026-11-20, the date of the current snapshot; got ${date}`,
@@ -42,7 +42,7 @@ describe("a snapshot's date", () => {
   });
 });
 
-describe('a future day', () => {
+describe('a future date', () => {
   it('can be tomorrow, but no later', () => {
     expect(() => checkNewer('2026-11-23', '2026-11-20', '2026-11-23')).not.toThrow();
     for (const date of ['2026-11-24', '2027-01-01', '9999-12-31']) {
@@ -58,7 +58,7 @@ describe('models that lose their median', () => {
     ...Array.from({ length: unknown }, () => ({ gpu: 'u', oldMedianMicro: null, medianMicro: null })),
   ];
 
-  it('may be up to the allowed share of those that had one', () => {
+  it('may be at most the allowed share of those that had one', () => {
     expect(() => checkLosses(models(5, 5, 100), 50)).not.toThrow();
     expect(() => checkLosses(models(49, 51, 0), 50)).toThrow(
       'more than 50 % of the models would lose their median: 51 of 100',
@@ -70,7 +70,7 @@ describe('models that lose their median', () => {
 });
 
 describe("a snapshot's listings", () => {
-  it('number 1 to 2 million', () => {
+  it('must number from 1 to 2,000,000', () => {
     expect(() => checkListings(1)).not.toThrow();
     expect(() => checkListings(2_000_000)).not.toThrow();
     expect(() => checkListings(0)).toThrow('the file has no listing of a known model');

@@ -108,7 +108,7 @@ describe('usage', () => {
     expect([0n, 3599n, 3600n, 7199n].map(shownSpend)).toEqual([0n, 0n, 1n, 1n]);
   });
 
-  it('adds up with the balance to the credit shown', () => {
+  it('and the balance add up to the displayed credit', () => {
     const credit = unitsOfMicro(100_000_000n);
     for (const spend of [0n, 1n, 3599n, 3600n, 2_204_000n, credit, credit + 1n, credit + 3600n]) {
       expect(shownBalance(credit, spend) + shownSpend(spend)).toBe(100_000_000n);

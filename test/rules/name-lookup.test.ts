@@ -68,7 +68,7 @@ const lookup = (more: Partial<Parameters<typeof createNameLookup>[0]> = {}) => {
     );
 };
 
-it('finds names in the hosts file, in DNS for both families, and by the search list', async () => {
+it('finds names in the hosts file, via the search list, and in DNS for both families', async () => {
   const find = lookup();
   expect(await find('OWN.example.')).toEqual(['192.0.2.9']);
   expect(await find('own')).toEqual(['192.0.2.9', '::1']);

@@ -21,7 +21,7 @@ it.each([
   [DEPLOY, '', null],
   [DEPLOY, '__proto__', null],
   [[], 'gpu', null],
-])('of %j, the nearest to %s is %s', (known, given, nearest) => {
+])('of the names %j, the nearest to %s is %s', (known, given, nearest) => {
   expect(nearestName(given, known)).toBe(nearest);
 });
 

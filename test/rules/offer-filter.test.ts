@@ -67,7 +67,7 @@ describe('an offer', () => {
     ['numMin', { numMin: 4 }, { numMin: 5 }],
     ['numMax', { numMax: 4 }, { numMax: 3 }],
     ['pricePerGpuMax', { pricePerGpuMax: 2_000_000n }, { pricePerGpuMax: 1_999_999n }],
-  ])('is matched by %s, bounds included', (_name, met, missed) => {
+  ])('meets a requirement for %s up to its bound', (_name, met, missed) => {
     expect(isFitting(met)).toBe(true);
     expect(isFitting(missed)).toBe(false);
   });
@@ -96,7 +96,7 @@ describe('search criteria', () => {
     expect(criteriaOf({ ...ANY, ramGbMin: 1 }).sizeMin).not.toBeNull();
   });
 
-  it('name the model and the region if there is only one', () => {
+  it('name the model or region if only one is possible', () => {
     expect(criteriaOf({ ...ANY, gpus: ['h100'], regions: ['a', 'b'] })).toMatchObject({ gpu: 'h100', region: null });
     expect([onlyOf(null), onlyOf(['a']), onlyOf(['a', 'b'])]).toEqual([null, 'a', null]);
   });

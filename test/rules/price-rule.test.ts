@@ -50,7 +50,7 @@ describe('the price rule', () => {
     expect(rateInMode(100n, 'RESERVED')).toBe(65n);
   });
 
-  it('locks the rates of the whole machine in its mode and of its disk', () => {
+  it('locks a rental’s rates for the whole machine, by mode, and for its disk', () => {
     const machine = { numGpus: 4, ratePerGpu: 1_000_000n };
     const locked = (mode: 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED') =>
       lockedRates(machine, { mode, diskGb: 50 }, 140n);
@@ -59,14 +59,14 @@ describe('the price rule', () => {
     expect(locked('RESERVED')).toMatchObject({ gpuRate: 2_600_000n, onDemandRate: 4_000_000n });
   });
 
-  it('publishes by the median, otherwise the last rate, otherwise the reference price', () => {
+  it('uses the median, otherwise the last rate, otherwise the reference price', () => {
     const reference = { referencePriceMicro: 1_000_000n };
     expect(publishedRate({ ...reference, medianMicro: 2_000_000n }, 500_000n)).toBe(1_400_000n);
     expect(publishedRate({ ...reference, medianMicro: null }, 500_000n)).toBe(500_000n);
     expect(publishedRate({ ...reference, medianMicro: null }, null)).toBe(700_000n);
   });
 
-  it('is published in the contract’s wording', () => {
+  it('is published with the contract’s wording', () => {
     expect(PRICE_RULE).toBe('public marketplace median for the model x 0.70, rounded down');
   });
 });

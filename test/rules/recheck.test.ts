@@ -16,7 +16,7 @@ function begun(day: string, changes: Partial<Recheck> = {}): Recheck {
 }
 
 describe('nextStep', () => {
-  it('makes up today for a time that was missed', () => {
+  it('makes up for a missed time on the current day', () => {
     const first = { kind: 'attempt', day: '2026-11-25', attempt: 1 };
     expect(step(null)).toEqual(first);
     expect(step(null, null)).toEqual(first);
@@ -25,7 +25,7 @@ describe('nextStep', () => {
     expect(step(begun('2026-11-17'))).toEqual(first);
   });
 
-  it('does nothing before the first scheduled time or after a finished re-check', () => {
+  it('waits before the first scheduled time and after a finished re-check', () => {
     expect(step(null, null, null)).toEqual({ kind: 'nothing' });
     for (const day of ['2026-11-23', '2026-11-24', '2026-11-25']) {
       expect(step(begun(day, { finished: true, nextAttemptAt: null }))).toEqual({ kind: 'nothing' });
@@ -57,7 +57,7 @@ describe('nextStep', () => {
 });
 
 describe('the schedule', () => {
-  it('is in UTC and due from its exact second on', () => {
+  it('is in UTC and due from its exact second onwards', () => {
     const due = (text: string) => formatInstant(lastDue('0 4 * * 1', at(text))!);
     expect(due('2026-11-23T03:59:59Z')).toBe('2026-11-16T04:00:00Z');
     expect(due('2026-11-23T04:00:00Z')).toBe('2026-11-23T04:00:00Z');

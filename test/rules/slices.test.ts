@@ -123,7 +123,7 @@ function brokenBlock(
   return whole?.count ?? block.count;
 }
 
-describe('the block that a rental breaks', () => {
+describe('the block that a rental splits', () => {
   const broken = (letters: string, block: [number, number], running: [number, number][] = [], gone: number[] = []) => {
     const [[first, count], blocks] = [block, running.map(([at, length]) => ({ first: at, count: length }))];
     return brokenBlock({ models: [...letters], missing: gone }, { first, count }, blocks);
@@ -164,7 +164,7 @@ describe('a layout', () => {
   /** Disjoint blocks, each with an instance that is interruptible or not. */
   const running = fc.array(fc.record({ of: fc.nat({ max: 30 }), yields: fc.boolean() }), { maxLength: 6 });
 
-  it('agrees with the rules of its host for every block', () => {
+  it("agrees with its host's rules for every block", () => {
     fc.assert(
       fc.property(anyHost, running, fc.integer({ min: 0, max: 9 }), (given, wanted, least) => {
         const layout = layoutOf(given.models, given.sizes, given.missing);

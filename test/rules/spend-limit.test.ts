@@ -82,7 +82,7 @@ describe("an instance's spend limit", () => {
     // 600 units are 30 s of disk. The rest of the minimum is charged at the stop.
   });
 
-  it('reached through a stopped instance’s disk stops nothing and is recorded', () => {
+  it('stops nothing, but is recorded, when disk charges reach it after a stop', () => {
     const rented = new Rented(1n);
     stop(rented.at(DECEMBER + 10n), rented.instance, 'USER');
     // 1,200 units are used. The remaining 2,400 pay for 120 s of disk.
@@ -115,7 +115,7 @@ describe("an account's monthly limit", () => {
     expect(rented.account).toMatchObject({ limitReachedAt: JANUARY + 30n, burnRate: 20n });
   });
 
-  it('stops running instances in the second it is set if already exceeded', () => {
+  it('stops running instances in the second in which it is set if already exceeded', () => {
     const rented = new Rented(null);
     rented.limit(DECEMBER + 100n, 1n);
     expect(rented.instance).toMatchObject({ stopReason: 'SPEND_LIMIT', stoppedAt: DECEMBER + 101n });

@@ -43,7 +43,7 @@ describe('a public SSH key', () => {
     expect(() => parseSshKey(rsa(2_048))).toThrow('2048 bits');
   });
 
-  it('has a comment of one short line that is safe for a terminal', () => {
+  it('has a comment that is one short line and safe for a terminal', () => {
     const [type, blob] = ED25519.split(' ');
     expect(parseSshKey(`${type} ${blob}`).comment).toBe('');
     expect(parseSshKey(`${type} ${blob} \u001b[31mred ${'x'.repeat(300)}`).comment).toBe(
@@ -129,7 +129,7 @@ describe('a public SSH key', () => {
     ['with a negative modulus', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x80))],
     ['with an extra number', line('ssh-rsa', 'ssh-rsa', E, point(512, 0x7f), E)],
     ['with 16,385 bits', line('ssh-rsa', 'ssh-rsa', E, point(2_049, 1))],
-  ])('a key %s is rejected', (_why, text) => {
+  ])('%s is rejected', (_why, text) => {
     expect(() => parseSshKey(text)).toThrow('publicKey is not a complete public key');
   });
 

@@ -23,7 +23,7 @@ const seconds = (changes: Partial<ObservedStart>, now = later) => {
 };
 
 describe('a slow start', () => {
-  it('credits its delay, but at most 600 seconds and as long as the instance then ran', () => {
+  it('credits its delay, up to 600 seconds and as long as the instance then ran', () => {
     for (const lag of [0n, 1n, 59n, 599n, 600n, 601n, 5_000n])
       for (const ran of [1n, 30n, 599n, 600n, 601n, 9_999n]) {
         const [runningAt, to] = [1_000n + lag, 1_000n + lag + ran];
@@ -78,7 +78,7 @@ describe('a start that ended before it ran', () => {
     });
   });
 
-  it('counts as run if it was seen running before its end, but not at its end', () => {
+  it('counts as having run if it was seen running before its end, but not at its end', () => {
     expect(of({ to: 5_000n, hostFault: true, runningAt: 4_999n })).toEqual(slow(1_000n, 1_001n));
     expect(of({ to: 5_000n, hostFault: true, runningAt: 5_000n })).toMatchObject({ reason: 'START_FAILED' });
   });

@@ -61,7 +61,7 @@ describe('instants', () => {
     '',
   ])('%j is not an instant', (text) => expect(parseInstant(text)).toBeNull());
 
-  it('latest returns the latest', () => {
+  it('are compared to find the latest', () => {
     expect(latest(3n)).toBe(3n);
     expect(latest(3n, 5n, 4n)).toBe(5n);
     expect(latest(-3n, -5n)).toBe(-3n);

@@ -58,7 +58,7 @@ function evaluated(queried: ReportedPayment | null | undefined, { unconfirmed = 
   return evaluatePayment(TOP_UP, undefined, { ...REPORT, usd }, evaluation);
 }
 
-describe('a payment above the setting', () => {
+describe('a payment above the confirmation threshold', () => {
   it.each<[string, ReportedPayment]>([
     ['the same payment', REPORT],
     ['more, including its fee', { ...REPORT, usdWithFee: 606n * USD }],
@@ -91,7 +91,7 @@ describe('a payment above the setting', () => {
     expect(evaluated(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_QUERIED_YET });
   });
 
-  it('can be one that exceeds it only together with that day’s unconfirmed credits', () => {
+  it("may exceed it only in total with the same day's unconfirmed credits", () => {
     const of = (unconfirmed: bigint) => evaluated(undefined, { unconfirmed, usd: 200n * USD })?.state;
     expect([of(300n * USD), of(300n * USD + 1n)]).toEqual(['CREDITED', 'QUARANTINED']);
   });
@@ -112,81 +112,71 @@ describe('a report of a payment', () => {
     });
 
   it.each<[string, Payment | undefined, ReportedPayment, Partial<Payment>]>([
-    ['in no block', undefined, PENDING, { ...SEEN, firstSeenAt: 20n }],
+    ['is in no block', undefined, PENDING, { ...SEEN, firstSeenAt: 20n }],
     [
-      'in a block',
+      'is in a block',
       undefined,
       { ...PENDING, confirmations: 1 },
       { state: 'CONFIRMING', confirmations: 1, usdMicro: null },
     ],
     [
-      'in a block, of a seen payment',
+      'was seen and is now in a block',
       SEEN,
       { ...PENDING, confirmations: 1 },
       { state: 'CONFIRMING', firstSeenAt: 10n },
     ],
-    ['with more confirmations', CONFIRMING, { ...PENDING, confirmations: 4 }, { ...CONFIRMING, confirmations: 4 }],
-    ['with its value', CONFIRMING, { ...PENDING, confirmations: 3, usd: 1n }, { ...CONFIRMING, usdMicro: 1n }],
-    ['with other coins', CONFIRMING, { ...PENDING, confirmations: 3, coins: '8' }, { ...CONFIRMING, coins: '8' }],
+    ['has more confirmations', CONFIRMING, { ...PENDING, confirmations: 4 }, { ...CONFIRMING, confirmations: 4 }],
+    ['now has a value', CONFIRMING, { ...PENDING, confirmations: 3, usd: 1n }, { ...CONFIRMING, usdMicro: 1n }],
+    ['has other coins', CONFIRMING, { ...PENDING, confirmations: 3, coins: '8' }, { ...CONFIRMING, coins: '8' }],
+    ['is final', CONFIRMING, REPORT, { ...PAYMENT, firstSeenAt: 10n, creditedAt: 20n, confirmedByProcessor: false }],
     [
-      'that is final',
-      CONFIRMING,
-      REPORT,
-      { ...PAYMENT, firstSeenAt: 10n, creditedAt: 20n, confirmedByProcessor: false },
-    ],
-    [
-      'that is final, of a gone payment',
+      'was gone and is now final',
       { ...SEEN, state: 'GONE', reason: 'gone' },
       REPORT,
       { state: 'CREDITED', reason: null },
     ],
-    ['without an address', CONFIRMING, { ...REPORT, address: null }, { state: 'CREDITED' }],
+    ['has no address', CONFIRMING, { ...REPORT, address: null }, { state: 'CREDITED' }],
+    ['is gone', CONFIRMING, { ...PENDING, status: 'gone' }, { state: 'GONE', reason: 'the processor withdrew it' }],
     [
-      'that is gone',
-      CONFIRMING,
-      { ...PENDING, status: 'gone' },
-      { state: 'GONE', reason: 'the processor withdrew it' },
-    ],
-    [
-      'that is gone, of one waiting for the processor',
+      'was waiting for the processor and is now gone',
       quarantined(NOT_QUERIED_YET),
       { ...PENDING, status: 'gone' },
       { state: 'GONE' },
     ],
     [
-      'of another coin',
+      'is in another coin',
       undefined,
       { ...REPORT, asset: 'BTC' },
       quarantinedFor('it arrived in another coin or on another network'),
     ],
     [
-      'at another address',
+      'went to another address',
       undefined,
       { ...REPORT, address: 'b' },
       quarantinedFor("it went to another top-up's address"),
     ],
-    ['without value', undefined, { ...REPORT, usd: 0n }, quarantinedFor('it has no value')],
-    ['of unknown value', undefined, { ...REPORT, usd: null }, quarantinedFor('it has no value')],
+    ['has no value', undefined, { ...REPORT, usd: 0n }, quarantinedFor('it has no value')],
+    ['has an unknown value', undefined, { ...REPORT, usd: null }, quarantinedFor('it has no value')],
     [
-      'above the maximum',
+      'exceeds the maximum',
       undefined,
       { ...REPORT, usd: MAX_PAYMENT_MICRO + 1n },
       quarantinedFor('it exceeds the maximum of one payment'),
     ],
-    ['of exactly the maximum', undefined, { ...REPORT, usd: MAX_PAYMENT_MICRO }, { state: 'CREDITED' }],
+    ['is exactly the maximum', undefined, { ...REPORT, usd: MAX_PAYMENT_MICRO }, { state: 'CREDITED' }],
     [
-      'of one waiting for the processor, below the setting now',
+      'was waiting for the processor and is now below the threshold',
       quarantined(NOT_QUERIED_YET),
       REPORT,
       { state: 'CREDITED' },
     ],
-  ])("%s sets the payment's state", (_name, known, report, payment) => {
+  ])('sets the state of a payment that %s', (_name, known, report, payment) => {
     expect(taken(known, report)).toMatchObject(payment);
   });
 
   it.each<[string, Payment, ReportedPayment]>([
     ['that was credited', PAYMENT, { ...REPORT, usd: 1n }],
-    ['that was credited, and is gone', PAYMENT, { ...PENDING, status: 'gone' }],
+    ['that was credited and is now gone', PAYMENT, { ...PENDING, status: 'gone' }],
     ['that was refused', { ...PAYMENT, state: 'REFUSED' }, REPORT],
     ['that was reversed', { ...PAYMENT, state: 'REVERSED' }, REPORT],
     ['that waits for the operator', quarantined('it has no value'), REPORT],
@@ -217,18 +207,18 @@ describe('a top-up', () => {
   it.each([
     ['nothing before the rate ends', [], 999n, 'WAITING'],
     ['nothing by the second in which the rate ends', [], 1_000n, 'EXPIRED'],
-    ['one percent less', [{ usdMicro: 594n * USD }], 0n, 'CREDITED'],
-    ['over one percent less', [{ usdMicro: 594n * USD - 1n }], 0n, 'UNDERPAID'],
-    ['one percent more', [{ usdMicro: 606n * USD }], 0n, 'CREDITED'],
-    ['over one percent more', [{ usdMicro: 606n * USD + 1n }], 0n, 'OVERPAID'],
-    ['everything, but too late', [{ firstSeenAt: 1_000n }], 0n, 'LATE'],
+    ['one percent too little', [{ usdMicro: 594n * USD }], 0n, 'CREDITED'],
+    ['over one percent too little', [{ usdMicro: 594n * USD - 1n }], 0n, 'UNDERPAID'],
+    ['one percent too much', [{ usdMicro: 606n * USD }], 0n, 'CREDITED'],
+    ['over one percent too much', [{ usdMicro: 606n * USD + 1n }], 0n, 'OVERPAID'],
+    ['everything too late', [{ firstSeenAt: 1_000n }], 0n, 'LATE'],
     ['everything and a payment being confirmed', [{}, { state: 'CONFIRMING' }], 0n, 'CONFIRMING'],
     ['everything and a quarantined payment', [{}, { state: 'QUARANTINED' }], 0n, 'QUARANTINED'],
     ['everything and a payment that was seen', [{}, { state: 'SEEN' }], 0n, 'SEEN'],
     ['a payment in time and a refused late one', [{}, { state: 'REFUSED', firstSeenAt: 1_000n }], 0n, 'CREDITED'],
     ['a payment in time and a late one', [{ usdMicro: USD }, { firstSeenAt: 1_000n }], 0n, 'LATE'],
     ['a refused payment', [{ state: 'REFUSED' }], 0n, 'WAITING'],
-  ] as const)('that received %s has the expected state', (_name, payments, now, state) => {
+  ] as const)('has the expected state after receiving %s', (_name, payments, now, state) => {
     const all = payments.map((payment): Payment => ({ ...PAYMENT, ...payment }));
     expect(topUpState(TOP_UP, all, now)).toBe(state);
   });

@@ -47,7 +47,7 @@ function instance(changes: Partial<Instance> = {}): Instance {
 }
 
 describe("an instance's usage", () => {
-  it('consists of GPU seconds while it runs and disk seconds from its creation on', () => {
+  it('consists of GPU seconds while it runs, and disk seconds from its creation', () => {
     const again = instance({ gpuSeconds: 50n, runningSince: 300n });
     expect(usageAt(again, 400n)).toEqual({
       ...{ gpuSeconds: 150n, diskSeconds: 300n, gpuCost: 150n, diskCost: 3n, earlyExit: 0n, preemptionMinimum: 0n },

@@ -5,7 +5,7 @@ import { visible, visibleButColours, visibleJson } from '../../src/visible.js';
 const ODD = 'a\u001b[31mb\u009b31mc\u202ed\u2066e\u061cf\u2028g\u007fh\ni\u200fj';
 const SHOWN = 'a\\u001b[31mb\\u009b31mc\\u202ed\\u2066e\\u061cf\\u2028g\\u007fh\\u000ai\\u200fj';
 
-it('shows control sequences that a terminal would execute', () => {
+it('escapes control sequences that a terminal would execute', () => {
   expect(visible(ODD)).toBe(SHOWN);
   expect(visible(SHOWN)).toBe(SHOWN);
   expect(visible('Zoë 数 \u{1f600} \u200d')).toBe('Zoë 数 \u{1f600} \u200d');

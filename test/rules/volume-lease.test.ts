@@ -13,7 +13,7 @@ test('a token is valid for one lease of one volume, with one secret and nonce', 
 });
 
 test.each(['', 'x', `${'0'.repeat(63)}`, `${'0'.repeat(65)}`, '0'.repeat(64), 'G'.repeat(64)])(
-  'is not a token: %j',
+  '%j is not a token',
   (given) => {
     expect(isLeaseToken('secret', LEASE, given)).toBe(false);
   },

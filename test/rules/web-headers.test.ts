@@ -83,7 +83,7 @@ describe('the headers sent to a container', () => {
     ]);
   });
 
-  it('contain the visitor’s path as far as it is trusted', () => {
+  it('contain the visitor’s address, scheme and host as far as they are trusted', () => {
     const said = headersForContainer([], { host: 'h', addresses: ['1.1.1.1', '10.0.0.1'], isTls: false });
     expect(said.slice(2)).toEqual([
       ...['X-Forwarded-For', '1.1.1.1, 10.0.0.1', 'X-Forwarded-Proto', 'http'],

@@ -89,7 +89,7 @@ it('a host name is foreign if the operator has published another name', () => {
     expect(foreign('any.example', url), url).toBe(false);
 });
 
-it('a path on the same host is accepted, but nothing that leads elsewhere', () => {
+it('a path on the same host is accepted, but none that leads elsewhere', () => {
   for (const path of ['/', '/a/b?c=d#e', '/?next=//x']) expect(isWebPath(path), path).toBe(true);
   for (const path of [
     '',

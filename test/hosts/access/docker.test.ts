@@ -44,7 +44,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
 
   afterAll(() => fleet?.close());
 
-  it('runs a command with its output, errors, input and exit code', async () => {
+  it('runs a command and relays its input, output, errors and exit code', async () => {
     const child = ssh.spawn(id, [], 'cat; echo to stderr >&2; exit 7');
     child.stdin.end('x'.repeat(3_000_000));
     expect(await outcome(child)).toEqual({ code: 7, stdout: 'x'.repeat(3_000_000), stderr: 'to stderr\n' });
@@ -64,11 +64,11 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     await until('the command has ended', () => !isRunning(command), 30_000, POLL_EVERY_MS);
   });
 
-  it('sets a command’s terminal size before it starts', async () => {
+  it('sets a command’s terminal size before the command starts', async () => {
     expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
   });
 
-  it('connects to a loopback port by SSH and HTTP and shows the log', async () => {
+  it('reaches a loopback port over SSH and HTTP, and shows the log', async () => {
     expect(await ssh.ssh(id, 'mkdir /www; echo hello > /www/page; httpd -p 127.0.0.1:7000 -h /www')).toMatchObject({
       code: 0,
     });
@@ -109,7 +109,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     await without.close();
   });
 
-  it('ends commands of an agent that was killed', async () => {
+  it('ends the commands of an agent that was killed', async () => {
     const command = uniqueSleep();
     const child = ssh.spawn(id, [], `echo begun; exec ${command}`);
     const done = outcome(child);

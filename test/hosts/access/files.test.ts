@@ -59,7 +59,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(more).toBeLessThan(MORE_MEMORY_KB);
   });
 
-  it('lists files with any kind of name and finds each one by the bytes of its name', async () => {
+  it("lists files with any kind of name, and finds each one by the name's bytes", async () => {
     const names = [
       'plain.txt',
       'two\nlines\n',
@@ -168,7 +168,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(await small(`${AT}/nowhere/file`)).toBe(404);
   });
 
-  it('leaves nothing of an upload that is cancelled, disconnected or too large', async () => {
+  it('leaves no trace of an upload that is cancelled, cut off or too large', async () => {
     await inside(`mkdir -p ${AT}/partly`);
     const gone = new AbortController();
     async function* never() {
@@ -219,7 +219,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     });
   });
 
-  it('requires a session of the account with the scope and a page of the gateway', async () => {
+  it("requires the account's session, the scope and one of the gateway's own pages", async () => {
     await inside(`echo secret > ${AT}/secret`);
     const stranger = await Session.of(web, web.stranger);
     expect(await stranger.refusal('GET', 'file', `${AT}/secret`)).toMatch(/^404 no such instance/);
@@ -246,7 +246,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(await inside(`ls ${AT}`)).not.toContain('stolen');
   });
 
-  it('ends transfers in progress with the session', async () => {
+  it('ends transfers in progress when the session ends', async () => {
     const other = await Session.of(web, web.renter);
     await inside(`[ -s ${AT}/large.bin ] || dd if=/dev/zero of=${AT}/large.bin bs=1000000 count=200 2>/dev/null`);
     const before = tunnelsIn(web.fleet.gatewayOutput);
@@ -293,7 +293,7 @@ END
     expect((await stranger.log('')).status).toBe(404);
   });
 
-  it('refuses files of a stopped instance, but still sends its log', async () => {
+  it("is refused for a stopped instance's files, but not for its log", async () => {
     await web.query(`mutation { action(id: "${web.instanceId}", action: STOP) { id } }`);
     expect(await mine.refusal('GET', 'folder', AT)).toMatch(/^409 .*is stopped/);
     expect(await (await mine.log('')).text()).toMatch(/^listens\n/);

@@ -89,7 +89,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     await fleet?.close();
   });
 
-  it('runs a command with its output, errors, input and exit code', async () => {
+  it('runs a command and relays its input, output, errors and exit code', async () => {
     const child = ssh.spawn(id, [], 'cat; echo to stderr >&2; exit 7');
     child.stdin.end('some input');
     expect(await outcome(child)).toEqual({ code: 7, stdout: 'some input', stderr: 'to stderr\n' });
@@ -101,7 +101,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(outputs).toEqual(Array(5).fill('words'));
   });
 
-  it('delivers both output streams completely to a client that reads late', async () => {
+  it('delivers both output streams in full to a client that reads late', async () => {
     const write = (bytes: number, letter: string) => `head -c ${bytes} /dev/zero | tr '\\0' ${letter}`;
     const turn = `${write(100_000, 'o')}; ${write(50_000, 'e')} >&2`;
     const child = ssh.spawn(id, [], `for turn in $(seq 60); do ${turn}; done; exit 4`);
@@ -135,12 +135,12 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     connection.end();
   });
 
-  it('sets a command’s terminal size before it starts', async () => {
+  it('sets a command’s terminal size before the command starts', async () => {
     // A client without a terminal doesn't request a size.
     expect(await sizesAtFirst(ssh, id, 10)).toEqual(Array(10).fill('24 80'));
   });
 
-  it('passes on signals to the command', async () => {
+  it('passes signals on to the command', async () => {
     const connection = await connect();
     const channel = await execOn(
       connection,
@@ -231,7 +231,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
 
   it('copies files both ways in an image without an SFTP server', copiesFiles);
 
-  it('copies files by scp’s legacy protocol in an image without scp', async () => {
+  it('copies files with scp’s legacy protocol in an image without scp', async () => {
     const from = someFiles();
     const at = `${id}@127.0.0.1:/workspace/old`;
     const back = folder();
@@ -244,7 +244,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('No such file')]);
   });
 
-  it('forwards 100 concurrent connections to the instance’s loopback and no others', async () => {
+  it('forwards 100 concurrent connections to the instance’s loopback, and no others', async () => {
     expect(await ssh.ssh(id, 'echo hello > /workspace/hello; httpd -p 127.0.0.1:7000 -h /workspace')).toMatchObject({
       code: 0,
     });
@@ -339,7 +339,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     }
   });
 
-  it('accepts RSA keys with modern signatures, and ECDSA keys', async () => {
+  it('accepts ECDSA keys, and RSA keys with modern signatures', async () => {
     for (const other of [new KeyPair('rsa', 3_072), new KeyPair('ecdsa', 384)]) {
       await addKey(renter, other);
       expect(await client(1, other).ssh(id, 'echo in')).toMatchObject({ code: 0, stdout: 'in\n' });
@@ -364,7 +364,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(await ssh.ssh(id, 'echo in')).toMatchObject({ code: 0 });
   });
 
-  it('disconnects OpenSSH with too many agent keys but admits a configured key', async () => {
+  it('disconnects OpenSSH if its agent has too many keys, unless one is configured', async () => {
     const dir = folder();
     const socket = join(dir, 'agent');
     const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' });
@@ -418,7 +418,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect((await client(1, gone).ssh(id, 'echo in')).stderr).toContain('Permission denied');
   });
 
-  it('ends a stream with its agent and opens new ones through the next agent', async () => {
+  it('ends a stream when its agent stops, and opens new ones through the next agent', async () => {
     const [own, other] = [uniqueSleep(), uniqueSleep()];
     const child = ssh.spawn(id, [], `echo begun; exec ${own}`);
     const done = outcome(child);
@@ -436,7 +436,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     await operators;
   });
 
-  it('ends immediately when the instance stops, and says why it refuses new sessions', async () => {
+  it('ends immediately when the instance stops, and says why new sessions are refused', async () => {
     const child = ssh.spawn(id, [], 'echo begun; cat');
     const done = outcome(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
@@ -466,7 +466,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(digest(back)).toEqual(digest(from));
   });
 
-  it('forwards Unix sockets with half-closes and the client’s SSH agent', async () => {
+  it('forwards Unix sockets, including half-closes, and the client’s SSH agent', async () => {
     const server = `perl -MIO::Socket::UNIX -e '$l = IO::Socket::UNIX->new(Local => "/tmp/socket", Listen => 9); while ($c = $l->accept) { print $c reverse <$c>; close $c }'`;
     const child = ssh.spawn(id, [], `rm -f /tmp/socket; ${server}`);
     const connection = await connect();
@@ -498,7 +498,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     }
   });
 
-  it('keeps its host key when the gateway restarts, although connections end', async () => {
+  it('keeps its host key across a gateway restart, although connections end', async () => {
     await readsLittle();
     const child = ssh.spawn(id, [], 'echo begun; cat');
     const done = outcome(child);

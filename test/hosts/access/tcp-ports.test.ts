@@ -99,7 +99,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     return back;
   };
 
-  it('connect PostgreSQL and Redis clients', async () => {
+  it('work with PostgreSQL and Redis clients', async () => {
     expect(Object.values(ports).every((port) => port >= range.from && port <= range.to)).toBe(true);
     expect(await psql('create table t as select generate_series(1, 10000) as n; select sum(n) from t')).toMatchObject({
       code: 0,
@@ -130,7 +130,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     expect(received.digest('hex')).toBe(sent.digest('hex'));
   });
 
-  it('serve at most 200 concurrent connections', async () => {
+  it('each serve at most 200 concurrent connections', async () => {
     const sockets = await Promise.all(Array.from({ length: 200 }, () => connect(ports[ECHO]!)));
     const first = await Promise.all(
       sockets.map(async (socket, index) => {
@@ -169,7 +169,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     way.close();
   });
 
-  it('don’t respond if free or if the instance is stopped, which keeps its ports', async () => {
+  it('don’t respond if unassigned or if the instance that keeps them is stopped', async () => {
     const free = [range.from, range.from + 1, range.from + 2, range.to].find(
       (port) => !Object.values(ports).includes(port),
     )!;

@@ -128,7 +128,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('continues without a page and keeps the newest output', async () => {
+  it('keeps running while no page is connected and retains the latest output', async () => {
     const first = await open().ready();
     const shell = first.shell;
     first.type(
@@ -168,7 +168,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('sends a page only as much as it shows and buffers little of the rest', async () => {
+  it('sends a page only as much output as it shows, and buffers little of the rest', async () => {
     const page = await open({}, { shows: false }).ready();
     page.type('dd if=/dev/zero bs=1000000 count=8 2>/dev/null | tr "\\0" y; echo; echo and""then\n');
     await until('it was sent all that it has room for', () => page.bytes >= KEPT_OUTPUT_BYTES, SOON_MS);
@@ -240,7 +240,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('admits only pages of the gateway that have a session', async () => {
+  it('admits only the gateway’s own pages, and only with a session', async () => {
     const origin = fleet.address;
     const { host } = new URL(origin);
     expect(await knock(origin, { origin, cookie })).toBe(101);
@@ -257,7 +257,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await knock(origin, { origin, cookie, host: `${ids[0]}.gpu.localhost` })).not.toBe(101);
   });
 
-  it('gives a reason when the scope is missing or the instance is stopped or unknown', async () => {
+  it('gives a reason if the scope is missing or the instance is stopped or unknown', async () => {
     const reader = await newKey('(scopes: [READ, RENT])');
     const forbidden = await open({}, { cookie: reader.cookie }).end();
     expect(forbidden).toMatchObject({
@@ -323,7 +323,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     first.close();
   });
 
-  it('keeps the shell when the gateway restarts', async () => {
+  it('keeps its shell across a gateway restart', async () => {
     const first = await open().ready();
     first.type('mine=kept; echo be""fore\n');
     await first.waitForText('before');
@@ -345,7 +345,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
   });
 
   // These tests come last, because they end what the others use.
-  it('ends immediately with its instance and is refused while that is stopped', async () => {
+  it('ends immediately with its instance, and is refused while the instance is stopped', async () => {
     const page = await open({ instance: ids[1]! }).ready();
     await renter.act(ids[1]!, 'stop');
     expect(await page.end()).toMatchObject({ type: 'refused', reason: 'stopped' });
@@ -353,7 +353,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await again.end()).toMatchObject({ type: 'refused', reason: 'stopped', message: `${ids[1]} is stopped` });
   });
 
-  it('ends with its agent', async () => {
+  it('ends when its agent ends', async () => {
     const page = await open().ready();
     const command = uniqueSleep();
     page.type(`${command}\n`);

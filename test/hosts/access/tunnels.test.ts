@@ -64,7 +64,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
   });
 
   // This test comes first, because the end of a tunnel is recorded up to a minute later.
-  it('counts a tunnel, but not a followed log, as activity for the idle stop', async () => {
+  it('count as activity for the idle stop, unless they only follow a log', async () => {
     const set = 'mutation ($id: ID!) { setStopWhenIdle(id: $id, stopWhenIdle: 1440) { id } }';
     expect((await renter.api.graphql(set, { id: instanceId })).body.errors).toBeUndefined();
     const activeAt = async () => {
@@ -81,7 +81,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     tunnel.destroy();
   });
 
-  it('runs a command with both output streams, its exit code and all of its input', async () => {
+  it('run a command with all of its input, both output streams and its exit code', async () => {
     expect(await outputOf('cat; echo words >&2; exit 7', 'input')).toEqual({
       stdout: 'input',
       stderr: 'words\n',
@@ -89,7 +89,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     });
   });
 
-  it('delivers all output to a late reader, regardless of the amount of output', async () => {
+  it('deliver all output to a late reader, however much there is', async () => {
     // A connection buffers a few MB, and the agent 256 kB. For one of these sizes, the agent still has the last bytes.
     const sizes = Array.from({ length: 32 }, (_, index) => (index + 1) * 250_000);
     const opened = [];
@@ -100,7 +100,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     expect(await Promise.all(read)).toEqual(sizes.map((size) => [size, 4]));
   });
 
-  it('opens a port quickly, although another gateway must pass the request on', async () => {
+  it('open a port quickly, even if another gateway must pass the request on', async () => {
     const times: number[] = [];
     for (let turn = 0; turn < 15; turn += 1) {
       const began = performance.now();
@@ -112,14 +112,14 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     expect(times.sort((a, b) => a - b)[7]).toBeLessThan(whileBusy(800));
   });
 
-  it('reads the container’s output with the stream and time of each line', async () => {
+  it('read the container’s output with the stream and time of each line', async () => {
     const tunnel = await open({ kind: 'logs', tail: 10, since: null, follow: false });
     tunnel.end();
     const [stdout] = await Promise.all([text(tunnel), text(tunnel.stderr)]);
     expect(stdout).toMatch(/^o\d{4}-\d\d-\d\dT\S+ begun\n$/);
   });
 
-  it('rejects unknown instances, other accounts and unknown keys', async () => {
+  it('are refused for unknown instances, other accounts and unknown keys', async () => {
     const refused = (changes: object, id = instanceId) =>
       expect(
         tunnels.open({
@@ -135,7 +135,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     await refused({ sshKeyId: 'ssh-0000000000000000' }).toMatchObject({ reason: 'unknown' });
   });
 
-  it('accepts a tunnel only from the machine that was requested to open it', async () => {
+  it('are accepted only from the machine that was asked to open them', async () => {
     const foreign = await fleet.enrolled();
     const path = `${other.address}/agent/v1/streams/${'0'.repeat(32)}`;
     const dial = (authorization: string) =>
@@ -150,7 +150,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     expect(await dial(`Bearer ${foreign.token}`)).toBe(404);
   });
 
-  it('leaves nothing of a request that is abandoned while the engine is slow', async () => {
+  it('leave nothing behind if the request is abandoned while the engine is slow', async () => {
     const opener = { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null };
     const command = uniqueSleep();
     const wanted = { opener, instanceId, target: shell(`exec ${command}`) };
@@ -167,7 +167,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     await until('it has ended', () => !isLeft(), 30_000, POLL_EVERY_MS);
   });
 
-  it('ends a command that reads no input when the other side disconnects', {
+  it('end a command that reads no input when the other side disconnects', {
     timeout: 90_000,
   }, async () => {
     // The first input fits into the tunnel and ends. The second one doesn't fit.
@@ -186,7 +186,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     for (const { command } of inputs) await until('it has ended', () => !isRunning(command), 70_000, 500);
   });
 
-  it('ends when its key is revoked and frees its slot', async () => {
+  it('end when their key is revoked, and free their slots', async () => {
     const { body } = await renter.api.graphql('mutation { createApiKey { apiKey { id } } }');
     const apiKeyId = body.data.createApiKey.apiKey.id;
     const tunnel = await open(shell('cat'), { apiKeyId });

@@ -18,7 +18,7 @@ const WHO = 'echo $(id -u):$(id -g) $HOME $USER';
 describe.each<EngineName>(['podman', 'docker'])('the user of a command on %s', (engineName) => {
   const wanted = needsEngine(engineName, ...OPEN_SSH);
   if (wanted.skip) {
-    it('are skipped', wanted, () => {});
+    it('is skipped', wanted, () => {});
     return;
   }
   let fleet: RealFleet;
@@ -135,7 +135,7 @@ describe.each<EngineName>(['podman', 'docker'])('the user of a command on %s', (
     expect(await ownerOf('/tmp/by-gpu')).toBe('0\n');
   });
 
-  it('is the user of the launch for its command, by SSH and through the engine', async () => {
+  it('is the launch’s user for its command, over SSH and through the engine', async () => {
     await renter.destroy(id);
     await renter.phase(id, 'ERASED');
     id = await deployed({ user: 'root' });

@@ -62,7 +62,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
         .resume(),
     );
 
-  it('passes on requests and responses for any method', async () => {
+  it('relays requests and responses for any method', async () => {
     for (const gateway of web.gateways) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'OPTIONS']) {
         expect(await echoed({ method }, gateway)).toMatchObject({ method, url: '/echo?a=b%20c' });
@@ -113,7 +113,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       expect(headers[name], name).toBeUndefined();
   });
 
-  it('passes on WebSocket messages and events as they arrive', async () => {
+  it('relays WebSocket messages and events as they arrive', async () => {
     for (const gateway of web.gateways) {
       const socket = socketTo(gateway);
       const [hello] = await once(socket, 'message');
@@ -140,7 +140,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     }
   });
 
-  it('reports an invalid response from a container and never mixes responses', async () => {
+  it('reports a container’s invalid response and never mixes up responses', async () => {
     const other = await follow(web.gateways[0]!, await web.link(web.renter, 8082));
     const at = (path: string, headers = {}) =>
       visit(web.gateways[0]!, web.hostOf(8082), path, { headers: { cookie: other, ...headers } });
@@ -163,7 +163,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect((await get('/echo')).status).toBe(200);
   });
 
-  it('shows all others the same page, whether or not the instance exists', async () => {
+  it('shows uninvited visitors the same page, whether or not the instance exists', async () => {
     const [first] = web.gateways;
     const nothing = await visit(first!, NOWHERE, '/');
     expect(nothing).toMatchObject({ status: 404, text: expect.stringContaining('Nothing to see here') });
@@ -237,7 +237,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     );
   });
 
-  it('makes a port public, and closes its open connections when it becomes private', async () => {
+  it('can be made public, and closes a port’s connections when it becomes private', async () => {
     const change = (field: string) =>
       web.query(`mutation { ${field}(id: "${web.instanceId}", port: 8081) { ports { port url open } webUrl } }`);
     const gatewayPort = new URL(web.gateways[0]!).port;
@@ -359,7 +359,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     stalled.destroy();
   });
 
-  it('passes on large bodies both ways in bounded memory', async () => {
+  it('relays large bodies both ways in bounded memory', async () => {
     // Any load grows the heap's young generation once. The measurement starts after that.
     await upload(web.gateways[0]!, host, '/upload', { cookie }, WARM_UP_BYTES);
     const before = memoryMb(web.fleet.gatewayPid);
@@ -378,7 +378,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect(most - before, `from ${before} MB to ${most} MB`).toBeLessThan(MORE_MEMORY_MB);
   });
 
-  it('can be opened by a link in a browser and in curl', needs('chromium', 'curl'), async () => {
+  it('can be opened through a link in a browser and with curl', needs('chromium', 'curl'), async () => {
     const link = await web.link(web.renter, undefined, '/');
     expect(link.hostname).toBe(host);
     const browser = await openChromium();
@@ -455,7 +455,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect(opened).toMatchObject({ code: 0, stdout: expect.stringContaining(`http://${web.hostOf(8081)}:`) });
   });
 
-  it('ends with the agent and works again with the next one', async () => {
+  it('ends with the agent, and works again with the next one', async () => {
     const stream = await open(web.gateways[0]!, host, '/events', { headers: { cookie } });
     const ended = over(stream);
     await web.host.end('SIGKILL');

@@ -98,7 +98,7 @@ describe('the agent with a misbehaving gateway', () => {
     beforeEach(open);
     afterEach(close);
 
-    it('isn’t blocked by an unread log when it polls or shuts down', async () => {
+    it('isn’t blocked by an unread log when polling or shutting down', async () => {
       const pipe = new FullPipe();
       host.start({}, pipe.fd);
       await gateway.next();
@@ -111,7 +111,7 @@ describe('the agent with a misbehaving gateway', () => {
       pipe.close();
     });
 
-    it('logs once instead of every second that the gateway is unreachable', async () => {
+    it('logs only once, not every second, that the gateway is unreachable', async () => {
       host.start();
       await gateway.next();
       gateway.mood = 'away';
@@ -120,7 +120,7 @@ describe('the agent with a misbehaving gateway', () => {
       expect(host.log.split('request to the gateway failed')).toHaveLength(2);
     });
 
-    it('stops containers after 15 unreachable minutes and restarts them afterwards', async () => {
+    it('stops containers after 15 minutes offline and restarts them afterwards', async () => {
       const clock = new MovedClock();
       let contact: number | null = null;
       const opened = await openEngine(engine.socket, null);
@@ -178,7 +178,7 @@ describe('the agent with a misbehaving gateway', () => {
       }
     });
 
-    it('counts the 15 minutes even if it is killed in the meantime', async () => {
+    it('counts those 15 minutes even if it is killed in the meantime', async () => {
       host.start();
       gateway.setDesired([desiredInstance(ID, 'running', { image, gpus: 1 })]);
       await gateway.phase(ID, 'RUNNING', 30_000);

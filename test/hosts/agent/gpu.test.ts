@@ -30,7 +30,7 @@ describe('GPUs provided through CDI', needsEngine('podman'), () => {
   });
   afterEach(() => gateway.close());
 
-  it('are simulated in the rented number', async () => {
+  it('are simulated, as many as are rented', async () => {
     const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
     host.start();
     gateway.setDesired([desiredInstance(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);

@@ -112,7 +112,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   });
 
   it.each(isLong || name === 'podman' ? ['app', '1234:0'] : ['app'])(
-    'makes files with secrets readable for the image’s user (%s)',
+    'makes files with secrets readable by the image’s user (%s)',
     async (user) => {
       const passwd = join(folder(), 'passwd');
       const users = 'root:x:0:0::/:/bin/sh\napplication:x:7:7::/:/bin/sh\napp:x:1234:1234::/:/bin/sh\n';
@@ -180,13 +180,13 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
       }
     });
 
-    it('runs as id 0 for the name root, even if the image maps that to another id', async () => {
+    it('runs as id 0 if the user is root, even if the image maps root to another id', async () => {
       await pushed('root:x:1234:1234::/:/bin/sh\n', 'root');
       await started('root', 1);
       expect(await first()).toMatchObject({ Uid: '0', Gid: '0' });
     });
 
-    it('makes files with secrets readable only for that user', async () => {
+    it('makes files with secrets readable only by that user', async () => {
       await pushed();
       gateway.secrets = { variables: {}, files: { key: 'hush' }, registryLogin: null };
       gateway.setDesired([running({ image: image(), user: '4321:0', secrets: true })]);
@@ -212,7 +212,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     // The engine would read the file below the mount, which may be a pipe of the image.
     ['a link into a mount', 'ln -s /workspace/passwd /etc/passwd'],
     ['too large', 'head -c 4194305 /dev/zero > /etc/passwd'],
-  ])('fails a start whose list of users is %s, without blocking an engine', async (_what, command) => {
+  ])('fails without blocking the engine if its list of users is %s', async (_what, command) => {
     gateway.setDesired([running({ image: `${registry.at}/busybox` })]);
     await gateway.phase(id, 'RUNNING');
     expect((await engine.exec(id, 'sh', '-c', `rm -f /etc/passwd; ${command}`)).code).toBe(0);
@@ -295,7 +295,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
     expect(host.log).not.toContain(registry.login.password);
   });
 
-  itsOwn('exits with its command if it must not restart, even while no agent runs', async () => {
+  itsOwn('exits with its command if it must not restart, even if no agent is running', async () => {
     const image = `${registry.at}/busybox`;
     const counts = (code: number) => ['/bin/sh', '-c', `echo "<run>"; sleep 0.2; exit ${code}`];
     gateway.setDesired([running({ image, command: counts(7), restart: 'NEVER' })]);

@@ -122,7 +122,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     expect(gateway.observed(id)?.phase).toBe('RUNNING');
   });
 
-  itsOwn('restarts an exited container with growing pauses and reports that', async () => {
+  itsOwn('restarts an exited container with increasing delays and reports each restart', async () => {
     gateway.setDesired([running(id, { command: FAILING })]);
     const first = await gateway.waitUntil(id, ({ restarts }) => restarts === 1);
     expect(first).toMatchObject({ phase: 'WAITING', exitCode: 7 });
@@ -164,7 +164,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(other, 'RUNNING');
   });
 
-  itsOwn('stops and reports an undocumented container but erases it only on demand', async () => {
+  itsOwn('stops and reports an unknown container, but erases it only on request', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     gateway.setDesired([]);
@@ -204,7 +204,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     ['erased', (old: string) => [desiredInstance(old, 'absent', { image, gpus: 1 })]],
     // The engine treats this like the first case.
     ...(isLong || name === 'podman' ? [['no longer named', () => []] as const] : []),
-  ] as const)('starts no container before an old one has exited that is %s', async (_, otherwise) => {
+  ] as const)('starts no container before an old one that is %s has exited', async (_, otherwise) => {
     const [old, newer] = [randomId(), randomId()];
     const since = Math.floor(Date.now() / 1_000) - 1;
     // The old container ignores SIGTERM, so a wrong order would have time to occur.
@@ -220,7 +220,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     ]);
   });
 
-  itsOwn('never gives a GPU to two instances, even if a document says so', async () => {
+  itsOwn('never gives a GPU to two instances, even if the document says so', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     gateway.setDesired([running(id), running(other)]);
@@ -233,7 +233,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(other, 'RUNNING');
   });
 
-  it('keeps its containers running when restarted and ignores another machine’s', async () => {
+  it('keeps its containers running across a restart, and ignores another machine’s', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();

@@ -98,7 +98,7 @@ describe.each<EngineName>(['podman', 'docker'])('a pull on %s', (name) => {
     );
     expect(host.disks).toEqual([]);
   });
-  it('connects to no private address for a renter and only logs a registry’s message', async () => {
+  it('never connects to a private address for a renter, and only logs registry errors', async () => {
     let connections = 0;
     const inside = createServer((socket) => {
       connections += 1;

@@ -83,7 +83,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
   /** Returns the number of this process's open descriptors. */
   const descriptors = () => readdirSync('/proc/self/fd').length;
 
-  it('have the same permissions and view as with the engine, for root and other users', async () => {
+  it('have the same permissions and view as through the engine, for any user', async () => {
     for (const id of [ID, OTHER]) {
       const [own, engines] = [await begin(LOOKS, { id }), await begin(LOOKS, { id, env: ELSEWHERE })];
       expect([own.constructor.name, engines.constructor.name]).toEqual(['Command', 'Object']);
@@ -143,7 +143,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     }
   });
 
-  it('pass on a client’s language, while the engine handles other, hidden variables', async () => {
+  it('pass on a client’s language, but leave other, hidden variables to the engine', async () => {
     const exec = await begin('echo $LANG $LC_ALL; sleep 5431', { env: { LANG: 'de_DE', LC_ALL: 'C' } });
     expect(exec.constructor.name).toBe('Command');
     const stdout = new PassThrough();
@@ -298,7 +298,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     exec.detach();
   });
 
-  it('leave no input in the memory of the agent after they end', async () => {
+  it('leave no input in the agent’s memory after they end', async () => {
     const exec = await begin('exec 5<&0; (sleep 5; wc -c <&5 > /tmp/left) & exit 0');
     exec.stdin.write('x'.repeat(60_000));
     await exec.output(new PassThrough(), new PassThrough());

@@ -15,7 +15,7 @@ const SHOW = 'ls /dev | grep gpu-pretended; grep Cpus_allowed_list /proc/self/st
 describe.each<[EngineName, number[]]>([
   ['podman', isLong ? [0, 1, 2, 3, 4, 5, 6, 7] : [0, 1, 2, 3]],
   ['docker', [0, 1]],
-])('many instances of one host on %s', (name, places) => {
+])('many instances on one host with %s', (name, places) => {
   const half = places.length / 2;
   const wanted = needsEngine(name);
   if (wanted.skip) {
@@ -62,7 +62,7 @@ describe.each<[EngineName, number[]]>([
   const shown = async (id: string) => (await engine.exec(id, 'sh', '-c', SHOW)).text.trim().split('\n');
   const startedAt = async (id: string) => (await engine.docker.getContainer(`gpu-${id}`).inspect()).State.StartedAt;
 
-  it('have separate GPUs, and a larger one waits only for those on its GPUs', async () => {
+  it('have separate GPUs, and a larger one waits only for instances on its own GPUs', async () => {
     const large = of(LARGE, places.slice(half));
     gateway.setDesired(places.map(one));
     for (const place of places) await gateway.phase(idOf(place), 'RUNNING', 60_000);

@@ -135,14 +135,14 @@ describe.each<EngineName>(['podman', 'docker'])('the measured usage on %s', (nam
     expect(freed.memoryUsedBytes! - before.memoryUsedBytes!).toBeLessThan(10 * MIB);
   });
 
-  it('includes the number of the container’s processes', async () => {
+  it('includes the container’s number of processes', async () => {
     const before = await sample();
     await run('for i in 1 2 3 4 5; do sleep 1000 & done');
     expect((await sample()).processes! - before.processes!).toBe(5);
     expect(before.processes).toBeGreaterThan(0);
   });
 
-  it('includes external network traffic but no internal traffic', async () => {
+  it('includes external but not internal network traffic', async () => {
     const IN = 20 * MB;
     const OUT = 8 * MB;
     const INSIDE = 30 * MB;
@@ -178,7 +178,7 @@ describe.each<EngineName>(['podman', 'docker'])('the measured usage on %s', (nam
     expect(went).toBeGreaterThan(OUT);
     expect(went).toBeLessThan(OUT * 1.2);
   });
-  itsOwn('starts from zero with each run of the container', async () => {
+  itsOwn('restarts from zero each time the container runs', async () => {
     await sample();
     const { pid } = (await opened.inspect(ID))!;
     process.kill(pid!, 'SIGKILL');
@@ -195,7 +195,7 @@ describe.each<EngineName>(['podman', 'docker'])('the measured usage on %s', (nam
     expect((await sample()).cpuPercent).toEqual(expect.any(Number));
   });
 
-  itsOwn('is reported once per sample, even for samples from an outage of the gateway', async () => {
+  itsOwn('is reported once per sample, even if taken during a gateway outage', async () => {
     const told = () => gateway.reports.flatMap(({ samples = [] }) => samples);
     await until('two samples have come', () => told().length >= 2, WITHIN_MS);
     gateway.mood = 'away';

@@ -156,7 +156,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     expect(store.snapshots(volume).length).toBeGreaterThan(before);
   });
 
-  itsOwn('is erased once it is saved, and GPUs and processors are free before that', async () => {
+  itsOwn('is erased once it is saved, after its GPUs and processors are freed', async () => {
     await run(1);
     await sh('echo last > /data/file');
     store.isDown = true;
@@ -184,7 +184,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     await gateway.phase(id, 'ERASED', WITHIN_MS);
   });
 
-  itsOwn('loses writes refused under a moved lease when it returns to the host', async () => {
+  itsOwn('loses writes refused after its lease moved, once it returns to the host', async () => {
     store.snapshotSeconds = 1;
     await run(1);
     await sh('echo saved > /data/file');
@@ -207,7 +207,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     expect(await sh('cat /data/file')).toBe('saved\n');
   });
 
-  itsOwn('keeps unsaved changes through a crash of agent and host and is saved later', async () => {
+  itsOwn('keeps unsaved changes through a crash of agent and host, and is saved later', async () => {
     await run(1);
     await sh('echo unsaved > /data/file; sync');
     await host.end('SIGKILL');
@@ -252,7 +252,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     expect(await sh('sha256sum < /data/file | cmp - /data/sum && echo same')).toBe('same\n');
   });
 
-  itsOwn('continues to be saved by a restarted agent while its instance runs', async () => {
+  itsOwn('is still saved by a restarted agent while its instance runs', async () => {
     await run(1);
     await sh('echo one > /data/file');
     await host.end('SIGKILL');
@@ -299,7 +299,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
   });
 
   itsOwn(
-    'makes a start wait for its store, but fail and be charged if it is unreadable',
+    'makes a start wait for its store, but fail with a charge if it is unreadable',
     async () => {
       await run(1);
       await sh('head -c 3000000 /dev/urandom > /data/file');

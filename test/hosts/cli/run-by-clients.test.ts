@@ -67,7 +67,7 @@ describe('a run by another client', needsRuns(), () => {
     };
     const begin = (from: string, here: string, ...command: string[]) => beginBy({}, from, here, ...command);
 
-    it('sends, reconnects, fetches results, destroys and returns the exit code', needed, async () => {
+    it('sends files, reconnects, fetches results, cleans up and returns the exit code', needed, async () => {
       const here = folder();
       const counting = 'n=0; while [ $n -lt 40 ]; do n=$((n+1)); echo "out $n"; sleep 0.05; done; ./go.sh';
       const running = begin(project(), here, 'sh', '-c', counting);
@@ -106,7 +106,7 @@ describe('a run by another client', needsRuns(), () => {
     });
   });
 
-  it('gives an assistant the exit code and end of the output, then cleans up', async () => {
+  it('gives an assistant the exit code and the end of the output, then cleans up', async () => {
     const assistant = await openAssistant(env);
     const image = { image: `${fleet.registry.at}/busybox`, gpus: ['rtx-4090'] };
     const below = { ...image, command: 'true', maxPricePerHour: 0.000001 };
@@ -130,7 +130,7 @@ describe('a run by another client', needsRuns(), () => {
     await assistant.close();
   });
 
-  it('lets an assistant read output and run commands as data and within limits', async () => {
+  it('gives an assistant output and command results as data and within limits', async () => {
     const key = join(folder(), 'id');
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
     await on.addKey(key);

@@ -21,7 +21,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
   afterAll(() => on?.close());
   afterEach(() => renter?.destroyAll());
 
-  it('asks on Ctrl-C, continues if detached, and attach shows all of its output', async () => {
+  it('asks on Ctrl-C, keeps running if detached, and shows all output on attach', async () => {
     const program = gpuInTerminal(['run', ...on.image(), ...script(WAITS)].map(quoted), env);
     const id = await idOf(program);
     await program.says(/begun\r/);
@@ -41,7 +41,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
     await on.nothingLeft(id);
   });
 
-  it('destroys if confirmed on Ctrl-C or on SIGTERM, and detaches on SIGHUP', async () => {
+  it('destroys its instance on SIGTERM or a confirmed Ctrl-C, and detaches on SIGHUP', async () => {
     const typed = gpuInTerminal(['run', ...on.image(), ...script(WAITS)].map(quoted), env);
     const first = await idOf(typed);
     await typed.says(/begun\r/);
@@ -82,7 +82,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
     await on.nothingLeft(id);
   });
 
-  it('stops when its command ends without a client, and attach fetches the results', async () => {
+  it('stops when its command ends without a client, and fetches results on attach', async () => {
     const here = folder();
     writeFileSync(join(here, 'result'), 'mine');
     const args = [

@@ -63,7 +63,7 @@ describe('gpu run', needsRuns(), () => {
     },
   );
 
-  it('exits with a shell’s exit code for a command that is killed or missing', async () => {
+  it('exits with the code that a shell uses for a killed or missing command', async () => {
     const killed = await gpu(['run', ...on.image(), ...script('echo begun; kill -9 $$')], env);
     expect([killed.code, killed.stdout]).toEqual([137, 'begun\n']);
     await on.nothingLeft(INSTANCE.exec(killed.stderr)![0]);
@@ -124,7 +124,7 @@ describe('gpu run', needsRuns(), () => {
     else expect(made.split('\n').sort()).toEqual(kept!.split('\n').sort());
   });
 
-  it('keeps the instance with --keep and uses a given key', async () => {
+  it('keeps the instance with --keep and uses the SSH key given with -i', async () => {
     const key = join(folder(), 'id');
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
     await on.addKey(key);
@@ -138,13 +138,13 @@ describe('gpu run', needsRuns(), () => {
     [['-v', '/nowhere'], '/nowhere is not a folder here'],
     [['--out', '../up'], '../up must be a path below the workspace'],
     [['--out', '/etc'], '/etc must be a path below the workspace'],
-  ])('rejects %j before it rents', async (wrong, message) => {
+  ])('rejects %j before renting', async (wrong, message) => {
     const { code, stderr } = await gpuHere(['run', ...on.image(), ...wrong, '--', 'true'], env);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(await renter.instances()).toEqual([]);
   });
 
-  it('makes attach and wait reject an instance that `gpu run` didn’t start', async () => {
+  it('starts the only instances that gpu attach and gpu wait accept', async () => {
     const { body } = await renter.api.rest('GET', '/offers?gpu=rtx-4090');
     const { id } = await renter.deploy(body.data[0].machine_id);
     for (const command of ['attach', 'wait']) {

@@ -20,7 +20,7 @@ const INSTANCES = 3;
 const SLOW_TO_STOP = 'slow-to-stop';
 const ENDS_SLOWLY = ['/bin/sh', '-c', 'trap "sleep 0.7; exit 0" TERM; sleep 1000000 & wait'];
 
-describe('kills of gateway, agents and Podman', () => {
+describe('kills of the gateway, agents and Podman', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -38,7 +38,7 @@ describe('kills of gateway, agents and Podman', () => {
   afterAll(() => fleet?.close());
 
   it(
-    'end in the desired state within 10 s and never let instances share a GPU',
+    'lead to the desired state within 10 s and never let instances share a GPU',
     async () => {
       const random = randomFrom(SEED);
       const watch = watchContainers(fleet);

@@ -18,7 +18,7 @@ const GPUS = isLong ? 8 : 4;
 const DISK = { disk_gb: 1 };
 
 /** The gateway, agent and Podman run as an operator runs them, as separate processes that communicate only by HTTP. */
-describe('a deploy on a real host', () => {
+describe('a gateway with a real host', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -78,7 +78,7 @@ describe('a deploy on a real host', () => {
     await machine.end();
   });
 
-  it('gives each renter one GPU, then one renter half of them, then one renter all', async () => {
+  it('gives each renter one GPU, later one renter half of them, and later one all', async () => {
     const big = await fleet.host({}, GPUS);
     const id = big.machineId;
     const half = `.g0-${GPUS / 2 - 1}`;
@@ -158,7 +158,7 @@ describe('a deploy on a real host', () => {
     await renter.phase(id, 'ERASED');
   });
 
-  it('leaves nothing of an instance that is destroyed during the pull', async () => {
+  it('leaves no trace of an instance that is destroyed during the pull', async () => {
     fleet.registry.bytesPerSecond = 500_000;
     await fleet.registry.push('abandoned', { extraBytes: LAYER_BYTES });
     await fleet.template('abandoned', `${fleet.registry.slowAt}/abandoned`);
@@ -273,7 +273,7 @@ describe('a deploy on a real host', () => {
     await renter.phase(old, 'ERASED');
   });
 
-  it('stops and reports an undocumented container but doesn’t erase it', async () => {
+  it('stops and reports an unknown container, but doesn’t erase it', async () => {
     const id = 'i-0badcafe';
     const foreign = await fleet.engine.docker.createContainer({
       name: `gpu-${id}`,

@@ -19,7 +19,7 @@ const value = () => `hush-${randomBytes(12).toString('hex')}`;
 const [variable, file, wrong, inline] = [value(), value(), value(), value()];
 
 /** The gateway, host agent and Podman run as an operator runs them, but with the most verbose settings. */
-describe('the values of secrets', () => {
+describe('secret values', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
     it('is skipped', wanted, () => {});

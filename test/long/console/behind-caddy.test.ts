@@ -118,7 +118,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     expect(complaints).toEqual([]);
   });
 
-  it('continues the same shell while gateways restart, without lost or repeated output', async () => {
+  it('keeps a shell while gateways restart, without lost or repeated output', async () => {
     await enter('mine=ke""pt; i=0; clear; while :; do echo line $i; i=$((i+1)); sleep 0.05; done');
     await sees(/line \d+\n/);
     const lines = () => [...output.text.matchAll(/line (\d+)\r\n/g)].map(([, number]) => Number(number));
@@ -159,7 +159,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     console.info(`${lines().length} lines over ${output.opened - connections} new connections`);
   });
 
-  it('draws the load of a training run soon after it starts without a reload', async () => {
+  it("charts a training run's load soon after it starts, without a reload", async () => {
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
     const table = page.getByRole('region', { name: 'Load as a table' });
     await page.getByText('Show as table').click();

@@ -58,7 +58,7 @@ describe('the file and log pages of a real container', needsEngine('podman', 'ch
       {},
     ));
 
-  it('show, create and delete folders, each with an address for the back button', () =>
+  it('show, create and delete folders, each with a URL for the back button', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page }) => {
       await page.getByRole('button', { name: 'New folder' }).click();
       await page.getByLabel('Name', { exact: true }).fill('a folder & more');
@@ -103,7 +103,7 @@ describe('the file and log pages of a real container', needsEngine('podman', 'ch
       expect(complaints).toEqual([]);
     }));
 
-  it('accept dropped files, ask before replacing and leave nothing if cancelled', () =>
+  it('accept dropped files, ask before replacing any and leave nothing if cancelled', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page }) => {
       await inside('mkdir -p /workspace/drop && echo old > /workspace/drop/two.txt');
       await page.goto(pages.address + screen('?tab=files&path=%2Fworkspace%2Fdrop'));
@@ -137,7 +137,7 @@ describe('the file and log pages of a real container', needsEngine('podman', 'ch
       expect(await inside('ls /workspace/drop')).not.toContain('large');
     }));
 
-  it('show the log live as text from the moment it is opened and mark errors', () =>
+  it('stream the log as text from the moment it is opened, and mark errors', () =>
     pages.with(screen(), web.renter, async ({ page, requests }) => {
       const follows = () => requests.filter((request) => /InstanceLogged/.test(request.postData() ?? ''));
       const say = (query: string) => sayInside(page, query);

@@ -62,7 +62,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       expect(requests.filter((request) => /terminal/.test(request.url()))).toEqual([]);
     }));
 
-  it('continues the same shell after a disconnect and after a reload', () =>
+  it('keeps the same shell after a disconnect and after a reload', () =>
     pages.with(screen(), renter.api, async ({ page }) => {
       await shown(page);
       await enter(page, 'mine=ke""pt; i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i+1)); sleep 0.1; done');
@@ -126,7 +126,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await shown(page);
     }));
 
-  it('follows the size of the window and can copy and paste', () =>
+  it('follows the window’s size and supports copy and paste', () =>
     pages.with(screen(), renter.api, async ({ page }) => {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: pages.address });
       await shown(page);

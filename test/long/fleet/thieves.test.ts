@@ -17,7 +17,7 @@ const HIDES = [
 const IGNORES_TERM = ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'];
 
 /** Tests what renters who control images and registries pay, to the unit. */
-describe.each(['podman', 'docker'] as const)('a renter who tries not to pay on %s', (name) => {
+describe.each(['podman', 'docker'] as const)('a renter who tries to avoid paying on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
     it('is skipped', wanted, () => {});

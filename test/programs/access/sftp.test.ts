@@ -34,7 +34,7 @@ function busybox(): { shell: string; path: string } {
 const servers = {
   'our server, with coreutils': () => SftpClient.ours('/bin/sh', '/usr/bin:/bin'),
   'our server, with busybox': () => SftpClient.ours(busybox().shell, busybox().path),
-  'the server of OpenSSH': () => SftpClient.openSsh(OPEN_SSH_SERVER),
+  'OpenSSH’s server': () => SftpClient.openSsh(OPEN_SSH_SERVER),
 };
 
 /** Our server must behave as OpenSSH's does. */
@@ -81,7 +81,7 @@ describe.each(Object.entries(servers))('%s', (name, start) => {
     expect((await sftp.request(REQUEST.opendir, at('nothing'))).status).toBe(STATUS.noSuchFile);
   });
 
-  it.skipIf(isLeftOut)('keeps hundreds of open files apart', async () => {
+  it.skipIf(isLeftOut)('keeps hundreds of open files separate', async () => {
     const flags = OPEN.read | OPEN.write | OPEN.create;
     const count = 150;
     const handles: Buffer[] = [];

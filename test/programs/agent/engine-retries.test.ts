@@ -53,7 +53,7 @@ describe('the agent with an engine that doesn’t respond yet', () => {
     expect(stderr).not.toContain('socket hang up');
   });
 
-  it('waits longer on each attempt, and the error names that time', async () => {
+  it('waits longer on each attempt, and names the wait in the error', async () => {
     const socket = await engine(() => {});
     await expect(openEngine(socket, null, null, 0, [50, 100])).rejects.toMatchObject({
       message: `${socket} does not answer: no answer within 0.05 s`,

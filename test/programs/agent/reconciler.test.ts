@@ -222,7 +222,7 @@ it('waits until its GPUs’ previous container is erased, but not for other eras
   await sees(OTHER, 'RUNNING');
 });
 
-it('waits for an undocumented container on its GPUs, or for any without GPU ids', async () => {
+it('waits for an unknown container on its GPUs, or for any if it has no GPU ids', async () => {
   await reconciler.apply({ generation: 1, instances: [on(THIRD, [2])] });
   await sees(THIRD, 'RUNNING');
   engine.stops = new Promise(() => {});
@@ -247,7 +247,7 @@ it('runs nothing in a container with the wrong GPU and blames the host', async (
   expect(await sees(OTHER, 'FAILED')).toMatchObject({ message, fault: 'host' });
 });
 
-it('reuses a probe of the whole host for each part of it and probes CPU pinning', async () => {
+it('reuses a probe of the whole host for each of its parts, and probes CPU pinning', async () => {
   const [processor] = await findProcessors();
   await reconciler.apply({ generation: 1, instances: [on(ID, [0], { cpus: [processor] }), on(OTHER, [1, 2])] });
   await Promise.all([sees(ID, 'RUNNING'), sees(OTHER, 'RUNNING')]);

@@ -110,7 +110,7 @@ describe('gpu mcp', () => {
     expect([balance < 1_000, burnPerHour]).toEqual([true, 0]);
   });
 
-  it('passes on deadlines and TCP ports, and `run` rents only machines with an agent', async () => {
+  it('passes deadlines and TCP ports on, and `run` rents only machines with an agent', async () => {
     const machineId = await service.machine();
     const tcp = await assistant.call('quote', { machineId, launch: { tcpPorts: [5432] } });
     expect(tcp.summary).toContain('this service has no TCP ports');
@@ -215,7 +215,7 @@ describe('gpu mcp', () => {
     expect([JSON.stringify(offers).includes(hidden), note]).toEqual([false, expect.stringContaining('data')]);
   });
 
-  it('passes on the service’s refusals', async () => {
+  it('relays the service’s refusals', async () => {
     expect(await assistant.refused('quote', { machineId: 'm-00000000' })).toMatch(/\(deploy_failed\)$/);
     expect(await assistant.refused('show_instance', { id: 'i-00000000' })).toMatch(/^no such instance.*\(not_found\)$/);
     expect(await assistant.refused('stop_instance', { id: 'i-00000000' })).toMatch(/\(not_found\)$/);
@@ -247,7 +247,7 @@ describe('gpu mcp', () => {
     expect(await program.ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('continues after an invalid message and exits when its client disconnects', async () => {
+  it('keeps running after an invalid message and exits when its client disconnects', async () => {
     const program = run([GPU, 'mcp'], env);
     program.stdin.write(`no message\n{"jsonrpc":"2.0"}\n\u001b[2J\n${JSON.stringify(HELLO)}\n`);
     await program.says(/"serverInfo":\{"name":"gpu-rental"/);

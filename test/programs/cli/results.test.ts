@@ -30,7 +30,7 @@ type Entry = {
   mode?: number;
 };
 
-describe('results of a hostile instance', () => {
+describe('fetching a hostile instance’s results', () => {
   let into: string;
   let elsewhere: string;
   beforeEach(() => {
@@ -58,7 +58,7 @@ describe('results of a hostile instance', () => {
   const link = (name: string, linkname: string): Entry => ({ name, type: 'symlink', linkname });
   const directory = (name: string): Entry => ({ name, type: 'directory' });
 
-  it('doesn’t follow a link that an earlier fetch has created', async () => {
+  it('doesn’t follow a link that an earlier fetch created', async () => {
     expect(await bring('results', [directory('results'), link('results/sub', elsewhere)])).toEqual(['results/sub']);
     await bring('results', [directory('results/sub'), { name: 'results/sub/keys', text: 'evil' }]);
     expect(readFileSync(join(into, 'results/sub/keys'), 'utf8')).toBe('evil');
@@ -124,7 +124,7 @@ describe('results of a hostile instance', () => {
     expect(texts).toEqual(['new', 'old']);
   });
 
-  it('rejects a tree that is too deep and leaves nothing of it behind', async () => {
+  it('rejects a tree that is too deep, and leaves nothing of it behind', async () => {
     const deep = [{ name: `results/${'d/'.repeat(300)}file`, text: 'x' }];
     await expect(bring('results', deep)).rejects.toThrow('results can have at most 256 nested folders');
     expect(readdirSync(into)).toEqual([]);
@@ -151,7 +151,7 @@ describe('results of a hostile instance', () => {
     },
   );
 
-  it('rejects a link as the destination before it fetches anything', () => {
+  it('rejects a link as the destination before anything is transferred', () => {
     symlinkSync(elsewhere, join(into, 'link'));
     for (const path of ['link', 'link/keys'])
       expect(() => checkDestinations([path], into)).toThrow('link is a link here');
@@ -160,7 +160,7 @@ describe('results of a hostile instance', () => {
     expect(() => checkDestinations(['file', 'new/a'], into)).not.toThrow();
   });
 
-  it('leaves existing files unchanged when attaching', () => {
+  it('never overwrites existing files on attach', () => {
     mkdirSync(join(into, 'results'));
     const places = toSafePlace(['new/a', 'results/a', '.ssh/authorized_keys'], 'i-31f72534', into);
     expect(places.map(({ to }) => to)).toEqual(['new/a', 'i-31f72534/results/a', 'i-31f72534/.ssh/authorized_keys']);

@@ -43,7 +43,7 @@ async function idOf(args: string[]): Promise<string> {
 }
 
 describe('the gpu command in a script', () => {
-  it('completes a rental from the prices to the final balance', async () => {
+  it('handles a whole rental, from the prices to the final balance', async () => {
     const slugs = (await gpu(['pricing', '--quiet'], env)).stdout.trim().split('\n');
     expect(slugs).toHaveLength(83);
     const machine = await idOf(['offers', '--gpu', slugs.find((slug) => slug === 'rtx-4090')!, '--limit', '1']);
@@ -126,7 +126,7 @@ describe('the gpu command in a script', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'prints the idempotency key when %s ends a deploy, and a retry finds the outcome',
+    'prints the idempotency key when %s ends a deploy, so a retry finds the outcome',
     async (signal) => {
       const machine = await service.machine();
       wire.next('lose answer', 'hang');
@@ -148,7 +148,7 @@ describe('the gpu command in a script', () => {
   it.each([
     ['stop', ['stop', 'i-00000000', '--idempotency-key', 'evening-1']],
     ['destroy', ['destroy', 'i-00000000', '--yes', '--idempotency-key', 'evening-1']],
-  ])('prints the given idempotency key when a %s is interrupted', async (_, args) => {
+  ])('prints the given idempotency key when the %s command is interrupted', async (_, args) => {
     wire.next('hang');
     const program = run([GPU, ...args], { ...env, GPU_BASE_URL: wire.baseUrl });
     await expect.poll(() => wire.seen.length, { timeout: 60_000 }).toBe(1);
@@ -157,7 +157,7 @@ describe('the gpu command in a script', () => {
     expect([code, stderr]).toEqual([130, expect.stringContaining('--idempotency-key evening-1 ')]);
   });
 
-  it('reports that it waits when the service rate-limits it, but not for short waits', async () => {
+  it('reports that it is rate limited, unless the wait is short', async () => {
     wire.next('lose request', refusal(429, 'rate_limited', '1'));
     const { code, stdout, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect([code, stderr]).toEqual([0, 'gpu: rate limited; trying again in 1 s (3 of 5)\n']);
@@ -178,7 +178,7 @@ describe('the gpu command in a script', () => {
 });
 
 describe('exit codes', () => {
-  it('become those of the process, whose output is complete', async () => {
+  it('are returned by the process after its complete output', async () => {
     const gone = await openWire(service.address);
     await gone.close();
     const ended = async (args: string[], more: Env = {}) => {
@@ -245,7 +245,7 @@ describe('exit codes', () => {
     expect(wire.seen).toEqual([]);
   });
 
-  it('are 3 without a connection, and failed writes print the key for a retry', async () => {
+  it('are 3 without a connection, and a failed write prints the key for a retry', async () => {
     const gone = await openWire(service.address);
     await gone.close();
     const { code, stdout, stderr } = await gpu(['deploy', 'm-1'], { ...env, GPU_BASE_URL: gone.baseUrl });
@@ -284,7 +284,7 @@ describe('login', () => {
     file = join(home.XDG_CONFIG_HOME!, 'gpu/config.json');
   });
 
-  it('saves a verified key privately, config masks it, and logout deletes it', async () => {
+  it('saves a verified key privately, which config masks and logout deletes', async () => {
     const told = [await gpu(['config'], home)];
     told.push(await gpuProcess(['login'], home, `${renter.key}\n`));
     expect(told[1]!.code).toBe(0);
@@ -311,7 +311,7 @@ describe('login', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  it('restricts a file that others could read so that only its owner can', async () => {
+  it('makes a file that others could read readable only by its owner', async () => {
     writeFileSync(file, '{"base_url":"http://127.0.0.1:1/v1","api_key":"old"}', { mode: 0o644 });
     expect(await gpu(['login'], home, renter.key)).toMatchObject({ code: 0 });
     expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -84,7 +84,7 @@ describe('the gpu command in a terminal', needs('script'), () => {
     ['y', 0, 'destroyed'],
     ['yes', 0, 'destroyed'],
     ['', 2, 'running'],
-  ])('asks for confirmation before destroy, and the reply %j exits with %i', async (answer, code, status) => {
+  ])('asks before destroying an instance, and the reply %j leads to exit code %i', async (answer, code, status) => {
     const id = await rent();
     const program = gpuInTerminal(['destroy', id], env);
     await program.says(/\[y\/N\] /);
@@ -102,7 +102,7 @@ describe('the gpu command in a terminal', needs('script'), () => {
   it.each([
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
-  ])('destroys nothing when %s interrupts the question', async (_, key) => {
+  ])('destroys nothing when %s interrupts the prompt', async (_, key) => {
     const id = await rent();
     const program = gpuInTerminal(['destroy', id], env);
     await program.says(/\[y\/N\] /);
@@ -125,7 +125,7 @@ describe('the gpu command in a terminal', needs('script'), () => {
     await expect(text).toMatchFileSnapshot(join(SNAPSHOTS, 'login.terminal.txt'));
   });
 
-  it('repaints in place and shows changes with --watch', async () => {
+  it('repaints in place and picks up changes with --watch', async () => {
     const id = await rent();
     wire.next('pass', 'pass', 'pass', refusal(503, 'unavailable', '600'));
     const program = gpuInTerminal(['instances', '--watch', '1'], { ...env, GPU_BASE_URL: wire.baseUrl });
@@ -143,7 +143,7 @@ describe('the gpu command in a terminal', needs('script'), () => {
     await renter.rest('DELETE', `/instances/${id}`);
   });
 
-  it('shows no more lines with --watch than the terminal has', async () => {
+  it('shows at most as many lines with --watch as the terminal has', async () => {
     const program = gpuInTerminal(['offers', '--watch'], env, { rows: 12 });
     await program.says(/… \d+ more/);
     program.stdin.write('\u0003');

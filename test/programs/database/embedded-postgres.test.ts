@@ -222,8 +222,8 @@ afterAll(async () => {
   }
 });
 
-describe('users of the server', () => {
-  it('share one cluster even if their first starts are concurrent', async () => {
+describe('the embedded server', () => {
+  it('is shared by its users, even if their first starts are concurrent', async () => {
     const dataDir = join(folder(), 'made/on/the/way');
     const users = [startUser(dataDir), startUser(dataDir)];
     const [one, two] = await Promise.all(users.map((user) => user.says('open')));
@@ -235,7 +235,7 @@ describe('users of the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('get a server that listens only on loopback, uses UTC and commits to disk', async () => {
+  it('listens only on loopback, uses UTC and commits to disk', async () => {
     const postgres = await openEmbeddedPostgres({ dataDir: await stoppedCluster(), database: 'own "name"' });
     onTestFinished(() => postgres.release());
     const names = ['listen_addresses', 'unix_socket_directories', 'TimeZone', 'fsync', 'synchronous_commit'];
@@ -246,7 +246,7 @@ describe('users of the server', () => {
     await expect(query(wrong.href, 'SELECT')).rejects.toThrow('password authentication failed');
   });
 
-  it('keep it running until the last of them leaves', async () => {
+  it('keeps running until its last user leaves', async () => {
     const dataDir = await stoppedCluster();
     const first = startUser(dataDir);
     const url = await first.says('open');
@@ -258,7 +258,7 @@ describe('users of the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('leave it running when they are killed, and the next one finds it', async () => {
+  it('keeps running when its users are killed, and is found by the next one', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);
     await killed.says('open');
@@ -271,7 +271,7 @@ describe('users of the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('may arrive and leave in any order', async () => {
+  it('lets its users arrive and leave in any order', async () => {
     const dataDir = await stoppedCluster();
     const users = [1, 2, 3].map(() => startUser(dataDir, { rounds: 3 }));
     const urls = await Promise.all(users.map((user) => user.says('open')));
@@ -281,7 +281,7 @@ describe('users of the server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('wait while the server is being stopped and then start it again', async () => {
+  it('is started again by users that arrived while it was being stopped', async () => {
     const dataDir = await stoppedCluster();
     const first = startUser(dataDir);
     const maintenance = new URL(await first.says('open'));
@@ -318,7 +318,7 @@ describe('the server after a crash', () => {
     await next.release();
   });
 
-  it.skipIf(!isLinux)('waits for the last processes of a killed server, which still hold its memory', async () => {
+  it.skipIf(!isLinux)('waits until a killed server’s last processes no longer hold its memory', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);
     await killed.says('open');
@@ -335,7 +335,7 @@ describe('the server after a crash', () => {
     await next.release();
   });
 
-  it('restarts a killed server for its users on the same port', async () => {
+  it('is restarted for its users on the same port if it was killed', async () => {
     const dataDir = await stoppedCluster();
     const notes: string[] = [];
     const postgres = await openEmbeddedPostgres({ dataDir, onNote: (note) => notes.push(note) });
@@ -369,7 +369,7 @@ describe('the server after a crash', () => {
     expect(readdirSync(cluster(dataDir)).filter((name) => name.startsWith('postmaster.pid'))).toEqual([]);
   });
 
-  it('removes leftovers of a killed initdb but not a current attempt', async () => {
+  it('removes what a killed initdb left behind, but not a current attempt', async () => {
     const dataDir = await stoppedCluster();
     for (const name of ['postgres.new-old', 'postgres.new-now']) mkdirSync(join(dataDir, name));
     execFileSync('touch', ['-d', '2020-01-01', join(dataDir, 'postgres.new-old')]);

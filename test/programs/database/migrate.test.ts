@@ -78,7 +78,7 @@ describe('applyMigrations', () => {
     expect(await query(url, 'SELECT n FROM t ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
   });
 
-  it('applies each migration once in concurrent starts', async () => {
+  it('applies each migration only once, even in concurrent starts', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     write('2_second', 'INSERT INTO t SELECT 1 FROM pg_sleep(0.1)');
     const runs = await Promise.all([1, 2, 3, 4].map(() => applyMigrations(url, directory)));
@@ -188,7 +188,7 @@ describe('applyMigrations refuses', () => {
     expect(await applyMigrations(url, directory)).toEqual(['2_second']);
   });
 
-  it('a database newer than the folder before it changes anything', async () => {
+  it('a database newer than the folder, without changing anything', async () => {
     await query(url, `UPDATE _prisma_migrations SET migration_name = '9_later'`);
     const message =
       /^the database is newer than this version of the program: it has migration 9_later, which this version lacks$/;
@@ -196,7 +196,7 @@ describe('applyMigrations refuses', () => {
     expect(await query(url, 'SELECT migration_name AS name FROM _prisma_migrations')).toEqual([{ name: '9_later' }]);
   });
 
-  it('a migration that was changed after it had been applied', async () => {
+  it('a migration that was changed after it was applied', async () => {
     appendFileSync(join(directory, '1_first/migration.sql'), ' ');
     await expect(applyMigrations(url, directory)).rejects.toThrow(/^migration 1_first was changed after it had been/);
   });
@@ -228,7 +228,7 @@ describe('applyMigrations next to Prisma’s own engine', () => {
     expect(await applyMigrations(theirs, directory)).toEqual([]);
   });
 
-  it('lets the engine apply further migrations, and can itself continue afterwards', async () => {
+  it('lets the engine apply further migrations and can apply more afterwards', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     await applyMigrations(url, directory);
     write('2_second', 'CREATE TABLE u (n int)');

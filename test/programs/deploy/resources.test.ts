@@ -100,7 +100,7 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
     disk?.unmount();
   });
 
-  it('causes clear errors, loses nothing acknowledged, and ends once there is space', PATIENT, async () => {
+  it('halts writes with clear errors until there is space, and loses no earlier ones', PATIENT, async () => {
     disk = mountSmallDisk(DISK_MB);
     const env: Env = { DATA_DIR: await preparedFolder(join(disk.path, 'data')), RATE_LIMIT_PER_MINUTE: '0' };
     gateway = await startProcess(env);
@@ -178,7 +178,7 @@ describe('a query that uses up all memory', () => {
 });
 
 describe('a gateway above its memory limit', () => {
-  it('is killed at any point, and the next one keeps all acknowledged data and rents', {
+  it('can be killed at any point, and the next one has all acknowledged data', {
     ...needsMemoryLimit(),
     ...PATIENT,
   }, async () => {

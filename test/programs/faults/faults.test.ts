@@ -34,7 +34,7 @@ async function machines(renter: Renter, gpu: string): Promise<string[]> {
 }
 
 describe('the database', () => {
-  test('makes both APIs and readiness return 503 while stopped, and nothing is lost', {
+  test('makes both APIs and readiness return 503 while stopped, and loses nothing', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
@@ -60,7 +60,7 @@ describe('the database', () => {
     expect((await gateway.end()).code).toBe(0);
   });
 
-  test('may drop connections under load, which causes 503s but no inconsistent books', {
+  test('may drop connections under load, causing 503s but no inconsistent books', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };
@@ -111,7 +111,7 @@ describe('the database', () => {
 });
 
 describe('the gateway', () => {
-  test('keeps what it acknowledged and replays the rest when killed repeatedly', {
+  test('keeps everything it acknowledged, and replays the rest, when killed repeatedly', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };

@@ -132,7 +132,7 @@ describe('concurrent requests to two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  test('get valid responses and keep the books consistent for actions on one instance', async () => {
+  test('get valid responses and keep the books consistent when acting on one instance', async () => {
     const [renter] = await renters(1);
     const [machine_id] = await freeMachines(1);
     const { body } = await renter!.rest('POST', '/instances', { machine_id });
@@ -206,7 +206,7 @@ describe('several gateways on one database', () => {
   const within1s = (look: () => Promise<boolean>) =>
     expect.poll(look, { timeout: whileBusy(1_000), interval: 50 }).toBe(true);
 
-  test('refuse a key that was revoked at the other', async () => {
+  test('refuse a key that was revoked through another', async () => {
     const [renter] = await renters(1);
     const keys = await through(renter!, 0).graphql('{ apiKeys { id } }');
     await through(renter!, 0).graphql('mutation($id: ID!) { revokeApiKey(id: $id) { id } }', {
@@ -215,7 +215,7 @@ describe('several gateways on one database', () => {
     await within1s(async () => (await through(renter!, 1).rest('GET', '/balance')).status === 401);
   });
 
-  test('remove a machine from their offers while it is rented through the other', async () => {
+  test('remove a machine from their offers while it is rented through another', async () => {
     const [renter] = await renters(1);
     const [machine_id] = await freeMachines(1, 'rtx-3080');
     const offered = async () =>

@@ -23,7 +23,7 @@ interface Undelivered {
 
 describe('a gateway', () => {
   const times = KILLS * GATEWAYS;
-  test(`loses and duplicates no credit if killed ${times} times before booking outages`, {
+  test(`neither loses nor duplicates credits if killed ${times} times before booking outages`, {
     timeout: 240_000,
   }, async () => {
     const unbooked = await Promise.all(Array.from({ length: GATEWAYS }, killAgainAndAgain));

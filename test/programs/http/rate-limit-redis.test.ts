@@ -80,7 +80,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       }
     });
 
-    it('limit separately if Redis fails, keep earlier counts, and share again afterwards', async () => {
+    it('limit separately if Redis fails, keep earlier counts, and later share them again', async () => {
       const before = await callers();
       expect(tally(await burst(before, 80))).toEqual({ admitted: 80, refused: 0 });
 
@@ -165,7 +165,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       expect(retryMs).toBeLessThanOrEqual(60_000);
     });
 
-    it('takes one Redis query per request', async () => {
+    it('needs one Redis query per request', async () => {
       await buckets.reserve('once', 1, 120);
       const calls = async () => {
         const text = await redis.client.info('commandstats');
@@ -210,7 +210,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       buckets.close();
     });
 
-    it('reports at start that Redis is unreachable but omits the password', async () => {
+    it('reports on startup that Redis is unreachable, without its password', async () => {
       const { log, lines } = recorder();
       const startedAt = performance.now();
       const buckets = await openRedisBuckets(NOBODY, log);

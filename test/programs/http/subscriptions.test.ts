@@ -12,7 +12,7 @@ afterAll(cleanUp);
 
 const STREAMS = ['instanceChanged { id }', 'balanceChanged { balance }', 'offersChanged(limit: 1) { machineId }'];
 
-it('completes its event streams cleanly on SIGTERM', async () => {
+it('a gateway completes its event streams cleanly on SIGTERM', async () => {
   const databaseUrl = await createTestDatabase();
   const gateway = await startProcess({ DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' });
   const deps = createDeps(openDatabase(databaseUrl), systemClock, testSettings());

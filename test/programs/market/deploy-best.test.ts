@@ -83,7 +83,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('does the same for 100 concurrent requests of a single account', async () => {
+  it("rents 60 machines for a single account's 100 requests and refuses 40 of them", async () => {
     await machines(60);
     const { key } = await createRenter(deps, gateways[0]!.address, '1000');
     const answers = await Promise.all(
@@ -94,7 +94,7 @@ describe('deployBest over two gateways', () => {
     expect((await audit(deps)).findings).toEqual([]);
   });
 
-  it('never refuses while a machine is free that the account can afford', async () => {
+  it('never refuses an account while a machine that it can afford is free', async () => {
     await machines(10);
     const poor = await Promise.all(Array.from({ length: 20 }, () => createRenter(deps, gateways[0]!.address, '0.1')));
     const asking = [...poor.map(({ key }) => key), ...people.slice(0, 20).map(({ key }) => key)];

@@ -217,7 +217,7 @@ bad-3,rtx-4090,1,free,us`;
     expect(await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2')).toEqual(before);
   });
 
-  test('takes the maximum price change from a setting', async () => {
+  test('reads the maximum price change from a setting', async () => {
     const path = file('moves.csv', market(listings('a10', '0.25')));
     const [narrow, wide] = ['10', '10000'].map((MARKET_MAX_JUMP_PERCENT) => ({ ...env, MARKET_MAX_JUMP_PERCENT }));
     const refused = await admin(['market', 'import', path, '--date', '2026-10-15'], narrow!);
@@ -293,7 +293,7 @@ describe('a JSON file', () => {
   });
 });
 
-test('reports one line and changes nothing if the database aborts an import', async () => {
+test('an import reports one line and changes nothing if the database aborts it', async () => {
   const holder = await connect(env.DATABASE_URL!);
   onTestFinished(() => holder.end());
   await holder.query('begin; lock table region in exclusive mode');
@@ -405,7 +405,7 @@ describe('machines', () => {
     expect(await adminJson(['machine', 'import', bigger], env)).toMatchObject({ updated: 1 });
   });
 
-  test('refuse rentals if drained, offline or retired, but running instances continue', async () => {
+  test('refuse rentals if drained, offline or retired, but keep running instances', async () => {
     const ann = await renter();
     const { body: instance } = await ann.rest('POST', '/instances', { machine_id: 'rig-1', disk_gb: 10 });
     const act = (action: string) => ann.rest('POST', `/instances/${instance.id}/actions`, { action });

@@ -191,7 +191,7 @@ describe('a due re-check', () => {
     await Promise.all(processes.map(({ db }) => db.close()));
   });
 
-  test('counts as done after a manual import, whether before or during the re-check', async () => {
+  test('counts as done after a manual import, even one during the re-check', async () => {
     const imported = async () => {
       const listing = { line: 2, listingId: 'x', gpuSlug: 'l4', numGpus: '1', priceUsdHour: '0.9' };
       const today = formatInstant(deps.clock.now()).slice(0, 10);
@@ -314,7 +314,7 @@ describe('the source', () => {
       /^more than 50 % of the models would lose their median: 71 of 71$/,
     ],
     ['cuts a price too far', csv(market(listings('l4', '0.05'))), /^prices would move by more than 50 %: l4 -\d+ %$/],
-  ])('leaves the sheet unchanged if it %s, and is retried until it works', async (_name, answer, reason, limits) => {
+  ])('doesn’t change the sheet if it %s, and is retried until it works', async (_name, answer, reason, limits) => {
     const before = await sheets();
     source.answers(answer);
     const retryAt = deps.clock.now() + 60n;
@@ -342,7 +342,7 @@ describe('the source', () => {
     ['refuses connections', async () => closedAddress(), /ECONNREFUSED/],
     ['is missing', async () => join(folder(), 'absent.csv'), /ENOENT/],
     ['is a folder', async () => folderNamed('listings.csv'), /EISDIR/],
-  ])('is retried as well if it %s, and its address isn’t shown', async (_name, place, code) => {
+  ])('is also retried if it %s, and its address isn’t shown', async (_name, place, code) => {
     const marketSource = await place();
     const before = await sheets();
     await look({}, withSettings({ marketSource }));
@@ -425,7 +425,7 @@ describe('the content of a source', () => {
     expect(await next(market())).toEqual(['succeeded', 440_000n]);
   });
 
-  test('counts listings up to the bounds of their values but not beyond', async () => {
+  test('may have listings with values up to their bounds, but not beyond', async () => {
     const rows = [
       'gb200,1024,100',
       'gb200,1,1000000',
@@ -491,7 +491,7 @@ describe('an interrupted attempt', () => {
     expect(events.slice(1)).toMatchObject([{ kind: 'started', attempt: 1 }, { kind: 'succeeded' }]);
   });
 
-  test('ends the re-check if it was the last one and crashed', async () => {
+  test('ends the re-check if it was the last one and its process crashed', async () => {
     await rows(`insert into market_recheck (day, attempts, started_at, next_attempt_at) values ($1, 4, $2, $2)`, [
       monday,
       `${monday}T04:00:00Z`,

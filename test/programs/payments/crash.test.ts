@@ -16,7 +16,7 @@ const ROUNDS = killsOf(20);
 /** Number of milliseconds in which most callbacks get a response. */
 const ANSWERED_MS = 40;
 
-test(`credits payments exactly once although killed ${ROUNDS} times before a commit`, {
+test(`a gateway killed ${ROUNDS} times before a commit credits payments exactly once`, {
   timeout: 300_000,
 }, async () => {
   const chain = new WrittenChain();

@@ -4,14 +4,14 @@ import { AnvilChain, TokenChain } from '../../support/payments/anvil.js';
 import { openShop, read, topUp } from '../../support/payments/shop.js';
 import { needs } from '../../support/tools.js';
 
-describe('on a real Ethereum node', needs('anvil'), () => {
+describe('payments on a real Ethereum node', needs('anvil'), () => {
   let chain: AnvilChain;
   beforeAll(async () => {
     chain = await AnvilChain.open();
   });
   afterAll(() => chain?.close());
 
-  test('payments in ETH and a token like USDT are credited once, after 12 confirmations', async () => {
+  test('are credited once, after 12 confirmations, in ETH and in a token like USDT', async () => {
     const token = await TokenChain.open(chain);
     const shop = await openShop({
       chains: { ETH: chain, 'ETH-USDT': token },
@@ -41,7 +41,7 @@ describe('on a real Ethereum node', needs('anvil'), () => {
     await shop.close();
   });
 
-  test('a payment reverted by a reorganization before 12 confirmations credits nothing', async () => {
+  test('are not credited if a reorganization reverts them before 12 confirmations', async () => {
     const shop = await openShop({ chains: { ETH: chain }, rates: { ETH: '2500' }, confirmations: 12 });
     const renter = await shop.gateway.renter('0');
     const made = await topUp(renter, 50, 'ETH');

@@ -62,7 +62,7 @@ describe('topUpChanged', () => {
 });
 
 describe('gpu topup', () => {
-  test('prints the top-up, and gives a script JSON without waiting', async () => {
+  test('prints the top-up, or prints JSON for a script without waiting', async () => {
     const { code, stdout } = await gpu(['topup', 'ltc', '50', '--json'], env);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ state: 'WAITING', asset: 'LTC', usd: 50, amount: '0.625' });

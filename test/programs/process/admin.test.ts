@@ -23,7 +23,7 @@ function table(text: string): { columns: string; rows: string[][] } {
   return { columns: columns.join(' '), rows: lines.map(cells) };
 }
 
-describe('while the gateway runs', () => {
+describe('operator commands on a running gateway', () => {
   let databaseUrl: string;
   let env: Env;
   let gateway: GatewayProcess;
@@ -64,7 +64,7 @@ describe('while the gateway runs', () => {
     });
   });
 
-  it('key create prints the key with its id and account, and it works immediately', async () => {
+  it('key create prints the key with its id and account, and the key works immediately', async () => {
     expect(key).toStrictEqual({
       id: expect.stringMatching(KEY_ID),
       account_id: account.id,
@@ -261,7 +261,7 @@ describe('while the gateway runs', () => {
     expect(unknown).toMatchObject({ code: 2, stdout: '', stderr: 'no account acc-0000000000000000\n' });
   });
 
-  it('audit finds no mismatch after all of this', async () => {
+  it('audit finds no mismatch after all these commands', async () => {
     const { code, stdout, stderr } = await admin(['audit'], env);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^\d+ accounts, 2 instances, \d+ ledger entries: no mismatch\n$/);
@@ -292,7 +292,7 @@ describe('while the gateway runs', () => {
     expect((await admin(['audit'], env)).code).toBe(0);
   });
 
-  it('all commands leave the gateway running as before', async () => {
+  it('leave the gateway running as before', async () => {
     expect((await fetch(`${gateway.address}/readyz`)).status).toBe(200);
     expect(gateway.log().filter(({ level }) => level > 30)).toEqual([]);
     expect((await gateway.end()).code).toBe(0);

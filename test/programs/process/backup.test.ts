@@ -197,7 +197,7 @@ describe('a backup', () => {
     expect(readdirSync(backups)).toEqual(['gateway.tar.gz']);
   });
 
-  it('leaves nothing or a complete restore if the restore is killed', PATIENT, async () => {
+  it('leaves either nothing or complete data if its restore is killed', PATIENT, async () => {
     const target = join(folder(), 'restored');
     const where = { DATA_DIR: target };
     const files = (await namesIn(file)).length;

@@ -86,7 +86,7 @@ describe('the log line of a request', () => {
     for (const [answer, route] of answers) expect((await lineOf(answer)).route).toBe(route);
   });
 
-  it('names the executed operation but no other input of the caller', async () => {
+  it('names the executed operation but contains no other input of the caller', async () => {
     const operationOf = async (query: string, operationName?: string, times = 1) => {
       const body = JSON.stringify({ query, operationName });
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
@@ -103,7 +103,7 @@ describe('the log line of a request', () => {
     expect(await operationOf(`query x_${key} { regions { code } }`)).toBeNull();
   });
 
-  it('counts each response of a connection separately', async () => {
+  it('counts each response on a connection separately', async () => {
     const { hostname, port } = new URL(gateway.address);
     const socket = connect(Number(port), hostname);
     let received = '';
@@ -141,7 +141,7 @@ describe('the log line of a request', () => {
 });
 
 describe('an API key appears in no log line', () => {
-  it('if it is pasted anywhere in an address, whether plain or encoded', async () => {
+  it('even if it is pasted anywhere in a URL, plain or encoded', async () => {
     const templates = ['/v1/instances/{id}', '/v1/instances/{id}/actions', '/v1/offers', '/graphql', 'unknown'];
     const paths = ['/KEY', '/v1/KEY', '/v1/instances/KEY', '/v1/instances/KEY/actions', '/v1/instances/KEY%E0%A4%A'];
     const queries = ['/v1/offers?gpu=KEY', '/v1/offers?KEY', '/graphql?query={KEY}'];
@@ -162,7 +162,7 @@ describe('an API key appears in no log line', () => {
     expect(plain(gateway.stderr())).not.toContain(digits());
   });
 
-  it('if an internal error of the gateway quotes the caller’s input', async () => {
+  it('even if an internal error of the gateway quotes the caller’s input', async () => {
     const before = gateway.stderr().length;
     await query(env.DATABASE_URL!, 'alter table ledger_entry rename to mislaid');
     const renter = client(gateway.address, key);
@@ -187,7 +187,7 @@ it('an unread log blocks neither requests nor the shutdown, and stays readable',
 });
 
 describe('buffered lines are written', () => {
-  it('when the process shuts down, including that of the last request', async () => {
+  it('when the process shuts down, including the last request’s line', async () => {
     const ids: string[] = [];
     const ask = async () => {
       const answer = await fetch(`${gateway.address}/healthz`).catch(() => null);
@@ -203,9 +203,9 @@ describe('buffered lines are written', () => {
   });
 
   it.each([
-    ['an exception', 'throw error'],
-    ['a rejection', 'void Promise.reject(error)'],
-  ])('when the process crashes on %s that isn’t caught, and the cause hides keys', async (_name, crash) => {
+    ['uncaught exception', 'throw error'],
+    ['unhandled rejection', 'void Promise.reject(error)'],
+  ])('when the process crashes on an %s, with its keys hidden', async (_name, crash) => {
     const secrets = ['gpu_live_', 'gpu_host_', 'gpu_join_'].flatMap((prefix) => formsOf(prefix + digits()));
     const message = `no ${secrets.join(', ')}: gone`;
     // The error occurs in the running gateway, outside of any request.

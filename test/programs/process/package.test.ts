@@ -52,7 +52,7 @@ describe('the package', needs('tar'), () => {
     expect(readFileSync(join(unpacked, path), 'utf8')).toMatch(/^#!\/usr\/bin\/env (-S node --|node)\n/);
   });
 
-  it('handles --env-file itself instead of leaving it to Node', async () => {
+  it('handles --env-file instead of leaving it to Node', async () => {
     const [required, variables] = [join(folder(), 'required.cjs'), join(folder(), 'variables')];
     writeFileSync(required, 'console.log("required here")');
     writeFileSync(variables, `NODE_OPTIONS=--require=${required}\n`);

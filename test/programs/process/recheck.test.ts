@@ -62,7 +62,7 @@ describe('processes on one database', () => {
     expect(dates).toEqual([{ day: '2020-01-01' }, { day: sheet }]);
   });
 
-  test('resume an attempt after one of them was killed in the middle of it', async () => {
+  test('resume an attempt during which one of them was killed', async () => {
     source.answers(() => {});
     const before = source.requests();
     const killed = await startProcess(env);

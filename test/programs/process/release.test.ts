@@ -16,7 +16,7 @@ function project(unreleased: string): string {
   return cwd;
 }
 
-it('moves the unreleased entries under the release’s version and day', async () => {
+it('moves the unreleased entries under the release’s version and date', async () => {
   const cwd = project('\n### Added\n\n- New.\n');
   expect(await run([RELEASE, '--check'], {}, { cwd }).ended).toEqual({ code: 0, stdout: '', stderr: '' });
   expect((await run([RELEASE], {}, { cwd }).ended).code).toBe(0);

@@ -28,7 +28,7 @@ describe('an ordinary user’s gateway', () => {
   const root = needsRoot('setpriv');
   const isReadable = () => works(AS_ORDINARY_USER[0]!, ...AS_ORDINARY_USER.slice(1), 'test', '-r', MAIN);
   const user = root.skip ? root : needsThat(isReadable(), 'a readable checkout', 'a folder that others may enter');
-  it('can run under a folder that only this user may enter', user, async () => {
+  it('can run in a folder that only this user may enter', user, async () => {
     const home = folder();
     chmodSync(home, 0o700);
     chownSync(home, ORDINARY_USER, ORDINARY_USER);
@@ -53,7 +53,7 @@ describe('the .env file', () => {
     expect(other.stderr).toMatch(/^PORT must be [^\n]*\n$/);
   });
 
-  it('isn’t ignored if it can’t be read', async () => {
+  it('causes an error if it can’t be read', async () => {
     const cwd = folder();
     mkdirSync(join(cwd, '.env'));
     const { code, stderr } = await run([MAIN], {}, { cwd }).ended;

@@ -62,7 +62,7 @@ describe('a gateway on a data folder', () => {
     [, key] = /^ +(gpu_live_[0-9a-f]{40})$/m.exec(first) as unknown as [string, string];
   });
 
-  it('keeps everything for a second start, which doesn’t print the key', async () => {
+  it('keeps everything for its second start, which doesn’t print the key', async () => {
     gateway = await startProcess(env);
     console.info(`Existing data folder: first answer after ${Math.round(gateway.firstAnswerMs)} ms`);
     expect(gateway.stdout()).not.toContain('gpu_live_');
@@ -116,7 +116,7 @@ describe('a gateway on a data folder', () => {
     ]);
   });
 
-  it('is alive and ready', async () => {
+  it('reports that it is alive and ready', async () => {
     const [alive, ready] = await Promise.all(['healthz', 'readyz'].map((path) => fetch(`${gateway.address}/${path}`)));
     expect([alive!.status, await alive!.json()]).toEqual([200, { status: 'ok' }]);
     expect([ready!.status, await ready!.json()]).toEqual([200, { status: 'ready', database: 'ok' }]);
@@ -169,7 +169,7 @@ describe('a gateway on a data folder', () => {
     expect(gateway.stderr()).not.toContain(mistaken);
   });
 
-  it('shuts down cleanly, and PostgreSQL ends after the requests in flight', async () => {
+  it('shuts down cleanly, and stops PostgreSQL only after the requests in flight', async () => {
     // A deploy waits for its account while the process is being stopped.
     const lock = await hold(await embeddedUrl(dataDir), 'select 1 from account for update');
     const rented = rentCheapest(gateway.address, key);

@@ -161,7 +161,7 @@ describe('admin template import', () => {
     expect(await templates()).toEqual(before);
   });
 
-  it('reports all faults of a form together', async () => {
+  it('reports all of a form’s faults together', async () => {
     const good = { slug: 'a', image: 'registry.test/a:1', description: 'One' };
     const faulty: [string, object][] = [
       ['image', { image: 'registry.test/a' }],

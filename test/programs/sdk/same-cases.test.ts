@@ -92,7 +92,7 @@ describe('REST, GraphQL, the command line and both SDKs', needs('python3'), () =
     expectSame(listed);
   });
 
-  it('rent, stop, start and destroy in the same way and at the same cost', async () => {
+  it('rent, stop, start and destroy in the same way, at the same cost', async () => {
     expectSame(
       await onEach(async (life) => {
         const { surface, machineId } = life;

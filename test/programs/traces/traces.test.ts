@@ -103,7 +103,7 @@ async function freeMachine(): Promise<string> {
   return data[0]!.machine_id;
 }
 
-describe('the spans of a request', () => {
+describe('a request’s spans', () => {
   it('form a tree of request, operation, use case and statements for a mutation', async () => {
     const machine = await freeMachine();
     const traced = await graphql(`mutation Rent { deploy(input: {machineId: "${machine}"}) { id machine { id } } }`);
@@ -161,13 +161,13 @@ describe('the spans of a request', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('consist only of the request’s own span for a cached public response', async () => {
+  it('consist of only one span for a cached public response', async () => {
     await ask('/v1/gpus/pricing');
     const traced = await ask('/v1/gpus/pricing');
     expect(pathsIn(await spansOf(traced), traced.parent)).toEqual(['GET /v1/gpus/pricing']);
   });
 
-  it('end once the stream is open for an event stream', async () => {
+  it('end as soon as the stream is open if it requests an event stream', async () => {
     const [traceId, parent] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
     const headers = { traceparent: `00-${traceId}-${parent}-01` };
     const stream = await subscribe(gateway.address, 'subscription { balanceChanged { balance } }', { key, headers });
@@ -188,7 +188,7 @@ describe('the spans of a request', () => {
     expect(asked.every(({ traceparent }) => traceparent === undefined || /-01$/.test(String(traceparent)))).toBe(true);
   });
 
-  it('have a trace id that the request’s log line names', async () => {
+  it('have a trace id that the request’s log line includes', async () => {
     const traced = await ask('/v1/balance');
     const id = traced.answer.headers.get('x-request-id');
     const lines = () => gateway.log().filter((line) => line.id === id);
@@ -196,7 +196,7 @@ describe('the spans of a request', () => {
     expect(lines()[0]).toMatchObject({ trace: traced.traceId, route: '/v1/balance' });
   });
 
-  it('are sent only if the sender of the request asks for a trace', async () => {
+  it('are sent only if the request’s sender asks for a trace', async () => {
     const untraced = await ask('/v1/balance', { headers: { traceparent: '' } });
     const refused = await ask('/v1/balance', { headers: { traceparent: '00-zz-zz-01' } });
     const off = await ask('/v1/balance', { headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` } });
@@ -277,7 +277,7 @@ describe('exported spans', () => {
   });
 });
 
-describe('a sampled share of the requests', () => {
+describe('a sampled share of requests', () => {
   it('is traced, and each request has its own trace id', async () => {
     const collector = await startReceiver();
     const own = await startGateway({ tracesUrl: collector.url, tracesSampler: 'traceidratio', tracesRatio: 0.1 });
@@ -303,7 +303,7 @@ describe('a collector that doesn’t respond', () => {
   const MOST_WAITING = 2_048 + 512;
   const ASKED = 3_200;
 
-  it('doesn’t delay requests, and only the configured number of spans is buffered', async () => {
+  it('delays no requests, and at most the configured number of spans is buffered', async () => {
     receiver.hang(true);
     const before = receiver.spans.length;
     const askOnce = async () => expect((await ask('/healthz')).answer.status).toBe(200);

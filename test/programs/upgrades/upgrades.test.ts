@@ -10,7 +10,7 @@ import { databaseOf, expectedOf, releases } from './fixture.js';
 
 afterAll(cleanUp);
 
-it('there is data of every release in the changelog', () => {
+it('there is data from every release in the changelog', () => {
   const changelog = readFileSync(join(PACKAGE_ROOT, 'CHANGELOG.md'), 'utf8');
   const released = [...changelog.matchAll(/^## (\d\S*)/gm)].map(([, version]) => version);
   expect(released.length).toBeGreaterThan(0);
@@ -21,7 +21,7 @@ const HOUR = 3_600n;
 const UNITS = `select id, (credit_units - spend_units - burn_rate * ($1 - extract(epoch from settled_at)::bigint))::text as units
   from account order by id`;
 
-describe.each(releases)('the data of %s', (release) => {
+describe.each(releases)('a database from %s', (release) => {
   const expected = expectedOf(release);
   let url: string;
   let gateway: TestGateway;
@@ -37,7 +37,7 @@ describe.each(releases)('the data of %s', (release) => {
   });
   afterAll(() => gateway.close());
 
-  it('keeps every balance to the unit, with no mismatch in the audit', async () => {
+  it('keeps every balance to the unit, and passes the audit', async () => {
     const before = await audit(gateway.deps);
     expect(before.findings).toEqual([]);
     expect(before.accounts).toBe(Object.keys(expected.units).length);
@@ -68,7 +68,7 @@ describe.each(releases)('the data of %s', (release) => {
     expect(await query(url, instances)).toEqual(before);
   });
 
-  it('continues to be billed at the locked rates', async () => {
+  it('continues billing at the locked rates', async () => {
     const { account, instance } = expected.running;
     const told = expected.accounts.find(({ id }) => id === account)!.instances!.find(({ id }) => id === instance)!;
     gateway.clock.advance(HOUR);
@@ -89,7 +89,7 @@ describe.each(releases)('the data of %s', (release) => {
 describe('an upgrade', () => {
   const WAITS = `select from pg_stat_activity where datname = current_database() and application_name = 'migrations' and wait_event_type = 'Lock'`;
 
-  it('is resumed by two concurrently starting gateways if killed in the middle', async () => {
+  it('is resumed by two gateways that start concurrently if it is killed midway', async () => {
     const { url, migrations } = await databaseOf('1.0.0');
     const done = async () =>
       (await query(url, 'select migration_name as name from _prisma_migrations where finished_at is not null')).map(

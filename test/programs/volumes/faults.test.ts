@@ -45,7 +45,7 @@ describe('a full store', needsRoot('mount', 'umount'), () => {
   });
 });
 
-test('distinguishes an unreachable store from a fault and retries it', async () => {
+test('an unreachable store leads to 503 with Retry-After until it is reachable again', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'away-'));
   const gateway = await startVolumeGateway({ dataDir });
   const { id } = await newVolume(gateway, (await gateway.renter()).accountId);

@@ -53,7 +53,7 @@ describe('indexes that are hard to verify', needs('restic'), () => {
   });
 });
 
-test('maintains a volume once per hour without restic, even with an unverified index', async () => {
+test('a volume is maintained hourly without restic, even with an unverified index', async () => {
   const { id, master } = await repository();
   await writeUnderLease(id, lyingObjects(master, [], 'is true'));
   await keep(id, { restic: null });
@@ -63,7 +63,7 @@ test('maintains a volume once per hour without restic, even with an unverified i
   expect(await keptAtOf(id)).toBe(keptAt);
 });
 
-test('rejects a key with parameters that scrypt rejects', async () => {
+test('a key is rejected if scrypt rejects its parameters', async () => {
   const { id } = await repository();
   for (const cost of [
     { N: 65_536, r: 1, p: 1 },
@@ -75,7 +75,7 @@ test('rejects a key with parameters that scrypt rejects', async () => {
   }
 });
 
-test('keeps one of the last two keys if both are deleted concurrently', async () => {
+test('one of the last two keys is kept if both are deleted concurrently', async () => {
   const { id, password, key, master } = await repository();
   const second = keyFile(password, master);
   expect(await statusOf('POST', `${id}/keys/${nameOf(second)}`, second)).toBe(200);
@@ -83,7 +83,7 @@ test('keeps one of the last two keys if both are deleted concurrently', async ()
   expect((await Promise.all(deleted)).sort()).toEqual([200, 409]);
 });
 
-test('doesn’t delay an account’s requests because of another’s key deletions', async () => {
+test('one account’s key deletions don’t delay another account’s requests', async () => {
   const { id, password, key, master } = await repository();
   const slow = keyFile(password, master, { N: 2 ** 14, r: 8, p: 4 });
   expect(await statusOf('POST', `${id}/keys/${nameOf(slow)}`, slow)).toBe(200);

@@ -66,7 +66,7 @@ describe('repository upkeep by the gateway', needs('restic'), () => {
     expect(await readdir(folderOf(id, 'locks'))).toEqual([]);
   });
 
-  test('ignores locks of an ended lease', TIMEOUT, async () => {
+  test('ignores locks from an ended lease', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     await backUp(repository, randomBytes(1_000));
     await backUp(repository, randomBytes(1_000));
@@ -152,7 +152,7 @@ describe('repository upkeep by the gateway', needs('restic'), () => {
     expect((await admin(['volume', 'list'], env)).stdout).toContain(id);
   });
 
-  test('reports a store that is older or newer than the database and updates the rows', TIMEOUT, async () => {
+  test('reports a store older or newer than the database, and updates the rows', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     const [lost, found] = [await backUp(repository, randomBytes(10)), await backUp(repository, randomBytes(10))];
     expect((await compareStore(gateway.deps, id)).differences).toEqual([]);

@@ -36,7 +36,7 @@ function firstComings(received: readonly Received[]): Map<string, string[]> {
   return bySubject;
 }
 
-test('delivers all committed events in order and signed, even if gateways are killed', {
+test('webhooks deliver all events, signed and in order, even if gateways are killed', {
   timeout: isLong ? 1_800_000 : 300_000,
 }, async () => {
   const chance = randomFrom(seedOf(28));

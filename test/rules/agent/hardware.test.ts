@@ -4,7 +4,7 @@ import { readCuda, readGpus, readNvlink } from '../../../src/agent/gpus/nvidia-s
 import { describe as wordsOf } from '../../../src/agent/join.js';
 import type { Hardware } from '../../../src/agent/protocol.js';
 
-describe('the output of nvidia-smi', () => {
+describe("nvidia-smi's output", () => {
   it('is parsed for each GPU', () => {
     const csv = [
       '0, GPU-5c6d9b1e-0000-0000-0000-000000000000, NVIDIA H100 80GB HBM3, 81559, 5, 580.159.04',
@@ -40,7 +40,7 @@ describe('the output of nvidia-smi', () => {
       '\tGPU0\tCPU Affinity\nGPU0\t X \t0-15\n\nLegend:\n  NV#  = Connection traversing a bonded set of # NVLinks\n',
       false,
     ],
-  ])('finds links between GPUs', (matrix, linked) => {
+  ])('shows whether GPUs are linked', (matrix, linked) => {
     expect(readNvlink(`\tGPU0\tGPU1\tCPU Affinity\n${matrix}`)).toBe(linked);
   });
 });

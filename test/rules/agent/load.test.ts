@@ -72,7 +72,7 @@ describe('the load reported by nvidia-smi', () => {
     '[Unknown Error], 1, 2, 3, 4, 5, 6, 7\n',
     'GPU-, 1, 2, 3, 4, 5, 6, 7\n',
     `${UUID}${'0'.repeat(100_000)}, 1, 2, 3, 4, 5, 6, 7`,
-  ])('is ignored for %j', (text) => {
+  ])('is ignored if nvidia-smi prints %j', (text) => {
     expect(parseGpuLoads(text)).toEqual([]);
     expect(parseGpuProcesses(text)).toEqual(new Map());
   });
@@ -173,7 +173,7 @@ describe('the load watch', () => {
     expect(busy(watch)).toBe(false);
   });
 
-  it('reports false for a command that ended, and nothing for other starts', () => {
+  it('reports false for a command that ended, and nothing for a different start', () => {
     const exited = { ...instance, hasExited: true };
     const ended = watchOf(exited);
     ended.record(processors(null, exited));

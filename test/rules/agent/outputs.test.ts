@@ -27,7 +27,7 @@ describe('the two outputs of a command', () => {
     expect([textOf(stdout), textOf(stderr)]).toEqual(['outmore', 'error']);
   });
 
-  it('wait for a slow reader until it is closed', async () => {
+  it('wait for a slow reader until it closes', async () => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough({ highWaterMark: 4 })];
     const demux = new Demux(stdout, stderr);
     let isWritten = false;
@@ -135,7 +135,7 @@ describe('marked lines', () => {
   });
 });
 
-it('passes on the last lines at the end', async () => {
+it('passes the last lines on when the output ends', async () => {
   const target = new PassThrough();
   const last = lastLines(target, 2);
   for (const chunk of ['1\n2\n', '3\n', '4\n5\n', '6\n']) await written(last, chunk);

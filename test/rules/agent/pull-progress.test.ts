@@ -49,7 +49,7 @@ describe('the progress of a pull', () => {
     expect(pulledBy(line)).toEqual({ pulledBytes: 0, totalBytes: 0 });
   });
 
-  it('counts at most a thousand layers and continues with those', () => {
+  it('counts at most the first thousand layers', () => {
     const many = Array.from({ length: 1_005 }, (_, index) => downloading(`layer-${index}`, 1, 2));
     expect(pulledBy(...many)).toEqual({ pulledBytes: 1_000, totalBytes: 2_000 });
     expect(pulledBy(...many, downloading('layer-0', 2, 2)).pulledBytes).toBe(1_001);

@@ -92,7 +92,7 @@ describe('a registry', () => {
     new Registries(['Registry.internal:5000', '127.0.0.1:5000'], resolve).check(readImageName(image)!);
 
   it.each(['nginx', 'ghcr.io/a/b', 'ghcr.io:8443/a', 'registry.INTERNAL:5000/a', '127.0.0.1:5000/a', '1.1.1.1/a'])(
-    'may be used: %s',
+    'is allowed: %s',
     async (image) => {
       await check(image);
     },
@@ -106,7 +106,7 @@ describe('a registry', () => {
     'inside.example/a',
     'both.example/a',
     'registry.internal/a',
-  ])('is rejected because of any of its addresses: %s', async (image) => {
+  ])('is rejected if any of its addresses is internal: %s', async (image) => {
     names.localhost = ['::1', '127.0.0.1'];
     names['registry.internal'] = ['192.168.7.7'];
     const { registry } = readImageName(image)!;

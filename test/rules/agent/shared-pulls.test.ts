@@ -88,7 +88,7 @@ it('sends no request to a forbidden registry', async () => {
   expect(begun).toEqual([]);
 });
 
-it('continues while any client waits, and ends with the last one', async () => {
+it('continues a pull while any client waits, and ends it with the last one', async () => {
   const [first, second] = [want('large'), want('large')];
   await expect.poll(() => begun.length).toBe(1);
   first.leave();

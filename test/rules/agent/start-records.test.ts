@@ -31,7 +31,7 @@ test('a command counts as ended only in the start in which it began', async () =
   expect(await records.hasEnded(container('t2'), 2)).toBe(true);
 });
 
-test('a command stopped by its host or agent has not ended, unless seen to end before', async () => {
+test('a command stopped by its host or agent has ended only if seen to end before', async () => {
   await records.begin(ID, { start: 1, runBefore: null });
   boot = 'second';
   expect(await records.hasEnded(container('t1', 255), 1)).toBe(false);

@@ -63,7 +63,7 @@ it('orders GPUs on a switch by NUMA node, then by number', () => {
   expect(order(eight, switched(alternating))).toEqual([0, 2, 4, 6, 1, 3, 5, 7]);
 });
 
-it('pairs GPUs by PCIe bridge and fours by NUMA node if there is no NVLink', () => {
+it('forms pairs by PCIe bridge and fours by NUMA node if there is no NVLink', () => {
   // GPUs 0 and 5, 2 and 7, 1 and 4, and 3 and 6 share a bridge. The first two pairs share a NUMA node.
   const bridge = new Map(
     [0, 2, 1, 3].flatMap((one, pair) => [
@@ -78,7 +78,7 @@ it('pairs GPUs by PCIe bridge and fours by NUMA node if there is no NVLink', () 
   expect(order(eight, matrix(rowsOf(8, path), nodes))).toEqual([0, 5, 2, 7, 1, 4, 3, 6]);
 });
 
-it('prefers NVLink to everything else, and more links to fewer', () => {
+it('prefers NVLink to any other connection, and more links to fewer', () => {
   const four = gpusOf(L4, L4, L4, L4);
   const nodes = [FIRST_NODE, FIRST_NODE, SECOND_NODE, SECOND_NODE];
   const bridged = (one: number, other: number) =>

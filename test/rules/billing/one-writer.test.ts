@@ -38,7 +38,7 @@ function writesIn(text: string): string[] {
 }
 
 describe('accounts, instances, usage intervals and ledger entries', () => {
-  test('are not among the tables that are written by whole rows', () => {
+  test('are not among the tables that are written as whole rows', () => {
     const [, tables = ''] = /type RowTable = (.*);/.exec(readFileSync(join(ROOT, ROWS), 'utf8')) ?? [];
     expect(tables).toContain(`'machine'`);
     expect(tables).not.toMatch(new RegExp(`'${TABLES}'`));

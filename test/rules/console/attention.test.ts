@@ -59,7 +59,7 @@ describe('notices that need attention', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY + 1 }))).toEqual([]);
   });
 
-  it('include credit that ends within a day, severely within six hours, or has ended', () => {
+  it('include credit that ends within a day, as severe within six hours or once ended', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY - 1 }))).toEqual(['credit-ends']);
     expect(kinds(account({ exhaustsAt: NOW + 6 * HOUR - 1 }))).toEqual(['credit-ends!']);
     expect(kinds(account({ exhaustsAt: NOW, diskDeleteAt: NOW + DAY }))).toEqual(['credit-over!']);
@@ -102,7 +102,7 @@ describe('notices that need attention', () => {
     expect(of({ lostSince: at(-HOUR), volume: { name: 'data', deletedAt: at(0) } })).toEqual([]);
   });
 
-  it('list severe ones first, then the soonest', () => {
+  it('list severe ones first, then the soonest ones', () => {
     const known = account({
       exhaustsAt: NOW + 5 * HOUR,
       instances: [instance(runtime({ reachable: false })), instance({ id: 'i-2', name: 'i-2' })],
@@ -125,7 +125,7 @@ describe("a month's totals", () => {
       now,
     );
 
-  it('continue at current costs until the month ends and are sorted largest first', () => {
+  it("extend current costs to the month's end and are sorted largest first", () => {
     expect(
       rows(
         [

@@ -30,7 +30,7 @@ describe('the command palette', () => {
     expect(names('train nothing')).toEqual([]);
   });
 
-  it('lists names that begin with the text first, then names with such a word', () => {
+  it('lists names that begin with the text first, then names with a matching word', () => {
     expect(names('train')).toEqual(['train-llm', 'Stop train-llm']);
     expect(names('h100')).toEqual(['NVIDIA H100 SXM5', 'train-llm']);
     expect(names('stop tr')).toEqual(['Stop train-llm']);

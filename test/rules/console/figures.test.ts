@@ -60,7 +60,7 @@ describe('money on the page', () => {
     expect(rate(amount)).toBe(text);
   });
 
-  it('has as many decimals in a column as the longest entry, and never fewer', () => {
+  it('has as many decimals as the longest entry in its column, and never fewer', () => {
     expect(rates([2_197_000n, 4_620n, 293_000n])).toEqual(['2.19700', '0.00462', '0.29300']);
     expect(rates([440_000n, 5_000_000n])).toEqual(['0.44', '5.00']);
     expect([rate(440_000n, 4), rate(3_867_501n, 4)]).toEqual(['0.4400', '3.867501']);
@@ -91,7 +91,7 @@ describe('time spans', () => {
   });
 });
 
-describe('foreign text', () => {
+describe('text from others', () => {
   it('shows control characters as escape sequences', () => {
     expect(visible('a\u202eb\u009b31m\u2066\u0007\tü 漢')).toBe('a\\u202eb\\u009b31m\\u2066\\u0007\tü 漢');
   });
@@ -155,7 +155,7 @@ describe('the words of a command', () => {
     expect(splitWords(line)).toEqual(words);
   });
 
-  it('are read back from the line that they form', () => {
+  it('can be read back from the line that they form', () => {
     const words = ['a', '', ' b', `it's`, '"', '\\', '\n', '$HOME;`x`', '*'];
     expect(splitWords(joinWords(words))).toEqual(words);
   });
@@ -168,7 +168,7 @@ describe("the page's clock", () => {
     return { wall: wall - seconds * 1_000, at: at - seconds * 1_000 };
   };
 
-  it('does not treat a slow response as a wrong clock or as an earlier time', () => {
+  it('doesn’t mistake a slow response for a wrong clock or an earlier time', () => {
     setServiceTime(now, sentBefore(0));
     setServiceTime(now - 15, sentBefore(15));
     expect([clockAhead.value, now - serverNow.value]).toEqual([0, 0]);

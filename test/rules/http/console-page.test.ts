@@ -106,7 +106,7 @@ it("serves browsers the page at every screen's path, and clients the API's respo
   expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(HTML.length), 0]);
 });
 
-it("runs only its own files and can't be framed by another page", async () => {
+it('allows only its own files and can’t be framed by another page', async () => {
   const { headers } = await ask('/money', BROWSER);
   const policy = headers['content-security-policy'] as string;
   expect(policy.split('; ')).toEqual(
@@ -156,7 +156,7 @@ it('serves no file outside the build', async () => {
   }
 });
 
-it('is disabled if it has not been built', () => {
+it('is disabled if it hasn’t been built', () => {
   expect(createConsolePage(join(folder, 'none'))).toBeNull();
 });
 
@@ -169,7 +169,7 @@ it.each([
   [{ 'accept-language': 'en', cookie: 'a=b; language=de' }, 'de'],
   [{ 'accept-language': 'de', cookie: 'language=en;x=1' }, 'en'],
   [{ 'accept-language': 'de', cookie: 'language=constructor; other-language=en' }, 'de'],
-])('answers %j in %s', async (headers, language) => {
+])('responds to %j in %s', async (headers, language) => {
   const answer = await ask('/', { ...BROWSER, 'accept-encoding': 'identity', ...headers } as Record<string, string>);
   expect(answer.headers['content-language']).toBe(language);
   expect(answer.body.toString()).toBe(language === 'de' ? GERMAN : HTML);

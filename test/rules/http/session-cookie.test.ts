@@ -19,11 +19,11 @@ describe('the session cookie', () => {
     expect(readSessionCookie(request({}), true)).toBeNull();
   });
 
-  it('is ignored if there are two, since one of them was planted', () => {
+  it('is ignored if sent twice, since one copy must have been planted', () => {
     expect(read('__Host-console=abc; __Host-console=def')).toBeNull();
   });
 
-  it('is written so that no script and no other site can read it', () => {
+  it('is set so that neither scripts nor other sites can read it', () => {
     const attributes = 'Path=/; HttpOnly; SameSite=Strict; Max-Age=60';
     expect(sessionCookie('abc', 60n, true)).toBe(`__Host-console=abc; ${attributes}; Secure`);
     expect(sessionCookie('abc', 60n, false)).toBe(`console=abc; ${attributes}`);

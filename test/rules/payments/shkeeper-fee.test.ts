@@ -12,7 +12,7 @@ describe('feeOf', () => {
     // A dollar including this fee is 0.0127512345… coins.
     ['2.0098765 percent', '0.01275123', '12751234562.5', { onLarge: 20_098_765_000n * USD, fixed: 0n }],
     ['a fixed amount', '0.03125', '12500000000.01875', { onLarge: (3n * USD) / 2n, fixed: (3n * USD) / 2n }],
-    ['the larger of both', '0.03125', '12750000000', { onLarge: 20_000_000_000n * USD, fixed: (3n * USD) / 2n }],
+    ['the larger of the two', '0.03125', '12750000000', { onLarge: 20_000_000_000n * USD, fixed: (3n * USD) / 2n }],
     ['none after rounding', '0.01249999', '12499999999.99999999', { onLarge: 0n, fixed: 0n }],
     ['the smallest that a quote can show', '0.01250003', LARGE, { onLarge: 0n, fixed: 2n }],
     ['zero if less than a quote can show', '0.01250002', LARGE, { onLarge: 0n, fixed: 0n }],

@@ -487,7 +487,7 @@ describe('readConfig', () => {
     expect(refusalOf({ [name]: text })).toBe(`${name} ${message}`);
   });
 
-  it('loads the demo into its own database and otherwise the catalogue, or SEED’s data', () => {
+  it('defaults SEED to demo for the embedded database and to catalogue for another one', () => {
     expect(readConfig({}).seed).toBe('demo');
     expect(readConfig({ DATABASE_URL }).seed).toBe('catalogue');
     expect(readConfig({ DATABASE_URL, SEED: 'demo' }).seed).toBe('demo');
