@@ -171,7 +171,7 @@ describe('repository upkeep by the gateway', needs('restic'), () => {
     await rm(folderOf(id, ''), { recursive: true });
     expect((await compareStore(gateway.deps, id)).differences).toMatchObject([{ isGone: true }]);
     await keep(3_601);
-    expect(failures.join()).toContain('older than the database, or another one');
+    expect(failures.join()).toContain('older than the database, or a different store');
     expect(await rowsOf(id)).toEqual([found]);
   });
 });
