@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { visible } from '../visible.js';
+import { collectList } from './collect.js';
 import { queryGraphql } from './graphql.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
@@ -47,10 +48,10 @@ export function addKeyCommands(program: Command): void {
     .option(
       '--scope <scope>',
       'Permission: read, rent, access, money or keys; repeatable (default: those of yours)',
-      list,
+      collectList,
     )
     .option('--expires <time>', 'Expiry: a duration (30d, 12h) or a time (2026-11-23T18:00:00Z); never by default')
-    .option('--network <network>', 'Accept it only from this network, such as 203.0.113.0/24; repeatable', list)
+    .option('--network <network>', 'Accept it only from this network, such as 203.0.113.0/24; repeatable', collectList)
     .option('--monthly-limit <usd>', 'Maximum spend in a UTC month in USD (default: no limit)', amount)
     .option('--json', 'Print JSON')
     .action(create);
@@ -102,10 +103,6 @@ async function create(name: string | undefined, options: CreateOptions, command:
   remark(`${id} has the scopes: ${scopes?.join(', ').toLowerCase() ?? 'all'}. It expires: ${expiryOf(expiresAt)}.`);
   if (limit !== null) remark(`It may spend ${limit.toFixed(2)} USD per month.`);
   remark('The key is shown only once.');
-}
-
-function list(value: string, before: readonly string[] = []): string[] {
-  return [...before, ...value.split(',')];
 }
 
 function expiryOf(expiresAt: string | null): string {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { visible } from '../visible.js';
+import { collectList } from './collect.js';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
@@ -37,7 +38,7 @@ export function addMailCommands(program: Command): void {
   mail
     .command('set <address>')
     .description('Send mail to an address once its owner opens the mailed confirmation link')
-    .option('--event <type>', 'Only events of this type, such as balance.low; repeatable (default: all)', collect)
+    .option('--event <type>', 'Only events of this type, such as balance.low; repeatable (default: all)', collectList)
     .action(async (address: string, { event }: { event?: string[] }, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const { setMailAddress } = await queryGraphql<{ setMailAddress: MailAddress }>(settings, SET, {
@@ -66,8 +67,4 @@ function sentence({ address, events, confirmedAt, confirmBy, pausedAt, pauseReas
   if (confirmedAt === null)
     return `${to} is not confirmed yet; the mailed link is valid until ${readableWithAge(confirmBy)}`;
   return `${to} receives ${events?.join(' ') ?? 'all events'}; ${waiting} waiting`;
-}
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, ...value.split(',')];
 }

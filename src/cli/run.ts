@@ -5,6 +5,7 @@ import { checkFolders, type Folder } from '../run/files.js';
 import { checkDestinations, checkOut } from '../run/paths.js';
 import { Run, type RunHooks } from '../run/run.js';
 import { visible } from '../visible.js';
+import { collect } from './collect.js';
 import { EXIT, Failure } from './failure.js';
 import { type LaunchOptions, launchOf, withPlainLaunch } from './launch.js';
 import { amount } from './market.js';
@@ -302,10 +303,6 @@ function addFolder(text: string, before: (Folder | VolumeAtPath)[] = []): (Folde
   const [, from, to] = /^(.+?)(?::(\/[^:]*|[^:\\/][^:]*))?$/s.exec(text) ?? [];
   if (from === undefined) throw new InvalidArgumentError('must be FOLDER or FOLDER:PATH.');
   return [...before, { from, to: to ?? '/workspace' }];
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }
 
 function seconds(text: string): number {

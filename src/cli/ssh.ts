@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { visible } from '../visible.js';
+import { collect } from './collect.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { idOf } from './instances.js';
@@ -266,8 +267,4 @@ async function runProgram(name: string, args: readonly string[], onRefused: () =
   } finally {
     process.off('SIGINT', ignore);
   }
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

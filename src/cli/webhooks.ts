@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { visible } from '../visible.js';
+import { collectList } from './collect.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
@@ -61,7 +62,11 @@ export function addWebhookCommands(program: Command): void {
   webhook
     .command('create <url>')
     .description('Create a webhook and print only its signing secret on stdout, once')
-    .option('--event <type>', 'Only events of this type, such as instance.stopped; repeatable (default: all)', collect)
+    .option(
+      '--event <type>',
+      'Only events of this type, such as instance.stopped; repeatable (default: all)',
+      collectList,
+    )
     .action(create);
   webhook
     .command('list')
@@ -165,8 +170,4 @@ async function attempts(id: string, { json }: Output, command: Command): Promise
   if (json) return printText(JSON.stringify(found.attempts));
   if (found.attempts.length === 0) remark('There are no attempts yet.');
   else printLines(table(found.attempts, ATTEMPT_COLUMNS));
-}
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, ...value.split(',')];
 }

@@ -7,6 +7,7 @@ import type { Config } from '../../src/config.js';
 import { leaseToken } from '../../src/domain/rules/volume-lease.js';
 import { leaseSecret } from '../../src/domain/volumes/lease-secret.js';
 import { volumePassword } from '../../src/domain/volumes/password.js';
+import type { UpkeepOptions } from '../../src/domain/volumes/upkeep.js';
 import { createVolume } from '../../src/domain/volumes/volumes.js';
 import { startGateway, type TestGateway } from './gateway.js';
 import type { Exit } from './process.js';
@@ -85,6 +86,11 @@ export async function makeRepository(
     const { status } = await requestVolume(gateway, secret, 'POST', path, { body: bytes });
     if (status !== 200) throw new Error(`the gateway answers ${status} to ${kind} of a new repository`);
   }
+}
+
+/** Returns options of the gateway's upkeep that ignore its reports. */
+export function upkeepOptions({ address }: { address: string }): UpkeepOptions {
+  return { address, onFailure: () => {}, onCompared: () => {}, signal: new AbortController().signal };
 }
 
 /** Returns the name of an object that consists of these bytes. */

@@ -1,4 +1,5 @@
 import type { QueryResult } from 'pg';
+import type { Transaction } from '../../database/transaction.js';
 import { authenticate, type Caller, unauthorized } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
 import { hashApiKey } from '../rules/api-key.js';
@@ -78,6 +79,11 @@ export async function accessOf(deps: Deps, { volumeId, password, address }: Cred
   if (upkeepNonce !== null && isUpkeepToken(secret, volumeId, upkeepNonce, password))
     return { kind: 'upkeep', volume, nonce: upkeepNonce, indexes };
   throw notNewest();
+}
+
+/** Locks the volume's row until the transaction ends. Every write to its repository takes this lock. */
+export async function lockVolume(transaction: Pick<Transaction, 'query'>, volumeId: string): Promise<void> {
+  await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
-import type { RepositoryAccess } from './access.js';
+import { lockVolume, type RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 
 /**
@@ -79,7 +79,7 @@ export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<s
 
 async function removeIfGone(deps: Deps, volumeId: string, name: string): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
+    await lockVolume(transaction, volumeId);
     if ((await deps.volumeStore.size(volumeId, { kind: 'index', name })) === null)
       await removeIndex(transaction, volumeId, name);
   });
@@ -96,7 +96,7 @@ export async function markIndexes(
   state: 'VERIFIED' | 'FAILED',
 ): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
+    await lockVolume(transaction, volumeId);
     const existing: string[] = [];
     for (const name of names)
       if ((await deps.volumeStore.size(volumeId, { kind: 'index', name })) !== null) existing.push(name);

@@ -1,6 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
+import { lockVolume } from './access.js';
 
 /** Age at which restic considers a lock stale. While restic runs, it renews its lock every five minutes. */
 const STALE_MS = 1_800_000;
@@ -25,7 +26,7 @@ interface Holder {
 export async function removeStaleLocks(deps: Deps, volumeId: string): Promise<void> {
   if ((await staleLocks(deps, deps.db.pool, volumeId)).length === 0) return;
   await inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
+    await lockVolume(transaction, volumeId);
     for (const name of await staleLocks(deps, transaction, volumeId)) {
       await deps.volumeStore.delete(volumeId, { kind: 'locks', name });
       await transaction.query('delete from volume_lock where volume_id = $1 and name = $2', [volumeId, name]);

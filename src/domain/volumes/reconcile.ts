@@ -1,6 +1,7 @@
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { storedSize } from '../rules/volume-history.js';
+import { lockVolume } from './access.js';
 import { dropSnapshots } from './snapshots.js';
 import { OBJECT_KINDS } from './store.js';
 
@@ -42,7 +43,7 @@ export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> 
   if (found === null) return true;
   if (found.isGone) return false;
   await inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
+    await lockVolume(transaction, volumeId);
     // Compares again under the lock, because the volume may have been written or deleted in the meantime.
     const still = await differenceOf(deps, volumeId);
     if (still === null || still.isGone) return;

@@ -33,7 +33,7 @@ const RESTIC_MS = 120_000;
 const RESTIC_MS_PER_GB = 10_000;
 const MAX_RESTIC_MS = 1_800_000;
 /**
- * How many indexes are verified per call. Several are combined, because restic takes half a second to derive the key
+ * Number of indexes that are verified per call. Several are combined, because restic takes half a second to derive the key
  * each time.
  */
 const VERIFY_BATCH = 8;

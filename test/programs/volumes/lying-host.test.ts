@@ -17,6 +17,7 @@ import {
   resticDone,
   startVolumeGateway,
   takeLease,
+  upkeepOptions,
   type VolumeGateway,
 } from '../../support/volumes.js';
 
@@ -27,7 +28,6 @@ let renter: Renter;
 let files: string;
 let id: string;
 let repository: Repository;
-const neverAborted = new AbortController().signal;
 beforeAll(async () => {
   gateway = await startVolumeGateway();
   renter = await gateway.renter();
@@ -137,9 +137,8 @@ async function faultOf(): Promise<string | null> {
  */
 async function keep(seconds: number): Promise<void> {
   gateway.clock.advance(seconds);
-  const options = { address: gateway.address, onFailure: () => {}, onCompared: () => {}, signal: neverAborted };
   const keptAt = async () => {
-    await maintainVolumes(gateway.deps, options);
+    await maintainVolumes(gateway.deps, upkeepOptions(gateway));
     const { rows } = await gateway.deps.db.pool.query('select kept_at as at from volume where id = $1', [id]);
     return rows[0].at ?? 0n;
   };

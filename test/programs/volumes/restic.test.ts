@@ -16,6 +16,7 @@ import {
   resticDone,
   startVolumeGateway,
   takeLease,
+  upkeepOptions,
   type VolumeGateway,
 } from '../../support/volumes.js';
 
@@ -77,8 +78,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
     // Until the gateway has verified what the instance wrote, it rejects deletions of packs. A call during the gateway's
     // own upkeep has no effect, so it is repeated.
     const unverified = async () => {
-      const options = { address: gateway.address, onFailure: () => {}, onCompared: () => {} };
-      await maintainVolumes(gateway.deps, { ...options, signal: new AbortController().signal });
+      await maintainVolumes(gateway.deps, upkeepOptions(gateway));
       const text = `select from volume_index where volume_id = $1 and state <> 'VERIFIED'`;
       return (await gateway.deps.db.pool.query(text, [volume.id])).rowCount;
     };

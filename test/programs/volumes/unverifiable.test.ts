@@ -15,6 +15,7 @@ import {
   requestVolume,
   startVolumeGateway,
   takeLease,
+  upkeepOptions,
   type VolumeGateway,
 } from '../../support/volumes.js';
 
@@ -59,7 +60,7 @@ test('a volume is maintained hourly without restic, even with an unverified inde
   await keep(id, { restic: null });
   const keptAt = await keptAtOf(id);
   gateway.clock.advance(60);
-  await maintainVolumes({ ...gateway.deps, restic: null }, options);
+  await maintainVolumes({ ...gateway.deps, restic: null }, upkeepOptions(gateway));
   expect(await keptAtOf(id)).toBe(keptAt);
 });
 
@@ -112,15 +113,6 @@ async function statusOf(method: string, path: string, body?: Buffer): Promise<nu
   return (await requestVolume(gateway, renter.key, method, path, body && { body })).status;
 }
 
-const options = {
-  get address() {
-    return gateway.address;
-  },
-  onFailure: () => {},
-  onCompared: () => {},
-  signal: new AbortController().signal,
-};
-
 /**
  * Waits until the gateway has maintained the volume. A call during the gateway's own upkeep has no effect, so it is
  * repeated.
@@ -128,7 +120,7 @@ const options = {
 async function keep(id: string, changes: Partial<Deps> = {}): Promise<void> {
   gateway.clock.advance(3_601);
   const kept = async () => {
-    await maintainVolumes({ ...gateway.deps, ...changes }, options);
+    await maintainVolumes({ ...gateway.deps, ...changes }, upkeepOptions(gateway));
     return (await keptAtOf(id)) ?? 0n;
   };
   await expect.poll(kept, { timeout: 30_000 }).toBeGreaterThanOrEqual(gateway.clock.now() - 3_000n);

@@ -22,6 +22,7 @@ import {
   SECRETS_KEY,
   startVolumeGateway,
   takeLease,
+  upkeepOptions,
   type VolumeGateway,
 } from '../../support/volumes.js';
 
@@ -196,10 +197,8 @@ async function backUp(repository: Repository, bytes: Buffer): Promise<string> {
 async function keep(seconds: number): Promise<void> {
   gateway.clock.advance(seconds);
   await maintainVolumes(gateway.deps, {
-    address: gateway.address,
+    ...upkeepOptions(gateway),
     onFailure: (id, reason) => failures.push(`${id}: ${reason}`),
-    onCompared: () => {},
-    signal: new AbortController().signal,
   });
 }
 

@@ -15,10 +15,11 @@ import {
   requestVolume,
   startVolumeGateway,
   takeLease,
+  upkeepOptions,
   type VolumeGateway,
 } from '../../support/volumes.js';
 
-/** How much of the shared resources the volumes of one account may use. */
+/** Limits on the shared resources that the volumes of one account may use. */
 
 let gateway: VolumeGateway;
 beforeAll(async () => {
@@ -165,8 +166,7 @@ test("many failing copies of volumes don't block other copies", async () => {
     [renter.accountId, nameOf(head)],
   );
   const failed: string[] = [];
-  const options = { address: gateway.address, onCompared: () => {}, signal: new AbortController().signal };
-  await maintainVolumes(deps, { ...options, onFailure: (id) => failed.push(id) });
+  await maintainVolumes(deps, { ...upkeepOptions(gateway), onFailure: (id) => failed.push(id) });
   const { rows } = await pool.query('select copied_at is not null as done from volume where id = $1', [good]);
   expect([rows[0].done, failed.filter((id) => id.startsWith('v-000')).length]).toEqual([true, 130]);
 });
