@@ -13,7 +13,7 @@ import { systemClock } from './system-clock.js';
 const END_WITHIN_MS = 9_500;
 /** Maximum time that a shutdown waits for a start in progress. */
 const OPENS_WITHIN_MS = 60_000;
-/** How long /readyz responds with 503 before requests are rejected. */
+/** Time for which /readyz responds with 503 before requests are rejected. */
 const NOTICE_MS = 1_000;
 /** Maximum wait for the last log lines to be read. */
 const LOGGED_WITHIN_MS = 1_000;

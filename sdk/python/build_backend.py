@@ -81,7 +81,7 @@ def _metadata() -> Tuple[str, bytes]:
 
 
 def _project() -> Dict[str, str]:
-    """The table [project]; Python before 3.11 brings no reader of TOML, so a value stands on a line of its own."""
+    """Returns the table [project]. Python before 3.11 has no TOML parser, so each value must be on its own line."""
     [table] = re.findall(r"^\[project\]\n(.*?)\n\[", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S)
     values = dict(re.findall(r'^([a-z-]+) = "(.*)"$', table, re.M))
     return {**values, "classifiers": "\n".join(re.findall(r'^  "(.*)",$', table, re.M))}

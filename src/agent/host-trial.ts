@@ -10,7 +10,7 @@ import type { DesiredInstance } from './protocol.js';
  * fault.
  */
 const IMAGE = 'localhost/gpu-rental-probe';
-/** How long a host that passed is trusted, unless an image fails to start. */
+/** Time that a host that passed is trusted, unless an image fails to start. */
 const TRUSTED_MS = 600_000;
 
 /** The parts of an instance's desired state that a trial uses. */

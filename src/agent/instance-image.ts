@@ -22,7 +22,7 @@ export const MAX_RESTART_PAUSE_MS = 60_000;
 const PULL_CHECK_MS = 1_000;
 const PULL_TRIES = 6;
 /**
- * How long to keep trying a registry that can't be connected to, since it may be restarting. Podman's own attempts take
+ * Time to keep trying a registry that can't be connected to, since it may be restarting. Podman's own attempts take
  * longer.
  */
 const UNREACHABLE_MS = 5_000;

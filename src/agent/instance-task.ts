@@ -107,7 +107,7 @@ export class InstanceTask {
   /** Time at which the container came up in this start; null if it didn't, or must not run. */
   #upSince: number | null = null;
   #attempt: Attempt;
-  /** How often in a row the container ended without being stopped, which determines the pause. */
+  /** Number of times in a row that the container ended without being stopped. It determines the pause. */
   #ends = 0;
   /** Number of consecutive failed steps. */
   #troubles = 0;

@@ -34,7 +34,7 @@ const joinedMachine = z.object({
 export type JoinedMachine = z.infer<typeof joinedMachine>;
 
 /**
- * How often the time of the last contact is written, so that 15 minutes of silence count as 15 minutes even if the
+ * Interval between writes of the last contact's time, so that 15 minutes of silence count as 15 minutes even if the
  * agent is restarted often.
  */
 const CONTACT_WRITTEN_EVERY_MS = 5_000;

@@ -9,7 +9,7 @@ import { z } from 'zod';
 /** Agents that use protocol 1 can only rent out the whole host. They are supported until they are updated. */
 export const AGENT_PROTOCOL = 2;
 const protocol = z.union([z.literal(1), z.literal(AGENT_PROTOCOL)]);
-/** How often an agent reports when nothing changes. */
+/** Interval between an agent's reports when nothing changes. */
 export const HEARTBEAT_SECONDS = 10;
 /** Maximum seconds that a request for the desired state waits for changes. */
 export const MAX_WAIT_SECONDS = 25;
@@ -207,7 +207,7 @@ const observedInstance = z.object({
    */
   fault: z.enum(['host', 'image']).optional(),
   exitCode: z.number().int().min(-1).max(255).nullable(),
-  /** How many times the container ended without being stopped and was restarted within this start. */
+  /** Number of times that the container ended without being stopped and was restarted within this start. */
   restarts: count,
   /** TCP ports that the image exposes, in ascending order; omitted while unknown. */
   imagePorts: z.array(port).max(MAX_PORTS).optional(),

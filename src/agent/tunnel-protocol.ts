@@ -40,7 +40,7 @@ const MAX_MESSAGE = 1_000;
 
 /** Number of newest bytes of a shell's output that are kept for replay. */
 export const KEPT_OUTPUT_BYTES = 262_144;
-/** How long a shell without a connected client is kept. */
+/** Time that a shell without a connected client is kept. */
 export const KEPT_SHELL_SECONDS = 300;
 /** Format of a shell's id. */
 export const SHELL_ID = /^[0-9a-f]{32}$/;

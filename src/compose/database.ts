@@ -65,7 +65,7 @@ export function within(ms: number, work: Promise<void>): Promise<void> {
 }
 
 function reasonOf(error: unknown): string {
-  // A host name with several addresses fails with one error per address and no message of its own.
+  // A host name with several addresses fails with one error per address without its own message.
   const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
   return errors.map((each) => (each instanceof Error ? each.message : String(each)).replace(/\s+/g, ' ')).join('; ');
 }

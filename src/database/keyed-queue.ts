@@ -1,6 +1,6 @@
 import AsyncLock from 'async-lock';
 
-/** How long a task waits for its turn at most. */
+/** Maximum time that a task waits for its turn. */
 const MAX_WAIT_MS = 5_000;
 /** Maximum tasks waiting per key, in addition to the one that is running. */
 const MAX_WAITING = 200;

@@ -2,15 +2,15 @@ import pg from 'pg';
 
 /** Maximum connections per gateway process. */
 const MAX_CONNECTIONS = 20;
-/** How long a request waits for a free connection before the gateway responds with 503. */
+/** Maximum time that a request waits for a free connection before the gateway responds with 503. */
 const ACQUIRE_TIMEOUT_MS = 5_000;
 /**
- * How long a start or an operator command waits for a connection. On a slow machine, the process may be busy for
- * seconds before it reads the database's response.
+ * Maximum time that a start or an operator command waits for a connection. On a slow machine, the process may be busy
+ * for seconds before it reads the database's response.
  */
 export const PATIENT_ACQUIRE_TIMEOUT_MS = 20_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** How long a statement waits for a lock that another transaction holds. */
+/** Maximum time that a statement waits for a lock that another transaction holds. */
 const LOCK_TIMEOUT_MS = 5_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 

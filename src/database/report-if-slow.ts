@@ -1,4 +1,4 @@
-/** How long a step of a start may take before it is logged. */
+/** Time that a step of a start may take before it is logged. */
 export const SLOW_MS = 3_000;
 
 /**

@@ -8,7 +8,7 @@ const MAX_ATTEMPTS = 6;
 const BACKOFF_STEP_MS = 8;
 /** Time limit for each statement of a long transaction, and for the time between two statements. */
 const LONG_LIMIT_MS = 600_000;
-/** How long such a statement waits for a lock. It is longer than a request's transaction can last. */
+/** Maximum time that such a statement waits for a lock. It is longer than a request's transaction can last. */
 const LONG_LOCK_LIMIT_MS = 60_000;
 
 /** Thrown when a concurrent write came first, so that the decision is made again from fresh rows. */

@@ -139,18 +139,19 @@ def land(draft: Folder, path: str, into: str, to: str) -> List[str]:
 
 
 @contextmanager
-def _descend(folder: Folder, names: Sequence[str], made: Optional[List[str]], missing: str) -> Iterator[Folder]:
-    """Opens the folder at the end of the names. Creates missing folders unless `made`, the names so far, is None."""
+def _descend(folder: Folder, names: Sequence[str], parents: Optional[List[str]], missing: str) -> Iterator[Folder]:
+    """Opens the folder at the end of `names`. Creates missing folders if `parents`, the names above, is a list; if it is None,
+    raises LandingFailed with `missing` instead."""
     if not names:
         yield folder
         return
     name, *rest = names
-    so_far = None if made is None else [*made, name]
-    if so_far is not None and folder.stat(name) is None:
+    shown = None if parents is None else [*parents, name]
+    if shown is not None and folder.stat(name) is None:
         os.mkdir(folder.at(name), dir_fd=folder.fd)
     if not folder.is_folder(name):
-        raise LandingFailed(missing if so_far is None else _why_no_folder(folder, name, "/".join(so_far)))
-    with folder.enter(name) as inner, _descend(inner, rest, so_far, missing) as last:
+        raise LandingFailed(missing if shown is None else _why_no_folder(folder, name, "/".join(shown)))
+    with folder.enter(name) as inner, _descend(inner, rest, shown, missing) as last:
         yield last
 
 

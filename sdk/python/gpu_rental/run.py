@@ -1,4 +1,4 @@
-"""A command on an instance of its own, as ``gpu run`` does it. Start with :meth:`gpu_rental.Client.run`.
+"""Runs a command on its own instance, as ``gpu run`` does. Start with :meth:`gpu_rental.Client.run`.
 
 Python brings no SSH: OpenSSH's ``ssh`` and ``ssh-keygen``, and ``tar``, must be installed. What runs in the container is in
 ``run_scripts.py``, which is made from the scripts of ``gpu run``: the two find each other's runs.
@@ -27,7 +27,7 @@ from .models import Destroyed, Instance
 from .run_scripts import KEEPER, NAME, NOTHING_THERE, SCRIPTS
 from .transport import Transport
 
-#: Called with ``stdout`` or ``stderr`` and bytes, from a thread of its own for each.
+#: Called with ``stdout`` or ``stderr`` and bytes, from a separate thread for each.
 OnOutput = Callable[[str, bytes], None]
 
 FIRST_PAUSE = 0.5

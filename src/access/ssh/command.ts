@@ -6,7 +6,7 @@ import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
 /** The exit code that ssh itself uses if no command was run. */
 const NO_COMMAND = 255;
-/** How long a client has to show the reason before it is disconnected. */
+/** Time that a client has to show the reason before it is disconnected. */
 export const READS_WITHIN_MS = 1_000;
 
 /** A connection that has logged in. */

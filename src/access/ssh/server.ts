@@ -46,7 +46,7 @@ const CIPHERS = [...FAST_CIPHERS, 'aes128-ctr', 'aes256-ctr'] as const;
  * would choose CTR. Other clients are offered all ciphers.
  */
 const KNOWS_FAST = /^SSH-2\.0-OpenSSH_([7-9]|\d\d)/;
-/** How long to wait for a client's first line. */
+/** Maximum wait for a client's first line. */
 const INTRODUCES_WITHIN_MS = 300;
 const MACS = ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256'] as const;
 const KEXES = [

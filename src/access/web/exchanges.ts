@@ -14,7 +14,8 @@ const MAX_PER_INSTANCE = 200;
 const MAX_PER_NETWORK = 200;
 const MAX_EXCHANGES = 4_000;
 /**
- * How often exchanges are checked. An exchange opened with a cookie ends at most this long after the cookie expires.
+ * Interval between checks of exchanges. An exchange opened with a cookie ends at most this long after the cookie's
+ * expiry.
  */
 const CHECK_EVERY_MS = 30_000;
 /** Pause before checking again while the database can't determine which visitors may stay. */

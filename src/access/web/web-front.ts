@@ -30,7 +30,7 @@ const IDLE_MS = 900_000;
 /** Maximum size of the head of a container's response. */
 const MAX_HEAD_BYTES = 65_536;
 const ROUTE = 'web port';
-/** How long the container has to end its side of a WebSocket after the visitor has ended theirs. */
+/** Time that the container has to end its side of a WebSocket after the visitor has ended theirs. */
 const LINGER_MS = 5_000;
 const SWITCHING_PROTOCOLS = 101;
 const NO_CONTENT = 204;

@@ -41,7 +41,7 @@ const PODMANS: readonly Runtime[] = [
 const MAX_BEGINNING_PER_INSTANCE = 2;
 const MAX_BEGINNING = 4;
 const BEGINS_WITHIN_MS = 10_000;
-/** How long processes left running by a command may still write output, as with Docker. */
+/** Time in which processes left running by a command may still write output, as with Docker. */
 const WRITES_WITHIN_MS = 2_000;
 const CHECK_EVERY_MS = 20;
 /** Largest pipe size that Linux allows a renter. */

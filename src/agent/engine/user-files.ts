@@ -56,7 +56,7 @@ async function faultOf(
     }
     at = posix.resolve(posix.dirname(at), found.linkTarget);
   }
-  return 'is a link to a link, too many times';
+  return 'has too many links';
 }
 
 /** Returns the paths of the container's mounts. */
@@ -65,7 +65,7 @@ async function mountsOf(container: Docker.Container, timeoutMs: number): Promise
   return [...KERNEL_MOUNTS, ...Mounts.map(({ Destination }) => Destination), ...Object.keys(HostConfig.Tmpfs ?? {})];
 }
 
-/** Returns what is at a path, or null if nothing is. For a link that leads nowhere, Podman responds 404 with the link. */
+/** Returns the entry at a path, or null if there is none. Podman reports a link that leads nowhere with status 404. */
 async function headOf(container: Docker.Container, path: string, timeoutMs: number): Promise<PathStat | null> {
   const request = {
     path: `/containers/${container.id}/archive?`,

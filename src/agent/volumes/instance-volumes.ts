@@ -58,8 +58,8 @@ const RESTORE_TRIES = 3;
 /** Number of restores aborted by the store after which the start fails. Each restore begins from scratch. */
 const BROKEN_TRIES = 6;
 /**
- * How long a start waits for a store, a lock or another instance before it fails, because its renter pays in the
- * meantime.
+ * Maximum time that a start waits for a store, a lock or another instance before it fails, because its renter pays
+ * in the meantime.
  */
 const MAX_WAIT_MS = 600_000;
 const CHECK_EVERY_MS = 1_000;

@@ -49,7 +49,7 @@ export interface EmbeddedPostgresOptions {
 const OPEN_LIMIT_MS = 60_000;
 const RECOVERY_LIMIT_MS = 600_000;
 const QUERY_LIMIT_MS = 30_000;
-/** How long a restarted server waits for its former port. */
+/** Maximum time that a restarted server waits for its former port. */
 const PORT_WAIT_MS = 5_000;
 const POLL_MS = 20;
 const RETRY_MS = 100;

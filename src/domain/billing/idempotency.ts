@@ -9,7 +9,7 @@ import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
 /** Seconds for which the response to a request with an idempotency key is kept. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
 const RETRY_AFTER_SECONDS = 1;
-/** How long a request waits for an earlier one with the same key, and how often it checks. */
+/** Maximum time that a request waits for an earlier one with the same key, and the interval of its checks. */
 const WAIT_MS = 5_000;
 const POLL_EVERY_MS = 50;
 

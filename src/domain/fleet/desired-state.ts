@@ -41,7 +41,7 @@ interface HostRow {
 }
 
 interface ContainerRow extends KnownContainer {
-  /** How many seconds the last start sent to the agent ran, once it has ended; null if it was never seen running. */
+  /** Seconds that the last start sent to the agent ran, once it has ended; null if it was never seen running. */
   ranSeconds: number | null;
   image: string;
   fromTemplate: boolean;

@@ -13,7 +13,7 @@ import { formatInstant, type Instant } from '../rules/time.js';
 import { markRevoked } from './heartbeats.js';
 import { recordLosses } from './hosts.js';
 
-/** How long a join code is valid, in seconds. */
+/** Validity of a join code, in seconds. */
 const CODE_LIFE_SECONDS = 3_600n;
 /** Matches host ids. Their length leaves room for the suffix of a block, such as `.g0-3`. */
 const HOST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,57}$/;

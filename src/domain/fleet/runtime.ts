@@ -9,7 +9,7 @@ export interface Runtime {
   /** The engine's own message, or the reason why there are no reports. */
   message: string | null;
   exitCode: number | null;
-  /** How often the container ended and was restarted within this start. */
+  /** Number of times that the container ended and was restarted within this start. */
   restarts: number;
   reachable: boolean;
   lastSeenAt: Date | null;

@@ -43,7 +43,7 @@ export interface RecheckOptions {
 
 /** Lock held by the process that is making an attempt. */
 const RECHECK_LOCK = 4_207_003;
-/** How often each process checks during a re-check, because the process making the attempt may crash. */
+/** Interval at which each process checks during a re-check, because the process making the attempt may crash. */
 const POLL_SECONDS = 60n;
 const MAX_REASON = 1_000;
 

@@ -2,7 +2,7 @@ import { DomainError } from './errors.js';
 import { UNREACHABLE_AFTER_SECONDS } from './fleet.js';
 import { type Instant, latest } from './time.js';
 
-/** How long before an idle instance stops the renter is warned, in seconds. */
+/** Seconds between the renter's warning and the stop of an idle instance. */
 export const IDLE_WARNING_SECONDS = 120n;
 export const MIN_IDLE_MINUTES = 5;
 export const MAX_IDLE_MINUTES = 1_440;

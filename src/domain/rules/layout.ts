@@ -15,7 +15,7 @@ export interface LayoutBlock extends Block {
 }
 
 /**
- * How many of a block's GPUs are also in a smaller block for sale. `within` is the size of the largest such block, or 0
+ * Number of a block's GPUs that are also in a smaller block for sale. `within` is the size of the largest such block, or 0
  * for GPUs that are in none. Equal values share one object.
  */
 export type Nested = readonly { within: number; gpus: number }[];

@@ -8,9 +8,9 @@ const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+
 const MAX_LOCAL_PART = 64;
 const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/i;
 
-/** How long the link that confirms an address is valid, in seconds. */
+/** Validity of the link that confirms an address, in seconds. */
 export const CONFIRM_SECONDS = SECONDS_PER_DAY;
-/** How long confirmation mails count towards the limits, in seconds. */
+/** Seconds for which confirmation mails count towards the limits. */
 export const CONFIRMATIONS_KEPT_SECONDS = 30n * SECONDS_PER_DAY;
 /** Id of the confirmation mail. It isn't an event, so renters can't subscribe to it. */
 export const CONFIRMATION = 'mail.confirm';

@@ -15,7 +15,7 @@ export const DEFAULT_POINTS = 360;
 const DEFAULT_RANGE_SECONDS = SECONDS_PER_HOUR;
 
 /**
- * How long samples are kept, finest step first. Each step has means over `seconds`, which are kept for `keptSeconds`.
+ * Retention of samples, finest step first. Each step has means over `seconds`, which are kept for `keptSeconds`.
  */
 export const STEPS = [
   { seconds: SAMPLE_SECONDS, keptSeconds: SECONDS_PER_HOUR },
@@ -30,7 +30,7 @@ export function stepOf(at: Instant, seconds: number): Instant {
 }
 
 /**
- * How much a sample's slot may differ from the slot of its age. They can differ because ages are in whole seconds and
+ * Maximum difference between a sample's slot and the slot of its age. They can differ because ages are in whole seconds and
  * connections may be slow.
  */
 const MAX_LATER_SECONDS = BigInt(SAMPLE_SECONDS);

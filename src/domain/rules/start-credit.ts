@@ -27,7 +27,7 @@ export interface ObservedStart {
   minimumUntil: Instant | null;
   /** When it stopped waiting for another container of the same account, or null if it didn't have to wait. */
   ownWaitUntil: Instant | null;
-  /** Whether it had volumes to restore. How long that takes, and whether it succeeds, depends on the renter. */
+  /** Whether it had volumes to restore. The duration and success of that depend on the renter. */
   restores: boolean;
 }
 

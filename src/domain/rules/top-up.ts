@@ -67,12 +67,12 @@ export const MAX_PAYMENT_MICRO: Micro = 1_000_000_000_000n;
 export const MAX_PAYMENTS = 100;
 /** Maximum top-ups per account that are waiting for a payment. */
 export const MAX_WAITING = 20;
-/** How long a top-up lasts if the processor never changes its rate, in seconds. */
+/** Seconds that a top-up lasts if the processor never changes its rate. */
 export const DEFAULT_RATE_SECONDS = 86_400n;
 /** Credits made without querying the processor are added up over this many seconds. */
 export const UNCONFIRMED_SECONDS = 86_400n;
 
-/** How long the gateway waits for a block to include a payment, in seconds. */
+/** Maximum seconds that the gateway waits for a block to include a payment. */
 export const SEEN_SECONDS = 86_400n;
 
 /**

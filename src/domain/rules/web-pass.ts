@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 
 /** Random bytes in a link or cookie, which are written as 43 characters of base64url. */
 export const WEB_PASS_BYTES = 32;
-/** How long a link is valid, in seconds. It works only once. */
+/** Validity of a link, in seconds. It works only once. */
 export const LINK_SECONDS = 60n;
-/** How long the link's cookie is valid, in seconds. */
+/** Validity of the link's cookie, in seconds. */
 export const COOKIE_SECONDS = 86_400n;
 /** Maximum links and cookies per instance. Creating another one ends the oldest. */
 export const MAX_PASSES_OF_INSTANCE = 100;

@@ -5,9 +5,9 @@ import { earliest, type Instant, instantOf, latest, SECONDS_PER_DAY, SECONDS_PER
 export const MAX_WEBHOOKS = 10;
 /** Maximum waiting deliveries per webhook. If there are more, the webhook is paused. */
 export const MAX_QUEUE = 10_000;
-/** How long the delivery of an event is retried, in seconds. */
+/** Seconds for which the delivery of an event is retried. */
 const TRY_SECONDS = 3n * SECONDS_PER_DAY;
-/** How long the replaced secret is still used for signing, in seconds. */
+/** Seconds for which the replaced secret is still used for signing. */
 export const OLD_SECRET_SECONDS = SECONDS_PER_DAY;
 export const SECRET_BYTES = 24;
 const SECRET_PREFIX = 'whsec_';

@@ -9,7 +9,7 @@ import { GPU_COLUMNS, INSTANCE_COLUMNS, mergedOf, namesOf } from './columns.js';
 const CHECK_EVERY_MS = 10_000;
 /** Maximum delay of a sample: 60 s until it is reported, and then the time until it is written. */
 const LATE_SECONDS = 120n;
-/** How many seconds of samples one statement rolls up. It is at least one step. */
+/** Seconds of samples that one statement rolls up. It is at least one step. */
 const MIN_ROLLUP_SECONDS = 300;
 /** Maximum rows that one statement deletes, and maximum consecutive statements. */
 const DELETE_BATCH = 10_000;

@@ -21,7 +21,7 @@ const PENDING_SECONDS = 30n * SECONDS_PER_DAY;
 /** Maximum top-ups queried in one round. */
 const MAX_PER_ROUND = 300;
 const MAX_CONCURRENT = 6;
-/** How many failures end a round, because the processor is probably down. */
+/** Number of failures that end a round, because the processor is probably down. */
 const MAX_FAILURES = 5;
 
 export interface Reconciliation {

@@ -15,7 +15,7 @@ import type { Stream, Subscriber } from './subscriptions.js';
 const MAX_ANSWER = 1_000_000;
 /** Maximum bytes buffered for a slow reader. Further lines wait in the engine's file. */
 const MAX_WAITING = 250_000;
-/** How many bytes are split into lines before other work gets a turn. */
+/** Number of bytes that are split into lines before other work gets a turn. */
 const READ_CHUNK_BYTES = 32_768;
 const MAX_LINES = 1_000;
 const READ_TIMEOUT_MS = 20_000;

@@ -58,7 +58,7 @@ export class Visits {
     db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
   }
 
-  /** How often cached rows have been dropped. A row that was read before the last time may be stale. */
+  /** Number of times that cached rows have been dropped. A row that was read before the last time may be stale. */
   get changes(): number {
     return this.#changes;
   }

@@ -36,12 +36,12 @@ const MAX_OF_ACCOUNT = 2;
 const MAX_OF_WEBHOOK = 4;
 /** Maximum mails that one gateway sends concurrently, because all go through one server, which may be slow. */
 const MAX_CONCURRENT_MAILS = 4;
-/** How long only one gateway sends to a webhook or address. It is longer than the gateway's attempts can take. */
+/** Time for which only one gateway sends to a webhook or address. It is longer than the gateway's attempts can take. */
 const LEASE_SECONDS = 60n;
 /** Maximum rounds per lease. Each round takes at most 5 s, or 20 s for mails. */
 const MAX_ROUNDS = 4;
 const ROUNDS_WITHIN_MS = 10_000;
-/** How long events are kept. */
+/** Retention of events. */
 const RETENTION_SECONDS = 30n * SECONDS_PER_DAY;
 const DELETE_BATCH = 1_000;
 

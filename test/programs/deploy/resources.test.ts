@@ -29,7 +29,7 @@ import { until } from '../../support/until.js';
 /** Just enough space for a new cluster and its log. */
 const DISK_MB = 256;
 /**
- * How long the disk stays full. After more than 20 s, a gateway has failed once to start its PostgreSQL. That takes too
+ * Time for which the disk stays full. After more than 20 s, a gateway has failed once to start its PostgreSQL. That takes too
  * long to wait for in every run.
  */
 const FULL_MS = Number(process.env.DISK_FULL_SECONDS ?? 0) * 1_000;
