@@ -4,6 +4,7 @@ import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { isAccepted, unauthorized } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
 import { DomainError } from '../rules/errors.js';
+import { mayDo } from '../rules/scopes.js';
 import { historyLimit, MAX_OBJECT_BYTES, storedSize } from '../rules/volume-history.js';
 import {
   checkMayAdd,
@@ -82,12 +83,17 @@ export async function* listObjects(
 ): AsyncIterable<ListedObject> {
   const { volume } = access;
   if (kind === 'locks') await removeStaleLocks(deps, volume.id);
-  if (kind === 'index' && access.kind === 'owner') await recordIndexesRead(deps, volume.id);
+  if (kind === 'index' && mayPrune(access)) await recordIndexesRead(deps, volume.id);
   const only = access.kind === 'upkeep' && access.indexes.length > 0 ? access.indexes : null;
   if (only !== null && kind === 'snapshots') return;
   for await (const object of deps.volumeStore.list(volume.id, kind)) {
     if (HASH.test(object.name) && (kind !== 'index' || only === null || only.includes(object.name))) yield object;
   }
+}
+
+/** Excludes keys that can't delete: a check that reads the indexes meanwhile says nothing about what a prune has read. */
+function mayPrune(access: RepositoryAccess): boolean {
+  return access.kind === 'owner' && mayDo(access.caller.scopes, 'write to the repository of a volume');
 }
 
 /** Deletes an object; returns false if it doesn't exist. Fails like `putObject`. */

@@ -132,6 +132,11 @@ describe('access to a volume', () => {
     expect((await remove()).status).toBe(409);
     expect((await put(renter.key, 'locks', bytes)).status).toBe(200);
     expect((await remove()).status).toBe(409);
+    // A key that can't delete isn't the prune's: a check that it runs at the same time says nothing about the prune.
+    const creator = { accountId: renter.accountId, ...UNRESTRICTED };
+    const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] });
+    expect((await requestVolume(gateway, secret!, 'GET', `${id}/index/`)).status).toBe(200);
+    expect((await remove()).status).toBe(409);
     await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     expect((await remove()).status).toBe(200);
   });
