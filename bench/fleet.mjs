@@ -1,5 +1,6 @@
-// npm run bench:fleet: 5,000 host agents on one gateway and one PostgreSQL. Prints the cost of an idle fleet, how soon a
-// deploy reaches its agent, and whether offers and balance are as fast as without it. Exit code 1 if a bound is missed.
+// `npm run bench:fleet` connects 5,000 host agents to one gateway and one PostgreSQL. It prints the cost of an idle fleet,
+// how soon a deploy reaches its agent, and whether offers and balance are as fast as without the fleet. The exit code is 1
+// if a bound is missed.
 import { Agents, addHosts, machineIdOf } from './support/agents.mjs';
 import { rowsOf } from './support/database.mjs';
 import { fillAccounts, keyOf, settleTables } from './support/fill.mjs';
@@ -21,7 +22,7 @@ const REACHES_WITHIN_MS = 10_000;
 const BOUNDS = { idleShare: 0.3, statementsPerSecond: 60, p99Ms: 1_000, ratio: 0.9 };
 
 const missed = [];
-/** Share of the gateway's core that the idle fleet uses. */
+/** Share of its core that the gateway uses while the fleet is idle. */
 let idleShare = 0;
 const check = (what, value, holds) => {
   console.log(`${holds ? ' ' : '!'} ${what.padEnd(52)} ${value}`);
@@ -98,7 +99,7 @@ async function idle({ pid }, url, agents) {
   );
 }
 
-/** Measures from the request of a deploy to its document at the agent. */
+/** Measures the time from a deploy request to the arrival of its document at the agent. */
 async function deploys({ port }, arrivals) {
   const took = [];
   let machine = 0;
@@ -127,8 +128,8 @@ async function deploys({ port }, arrivals) {
 }
 
 /**
- * Returns responses per second, and the gateway's CPU time per response, which other programs on the machine change
- * little.
+ * Returns the number of responses per second and the gateway's CPU time per response, which is hardly affected by other
+ * programs on the machine.
  */
 async function speedOf({ port, pid }, clientOf) {
   const rounds = [];
@@ -136,7 +137,7 @@ async function speedOf({ port, pid }, clientOf) {
     const [cpuBefore, startedAt] = [cpuSecondsOf(pid), performance.now()];
     const { perSecond } = await runLoad({ port, connections: CONNECTIONS, seconds: ROUND_SECONDS, clientOf });
     const seconds = (performance.now() - startedAt) / 1_000;
-    // The idle fleet shows what the agents cost in the meantime.
+    // Subtracts the CPU time spent on the agents in the meantime, as measured for the idle fleet.
     const busy = cpuSecondsOf(pid) - cpuBefore - idleShare * seconds;
     rounds.push({ perSecond, cpuMicros: (busy / (perSecond * seconds)) * 1_000_000 });
   }

@@ -1,7 +1,7 @@
-// npm run bench:fragmentation    how often a rental is refused because no block is free although enough GPUs are
-// Rentals of 1, 2, 4 and 8 GPUs arrive at 50 hosts of eight and leave, at a load of 85 %. Compares the service's own rule
-// of the block to break (`breaksOf`), the first free block, and a repacker that may move running instances: it refuses
-// only if fewer GPUs are free than requested. All get the same arrivals.
+// `npm run bench:fragmentation` measures how often a rental is refused because no block is free although enough GPUs are.
+// Rentals of 1, 2, 4 and 8 GPUs arrive at 50 eight-GPU hosts and leave again, at a load of 85%. It compares three packers,
+// which all get the same arrivals: the service's own, which chooses the block to split with `breaksOf`, one that takes the
+// first free block, and a repacker that may move running instances and only refuses if fewer GPUs are free than requested.
 import { breaksOf, layoutOf } from '../dist/src/domain/rules/layout.js';
 import { ALL_SIZES } from '../dist/src/domain/rules/slices.js';
 import { randomFrom } from './support/random.mjs';
@@ -12,7 +12,7 @@ const rate = (LOAD * HOSTS * GPUS * SIZES.length) / SIZES.reduce((sum, size) => 
 
 const { blocks } = layoutOf(Array(GPUS).fill('gpu'), ALL_SIZES);
 
-/** Yields free blocks of the size; `hosts` are their rented GPUs, as bits. */
+/** Yields all free blocks of this size. `hosts` contains a bit mask of rented GPUs for each host. */
 function* freeBlocks(hosts, count) {
   const ofSize = blocks.filter((block) => block.count === count);
   for (const [host, taken] of hosts.entries())

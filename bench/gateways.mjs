@@ -1,6 +1,6 @@
-// npm run bench:gateways: one, two and four gateways on one PostgreSQL and one Redis, behind Caddy with TLS. Prints
-// requests per second and where the CPU time goes. Nothing is pinned: gateways, Caddy, PostgreSQL and the load share the
-// machine's cores, so on a small machine these limit the total, not the number of gateways.
+// `npm run bench:gateways` runs one, two and four gateways on one PostgreSQL and one Redis, behind Caddy with TLS. It prints
+// requests per second and where the CPU time goes. Nothing is pinned, so gateways, Caddy, PostgreSQL and the load generator
+// share the machine's cores. On a small machine, those cores limit the total rather than the number of gateways.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -54,7 +54,7 @@ async function until(what, look) {
   }
 }
 
-/** Returns the CPU seconds of a process in all its threads, and with `withChildren` of its child processes. */
+/** Returns the CPU seconds used by all threads of a process and, with `withChildren`, by its child processes. */
 function cpuSeconds(pid, withChildren = false) {
   const ids = withChildren ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [pid];
   let ticks = 0;
@@ -63,7 +63,7 @@ function cpuSeconds(pid, withChildren = false) {
       const fields = readFileSync(`/proc/${each}/stat`, 'utf8').split(') ')[1].split(' ');
       if (Number(each) === pid || Number(fields[1]) === pid) ticks += Number(fields[11]) + Number(fields[12]);
     } catch {
-      // It has ended.
+      // The process has exited.
     }
   }
   return ticks / TICKS_PER_SECOND;
@@ -126,7 +126,7 @@ try {
   const numbers = Array.from({ length: ACCOUNTS }, (_, index) => index + 1);
   const offers = () => inTurn([bytesOf({ path: '/v1/offers' })]);
   const balance = () => inTurn(numbers.map((n) => bytesOf({ path: '/v1/balance', headers: keyHeader(n) })));
-  /** Each connection rents and destroys its own machine, for its own account. */
+  /** Each connection repeatedly rents and destroys its own machine, using its own account. */
   const rentals = () => {
     let clients = 0;
     return () => {

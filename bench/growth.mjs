@@ -1,5 +1,5 @@
-// `npm run bench:growth`: every route on a large data set against itself on the default data, in one run, and the query
-// plans of the slowest one. Exit code 1 if the data is inconsistent or a route can't be measured.
+// `npm run bench:growth` compares every route on a large data set with the same route on the default data, in one run, and
+// prints the slowest route's query plans. The exit code is 1 if the data is inconsistent or a route can't be measured.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { growthRoutes, historyOf, publicGrowthRoutes } from './cases/growth-routes.mjs';
@@ -15,14 +15,14 @@ import { withServer } from './support/session.mjs';
 import { settings } from './support/settings.mjs';
 
 const CONNECTIONS = 8;
-/** Maximum of the time on the large data divided by that on the default data. */
+/** Maximum ratio of the time on the large data set to that on the default data. */
 const MOST = 1.25;
-/** Maximum additional wait of a reader while the inventory is read again. */
+/** Maximum additional latency for a reader while the inventory is reloaded. */
 const STALL_MS = 100;
 
 /**
- * `--case`: the names of routes, complete or their beginnings, or `stalls`; may be given several times. `--sliced`: the
- * public routes with 100,000 hosts of eight instead of the large data.
+ * `--case` selects routes by name or by the beginning of their name, or `stalls`. It may be repeated. `--sliced` runs
+ * the public routes with 100,000 eight-GPU hosts instead of the large data set.
  */
 const { values: given } = parseArgs({
   options: { case: { type: 'string', multiple: true }, sliced: { type: 'boolean', default: false } },
@@ -70,7 +70,7 @@ async function compareRoutes(server, routes, { defaultUrl, largeUrl, large }) {
   }
   console.log(`\n${summaryOf(results)}\n`);
 
-  // A route that could not be measured counts as the slowest.
+  // A route that couldn't be measured counts as the slowest.
   const slowness = ({ p50Ratio = Number.POSITIVE_INFINITY }) => p50Ratio;
   const slowest = results.reduce((worst, result) => (slowness(result) > slowness(worst) ? result : worst));
   const file = save('growth', CONNECTIONS, { results, slowest: slowest.name });
@@ -98,7 +98,7 @@ async function timed(what, work) {
   return result;
 }
 
-/** Returns one result for each kind of request the route's clients send. */
+/** Returns one result for each kind of request sent by the route's clients. */
 async function measureRoute(route, { small, large }) {
   await route.check?.(small);
   await route.check?.(large);
@@ -127,7 +127,8 @@ async function measureRoute(route, { small, large }) {
 }
 
 /**
- * Returns p50 and p99 in ms of one round, by kind of request, and the gateway's CPU time for a response of any kind.
+ * Returns p50 and p99 of one round in milliseconds for each kind of request, and the gateway's CPU time per response
+ * over all kinds.
  */
 async function timesOf(route, side) {
   const latenciesMs = new Map();

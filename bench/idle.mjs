@@ -1,11 +1,11 @@
-// npm run bench:idle: gateways on the demo inventory without clients. Prints the cost of one and of two of them; exit code 1 if
-// one takes 10 ms of CPU time or 2 transactions per second or more.
+// `npm run bench:idle` runs gateways on the demo inventory without clients and prints the cost of one and of two gateways.
+// The exit code is 1 if one gateway takes 10 ms of CPU time per second or more, or 2 transactions per second or more.
 import { postmasterOf, rowsOf } from './support/database.mjs';
 import { cpuSecondsOf, cpuSecondsOfTree, startGateway } from './support/programs.mjs';
 import { withServer } from './support/session.mjs';
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 60);
-/** For the first run of each timer, and for PostgreSQL's maintenance of what the start wrote. */
+/** Time for each timer's first run, and for PostgreSQL's maintenance of the rows written at startup. */
 const SETTLE_MS = 30_000;
 const BOUNDS = { gatewayMs: 10, transactions: 2 };
 
@@ -13,7 +13,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 await withServer(async (server) => {
   await server.create('idle');
-  // A connection to the measured database would count itself.
+  // Queries run on another database, because a connection to the measured one would count itself.
   const [url, otherUrl] = [server.urlOf('idle'), server.urlOf('postgres')];
   const gateways = [await startGateway(url, { SEED: 'demo' })];
   const one = await measure(otherUrl, gateways);
@@ -23,7 +23,10 @@ await withServer(async (server) => {
   for (const gateway of gateways) await gateway.end();
 });
 
-/** Measures per second: CPU time of the gateways and of PostgreSQL, and transactions, including those of autovacuum. */
+/**
+ * Measures the CPU time of the gateways and of PostgreSQL, and the number of transactions, including those of
+ * autovacuum. All figures are per second.
+ */
 async function measure(url, gateways) {
   const postmaster = await postmasterOf(url);
   const look = async () => {

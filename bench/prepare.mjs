@@ -1,4 +1,4 @@
-// Prepares a run: installs the peers' packages in bench/ only, and builds the product.
+// Prepares a run by building the product and installing the peers' packages, which are only installed in bench/.
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// `npm run bench`: the gateway against its peers, both started here, in one run. `-- --case NAME` runs one case.
-// Exit code 1 if responses differ or a case can't run; a missed target is reported, but is not an error.
+// `npm run bench` starts the gateway and its peers and compares them in one run. `-- --case NAME` runs a single case. The
+// exit code is 1 if responses differ or a case can't run. A missed target is reported but isn't an error.
 import { parseArgs } from 'node:util';
 import { accessCases } from './cases/access.mjs';
 import { accountsCases } from './cases/accounts.mjs';
@@ -20,7 +20,7 @@ import { measure } from './support/rounds.mjs';
 import { withServer } from './support/session.mjs';
 import { CONNECTIONS, settings } from './support/settings.mjs';
 
-/** Above this share of its core the load generator itself may limit a fast peer. */
+/** If the load generator uses more than this share of its core, it may itself limit a fast peer. */
 const GENERATOR_LIMIT = 0.9;
 const all = [
   ...readyBytesCases,
@@ -57,7 +57,7 @@ async function runAll(server, chosen) {
     await server.copy('gateway', name);
     return server.urlOf(name);
   };
-  // Copied before the gateway connects: a database in use can't be copied.
+  // The copies are made before the gateway connects, because a database in use can't be copied.
   const [bareUrl, freshUrl, slicedUrl] = [await copyUrl('bare'), await copyUrl('fresh'), await copyUrl('sliced')];
   const context = {
     databaseUrl,
@@ -100,7 +100,7 @@ async function attempt({ name, title, against }, work) {
   return { name, title, against, ...outcome };
 }
 
-/** A case with several results. */
+/** Runs a case that has several results. */
 async function attemptAll(named, work) {
   let all = [];
   const { failure, ...rest } = await attempt(named, async () => {
@@ -153,7 +153,7 @@ function rowOf(result) {
     return [name, title, against, `${whole(megabytes)} MB`, '', '', '', `≤ ${atMostMegabytes} MB`, verdict, '', ''];
   }
   const { subject, peer, ratio, spread, cpuRatio } = result;
-  // A way that several programs share has no CPU time of two processes.
+  // Several programs share the work of such a case, so there are no CPU times of two processes to compare.
   const shares = cpuRatio === undefined ? [] : [subject, peer].map((side) => whole(side.busy * 100));
   const [least, most] = spread.map((value) => value.toFixed(2));
   const figures = [whole(subject.perSecond), whole(peer.perSecond), ratio.toFixed(2), `${least}–${most}`];

@@ -1,5 +1,6 @@
-// npm run bench:samples: 5,000 host agents, each with a running instance, that report with samples and without. Prints the
-// samples' cost for the gateway and PostgreSQL; exit code 1 if it exceeds a quarter of a core or 50 writes per second.
+// `npm run bench:samples` runs 5,000 host agents, each with a running instance, that report with and without samples. It
+// prints what the samples cost the gateway and PostgreSQL. The exit code is 1 if that exceeds a quarter of a core or 50
+// writes per second.
 import { Agents, addHosts } from './support/agents.mjs';
 import { postmasterOf, rowsOf } from './support/database.mjs';
 import { fillAccounts, fillInstancesOfAgents, settleTables } from './support/fill.mjs';
@@ -9,7 +10,7 @@ import { withServer } from './support/session.mjs';
 const AGENTS = Number(process.env.BENCH_AGENTS ?? 5_000);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 15);
 const ROUNDS = 3;
-/** Time until every agent has reported in the new way. */
+/** Time until every agent has switched to the new way of reporting. */
 const CHANGE_MS = 11_000;
 const PER_ACCOUNT = 100;
 const REPORTS_PER_SECOND = AGENTS / 10;
@@ -43,7 +44,7 @@ await withServer(async (server) => {
   const more = (name) => mean('with', name) - mean('without', name);
   for (const name of Object.keys(figures.with[0]))
     console.log(`  ${name.padEnd(45)} ${mean('without', name).toFixed(3)} -> ${mean('with', name).toFixed(3)}`);
-  // On a machine that is too slow for all of them, reports arrive less often: the cost per report counts.
+  // On a machine that is too slow for all agents, reports arrive less often, so the cost per report is what counts.
   const cores = (more(PER_REPORT) * REPORTS_PER_SECOND) / 1_000;
   const transactions = more('transactions per second');
   console.log(`\n  the samples cost ${cores.toFixed(3)} cores at ${REPORTS_PER_SECOND} reports per second`);
@@ -54,7 +55,10 @@ await withServer(async (server) => {
   await gateway.end();
 });
 
-/** First reports and documents cost more: waits until 5 s write as much as the previous 5 s, at most a minute. */
+/**
+ * Waits until 5 s cause about as many writes as the previous 5 s, but at most a minute, because initial reports and
+ * documents cost more than later ones.
+ */
 async function settle(url) {
   const count = async () => {
     const [row] = await rowsOf(

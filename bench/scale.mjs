@@ -1,6 +1,6 @@
-// `npm run bench:scale`: the capacity of one gateway, one PostgreSQL and one Redis, for docs/scale.md. With 1,000,000 past
-// instances, 100,000 accounts and 100,000 machines, which BENCH_DATA=FOLDER keeps for the next run (as bench:growth does).
-// `--database NAME`: another of its databases.
+// `npm run bench:scale` measures the capacity of one gateway, one PostgreSQL and one Redis for docs/scale.md. Its data has
+// 1,000,000 past instances, 100,000 accounts and 100,000 machines. As with bench:growth, BENCH_DATA=FOLDER keeps the data
+// for the next run. `--database NAME` uses another database in that folder.
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -54,7 +54,10 @@ async function sizes(url) {
   return rows.map(({ name, rows: count, bytes, all }) => [name, count, bytes, all]);
 }
 
-/** Deploys and destroys, each on its own machine; measures rows and log that remain. */
+/**
+ * Deploys and destroys on one machine per connection, then measures the rows and the write-ahead log that this leaves
+ * behind.
+ */
 async function rentals(url, gateway) {
   const renters = await rentalsOf(url);
   const run = (seconds) =>
@@ -82,7 +85,7 @@ async function rentals(url, gateway) {
   say('log (WAL) per rental', `${((Number(after.bytes) - Number(before.bytes)) / pairs / 1_000).toFixed(1)} kB`);
 }
 
-/** Measures the cost of another gateway's rentals for this one. */
+/** Measures how much another gateway's rentals cost this one. */
 async function notices(url, gateway) {
   const send = `select count(pg_notify('gateway', json_build_object('table', 'instance', 'id', 'i-' || lpad(to_hex(n), 8, '0'),
     'account', 'acc-none', 'machine', 'm-none')::text)) from generate_series($1::int, $2) n`;
@@ -92,7 +95,7 @@ async function notices(url, gateway) {
     for (let n = 0; n < NOTICES; n += NOTICES_PER_COMMIT) await client.query(send, [n, n + NOTICES_PER_COMMIT - 1]);
   });
   const sentMs = performance.now() - startedAt;
-  // Measures CPU time until it has received all of them, because no response to a rental waits for that.
+  // Measures the CPU time until the gateway has received all notices, because no rental waits for them.
   let [known, spent] = [-1, 0];
   while (spent !== known) {
     known = spent;
@@ -103,7 +106,7 @@ async function notices(url, gateway) {
   say('CPU of the gateway per notice', `${((spent / NOTICES) * 1e6).toFixed(1)} µs`);
 }
 
-/** Opens one stream for each of many accounts; then changes each account. */
+/** Opens one stream for each of many accounts, and then changes each account. */
 async function streams(url, gateway) {
   const before = residentMegabytesOf(gateway.pid);
   const query = 'subscription { balanceChanged { balance burnPerHour } }';
@@ -143,7 +146,7 @@ async function until(isSo) {
   }
 }
 
-/** Measures the shared rate limit's cost for Redis. */
+/** Measures how much the shared rate limit costs Redis. */
 async function limiter(url) {
   const redisServer = spawn('redis-server', ['--port', String(REDIS_PORT), '--save', ''], { stdio: 'ignore' });
   const redis = new Redis(REDIS_PORT, '127.0.0.1');

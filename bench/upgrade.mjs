@@ -1,6 +1,7 @@
-// `npm run bench:upgrade -- --from CHECKOUT`: a gateway of an older release, built in CHECKOUT, serves renters on 1,000,000 past
-// instances while this version starts on its database and migrates it. Prints how long each migration took, and the
-// slowest responses before, during and after it. Exit code 1 if a request failed or the audit finds a mismatch.
+// `npm run bench:upgrade -- --from CHECKOUT` measures an upgrade. A gateway of an older release, built in CHECKOUT, serves
+// renters with 1,000,000 past instances in the database while this version starts on that database and migrates it. It
+// prints how long each migration took, and the slowest responses before, during and after the upgrade. The exit code is 1
+// if a request failed or the audit finds a mismatch.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { authorization } from './cases/accounts.mjs';
@@ -15,9 +16,9 @@ import { withServer } from './support/session.mjs';
 import { settings } from './support/settings.mjs';
 
 const READERS = 8;
-/** Before the new version starts, and after its first response. */
+/** Duration of the load before the new version starts, and after its first response. */
 const AROUND_MS = 10_000;
-/** Any response: failures are counted. */
+/** Accepts any of these statuses, because failures are counted. */
 const STATUSES = [200, 201, 409, 429, 500, 503];
 const FAILED = new Set([429, 500, 503]);
 const PHASES = ['before', 'during', 'after'];
@@ -81,7 +82,7 @@ async function main(server) {
   console.log(save('upgrade', rentals.length + READERS, { from: given.from, startMs, sizes, migrations, summary }));
 }
 
-/** A phase's slowest responses are those that started or ended in it. */
+/** A phase's responses include all that started or ended in it. */
 function summaryOf(answers, name, kind) {
   const of = answers.filter((each) => each.kind === kind && (each.begunIn === name || each.endedIn === name));
   const sorted = Float64Array.from(of, ({ latencyMs }) => latencyMs).sort();
@@ -90,7 +91,7 @@ function summaryOf(answers, name, kind) {
   return [`${kind} ${name}`, String(of.length), String(failed), ...figures];
 }
 
-/** Ends automatically after the last phase. */
+/** Ends the clients automatically after the last phase. */
 function stopping(phase, client) {
   return { wantsBody: client.wantsBody, next: (isOver, answer) => client.next(isOver || phase.isOver, answer) };
 }

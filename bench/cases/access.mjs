@@ -11,7 +11,9 @@ import { median } from '../support/rounds.mjs';
 import { settings } from '../support/settings.mjs';
 
 const BYTES_PER_MB = 1_000_000;
-/** Grows the heap's young generation once: the measurement starts afterwards. */
+/**
+ * Size of the warm-up transfer in each direction, which grows the heap's young generation before anything is measured.
+ */
 const WARM_UP_MB = 100;
 const LOOK_AT_MEMORY_MS = 50;
 const AT_LEAST = 0.5;
@@ -20,8 +22,8 @@ const WAYS = ['down', 'up'];
 const megabytes = settings.transferMegabytes;
 
 /**
- * Sends bytes each way into a container, and the same way without the gateway, alternately. Both have all cores,
- * because the programs of a way share the work: `perSecond` is MB/s from end to end.
+ * Compares transfers into and out of a container, through the gateway and without it, in alternating rounds. All
+ * programs may use all cores, because several of them share the work. `perSecond` is the end-to-end throughput in MB/s.
  */
 export const accessCases = [
   { name: 'ssh', title: 'SSH', against: 'ssh to an sshd on this host', open: openSsh },
@@ -76,7 +78,7 @@ async function compare(sides, gateway, host, way) {
   const rounds = [];
   for (let round = 0; round < settings.rounds; round += 1) {
     const taken = {};
-    // Each side goes first equally often.
+    // Which side goes first alternates between rounds.
     for (const side of round % 2 === 0 ? ['gateway', 'peer'] : ['peer', 'gateway']) {
       const pids = side === 'gateway' ? [gateway.pid, host.agentPid] : [];
       const cpuBefore = pids.map(cpuSecondsOf);
@@ -98,7 +100,7 @@ async function compare(sides, gateway, host, way) {
   return { subject, peer, ratio, spread, rounds, note, atLeast: AT_LEAST, unit: 'MB/s', isReached: ratio >= AT_LEAST };
 }
 
-/** The system's ssh, with the ciphers that it negotiates by default. */
+/** Uses the system's ssh, with the ciphers that it negotiates by default. */
 async function openSsh({ host: { api, id }, dir }) {
   const [key, hostKey] = ['client', 'host'].map((name) => {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(dir, name)]);
@@ -151,7 +153,7 @@ async function openWebPort({ host: { api, id, address }, dir }) {
   const file = join(dir, 'zeros');
   const side = (base) => async (way, size) => {
     const bytes = size * BYTES_PER_MB;
-    // A sparse file: nothing is read from a disk.
+    // Creates a sparse file, so that no data is read from a disk.
     closeSync(openSync(file, 'w'));
     truncateSync(file, bytes);
     const what = way === 'down' ? `-o /dev/null ${base}/${bytes}` : `-T ${file} ${base}/`;

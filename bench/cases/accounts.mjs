@@ -7,9 +7,12 @@ import { startPeer } from '../support/programs.mjs';
 import { CONNECTIONS } from '../support/settings.mjs';
 import { graphqlRequest } from './offers.mjs';
 
-/** An account's own data, with key and rate limit, against a program that reads one row. */
+/** Number of accounts whose responses are compared on both sides. */
 const ACCOUNTS_COMPARED = 100;
-/** A balance changes every second: responses from different seconds are compared again. */
+/**
+ * Maximum attempts per comparison. A balance changes every second, so responses from different seconds are compared
+ * again.
+ */
 const TRIES = 5;
 
 export const BOTH = `{ balance { currency balance monthSpend }
@@ -59,7 +62,7 @@ async function openCase({ gateway, databaseUrl }, { requestFor, read }) {
   };
 }
 
-/** Returns the balance in REST's spelling, after a check that the instances are those of the data. */
+/** Returns the balance under REST's field names, after checking that the instances match the data. */
 async function readBoth(port, n) {
   const body = JSON.stringify({ query: BOTH });
   const answer = await ask(port, { method: 'POST', path: '/graphql', headers: authorization(n), body });

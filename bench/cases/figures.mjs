@@ -9,12 +9,12 @@ import { graphqlRequest, readOffers, VARIED, variableSets } from './offers.mjs';
 
 const OFFERS = '/v1/offers?limit=25';
 const VARIABLE_SETS = 10_000;
-/** Ten times as often as Prometheus does by default. */
+/** Scrape interval, a tenth of that in Prometheus's sample configuration. */
 const SCRAPE_EVERY_MS = 1_500;
 const SCRAPES = 100;
 const RATIO = '0.1';
 
-/** Requests, the same for both sides. */
+/** The requests sent to both sides. */
 const LOADS = {
   offers: { title: `GET ${OFFERS}`, requests: async () => [requestBytes({ path: OFFERS })] },
   balance: {
@@ -33,7 +33,7 @@ const LOADS = {
   },
 };
 
-/** The cost of metrics and traces: the gateway with them, and its default log, against itself without. */
+/** Measures the cost of metrics and of traces, by comparing a gateway that produces them with one that doesn't. */
 export const figuresCases = Object.entries(LOADS).flatMap(([load, { title, requests }]) => [
   {
     name: `metrics-${load}`,
@@ -71,7 +71,7 @@ async function withMetrics(databaseUrl) {
   const port = await freePort();
   const watched = await startGateway(databaseUrl, { METRICS_PORT: String(port) });
   const scrape = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  // Includes the database's figures, and every route that the load has: the scrape has its final number of lines.
+  // Sends a request before counting lines, so that the scrape already contains the route's and the database's metrics.
   await ask(watched.port, { path: OFFERS });
   const lines = (await scrape()).split('\n').length;
   const cpuBefore = cpuSecondsOf(watched.pid);

@@ -6,27 +6,27 @@ import { rentalClient } from '../support/rental-client.mjs';
 import { authorization, BOTH } from './accounts.mjs';
 import { FIXED, graphqlRequest, readOffers, VARIED } from './offers.mjs';
 
-/** Number of accounts that take turns, the same on both data sets. */
+/** Number of accounts whose requests are sent in turn, the same for both data sets. */
 const ACCOUNTS_IN_TURN = 1_000;
-/** Number of different public requests: more than the response cache can serve. */
+/** Number of distinct public requests, more than the response cache holds. */
 const DISTINCT = 5_000;
-/** Above every price: limits of at least this make requests different without shortening their responses. */
+/** Base for price limits that exceed every price. They make requests distinct without shortening the responses. */
 const ABOVE_ALL_PRICES_USD = 10_000;
 const PAGE = 25;
 
 const SEARCH = `query Search($filter: OfferFilterInput, $sort: OfferSort) {
   offerSearch(first: ${PAGE}, filter: $filter, sort: $sort) { totalCount pageInfo { hasNextPage }
     edges { cursor node { machineId gpu region diskGb reliability pricePerHour { onDemand interruptible reserved } } } } }`;
-/** Instances on a page of a history, and in a statement: as many as every account has. */
+/** Number of instances on a history page and, below, in a statement. Every account has that many. */
 const SHORT_PAGE = 5;
 const SHORT_PERIOD = 10;
 const HISTORY = `{ instanceHistory(first: ${PAGE}) {
   edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
 
-/** Matching instances are equally frequent in both data sets. */
+/** A filter that matches the same share of instances in both data sets. */
 const FILTERED = HISTORY.replace('first:', 'filter: { stopReasons: [USER], modes: [ON_DEMAND] }, first:');
 
-/** Returns every route, with the same requests on both data sets: only the data around them differs. */
+/** Returns all routes. The requests are the same for both data sets, which differ only in the surrounding data. */
 export async function growthRoutes(databaseUrl) {
   return [
     ...(await publicGrowthRoutes(databaseUrl)),
@@ -42,7 +42,7 @@ export async function growthRoutes(databaseUrl) {
   ];
 }
 
-/** Returns those routes that read no account. */
+/** Returns the routes that read no account data. */
 export async function publicGrowthRoutes(databaseUrl) {
   const offers = await readOffers(databaseUrl);
   return publicRoutes(namesWithPage(offers, 'gpu'), namesWithPage(offers, 'region'));
@@ -110,18 +110,18 @@ function accountRoutes() {
   ];
 }
 
-/** Routes of the account with a long history, and on the default data of one of the others. */
+/** Routes for the account with a long history. On the default data, an ordinary account takes its place. */
 function historyRoutes() {
   const page = (args) => `{ instanceHistory(first: ${SHORT_PAGE}${args}) {
     edges { cursor node { id status gpu createdAt destroyedAt usage { total } } } pageInfo { hasNextPage endCursor } } }`;
   const cursorOf = (n, sequence) => Buffer.from(`GPC:T:["S:${accountId(n)}","N:${sequence}"]`).toString('base64');
-  /** `backOf(history)`: how many instances before the newest. */
+  /** Reads the page after a cursor that lies `backOf(history)` instances before the newest. */
   const pageAfter = (name, backOf) =>
     reading(name, ({ historyAccount: n, history }) => {
       const query = page(`, after: "${cursorOf(n, history.at(-1).sequence - backOf(history))}"`);
       return [graphqlRequest({ query }, authorization(n))];
     });
-  /** Covers the instances that follow `firstOf(history)`, the number of past ones. */
+  /** Reads a statement that covers `SHORT_PERIOD` past instances, starting at index `firstOf(past)`. */
   const statementFrom = (name, firstOf) =>
     reading(name, ({ historyAccount: n, history }) => {
       const past = history.filter(({ to }) => to !== null);
@@ -146,7 +146,7 @@ function historyRoutes() {
   ];
 }
 
-/** Returns the instances of an account, oldest first, with their times. */
+/** Returns an account's instances with their start and end times, oldest first. */
 export function historyOf(url, n) {
   const instant = (column) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
   return rowsOf(
@@ -157,7 +157,10 @@ export function historyOf(url, n) {
   );
 }
 
-/** `requests` are the same on both sides, or created per side. A round continues where the previous one ended. */
+/**
+ * Creates a route that only reads. `requests` is either a list used for both sides or a function that creates one for
+ * each side. Each round continues the list where the previous one stopped.
+ */
 function reading(name, requests) {
   const of = (side) => (typeof requests === 'function' ? requests(side) : requests);
   const clients = new Map();
@@ -179,12 +182,12 @@ function forAccounts(requestFor) {
   return Array.from({ length: ACCOUNTS_IN_TURN }, (_, index) => requestFor(ACCOUNTS - index));
 }
 
-/** Returns the requests of the account with a long history; on the default data those of one of the others. */
+/** Returns a request for the account with a long history or, on the default data, for the account in its place. */
 function forOne(requestFor) {
   return (side) => [requestFor(side.historyAccount)];
 }
 
-/** Returns names that occur often enough to fill a page. */
+/** Returns the names that occur often enough to fill a page. */
 function namesWithPage(offers, field) {
   const counts = new Map();
   for (const { [field]: name } of offers) counts.set(name, (counts.get(name) ?? 0) + 1);

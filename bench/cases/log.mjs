@@ -5,7 +5,10 @@ import { CONNECTIONS } from '../support/settings.mjs';
 
 const PATH = '/v1/offers?limit=25';
 
-/** The cost of a line per request: the gateway with its default log, to a file, against itself without one. */
+/**
+ * Measures the cost of logging a line per request by comparing a gateway that writes the default log to a file with one
+ * that logs nothing.
+ */
 export const logCases = [
   {
     name: 'log',

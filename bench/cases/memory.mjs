@@ -4,12 +4,15 @@ import { mixedClients } from '../support/mixed-load.mjs';
 import { residentMegabytesOf, startGateway } from '../support/programs.mjs';
 import { CONNECTIONS, settings } from '../support/settings.mjs';
 
-/** Number of connections that rent; the others read. */
+/** Number of connections that rent. All others only read. */
 const RENTING = 4;
-/** An overloaded gateway may refuse requests, and then the steps that follow them; the report counts those. */
+/**
+ * Accepted status codes. An overloaded gateway may reject requests and therefore the steps that depend on them. The
+ * report includes how many.
+ */
 const EXPECTED = [200, 201, 409, 503];
 
-/** Resident memory of a freshly started gateway at the end of a load on every route. */
+/** Measures the resident memory of a freshly started gateway after a load on every route. */
 export const memoryCases = [
   memoryCase({ name: 'memory', title: 'memory, default data', data: 'freshUrl', atMostMegabytes: 250 }),
   memoryCase({

@@ -7,12 +7,12 @@ import { startPeer } from '../support/programs.mjs';
 import { randomFrom } from '../support/random.mjs';
 import { CONNECTIONS, PROJECT } from '../support/settings.mjs';
 
-/** More than the cache of public responses holds. */
+/** Number of variable sets, more than the cache of public responses holds. */
 const VARIABLE_SETS = 10_000;
 const LIMIT = 25;
 const MICRO_PER_USD = 1_000_000;
 
-/** All fields of an offer except the relations to its model and region. */
+/** All offer fields except the relations to its model and region. */
 const OFFER_FIELDS = `machineId gpu numGpus region cpu vcpus ramGb diskGb netMbps { down up } ports pcie nvlink cudaMax
   reliability preemptible demo pricePerHour { onDemand interruptible reserved }`;
 
@@ -82,8 +82,8 @@ function meanLength(answers) {
 }
 
 /**
- * Filters by the model, the region, or both, of existing machines, each with a price limit between half and twice the
- * price of an offer. The same in every run.
+ * Returns variables that filter by model, region or both, taken from existing machines. Each also limits the price to
+ * between half and twice an offer's price. Every run gets the same variables.
  */
 export function variableSets(offers, count) {
   const random = randomFrom(20_261_120);
@@ -95,7 +95,7 @@ export function variableSets(offers, count) {
   });
 }
 
-/** The offers of a database, in order. */
+/** Returns a database's offers in order. */
 export async function readOffers(databaseUrl) {
   const rows = await rowsOf(databaseUrl, OFFERS);
   return rows.map(({ down, up, rate, ...offer }) => ({
@@ -110,7 +110,7 @@ function usd(micro) {
   return Math.round(micro) / MICRO_PER_USD;
 }
 
-/** Machines without a running instance and with at least 50 GB of disk left, at the prices of the newest sheet. */
+/** Machines that have no running instance and at least 50 GB of free disk, with prices from the newest sheet. */
 const OFFERS = `
   select machine.id as "machineId", machine.gpu, num_gpus as "numGpus", region, cpu, vcpus, ram_gb as "ramGb",
     (disk_gb - coalesce(used, 0))::int as "diskGb", net_down_mbps as down, net_up_mbps as up, ports, pcie, nvlink,

@@ -4,7 +4,7 @@ import { inTurn, requestBytes, runLoad } from '../support/load.mjs';
 import { NotSupported, startPeer } from '../support/programs.mjs';
 import { CONNECTIONS } from '../support/settings.mjs';
 
-/** The public responses against a bare server that writes the same bytes. */
+/** The routes whose public responses are compared with a bare server that writes the same bytes. */
 const ROUTES = { pricing: '/v1/gpus/pricing', offers: '/v1/offers?limit=25' };
 const DECODERS = { gzip: gunzipSync, br: brotliDecompressSync };
 
@@ -66,5 +66,3 @@ async function encoded(port, path, encoding) {
   const config = { mode: 'encoded', encoding, whole: toMessage(whole), compressed: toMessage(compressed) };
   return { headers, status: 200, config };
 }
-
-/** The gateway lacks what the case measures. */

@@ -30,7 +30,7 @@ export const rentalsCases = [
         note: "the peer's tables have no triggers that notify of changes",
         subject: { pid: gateway.pid, run },
         peer: { pid: peer.pid, run: runPeer },
-        /** Finds no partial or inconsistent rental on either side. */
+        /** Checks that neither side has partial or inconsistent rentals. */
         verify: async () => (await faultOf('gateway', databaseUrl)) ?? (await faultOf('peer', bareUrl)),
         close: () => peer.end(),
       };
@@ -44,7 +44,7 @@ export const rentalsCases = [
     unit: 'pairs/s',
     open: async ({ gateway, databaseUrl }) => {
       const rentals = await rentalsOf(databaseUrl);
-      // A separate process on the same database, so that each side's processor time is its own.
+      // Runs in a separate process on the same database, so that CPU time is measured for each side.
       const plain = await startGateway(databaseUrl);
       const run = (seconds) => rentByGateway(gateway.port, rentals, seconds, LAUNCH);
       const runPeer = (seconds) => rentByGateway(plain.port, rentals, seconds);
@@ -70,7 +70,7 @@ const LAUNCH = {
   restart: 'never',
 };
 
-/** The launch must have been stored completely, or nothing was measured. */
+/** Checks that the launch was stored completely, because otherwise the case would have measured nothing. */
 function faultOfLaunch(databaseUrl) {
   return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query(
@@ -88,7 +88,9 @@ async function rentByGateway(port, rentals, seconds, launch) {
   return { ...load, perSecond: load.perSecond / 2 };
 }
 
-/** Notices keep other gateways' caches current: a bare program does not need them. */
+/**
+ * Drops the triggers that send notices. They keep other gateways' caches current, which a bare program doesn't need.
+ */
 async function dropNotices(client) {
   const { rows } = await client.query(`
     select tgname, tgrelid::regclass::text as relation from pg_trigger join pg_proc on pg_proc.oid = tgfoid
@@ -96,7 +98,9 @@ async function dropNotices(client) {
   for (const { tgname, relation } of rows) await client.query(`drop trigger ${tgname} on ${relation}`);
 }
 
-/** Both sides have completed pairs: those of each account must be equal except for ids and times. */
+/**
+ * Compares the rows of the first deploy-and-destroy pair of each account. They must be equal except for ids and times.
+ */
 async function differenceOfRows(...urls) {
   const [ours, theirs] = await Promise.all(urls.map(kindsOfRows));
   return isDeepStrictEqual(ours, theirs) ? null : `${JSON.stringify(ours)} and ${JSON.stringify(theirs)}`;

@@ -4,14 +4,15 @@ import { settings } from '../support/settings.mjs';
 
 /** Interval between a reader's requests. */
 const EVERY_MS = 5;
-/** Before an event, and after it. */
+/** Time for which latency is measured before each event and, below, after it. */
 const QUIET_MS = 3_000;
 const AFTER_MS = 6_000;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Measures the maximum latency of `GET /offers` before and after each event, on 100,000 machines; one result per event.
+ * Measures the maximum latency of `GET /offers` before and after each event, with 100,000 machines. Returns one result
+ * per event.
  */
 export async function stalls(url, mostMs) {
   const gateway = await startGateway(url);
@@ -20,7 +21,7 @@ export async function stalls(url, mostMs) {
     for (const [name, cause] of Object.entries(EVENTS)) {
       const worst = { before: [], after: [] };
       for (let time = 0; time < settings.rounds; time += 1) {
-        // An aborted run may have left something.
+        // Undoes an event that an aborted run may have left in place.
         await cause.undo?.(url, undefined, time);
         const prepared = await cause.prepare?.(url);
         await pause(QUIET_MS);
@@ -52,7 +53,7 @@ export async function stalls(url, mostMs) {
   return results;
 }
 
-/** Records the slowest response of each phase; every request is different, so that none is cached. */
+/** Records the slowest response of each phase. Every request is different, so that none is served from the cache. */
 async function read(port, phase, latencies) {
   for (let number = 0; !phase.isOver; number += 1) {
     const startedAt = performance.now();
@@ -68,7 +69,7 @@ async function read(port, phase, latencies) {
 
 const dayOf = (time) => new Date(Date.UTC(2030, 0, 1 + time)).toISOString().slice(0, 10);
 
-/** Events that make a gateway read everything again. */
+/** Events that make a gateway reload everything. */
 const EVENTS = {
   'a new sheet': {
     happen: async (url, _prepared, time) => {

@@ -1,4 +1,4 @@
-// 1,000 people who are signed in to the console, while offers change ten times per second.
+// 1,000 users are signed in to the console while the offers change ten times per second.
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,14 +12,14 @@ import { settings } from '../support/settings.mjs';
 const STREAMS = 1_000;
 const CHANGES_PER_SECOND = 10;
 const AT_MOST_MEGABYTES = 400;
-/** Opened concurrently: as many as reconnect together after a gateway's restart. */
+/** Number of streams opened concurrently, as when pages reconnect after a gateway restart. */
 const OPENED_CONCURRENTLY = 50;
 const OPENS_WITHIN_MS = 60_000;
 const EVENT = 'event: next';
 
 const ACCOUNT = `subscription { accountChanged { account { asOf balance burnPerHour monthSpend exhaustsAt diskDeleteAt }
   instances { id status priceHr diskPriceHr usage { total } } topUps { id } } }`;
-/** As the console's screen of machines subscribes. */
+/** The subscription that the console's machine list uses. */
 const PRICING = 'subscription { pricingChanged { marketSnapshot data { slug availableGpus } } }';
 
 export const streamsCases = [
@@ -55,7 +55,9 @@ export const streamsCases = [
 const wordsFor = ({ name, megabytes, busy, changes, events }) =>
   `${name}: ${Math.round(megabytes)} MB, ${(busy * 100).toFixed(0)} % of a core, ${changes.toFixed(1)} changes and ${events.toFixed(0)} events/s`;
 
-/** Creates a session for each account, as signing in does; one address may sign in only every few seconds. */
+/**
+ * Creates a session for each account directly in the database, because each address may only sign in every few seconds.
+ */
 async function beginSessions(url) {
   const tokens = Array.from({ length: STREAMS }, (_, index) =>
     createHash('sha256').update(`session ${index}`).digest('base64url'),
@@ -89,7 +91,7 @@ async function openAll(port, cookies, query) {
   return streams;
 }
 
-/** Resolves with its first event. */
+/** Opens a stream. Resolves at its first event. */
 function openStream(port, cookie, query) {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' });
@@ -101,7 +103,7 @@ function openStream(port, cookie, query) {
       reject(new Error(`${why}: ${head.slice(0, 500)}`));
     };
     socket.setEncoding('utf8').on('data', (text) => {
-      // An event's name may only be split where its chunk is, which then starts a new one.
+      // An event whose name is split between two reads isn't counted.
       events += text.split(EVENT).length - 1;
       if (head.length < 1_000) head += text;
       if (!/^HTTP\/1.1 200/.test(head)) return fail('refused');
@@ -120,7 +122,9 @@ function openStream(port, cookie, query) {
   });
 }
 
-/** Measures the gateway's resources, and the events it sends, while machines are rented and returned. */
+/**
+ * Measures the gateway's resource usage and the number of events that it sends while machines are rented and returned.
+ */
 async function observe({ pid, port }, rentals, open) {
   const sent = () => open.reduce((sum, { events }) => sum + events(), 0);
   await changeOffers(port, rentals, settings.seconds);
@@ -136,8 +140,7 @@ async function observe({ pid, port }, rentals, open) {
 }
 
 /**
- * Every change is a deploy or a destroy, at its time regardless of how long the previous one took. Returns the number
- * of changes.
+ * Deploys and destroys at a fixed rate, regardless of how long the previous change took. Returns the number of changes.
  */
 async function changeOffers(port, rentals, seconds) {
   const call = async ({ account }, method, path, body) => {

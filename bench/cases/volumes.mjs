@@ -20,8 +20,7 @@ const LOOK_AT_MEMORY_MS = 50;
 const AGAINST = 'rclone serve restic';
 
 /**
- * restic saves and restores one large file and many small ones through the gateway, and through rclone's server,
- * alternately.
+ * restic saves and restores one large file and many small ones, alternating between the gateway and rclone's server.
  */
 export const volumesCases = [{ name: 'volumes', title: 'volume', against: AGAINST, carry }];
 
@@ -52,7 +51,7 @@ async function carry({ freshUrl }) {
   }
 }
 
-/** Returns seconds each way; the restored files must equal the saved ones. */
+/** Returns the seconds that saving and restoring took. The restored files must equal the saved ones. */
 async function moved(repository, files, target) {
   await restic(repository, 'init');
   const backup = await seconds(() => restic(repository, 'backup', files));
@@ -85,7 +84,7 @@ function compared(way, rounds) {
   };
 }
 
-/** Measures the gateway's additional memory while four volumes are saved concurrently. */
+/** Measures the gateway's additional memory usage while four volumes are saved concurrently. */
 async function weigh(gateway, files) {
   const repositories = [];
   for (let index = 0; index < AT_ONCE; index += 1) {

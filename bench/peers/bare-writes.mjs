@@ -1,17 +1,17 @@
-// A bare node-postgres program that deploys and destroys: only the rows and locks that a rental needs. No
-// HTTP, no key, no rate limit, no validation, no checks of state or balance. It sends, by prepared statements on one
-// connection per worker:
+// A bare node-postgres program that deploys and destroys with only the rows and locks that a rental needs. There is no HTTP,
+// no key, no rate limit, no validation, and no check of state or balance. Each worker has one connection, on which it sends
+// these prepared statements:
 //   deploy   begin · lock the account · lock the machine · one statement that updates the account and inserts the instance
 //            and its two usage intervals · commit
 //   destroy  begin · lock the account and read the instance · one statement that updates instance, usage intervals and
 //            account and inserts the two charges · commit
-// The rows it leaves are as consistent as the gateway's: `admin audit` finds no mismatch.
+// The resulting rows are as consistent as the gateway's, so `admin audit` finds no mismatch.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
 const DISK_GB = 50;
 const DISK_RATE = DISK_GB * 140;
-/** PostgreSQL's code for a unique violation. */
+/** PostgreSQL's error code for a unique violation. */
 const TAKEN = '23505';
 
 process.once('message', async ({ databaseUrl, rentals }) => {
@@ -32,7 +32,7 @@ async function openWorker(databaseUrl, { accountId, machineId }) {
   return { client, accountId, machineId, rate: Number(rows[0].rate), keyId: rows[0].key_id };
 }
 
-/** Returns the number of completed pairs; the last may end a little late. */
+/** Returns the number of completed pairs. The last pair may end slightly late. */
 async function rentUntil(endsAt, worker) {
   let pairs = 0;
   while (performance.now() < endsAt) {
@@ -42,7 +42,10 @@ async function rentUntil(endsAt, worker) {
   return pairs;
 }
 
-/** Retries with another id if it exists: among 2^32 that happens at this number of rentals. */
+/**
+ * Deploys under a random id. Retries if the id exists, which happens at this number of rentals because there are only
+ * 2^32 ids.
+ */
 async function deploy(worker) {
   for (;;) {
     const id = `i-${randomBytes(4).toString('hex')}`;
@@ -91,7 +94,10 @@ async function destroy({ client, accountId }, id) {
   await client.query('commit');
 }
 
-/** Returns the account's new columns: settled_at, spend, spend at the month's start, burn, live, deployed, due_at. */
+/**
+ * Returns the account's new column values: settled_at, spend, spend at the start of the month, burn, live, deployed and
+ * due_at.
+ */
 function changed(account, { burn, live, deployed }) {
   const before = secondsOf(account.settled_at);
   const now = Math.max(secondsOf(new Date()), before);

@@ -1,4 +1,4 @@
-// Receives traces and stores nothing: it counts messages.
+// Receives traces and counts the messages without storing anything.
 import { createServer } from 'node:http';
 
 let messages = 0;

@@ -1,5 +1,5 @@
-// Mercurius with graphql-jit on the gateway's own schema text. The offers are held in memory, sorted, with their prices
-// computed. Scalars are passed through.
+// Mercurius with graphql-jit, using the gateway's own schema text. The offers are held in memory, sorted and with their
+// prices computed. Scalars are passed through.
 import Fastify from 'fastify';
 import mercurius from 'mercurius';
 
@@ -22,7 +22,7 @@ function resolversFor(offers) {
           if (gpu != null && offer.gpu !== gpu) continue;
           if (region != null && offer.region !== region) continue;
           if (offer.numGpus < numMin) continue;
-          // Cheapest first: the rest is more expensive.
+          // The offers are sorted by price, so all remaining ones exceed the limit.
           if (priceMax != null && offer.pricePerHour.onDemand > priceMax) break;
           found.push(offer);
           if (found.length === limit) break;

@@ -1,11 +1,11 @@
-// Express and node-postgres: the account of a key is looked up in memory, its row is read by primary key, and the balance is
-// computed from it. No ETag and no X-Powered-By, which would only slow it down.
+// Express and node-postgres. Looks up a key's account in memory, reads its row by primary key and computes the balance
+// from it. ETag and X-Powered-By are disabled, because they would only slow it down.
 import express from 'express';
 import pg from 'pg';
 
 const UNITS_PER_MICRO = 3_600;
 const MICRO_PER_USD = 1_000_000;
-/** The gateway's own number of connections. */
+/** The same number of connections as the gateway has. */
 const MAX_CONNECTIONS = 20;
 
 process.once('message', ({ databaseUrl, accountOfKey }) => {
@@ -23,7 +23,7 @@ process.once('message', ({ databaseUrl, accountOfKey }) => {
   const server = app.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
 });
 
-/** Sums of money are far below 2^53 units. */
+/** Computes with ordinary numbers, because the amounts are far below 2^53 units. */
 function balanceOf(row, now) {
   const monthStart = Date.UTC(new Date(now * 1_000).getUTCFullYear(), new Date(now * 1_000).getUTCMonth()) / 1_000;
   const settledAt = row.settled_at.getTime() / 1_000;

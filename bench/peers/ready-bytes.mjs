@@ -1,6 +1,6 @@
-// A bare node:http server that writes the given bytes and as little else as possible.
-// `mode` plain: the response to every request is `whole`. conditional: `unchanged` (304) when If-None-Match is `etag`.
-// encoded: `compressed` when Accept-Encoding names `encoding`.
+// A bare node:http server that does as little as possible besides writing the given bytes, depending on `mode`. `plain`
+// responds to every request with `whole`. `conditional` responds with `unchanged` (304) if If-None-Match equals `etag`.
+// `encoded` responds with `compressed` if Accept-Encoding names `encoding`.
 import { createServer } from 'node:http';
 
 const LISTENERS = {
@@ -24,7 +24,7 @@ process.once('message', ({ mode, whole, unchanged, compressed, ...rest }) => {
   server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
 });
 
-/** `headers` alternates names and values; the body arrives as base64. */
+/** Converts a response. `headers` alternates names and values, and the body arrives as base64. */
 function bytesOf(answer) {
   return answer && { ...answer, body: Buffer.from(answer.body, 'base64') };
 }

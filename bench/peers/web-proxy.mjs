@@ -1,4 +1,4 @@
-// A plain reverse proxy on node:http: one server behind it, persistent connections, piped bodies.
+// A plain reverse proxy on node:http with one server behind it. It uses persistent connections and pipes bodies.
 import { Agent, createServer, request } from 'node:http';
 import { pipeline } from 'node:stream';
 

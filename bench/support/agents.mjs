@@ -1,5 +1,5 @@
-// Host agents as a gateway sees them: each polls for documents on its own connection and reports every ten seconds on a
-// new one, as the agent's HTTP client does.
+// Host agents as a gateway sees them. Each polls for documents on its own connection and, like the real agent's HTTP
+// client, reports every ten seconds on a new one.
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { withClient } from './database.mjs';
@@ -17,7 +17,7 @@ function tokenOf(n) {
   return `gpu_host_${n.toString(16).padStart(40, '0')}`;
 }
 
-/** Adds machines with agents, listed, like one of the seed's. */
+/** Adds listed machines with agents, modelled on one of the seed's machines. */
 export function addHosts(url, count) {
   return withClient(url, async (client) => {
     const numbers = Array.from({ length: count }, (_, index) => index + 1);
@@ -42,13 +42,13 @@ export function addHosts(url, count) {
   });
 }
 
-/** Starts agents; `onDesired(machineId, instanceIds)` is called for each document as it arrives. */
+/** Starts agents. `onDesired(machineId, instanceIds)` is called for each document as it arrives. */
 export class Agents {
   reports = 0;
   polls = 0;
-  /** Refusals by status, and connections that were lost. */
+  /** Number of failed requests, by status or, for lost connections, by error code. */
   refused = {};
-  /** Whether they report samples. */
+  /** Whether the agents report samples. */
   measures = false;
   #agents = [];
   #isOver = false;
@@ -116,9 +116,9 @@ export class Agents {
     this.#report(agent);
   }
 
-  /** Reports every instance as running, stopped or erased immediately. */
+  /** Reports every instance as running, stopped or erased without delay. */
   #report(agent) {
-    // Like the agent, which waits for a response: a slow gateway has as many connections as agents.
+    // Like the real agent, waits for the previous response, so that each agent has at most one connection for reports.
     if (agent.reporting) return;
     agent.reporting = true;
     const { n, port, generation, instances } = agent;
@@ -160,7 +160,7 @@ export class Agents {
   }
 }
 
-/** Returns a sample of an instance with one GPU. */
+/** Returns a sample for an instance with one GPU. */
 function sampleOf({ id, start }) {
   return {
     ...{ id, start, age: 1, cpuPercent: 100 * Math.random(), memoryUsedBytes: Math.floor(1e11 * Math.random()) },

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 /** Headers that Node's HTTP server adds automatically. */
 const WRITTEN_BY_NODE = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 
-/** Sends one request on its own connection; returns the body as transferred. */
+/** Sends one request on its own connection. Resolves to the response, with its body as transferred. */
 export function ask(port, { method = 'GET', path, headers = {}, body }) {
   return new Promise((resolve, reject) => {
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
@@ -21,12 +21,12 @@ export function ask(port, { method = 'GET', path, headers = {}, body }) {
   });
 }
 
-/** Returns it in the form in which a peer receives it. */
+/** Converts a response to the form in which a peer receives it. */
 export function toMessage({ status, headers, body }) {
   return { status, headers, body: body.toString('base64') };
 }
 
-/** Returns the difference between two responses except for their request ids; null if they are equal. */
+/** Returns how two responses differ, ignoring their request ids, or null if they are equal. */
 export function differenceOf(ours, theirs) {
   if (ours.status !== theirs.status) return `status ${ours.status} and ${theirs.status}`;
   if (!ours.body.equals(theirs.body)) return `bodies of ${ours.body.length} and ${theirs.body.length} bytes differ`;
@@ -34,7 +34,7 @@ export function differenceOf(ours, theirs) {
   return left === right ? null : `headers ${left} and ${right}`;
 }
 
-/** Alternates names and values. */
+/** Returns the response's own headers as alternating names and values. */
 function ownHeaders(rawHeaders) {
   return rawHeaders.filter((_, index) => !WRITTEN_BY_NODE.has(rawHeaders[index - (index % 2)].toLowerCase()));
 }

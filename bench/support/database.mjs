@@ -1,4 +1,4 @@
-// The PostgreSQL of a run: the project's embedded one, durable (fsync on), with its own data.
+// A run's PostgreSQL, which is the project's embedded one with its own data. It is durable (fsync is on).
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +6,8 @@ import pg from 'pg';
 import { openEmbeddedPostgres } from '../../dist/src/database/embedded/embedded-postgres.js';
 
 /**
- * `keptDir`: a folder whose databases outlive the run, for the next one. Without it, new data that is removed with the
- * run.
+ * Opens the server. Databases in the folder `keptDir` are kept for the next run. Without it, the data is new and
+ * removed after the run.
  */
 export async function openServer(keptDir) {
   const dataDir = keptDir ?? mkdtempSync(join(tmpdir(), 'gateway-bench-'));
@@ -45,7 +45,7 @@ export async function rowsOf(url, text, values = []) {
   return (await withClient(url, (client) => client.query(text, values))).rows;
 }
 
-/** Returns the process id of the server. */
+/** Returns the server's process id. */
 export async function postmasterOf(url) {
   const [{ folder }] = await rowsOf(url, `select current_setting('data_directory') as folder`);
   return Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);

@@ -1,22 +1,22 @@
-// The data of every case: the seed's demo inventory, and accounts with their own histories.
+// The data for every case: the seed's demo inventory, and accounts with their own histories.
 import { withClient } from './database.mjs';
 import { fillAccounts, settleTables } from './fill.mjs';
 import { startGateway } from './programs.mjs';
 
 export const ACCOUNTS = 3_000;
-/** Number of instances of each of them. */
+/** Number of stopped instances per account and, below, of past ones. */
 export const STOPPED = 10;
 export const PAST = 10;
-/** Number of accounts that rent, initially without instances; they are numbered after the others. */
+/** Number of accounts that rent. They have no instances at first and are numbered after the other accounts. */
 const RENTERS = 16;
 
 export const renters = Array.from({ length: RENTERS }, (_, index) => ACCOUNTS + 1 + index);
 
-/** Creates the database; no client is connected to it afterwards. */
+/** Creates the database. No client remains connected to it. */
 export async function createDefaultData(server, database) {
   await server.create(database);
   const url = server.urlOf(database);
-  // A first start creates the tables and loads the seed.
+  // The first start creates the tables and loads the seed.
   const gateway = await startGateway(url, { SEED: 'demo' });
   await gateway.end();
   await fillAccounts(url, { from: 1, to: ACCOUNTS, past: PAST, stopped: STOPPED });
@@ -25,7 +25,7 @@ export async function createDefaultData(server, database) {
   return url;
 }
 
-/** Returns a free machine for each renter. */
+/** Returns a free machine for each renting account. */
 export function rentalsOf(url) {
   return withClient(url, async (client) => {
     const { rows } = await client.query(FREE_MACHINES, [RENTERS]);

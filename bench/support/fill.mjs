@@ -1,22 +1,26 @@
-// Accounts, instances and machines by bulk SQL. The rows obey the same rules as the gateway's: `admin audit` finds no
-// mismatch. Triggers are off in the meantime: no foreign key is checked and no gateway is notified.
+// Creates accounts, instances and machines with bulk SQL. The rows obey the same rules as the gateway's, so `admin
+// audit` finds no mismatch. Triggers are disabled in the meantime, so foreign keys aren't checked and gateways aren't
+// notified.
 import { DUE_AT, recomputed } from '../../dist/src/domain/billing/recompute.js';
 import { withClient } from './database.mjs';
 
 const CREDIT_UNITS = 100_000n * 1_000_000n * 3_600n;
 const DISK_MICRO_PER_GB_HOUR = 140;
-/** Hosts of the stopped instances of one call. They are not offered, so the offers remain those of the seed. */
+/** Number of hosts for one call's stopped instances. They aren't offered, so the offers remain those of the seed. */
 const STORES = 40;
 const STORE_DISK_GB = 1_000_000;
 const STOPPED_DISK_GB = 10;
 const PAST_DISK_GB = 50;
 
-/** Odd factor of the numbers that ids are made from: keeps them distinct and spreads them like random ones. */
+/**
+ * Odd factor for the numbers from which ids are derived. It keeps ids distinct and scatters them as if they were
+ * random.
+ */
 const SCATTER = 2_654_435_761;
-/** Ids reserved for each account. An account with more instances needs a number far from the others'. */
+/** Number of ids reserved for each account. An account with more instances needs a number far from all others. */
 const IDS_OF_ACCOUNT = 64;
 
-/** Account `n`, counted from 1, and its key. */
+/** Returns the id of account `n`, counted from 1. */
 export function accountId(n) {
   return `acc-${n.toString(16).padStart(16, '0')}`;
 }
@@ -25,15 +29,18 @@ export function keyOf(n) {
   return `gpu_live_${n.toString(16).padStart(40, '0')}`;
 }
 
-/** Instance `k` of account `n`, counted from 1: first the past ones, then the stopped ones. */
+/**
+ * Returns the id of instance `k` of account `n`, both counted from 1. Past instances are numbered before stopped ones.
+ */
 export function instanceId(n, k) {
   const scattered = ((BigInt(n) * BigInt(IDS_OF_ACCOUNT) + BigInt(k)) * BigInt(SCATTER)) % 2n ** 32n;
   return `i-${scattered.toString(16).padStart(8, '0')}`;
 }
 
 /**
- * Adds accounts `from` to `to`, each with a key, a credit of 100,000 USD, `past` destroyed instances, the last of which
- * ended `daysAgo`, and `stopped` stopped ones of the last day. Past instances of two calls are days apart: they share machines.
+ * Adds accounts `from` to `to`, each with a key and a credit of 100,000 USD. Each gets `past` destroyed instances, the
+ * last of which ended `daysAgo`, and `stopped` instances that were stopped within the last day. Past instances from
+ * different calls must be days apart, because they share machines.
  */
 export function fillAccounts(url, { from, to, past, stopped, daysAgo = 2 }) {
   return withClient(url, async (client) => {
@@ -56,7 +63,7 @@ export function fillAccounts(url, { from, to, past, stopped, daysAgo = 2 }) {
   });
 }
 
-/** Adds `count` machines with the sizes, models and regions of the existing ones. */
+/** Adds `count` machines with the sizes, models and regions of existing ones. */
 export function fillMachines(url, count) {
   return withClient(url, async (client) => {
     await client.query('begin; set local session_replication_role = replica');
@@ -66,8 +73,8 @@ export function fillMachines(url, count) {
 }
 
 /**
- * Adds `count` hosts of eight GPUs, sold in all sizes, with the models and regions of the existing machines. Three of
- * four run instances, of a separate account.
+ * Adds `count` eight-GPU hosts that sell blocks of every size, with the models and regions of existing machines. Three
+ * in four run instances, which belong to a separate account.
  */
 export function fillHosts(url, count) {
   return withClient(url, async (client) => {
@@ -87,7 +94,7 @@ export function fillHosts(url, count) {
   });
 }
 
-/** Gives each of the `count` machines of `addHosts` a running instance, `perAccount` of them to the same account. */
+/** Gives each of the `count` machines from `addHosts` a running instance. Each account gets `perAccount` of them. */
 export function fillInstancesOfAgents(url, count, perAccount) {
   return withClient(url, async (client) => {
     await client.query('begin; set local session_replication_role = replica');
@@ -109,7 +116,10 @@ export function fillInstancesOfAgents(url, count, perAccount) {
   });
 }
 
-/** Brings the tables into the state of a database filled over months: analyzed, vacuumed and checkpointed. */
+/**
+ * Analyzes and vacuums the tables and writes a checkpoint, so that the database resembles one that was filled over
+ * months.
+ */
 export function settleTables(url) {
   return withClient(url, async (client) => {
     await client.query('vacuum analyze');
@@ -153,7 +163,7 @@ const MACHINES = `
   from generate_series(1, $1::bigint) n join numbered on place = n % (select count(*) from numbered)
   on conflict do nothing`;
 
-/** Account of the instances on the hosts of eight. Its number is far from the others'. */
+/** The account that rents on the eight-GPU hosts. Its number is far from all others. */
 const TENANT = 2_000_000;
 
 const HOSTS = `
@@ -165,7 +175,7 @@ const HOSTS = `
     net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max, reliability, state, false, created_at
   from named join numbered on place = n % (select count(*) from numbered)`;
 
-/** The shares of src/domain/rules/slices.ts. */
+/** Computes shares as src/domain/rules/slices.ts does. */
 const HOST_BLOCKS = `
   insert into machine (id, host_id, gpu, first_gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps,
     ports, pcie, nvlink, cuda_max, reliability, state, demo, created_at)
@@ -188,11 +198,11 @@ const PRICED = `
 const INSTANCE_COLUMNS = `id, account_id, sequence, machine_id, status, gpu, num_gpus, region, template, disk_gb, mode, gpu_rate,
   disk_rate, on_demand_rate, created_at, stopped_at, destroyed_at, stop_reason, gpu_seconds, gpu_intervals`;
 
-/** The id of `instanceId`. */
+/** SQL for the id that `instanceId` returns. */
 const INSTANCE_ID = (k) =>
   `'i-' || lpad(to_hex((n::bigint * ${IDS_OF_ACCOUNT} + ${k}) * ${SCATTER} % 4294967296), 8, '0')`;
 
-/** One GPU, two far from each other, or four. */
+/** Each host in use has one single-GPU instance, two of them far apart, or one with four GPUs. */
 const RUNNING_INSTANCES = `
   with numbered as (select id, row_number() over (order by id) as n from machine where id like 'h-%' and host_id = id),
     block as (
@@ -205,8 +215,8 @@ const RUNNING_INSTANCES = `
   on conflict do nothing`;
 
 /**
- * One every twelve minutes, each of which ran for ten; its disk was kept a minute longer. At any time there is a
- * machine for each account; with more accounts, the next ones rented before these.
+ * Each account has one instance every twelve minutes, which ran for ten and kept its disk for one more. Only as many
+ * accounts rent at a time as there are machines, and any further accounts rented earlier.
  */
 const PAST_INSTANCES = `
   with priced as (${PRICED} and state = 'LISTED'), size as (select count(*) as machines from priced), begun as (
@@ -218,7 +228,7 @@ const PAST_INSTANCES = `
     $5, rate, at, at + interval '10 minutes', at + interval '11 minutes', 'USER', 600, 1
   from begun join priced using (place)`;
 
-/** Each ran for half a minute, on a machine that the accounts of its store had in turn. */
+/** Each instance ran for half a minute. The accounts assigned to a store's machine used it in turn. */
 const STOPPED_INSTANCES = `
   with priced as (${PRICED} and machine.id like 'm-store-' || $1::int || '-%'), begun as (
     select n, k, ${NOW} - make_interval(mins => ($4::int - k + 1) * (($2 - $1) / $7::int + 1) - (n - $1) / $7) as at
@@ -228,10 +238,7 @@ const STOPPED_INSTANCES = `
     $6, rate, at, at + interval '30 seconds', null, 'USER', 30, 1
   from begun join priced on place = (n - $1) % $7`;
 
-/**
- * On each machine of `addHosts` one that has run since now, for the account that its number belongs to, with a document
- * for its agent.
- */
+/** Creates one instance on each machine from `addHosts`, running since now. Its account follows from its number. */
 const INSTANCES_OF_AGENTS = `
   insert into instance (${INSTANCE_COLUMNS}, host_id, first_gpu, running_since)
   select 'i-' || lpad(to_hex(n), 8, '0'), 'acc-' || lpad(to_hex((n - 1) / $2::int + 1), 16, '0'), (n - 1) % $2 + 1, machine.id,

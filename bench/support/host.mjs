@@ -1,4 +1,4 @@
-// A host of a gateway: Podman in its own folder, the host agent on it, and a running instance that can be reached.
+// A gateway host: Podman in its own folder with a host agent, and a running instance that can be reached.
 import { execFileSync } from 'node:child_process';
 import {
   accessSync,
@@ -18,21 +18,21 @@ import { text } from 'node:stream/consumers';
 import { end, NotSupported, startProgram } from './programs.mjs';
 import { PROJECT } from './settings.mjs';
 
-/** The container's files in addition to its server: Node, and busybox under the names of its programs. */
+/** The container's image. Besides the server, it contains Node, and busybox under the names of its programs. */
 const IMAGE = 'localhost/bench:latest';
 const SERVER = join(PROJECT, 'bench/support/server-inside.mjs');
 const AGENT = join(PROJECT, 'dist/src/agent/main.js');
 const NEEDED = ['podman', 'runc', 'busybox', 'mkfs.ext4', 'tar'];
 const WAITS_MS = 60_000;
 
-/** The port on which the server inside listens. */
+/** Port on which the server inside the container listens. */
 export const PORT_INSIDE = 8_080;
 
-/** Starts an instance on this computer, rented with `key`; `address` is the container's own. */
+/** Starts an instance on this computer, rented with `key`. `address` is the container's own address. */
 export async function openHost(gateway, databaseUrl, key) {
   if (process.getuid?.() !== 0) throw new NotSupported('containers need root');
   for (const program of NEEDED) find(program);
-  // Short, because the path of a Unix socket may have at most 107 characters.
+  // The path is short because the path of a Unix socket is limited to 107 characters.
   const dir = mkdtempSync(join(tmpdir(), 'bench-'));
   const api = apiOf(gateway.port, key);
   const programs = [];
@@ -84,7 +84,7 @@ function engineOptions(dir) {
   ];
 }
 
-/** Returns the path of a program; refuses if it is not installed. */
+/** Returns a program's path. Throws if the program isn't installed. */
 export function find(name) {
   const dirs = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   const path = dirs.map((each) => join(each, name)).find(isProgram);
@@ -92,7 +92,7 @@ export function find(name) {
   return path;
 }
 
-/** Waits until `look` returns a value other than null; errors count as null until the timeout. */
+/** Waits until `look` returns a value other than null. Errors count as null until the timeout. */
 export async function soon(what, look) {
   const until = performance.now() + WAITS_MS;
   for (let fault; ; ) {
@@ -107,7 +107,7 @@ export async function soon(what, look) {
   }
 }
 
-/** Calls the engine's API; resolves to its response as text. */
+/** Calls the engine's API and resolves to the response text. */
 function ask(socketPath, method, path, body) {
   return new Promise((resolve, reject) => {
     const call = request({ socketPath, method, path }, async (answer) => {
@@ -126,7 +126,7 @@ function imageOf(dir) {
   for (const name of ['bin', 'etc', 'tmp', 'workspace']) mkdirSync(join(root, name), { recursive: true });
   cpSync(find('busybox'), join(root, 'bin/busybox'));
   execFileSync(join(root, 'bin/busybox'), ['--install', '-s', join(root, 'bin')]);
-  // The links point to where it is here.
+  // The installed links contain busybox's path on this host, so the ones needed are replaced with relative links.
   for (const name of ['sh', 'cat', 'dd', 'id', 'stat', 'true']) {
     execFileSync('ln', ['-sf', 'busybox', join(root, 'bin', name)]);
   }

@@ -9,7 +9,10 @@ const ACCOUNTS_IN_TURN = 1_000;
 const HISTORY = `{ instanceHistory(first: 25) { edges { cursor node { id status createdAt usage { total } } } pageInfo { hasNextPage } } }`;
 const SEARCH = `{ offerSearch(first: 25, sort: PRICE_PER_GPU) { totalCount edges { node { machineId gpu pricePerHour { onDemand } } } } }`;
 
-/** Clients that together use every route: those of `rentals` deploy, stop, start and destroy, the others read. */
+/**
+ * Returns clients that use every route between them. Those of `rentals` deploy, stop, start and destroy, and the others
+ * read.
+ */
 export async function mixedClients(databaseUrl, rentals) {
   const variables = variableSets(await readOffers(databaseUrl), ACCOUNTS_IN_TURN);
   const month = `{ statement(from: "${new Date().toISOString().slice(0, 7)}-01T00:00:00Z") { closingBalance lines { amount } } }`;

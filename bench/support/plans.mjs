@@ -1,7 +1,9 @@
 import { runLoad } from './load.mjs';
 import { startGateway } from './programs.mjs';
 
-/** Long enough for more than five executions: then PostgreSQL may settle on one plan for a prepared statement. */
+/**
+ * Long enough for more than five executions, after which PostgreSQL may switch a prepared statement to a generic plan.
+ */
 const SECONDS = 1;
 const SETTINGS = [
   'session_preload_libraries = auto_explain',
@@ -11,7 +13,7 @@ const SETTINGS = [
 ];
 const ENTRY = /^\d{4}-\d\d-\d\d .*? LOG: {2}/m;
 
-/** Returns the plans of a route's statements, each at its last execution, as text. */
+/** Returns the plans of a route's statements as text, each from its last execution. */
 export async function plansOf({ server, database, side, route }) {
   for (const setting of SETTINGS) await server.alter(database, `set ${setting}`);
   const gateway = await startGateway(server.urlOf(database));

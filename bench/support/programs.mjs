@@ -1,4 +1,4 @@
-// Processes of a run and their cores: the measured process has core 0, everything that serves it core 1.
+// A run's processes and their cores. The measured process gets core 0, and everything that serves it gets core 1.
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -12,13 +12,13 @@ const STARTS_WITHIN_MS = 120_000;
 const ENDS_WITHIN_MS = 12_000;
 const TICKS_PER_SECOND = 100;
 
-/** A case lacks a requirement. */
+/** Thrown if a requirement of a case isn't met. */
 export class NotSupported extends Error {}
 
 const children = new Set();
 
 /**
- * Pins this process, and all processes that it starts afterwards, to the serving core. False if that is not possible.
+ * Pins this process, and all processes that it starts afterwards, to the serving core. False if that isn't possible.
  */
 export const isPinned = pin();
 
@@ -33,15 +33,15 @@ function pin() {
 }
 
 /**
- * Starts the built gateway on a database and waits until it responds, with its log in a file as an operator has it.
- * `env` adds to its settings. Unless pinned, it has all cores.
+ * Starts the built gateway on a database and waits until it responds. Its log goes to a file, as in production. `env`
+ * adds settings. The gateway may use all cores unless it is pinned.
  */
 export async function startGateway(databaseUrl, env = {}, { isPinned: hasCore = true } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-cwd-'));
   const { PATH = '/usr/bin:/bin' } = process.env;
   const log = openSync(join(folder, 'log'), 'a');
   const child = start(hasCore ? MEASURED_CORE : ALL_CORES, [process.execPath, join(PROJECT, 'dist/gateway.mjs')], {
-    // A separate folder, because the checkout may contain an .env file.
+    // Uses a separate folder, because the checkout may contain an .env file.
     cwd: folder,
     env: { PATH, PORT: '0', DATABASE_URL: databaseUrl, RATE_LIMIT_PER_MINUTE: '1000000', SSH_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', log],
@@ -63,7 +63,10 @@ export async function startGateway(databaseUrl, env = {}, { isPinned: hasCore = 
   return { pid: child.pid, port, end: () => end(child) };
 }
 
-/** Starts a peer of `bench/peers` with `config`. Resolves to its first message, mostly `port`, once it is ready. */
+/**
+ * Starts a peer from `bench/peers` with `config`. Once it is ready, resolves to its first message, which usually
+ * contains the `port`.
+ */
 export async function startPeer(name, config, { isPinned: hasCore = true } = {}) {
   const path = join(PROJECT, 'bench/peers', `${name}.mjs`);
   const child = start(hasCore ? MEASURED_CORE : ALL_CORES, [process.execPath, path], {
@@ -74,7 +77,7 @@ export async function startPeer(name, config, { isPinned: hasCore = true } = {})
   return {
     ...(await within(STARTS_WITHIN_MS, child, ready)),
     pid: child.pid,
-    /** Sends it a message and resolves to its response. */
+    /** Sends the peer a message and resolves to its response. */
     ask: (message) => {
       const answer = once(child);
       child.send(message);
@@ -84,7 +87,7 @@ export async function startPeer(name, config, { isPinned: hasCore = true } = {})
   };
 }
 
-/** Runs an operator command to its end; resolves to its exit code and output. */
+/** Runs an operator command to completion. Resolves to its exit code and output. */
 export function runAdmin(args, databaseUrl) {
   return new Promise((resolve, reject) => {
     const { PATH = '/usr/bin:/bin' } = process.env;
@@ -105,14 +108,14 @@ export async function endAll() {
   await Promise.all([...children].map(end));
 }
 
-/** Returns the CPU seconds that a process has used so far, in all its threads. */
+/** Returns the CPU seconds that all threads of a process have used so far. */
 export function cpuSecondsOf(pid) {
-  // The command, in parentheses, may contain spaces; user and system time are the 12th and 13th field after it.
+  // The command, in parentheses, may contain spaces. User and system time are the 12th and 13th fields after it.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Returns the CPU seconds of a process and its children, including ended ones. */
+/** Returns the CPU seconds of a process and its children, including those that have exited. */
 export function cpuSecondsOfTree(root) {
   let ticks = 0;
   for (const name of readdirSync('/proc')) {
@@ -122,18 +125,18 @@ export function cpuSecondsOfTree(root) {
       if (Number(name) !== root && Number(fields[1]) !== root) continue;
       for (const field of Number(name) === root ? [11, 12, 13, 14] : [11, 12]) ticks += Number(fields[field]);
     } catch {
-      // It has ended.
+      // The process has exited.
     }
   }
   return ticks / TICKS_PER_SECOND;
 }
 
-/** Returns the resident memory of a process. */
+/** Returns a process's resident memory. */
 export function residentMegabytesOf(pid) {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1_024;
 }
 
-/** Starts any program, on all cores; it ends no later than the run. */
+/** Starts any program on all cores. It is ended with the run, if not earlier. */
 export function startProgram(file, args, options = { stdio: 'ignore' }) {
   return start(ALL_CORES, [file, ...args], options);
 }

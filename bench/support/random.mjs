@@ -1,4 +1,4 @@
-/** mulberry32: numbers from 0 to 1, the same for the same seed. */
+/** Returns a mulberry32 generator, whose numbers from 0 to 1 are the same for the same seed. */
 export function randomFrom(seed) {
   let state = seed;
   return () => {

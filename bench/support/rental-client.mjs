@@ -6,9 +6,9 @@ const PAIR = ['destroy'];
 const WHOLE_LIFE = ['stop', 'start', 'destroy'];
 
 /**
- * Returns a client for `runLoad` that repeatedly deploys on its own machine and takes the steps; when time is up it
- * completes the steps. `onResponse(step, latencyMs)` is called for every response; `launch` is added to machine and disk in
- * the body.
+ * Returns a client for `runLoad` that repeatedly deploys on its own machine and then performs `steps`. When the time is
+ * up, it completes the remaining steps. `onResponse(step, latencyMs)` is called for every response. `launch` is added
+ * to the machine and disk in the request body.
  */
 export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, onResponse = () => {}, launch = {} } = {}) {
   const headers = authorization(account);
@@ -32,7 +32,7 @@ export function rentalClient({ account, machineId }, { steps = WHOLE_LIFE, onRes
   return { wantsBody: true, next };
 }
 
-/** Deploys and destroys, with nothing in between. */
+/** Returns a client that only deploys and destroys. */
 export function pairClient(rental, launch = {}) {
   return rentalClient(rental, { steps: PAIR, launch });
 }

@@ -5,7 +5,8 @@ import { isPinned } from './programs.mjs';
 import { RESULTS, settings } from './settings.mjs';
 
 /**
- * Returns rows as aligned columns, with the first row as their heading; columns listed in `right` are right-aligned.
+ * Returns the rows as aligned columns, the first row being the heading. The columns listed in `right` are
+ * right-aligned.
  */
 export function table(rows, right = []) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
@@ -21,7 +22,7 @@ export function whole(number) {
   return Math.round(number).toLocaleString('en-US');
 }
 
-/** The conditions of a run, without which its figures mean nothing. */
+/** Describes the conditions of a run, without which its figures are meaningless. */
 export function head(connections) {
   const cores = isPinned
     ? 'the measured process on core 0; load generator and PostgreSQL on core 1'
@@ -33,7 +34,7 @@ export function head(connections) {
   ];
 }
 
-/** Writes a JSON file next to those of earlier runs; returns its path. */
+/** Writes a JSON file next to those of earlier runs and returns its path. */
 export function save(name, connections, content) {
   mkdirSync(RESULTS, { recursive: true });
   const at = new Date().toISOString();

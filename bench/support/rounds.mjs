@@ -1,15 +1,16 @@
 import { cpuSecondsOf } from './programs.mjs';
 
 /**
- * The sides alternate after this many seconds within a round: the machine's own speed changes from second to second.
+ * Within a round, the sides alternate after this many seconds, because the machine's own speed changes from second to
+ * second.
  */
 const TURN_SECONDS = 0.5;
 /** V8 compiles hot code in the background for about this long, on the same core. */
 const WARM_UP_SECONDS = 8;
 
 /**
- * Runs both sides in turn, after a warm-up of each. A side is `{ pid, run(seconds) }`. Returns the figures of each side
- * in every round, the ratio of their medians, and the least and the greatest ratio of a round.
+ * Warms up both sides and then runs them in turn. A side is `{ pid, run(seconds) }`. Returns the figures for each side
+ * and round, the ratio of the sides' medians, and the lowest and highest ratio of any round.
  */
 export async function measure({ subject, peer }, { seconds, rounds }) {
   for (const side of [subject, peer]) await side.run(WARM_UP_SECONDS);
@@ -18,7 +19,7 @@ export async function measure({ subject, peer }, { seconds, rounds }) {
     const turns = { subject: [], peer: [] };
     for (let turn = 0; turn < Math.max(seconds / TURN_SECONDS, 1); turn += 1) {
       const length = Math.min(seconds, TURN_SECONDS);
-      // Each side goes first equally often.
+      // Which side goes first alternates between turns.
       for (const side of turn % 2 === 0 ? ['subject', 'peer'] : ['peer', 'subject']) {
         turns[side].push(await takeTurn(side === 'subject' ? subject : peer, length));
       }
@@ -30,7 +31,7 @@ export async function measure({ subject, peer }, { seconds, rounds }) {
   return {
     ratio: of('subject', 'perSecond') / of('peer', 'perSecond'),
     spread: [Math.min(...ratios), Math.max(...ratios)],
-    /** Ratio of CPU time per request: other programs on the machine hardly affect it. */
+    /** Ratio of the CPU times per request, which other programs on the machine hardly affect. */
     cpuRatio: of('peer', 'cpuMicros') / of('subject', 'cpuMicros'),
     subject: summary(of, 'subject'),
     peer: summary(of, 'peer'),
@@ -44,7 +45,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Returns the value that a share `part` of the sorted values does not exceed. */
+/** Returns the value that the fraction `part` of the sorted values doesn't exceed. */
 export function percentile(sorted, part) {
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)];
 }
@@ -57,7 +58,7 @@ async function takeTurn({ pid, run }, seconds) {
   return { perSecond, latenciesMs, generatorBusy, took, cpu: cpuSecondsOf(pid) - cpuBefore };
 }
 
-/** Returns the figures of a round from its turns, which have the same length. */
+/** Combines the figures of a round's turns, which have equal lengths. */
 function figuresOf(turns) {
   const sum = (figure) => turns.reduce((total, turn) => total + turn[figure], 0);
   const perSecond = sum('perSecond') / turns.length;
@@ -65,7 +66,7 @@ function figuresOf(turns) {
   const sorted = Float64Array.from(turns.flatMap(({ latenciesMs }) => latenciesMs)).sort();
   return {
     perSecond,
-    /** Share of its core that the side's process used, and that the load generator used of the other. */
+    /** Share of its core that the side's process used, and share of the other core that the load generator used. */
     busy,
     generatorBusy: sum('generatorBusy') / turns.length,
     cpuMicros: (busy / perSecond) * 1_000_000,

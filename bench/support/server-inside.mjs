@@ -1,4 +1,4 @@
-// Runs inside the container: sends as many bytes as requested, and counts received ones.
+// Runs inside the container. Sends as many bytes as requested, and counts the bytes received.
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
 

@@ -2,8 +2,8 @@ import { openServer } from './database.mjs';
 import { endAll } from './programs.mjs';
 
 /**
- * Calls `work` with the PostgreSQL of a run. Afterwards every process is ended and the data removed, even on failure; data
- * in `keptDir` stays.
+ * Calls `work` with the run's PostgreSQL. Afterwards, even on failure, ends every process and removes the data, except
+ * data in `keptDir`.
  */
 export async function withServer(work, keptDir) {
   const server = await openServer(keptDir);

@@ -5,9 +5,9 @@ export const settings = {
   /** Duration of a round. */
   seconds: positive('BENCH_SECONDS', 5),
   rounds: positive('BENCH_ROUNDS', 5),
-  /** Duration of the load of the memory cases. */
+  /** Duration of the load in the memory cases. */
   memorySeconds: positive('BENCH_MEMORY_SECONDS', 60),
-  /** In one turn of the cases that send bytes into a container and out of it. */
+  /** Megabytes transferred per turn, in the cases that send bytes into and out of a container. */
   transferMegabytes: positive('BENCH_TRANSFER_MB', 1_000),
   /** Folder in which bench:growth keeps its databases for the next run. */
   dataDir: process.env.BENCH_DATA,
