@@ -1,5 +1,5 @@
 // node scripts/build-agent.mjs              writes the host agent as one file, dist/gpu-agent.mjs
-// It needs only Node: the packages it uses are inside. Run `npx tsc -p .` first.
+// The file bundles the packages that it uses, so it needs only Node. Run `npx tsc -p .` first.
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ import { build } from 'vite';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const NAME = 'gpu-agent.mjs';
 /**
- * Matches unused parts of dockerode: engines over SSH, and BuildKit. They would add ssh2, gRPC and protobuf to the
- * file.
+ * Matches the parts of dockerode that aren't used: engines over SSH, and BuildKit. They would add ssh2, gRPC and
+ * protobuf to the file.
  */
 const UNUSED = /^(ssh2|protobufjs|@grpc\/(grpc-js|proto-loader))$/;
 const leaveOut = {
@@ -20,9 +20,9 @@ const leaveOut = {
   load: (id) => (id.startsWith('\0unused:') ? 'export default {};' : null),
 };
 
-/** Returns the file as text, and the path of each module inside, from the root of the package. */
+/** Returns the file's text and the paths of the modules in it, relative to the package root. */
 export async function bundleAgent({ write = false } = {}) {
-  // With another value Vite adds other messages to the file.
+  // With any other value, Vite would include additional messages in the file.
   process.env.NODE_ENV = 'production';
   const { output } = await build({
     root,

@@ -1,5 +1,5 @@
 // node scripts/built.mjs            builds unless dist/ was built from the current sources
-// node scripts/built.mjs --stamp    records that dist/ was built from them; the last step of `npm run build`
+// node scripts/built.mjs --stamp    records that dist/ was built from them, as the last step of `npm run build`
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const STAMP = join(ROOT, 'dist/.built-from');
 const SOURCES = ['src', 'web', 'prisma', 'scripts', 'package.json', 'package-lock.json', 'schema.graphql'];
-/** Files written by the build itself. */
+/** Files that the build itself writes. */
 const GENERATED = /^(src\/database\/generated|web\/generated)\//;
 
 const hash = sourceHash();

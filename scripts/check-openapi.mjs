@@ -1,5 +1,5 @@
-// Lints the OpenAPI documents of the built code, for REST and for host agents: Redocly's strict rules and all
-// of Spectral's.
+// Lints the OpenAPI documents of the built code for REST and for host agents, using Redocly's strict rules and all of
+// Spectral's.
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import spectral from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
@@ -31,7 +31,7 @@ async function redocly(document) {
 }
 
 const ruleset = new spectral.Spectral();
-// The operator decides whom to contact: an address of the service is always known, an e-mail address is not.
+// The contact is set by the operator. The service always knows a URL for it, but not an e-mail address.
 ruleset.setRuleset({ extends: [[oas, 'all']], rules: { 'contact-properties': 'off' } });
 
 async function spectralOf(document) {

@@ -1,6 +1,7 @@
 // node scripts/check-readme.mjs [FILE]    runs the shell examples of README.md, or of the given file, against a new gateway
-// Each `sh` block must print the next block's content, or nothing if none follows. Ids, times and amounts that
-// grow with time are masked on both sides. Blocks of npm commands are left out: they need the checkout, not a gateway.
+// Each `sh` block must print the content of the block that follows it, or nothing if there is none. Ids, times and amounts
+// that grow with time are masked on both sides. Blocks with npm commands are skipped, because they need the checkout rather
+// than a gateway.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -14,7 +15,7 @@ const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
 const EXAMPLE = /^```sh\n(.*?)^```\n(?:```(?:json|text)\n(.*?)^```\n)?/gms;
 const ASSIGNMENT = /^[A-Z]+=.*$/gm;
 
-/** Returns the shell blocks in order, each with its first line and its expected output. */
+/** Returns the shell blocks in order, each with its first line number and its expected output. */
 function examplesOf(text) {
   return [...text.matchAll(EXAMPLE)]
     .map(({ index, 1: shell, 2: shown = '' }) => ({ shell, shown, line: text.slice(0, index).split('\n').length }))

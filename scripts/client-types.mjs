@@ -1,6 +1,5 @@
-// Writes the client's types from the built code's OpenAPI document; with --check it only checks that the
-// file is up to date. It leaves out what the client does not use: headers, examples, and the bodies of refusals, which all
-// have the same shape.
+// Writes the client's types from the built code's OpenAPI document. With --check, it only checks that the file is up to
+// date. It omits what the client doesn't use: headers, examples, and error bodies, which all have the same shape.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import openapiTypes, { astToString } from 'openapi-typescript';
@@ -38,7 +37,7 @@ async function printTypes() {
     path,
     Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, successesOnly(operation)])),
   ]);
-  // A request may still omit a field that has a default.
+  // Keeps fields that have a default optional in requests.
   const types = await openapiTypes(
     { ...document, components, paths: Object.fromEntries(paths) },
     { defaultNonNullable: false },

@@ -1,4 +1,5 @@
-// Writes compressed copies of the built console's files next to them: the gateway compresses nothing at run time.
+// Writes compressed copies of the built console's files next to them, because the gateway compresses none of them at
+// run time.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';

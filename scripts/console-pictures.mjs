@@ -1,5 +1,5 @@
-// npm run console:pictures      writes the pictures of docs/console.md, from a temporary gateway with made-up rentals
-// Files stay small: few colours, at most a screen each.
+// npm run console:pictures      writes the pictures for docs/console.md, using a temporary gateway with made-up rentals
+// The files are small because they have few colours and show at most one screen each.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { graphql, launchChromium, signIn } from './console-visit.mjs';
@@ -14,7 +14,7 @@ const RENTALS = [
 /** Long enough for a charge, and for a live figure to change. */
 const SPENDING_MS = 15_000;
 
-/** Each screen in wide and light; some also narrow or dark. */
+/** Each screen is captured on a wide window in light colours, and some also on a narrow one or in dark colours. */
 const pictures = (id) => [
   { name: 'console-first-sight', path: '/', signedIn: false },
   { name: 'console-first-sight-narrow', path: '/', signedIn: false, narrow: true, dark: true },
@@ -73,7 +73,7 @@ async function take(browser, gateway, { name, path, signedIn = true, dark = fals
     .waitFor();
   await page.waitForLoadState('load');
   await page.waitForTimeout(1_500);
-  // All screens together exceed the account's rate limit. The page retries as soon as it is allowed to.
+  // Loading all screens in turn exceeds the account's rate limit, so the page may have to retry before it is complete.
   await page.waitForFunction(() => !/too many requests|rate limit|Loading /.test(document.body.innerText), null, {
     timeout: 90_000,
   });

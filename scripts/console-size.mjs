@@ -1,5 +1,5 @@
-// Fails if a first visit to the console would load more JavaScript than this, in any language: the page's scripts with
-// their static imports. Later downloads don't count.
+// Fails if a first visit to the console would load more than `MOST_BYTES` of JavaScript in any language. The page's
+// scripts and their static imports count, but later downloads don't.
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';

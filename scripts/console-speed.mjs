@@ -1,5 +1,5 @@
-// npm run console:speed      measures the console in Chromium: the first visit over a slow connection, and scrolling of long lists
-// Uses a temporary gateway with the demo's machines. Times depend on the computer, which should be idle.
+// npm run console:speed      measures the first visit over a slow connection, and scrolling through long lists, in Chromium
+// It uses a temporary gateway with the demo's machines. Times depend on the computer, which should be idle.
 import { graphql, launchChromium, signIn } from './console-visit.mjs';
 import { withFreshGateway } from './fresh-gateway.mjs';
 
@@ -8,7 +8,7 @@ const VISITS = 5;
 const FRAMES = 120;
 /** Pixels scrolled per frame. */
 const STEP_PX = 120;
-/** WebPageTest's slow 3G: 400 ms to the first byte of each response, then 400 kbit/s. */
+/** WebPageTest's slow 3G profile: 400 ms to the first byte of each response, then 400 kbit/s. */
 const FIRST_BYTE = { offline: false, latency: 400, downloadThroughput: -1, uploadThroughput: -1 };
 const SLOW_3G = { ...FIRST_BYTE, downloadThroughput: 50_000, uploadThroughput: 50_000 };
 
@@ -45,7 +45,7 @@ async function firstSight(browser, { address }, line) {
   return `first byte ${ms('firstByte')} ms, first paint ${ms('paint')} ms, largest paint ${ms('largest')} ms: ${visits[0].what}`;
 }
 
-/** Scrolls a list from its beginning and returns frame times, and the main thread's work per frame. */
+/** Scrolls a list from the top. Returns the frame times, and the time that the main thread works per frame. */
 async function scrolled(page) {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -77,7 +77,7 @@ async function scrolled(page) {
   return `frames of ${middle(times).toFixed(1)} ms, ${long} of ${times.length} longer than 25 ms; ${cpu('TaskDuration')} ms of CPU per frame (${parts.join(', ')}); ${after.Nodes} nodes`;
 }
 
-/** Returns the main thread's CPU time while the page is untouched, in ms per second. */
+/** Returns the main thread's CPU time while the page is left alone, in ms per second. */
 async function resting(page) {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -88,7 +88,7 @@ async function resting(page) {
   return `${((((await spent()) - before) * 1_000) / 5) | 0} ms of CPU per second at rest`;
 }
 
-/** Fakes an account with this many instances: the running one under many ids. */
+/** Fakes an account with this many instances by listing the running one under many ids. */
 async function manyInstances(page) {
   await page.route('**/graphql', async (route) => {
     const text = route.request().postData() ?? '';

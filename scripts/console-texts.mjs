@@ -1,5 +1,5 @@
-// Fails if a text for people is outside web/texts, or a language lacks one of its files. TypeScript covers the rest:
-// the German texts have the English type, so a missing key fails to compile.
+// Fails if user-visible text is found outside web/texts, or if a language lacks one of the files. TypeScript covers the
+// rest, because the German texts have the type of the English ones and a missing key therefore fails to compile.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,18 +9,18 @@ const web = fileURLToPath(new URL('../web', import.meta.url));
 /** Matches units, names and abbreviations that are the same in every language. */
 const SAME_EVERYWHERE =
   /\b(USD|GPUs?|CPUs?|vCPUs?|RAM|VRAM|[KMGT]B|[KMGT]iB|bit|Mbit|Hz|MHz|SSH|API|REST|GraphQL|CSV|URL|ID|IP|UTC|JSON|JSONL|min|ms)\b/g;
-/** Matches attributes that are read aloud. */
+/** Matches attributes that screen readers read aloud. */
 const READ_ALOUD =
   /^(aria-(label|description|roledescription|valuetext)|title|placeholder|alt|label|caption|summary|data-label|legend)$/;
 /** Elements whose content is typed rather than read. */
 const TYPED = new Set(['code', 'kbd', 'pre', 'samp']);
-/** Errors whose message is never displayed. */
+/** Matches error classes whose messages are never displayed. */
 const UNSEEN = /^(Error|Unreachable|DOMException)$/;
 /** Matches calls that take a selector. */
 const SELECTS = /\.(querySelector(All)?|closest|matches)$/;
-/** Matches source files without texts for people. */
+/** Matches source files that contain no user-visible text. */
 const NO_TEXTS = /^(texts|build|generated|graph\/documents|figures\/same-as)/;
-/** Files whose texts are yet to be moved; this list may only get shorter. */
+/** Files whose text hasn't been moved yet. This list may only get shorter. */
 const NOT_YET = new Set([]);
 
 const letters = (text) => /\p{L}{2,}/u.test(text.replace(SAME_EVERYWHERE, '').replace(/&\w+;/g, ''));
@@ -32,7 +32,7 @@ function sources(folder) {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Returns [line, text] of each text found in a file. */
+/** Returns [line, text] for each user-visible text in a file. */
 function textsIn(path) {
   const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
   const found = [];
@@ -58,7 +58,7 @@ function textsIn(path) {
   return found;
 }
 
-/** Returns the text of a string, or of the fixed parts of a template, below this node. */
+/** Returns the text of a string, or the fixed parts of a template, below this node. */
 function literalText(node) {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node))

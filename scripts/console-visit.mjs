@@ -1,5 +1,5 @@
-// Shared by scripts that open the console in Chromium: the one at CHROMIUM_PATH, or Debian's, preferably headless.
-// A gateway is an address and a key, as fresh-gateway.mjs provides.
+// Shared by scripts that open the console in Chromium, either the one at CHROMIUM_PATH or Debian's, preferably its
+// headless shell. A gateway is an address and a key, as provided by fresh-gateway.mjs.
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
@@ -12,12 +12,12 @@ export function launchChromium() {
   });
 }
 
-/** Signs this browser context in with the key. */
+/** Signs a browser context in with the gateway's key. */
 export function signIn(context, { address, key }) {
   return context.request.post(`${address}/console/session`, { headers: { origin: address }, data: { key } });
 }
 
-/** Returns the data of a GraphQL operation executed with the key. */
+/** Runs a GraphQL operation with the gateway's key and returns its data. */
 export async function graphql({ address, key }, query, variables = {}) {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
   const body = JSON.stringify({ query, variables });

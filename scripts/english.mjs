@@ -1,7 +1,7 @@
-// Checks the English of documentation, comments and messages: textlint with the replacements of .english/replacements.yml. cspell
-// checks their spelling, with the words of .english/words.txt. Prints each finding with its place, and fails if there is one, or if
-// the rules no longer refuse a sentence of .english/refused.txt.
-//   node scripts/english.mjs [file ...]      the given files, including ones that are not checked yet
+// Checks the English in documentation, comments and messages with textlint and the replacements in .english/replacements.yml.
+// (cspell checks the spelling, using the words in .english/words.txt.) Prints each finding with its position. Fails if there
+// are any, or if the rules accept a sentence from .english/refused.txt.
+//   node scripts/english.mjs [file ...]      checks the given files, including those that aren't checked by default
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,12 +9,12 @@ import { createLinter, loadTextlintrc } from 'textlint';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Generated, written by others, released, or in German. */
+/** Matches files that are generated, written by others, already released, or in German. */
 const EXCLUDED =
   /^(CHANGELOG\.md|prisma\/(migrations|seed)\/|src\/database\/generated\/|src\/client\/openapi\.ts|web\/build\/|web\/texts\/de\/|web\/generated\/|test\/)/;
 const DOCUMENT = /\.md$/;
 const SOURCE = /\.(ts|tsx|mjs|cjs)$/;
-/** Queries, and scripts of another language. */
+/** Matches queries and scripts in other languages. */
 const CODE =
   /^\s*(query|mutation|subscription|fragment|select|insert|update|delete|with|create|alter|drop|import|#!)\b|[{};]\s*$/i;
 const SENTENCE = /\p{L}+ \p{L}+ \p{L}+/u;
@@ -50,7 +50,7 @@ function trackedFiles() {
   return execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
 }
 
-/** The comments and sentences of a source file at their places; spaces everywhere else. */
+/** Returns a source file's comments and sentences at their original positions, with spaces everywhere else. */
 function proseOf(path, content) {
   const source = ts.createSourceFile(path, content, ts.ScriptTarget.Latest, true);
   const prose = [...content].fill(' ');

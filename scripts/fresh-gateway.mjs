@@ -9,7 +9,10 @@ const MAIN = fileURLToPath(new URL('../dist/gateway.mjs', import.meta.url));
 const STARTS_WITHIN_MS = 60_000;
 const ENDS_WITHIN_MS = 15_000;
 
-/** Calls `work` with the address and the demo account's key of a temporary gateway, which must shut down cleanly. */
+/**
+ * Starts a temporary gateway and calls `work` with its address and the demo account's key. Fails unless the gateway
+ * shuts down cleanly.
+ */
 export async function withFreshGateway(work) {
   const folder = await mkdtemp(join(tmpdir(), 'fresh-gateway-'));
   try {
@@ -19,9 +22,12 @@ export async function withFreshGateway(work) {
   }
 }
 
-/** Like `withFreshGateway`, on a data folder that the caller keeps. Only the first start on it returns the key. */
+/**
+ * Does the same as `withFreshGateway` with a data folder that the caller keeps. The key is only known on the folder's
+ * first start.
+ */
 export async function withGateway(dataDir, work) {
-  // A folder and environment without the checkout's .env file.
+  // Keeps the checkout's .env file out of the working folder and the environment.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   const { PATH } = process.env;
   const env = { PATH, PORT: '0', SSH_PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn' };

@@ -1,6 +1,6 @@
-// Shows that this host's real GPUs reach a container through the agent, with no gateway and no registry:
+// Checks that this host's real GPUs reach a container through the agent, without a gateway or a registry:
 //   node scripts/gpu-check.mjs [SOCKET OF DOCKER OR PODMAN]
-// The agent runs as usual; this program implements the gateway's side of the protocol.
+// The agent runs as usual, and this program implements the gateway's side of the protocol.
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -36,7 +36,7 @@ try {
   console.log('hardware:', JSON.stringify(hardware, null, 2));
   if (hardware.gpus.length === 0) throw new Error('nvidia-smi found no GPUs on this host');
   await makeImage();
-  // Not execFileSync: this process answers the request.
+  // Doesn't use execFileSync, because this process has to answer the agent's request.
   const joined = await promisify(execFile)(process.execPath, [MAIN, 'join', url, 'code', ...place()]);
   console.log(joined.stdout);
   agent = spawn(process.execPath, [MAIN, 'run', ...place()], { stdio: 'inherit' });
@@ -115,8 +115,8 @@ async function inside(...command) {
 }
 
 /**
- * Builds an image with a shell and its libraries from this host's own files; the driver's nvidia-smi needs only this C
- * library.
+ * Builds an image that contains a shell and its libraries, copied from this host. The driver's nvidia-smi needs only
+ * this C library.
  */
 async function makeImage() {
   const root = join(dir, 'image');

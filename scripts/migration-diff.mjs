@@ -1,8 +1,8 @@
-// node scripts/migration-diff.mjs           prints the SQL from an empty database to prisma/schema.prisma
-// node scripts/migration-diff.mjs --check   exit code 1, with the missing SQL, if prisma/migrations
-//                                           (or the given folder) does not produce it
-// Prisma's own engine compares. It ignores what its schema can't express (triggers, check constraints, the condition of
-// a partial index), so the check neither requires nor rejects that.
+// node scripts/migration-diff.mjs           prints the SQL that creates prisma/schema.prisma in an empty database
+// node scripts/migration-diff.mjs --check   exits with 1 and prints the missing SQL if prisma/migrations (or the given
+//                                           folder) doesn't produce that schema
+// The comparison is made by Prisma's own engine. It ignores anything that its schema can't express (triggers, check
+// constraints, the condition of a partial index), so the check neither requires nor rejects those.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { Pool } from 'pg';
 import { register } from 'tsx/esm/api';
 
 const require = createRequire(import.meta.url);
-// A dependency of the adapter, resolved from the adapter's own location.
+// The adapter's own dependency, so it is resolved from the adapter's location.
 const adapterRequire = createRequire(require.resolve('@prisma/adapter-pg'));
 const { ColumnTypeEnum, bindMigrationAwareSqlAdapterFactory } = adapterRequire('@prisma/driver-adapter-utils');
 
@@ -21,7 +21,7 @@ const schemaPath = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.
 const migrationsPath = fileURLToPath(new URL('../prisma/migrations', import.meta.url));
 const noFilters = { externalTables: [], externalEnums: [] };
 
-/** The engine's bindings hold one instance for the whole process. */
+/** The engine's bindings, which can hold only one instance per process. */
 let bindings;
 
 async function loadEngine() {
@@ -35,9 +35,9 @@ async function loadEngine() {
 }
 
 /**
- * Prisma's schema engine on the database of `url`, to which it connects even for a diff from empty.
- * The adapter does not support PostgreSQL's "char", which the engine reads from the system catalogue and expects as a
- * Character. So such a column passes through the adapter as TIME, a type that the catalogue never contains.
+ * Opens Prisma's schema engine on the database at `url`, to which it connects even for a diff from an empty schema. The
+ * adapter doesn't support PostgreSQL's "char" type, which the engine reads from the system catalogue and expects as a
+ * Character. Such columns therefore pass through the adapter as TIME, a type that never occurs in the catalogue.
  */
 export async function schemaEngine(url, datamodels) {
   bindings ??= loadEngine();
@@ -81,7 +81,7 @@ export async function listMigrations(directory) {
   };
 }
 
-/** Returns the SQL that transforms `from` into the schema; undefined if there is no difference. */
+/** Returns the SQL that transforms `from` into the schema, or undefined if they don't differ. */
 async function difference(url, from, schema) {
   const { engine, end } = await schemaEngine(url, [['schema.prisma', schema]]);
   try {
@@ -95,7 +95,7 @@ async function difference(url, from, schema) {
   }
 }
 
-/** Calls `work` with the address of an empty database, which is removed afterwards. */
+/** Calls `work` with the URL of an empty database, which is removed afterwards. */
 async function withEmptyDatabase(work) {
   const { openEmbeddedPostgres } = await import('../src/database/embedded/embedded-postgres.ts');
   const dataDir = await mkdtemp(join(tmpdir(), 'migration-diff-'));

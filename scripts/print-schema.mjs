@@ -1,4 +1,4 @@
-// Writes schema.graphql from the built code; with --check it only checks that the file is up to date.
+// Writes schema.graphql from the built code. With --check, it only checks that the file is up to date.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { lexicographicSortSchema, printSchema } from 'graphql';

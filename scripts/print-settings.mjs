@@ -1,5 +1,5 @@
-// Writes .env.example and docs/configuration.md from the table of settings in the built code. With --check it only
-// compares the files.
+// Writes .env.example and docs/configuration.md from the settings table in the built code. With --check, it only checks
+// that both files are up to date.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { SETTINGS } from '../dist/src/config.js';
@@ -38,7 +38,7 @@ function printPage() {
   return [PAGE_HEAD, ...sections].join('\n');
 }
 
-// Markdown would take <domain> for a tag.
+// Markdown would interpret <domain> as a tag.
 function escaped(about) {
   return about.replaceAll('<', '\\<');
 }

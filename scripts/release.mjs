@@ -1,5 +1,5 @@
-// Called by `npm version`. --check: fails if "Unreleased" of CHANGELOG.md has no entries. Otherwise they become the section of
-// the version in package.json.
+// Called by `npm version`. Moves the entries under "Unreleased" in CHANGELOG.md to a section for the version in
+// package.json. With --check, it only fails if there are no entries.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

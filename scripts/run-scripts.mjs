@@ -1,5 +1,5 @@
-// Writes the scripts in a run's container for the Python SDK, from src/run/scripts.ts: from one source, so that each client finds
-// the other's runs. With --check it only checks that the file is up to date.
+// Writes the Python SDK's copy of the scripts that run in a container. Both clients use src/run/scripts.ts as their
+// source, so that each can find the other's runs. With --check, it only checks that the file is up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { KEEPER, NAME, NOTHING_THERE, SCRIPTS } from '../dist/src/run/scripts.js';
 

@@ -1,10 +1,11 @@
-// node scripts/sbom.mjs            prints the bill of materials (CycloneDX) of packages installed with this one or built into it
-// node scripts/sbom.mjs --check    refuses licences that are not listed here
+// node scripts/sbom.mjs            prints the bill of materials (CycloneDX) for the packages installed with this one or built
+//                                  into it
+// node scripts/sbom.mjs --check    fails if a licence is not listed here
 import { execFileSync } from 'node:child_process';
 
 /** Permissive licences, which require only attribution. */
 const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'MIT-0', 'Unlicense']);
-/** Build dependencies whose code is part of the console's files (dist/console). */
+/** Build dependencies whose code becomes part of the console's files (dist/console). */
 const BUILT_IN = new Set(['preact', '@preact/signals', '@preact/signals-core', 'gql.tada', '@0no-co/graphql.web']);
 
 const shipped = materials('--omit', 'dev');
@@ -37,7 +38,10 @@ function licenceOf({ licenses = [] }) {
   return licenses.map(({ license, expression }) => expression ?? license?.id ?? license?.name ?? '').join(' AND ');
 }
 
-/** Whether a licence expression is allowed: of alternatives one, of combined licences all must be. */
+/**
+ * Returns whether a licence expression is allowed. One of several alternatives is enough, but every one of several
+ * combined licences must be allowed.
+ */
 function isAllowed(expression) {
   const choices = expression.replace(/[()]/g, '').split(' OR ');
   return choices.some((choice) => choice.split(' AND ').every((each) => ALLOWED.has(each.trim())));

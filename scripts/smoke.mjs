@@ -1,5 +1,5 @@
 // node scripts/smoke.mjs FOLDER    starts the built gateway on the current Node, makes one rental and ends both
-// If FOLDER does not exist yet, this is a first start, which fills it for later runs.
+// If FOLDER doesn't exist yet, the gateway creates it on this first start, and later runs use its data.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ async function rentOnce({ address, key }) {
   assert.equal(instance.price_hr, offers[0].price_per_hour.on_demand);
   const active = await call('/v1/instances');
   assert.deepEqual(active.data, [instance]);
-  // Billing counts whole seconds: one must pass for the rental to cost something.
+  // Billing counts whole seconds, so the rental costs nothing until one has passed.
   await sleep(1_100);
   const destroyed = await call(`/v1/instances/${instance.id}`, { method: 'DELETE' });
   assert.equal(destroyed.status, 'destroyed');

@@ -1,6 +1,6 @@
-// node scripts/test-changed.mjs [BASE]    runs the tests that changes since BASE can affect (default: HEAD, so uncommitted
-//                                         changes); `npm run test:changed -- BASE` builds first
-// Vitest knows which tests import a file. This script adds the tests that start a program built from it, and those that read it.
+// node scripts/test-changed.mjs [BASE]    runs the tests that may be affected by changes since BASE
+// The default is HEAD, which covers uncommitted changes. `npm run test:changed -- BASE` builds first. Vitest knows which tests
+// import a file. This script adds the tests that start a program built from the file, and those that read it.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** The entries of a program, and the module through which tests start it. */
+/** Each program's entry points, and the module through which tests start it. */
 const PROGRAMS = [
   {
     entries: ['src/main.ts', 'src/admin/main.ts', 'src/domain/market/source-worker.ts'],
@@ -56,7 +56,7 @@ function git(...args) {
 
 const meets = (inputs, files) => files.some((file) => inputs.has(file));
 
-/** Returns the entries and all modules they import, directly or indirectly. */
+/** Returns the entry points and all modules that they import, directly or indirectly. */
 function inputs(entries) {
   const found = new Set();
   const queue = [...entries];
@@ -72,7 +72,7 @@ function inputs(entries) {
   return found;
 }
 
-/** Returns tests and helpers that name one of these files, or a folder of it, in a string. */
+/** Returns the tests and helpers that mention one of these files, or a folder that contains it, in a string. */
 function readersOf(files) {
   const names = new Set();
   for (const file of files) for (let path = file; path !== '.'; path = dirname(path)) names.add(path);

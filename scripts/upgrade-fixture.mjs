@@ -1,6 +1,6 @@
 // node scripts/upgrade-fixture.mjs CHECKOUT FOLDER    writes a release's data for test/programs/upgrades
-// CHECKOUT is a built checkout of that release. Its own gateway runs through three weeks of renting, on this script's
-// clock; then every row of its database is written to FOLDER/rows.gz, and its responses to FOLDER/expected.json.
+// CHECKOUT is a built checkout of that release. Its own gateway runs through three weeks of rentals on this script's clock.
+// Afterwards, every row in its database is written to FOLDER/rows.gz, and its responses to FOLDER/expected.json.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,10 +16,10 @@ if (folder === undefined) {
 }
 
 const BEGIN = '2026-10-28T08:00:00Z';
-/** Time of the tests' clock. */
+/** The time at which the tests' clock stands. */
 const END = '2026-11-20T12:00:00Z';
 const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];
-/** More rentals than a statement needs to create checkpoints. */
+/** More rentals than are needed for a statement to create checkpoints. */
 const SHORT_RENTALS = 420;
 
 const BALANCES = `select id, (credit_units - spend_units - burn_rate * extract(epoch from $1::timestamptz - settled_at)::bigint)::text as units
@@ -36,14 +36,14 @@ class ScriptClock {
   advance(seconds) {
     this.ms += seconds * 1_000;
   }
-  /** Moves to an instant after the current one. */
+  /** Moves the clock forward to an instant. */
   reach(instant) {
     assert.ok(Date.parse(instant) >= this.ms, `${instant} is over`);
     this.ms = Date.parse(instant);
   }
 }
 
-/** Returns a module of the release, by the places it has had. */
+/** Returns a module of the release. `places` are the paths that the module has had in different releases. */
 async function load(...places) {
   const file = places.map((place) => join(checkout, 'dist/src', place)).find(existsSync);
   return file === undefined ? null : import(file);
@@ -76,7 +76,7 @@ try {
 async function live({ deps, address }) {
   const offers = await freeMachines(address);
   const machines = offers.map(({ machine_id: id }) => id);
-  /** Returns the credit for a number of hours of a machine and its disk. */
+  /** Returns the credit that pays for a machine and its disk for a number of hours. */
   const creditFor = (place, hours) => hours * (offers[place].price_per_hour.on_demand + 0.007);
   const renter = async (name, usd) => {
     const { id } = await accounts.createAccount(deps, { name, creditMicro: BigInt(Math.ceil(usd * 1_000_000)) });
@@ -84,7 +84,7 @@ async function live({ deps, address }) {
     return { name, id, key: secret, ...caller(address, secret) };
   };
   const keptAnswers = [];
-  /** A write under an idempotency key, which the next version must replay. */
+  /** Sends a write with an idempotency key, which the next version must replay. */
   const once = async (who, idempotencyKey, method, path, body) => {
     const headers = { 'Idempotency-Key': idempotencyKey };
     const answer = await who.send(method, path, body, headers);
@@ -92,8 +92,8 @@ async function live({ deps, address }) {
     return answer;
   };
 
-  // A long-term tenant across the end of a month: two rentals, one of them stopped and started; credits and a
-  // correction.
+  // A long-term tenant whose rentals cross the end of a month. There are two rentals, one of which is stopped and
+  // started, along with credits and a correction.
   const tenant = await renter('Tenant', 5_000);
   const steady = await tenant.deploy(machines[0]);
   const moody = await tenant.deploy(machines[1], { disk_gb: 120 });
@@ -107,7 +107,7 @@ async function live({ deps, address }) {
   clock.advance(2 * DAY + 5);
   await tenant.act(moody.id, 'stop');
 
-  // Credit that runs out: one account is past its grace, one within it, with running and stopped instances before.
+  // An account that runs out of credit and then exceeds its grace period.
   const broke = await renter('Broke', creditFor(2, 5));
   await broke.deploy(machines[2]);
   clock.reach('2026-11-04T10:00:00Z');
@@ -115,7 +115,7 @@ async function live({ deps, address }) {
   clock.advance(8 * DAY);
   assert.equal((await broke.get('/instances')).data.length, 0, 'the grace is over');
 
-  // A reserved term left early, one that continues, and one that is stopped.
+  // A reserved term that is left early, one that continues, and one that is stopped.
   const loyal = await renter('Loyal', 9_000);
   const [left, , paused] = [
     await loyal.deploy(machines[3], { type: 'res' }),
@@ -126,7 +126,7 @@ async function live({ deps, address }) {
   await loyal.send('DELETE', `/instances/${left.id}`);
   await loyal.act(paused.id, 'stop');
 
-  // Interruptible instances: the tenant preempts one, the other keeps running.
+  // Two interruptible instances. The tenant preempts one of them, and the other keeps running.
   const guest = await renter('Guest', 2_000);
   const sentAway = await guest.deploy(machines[6], { type: 'interruptible' });
   await guest.deploy(machines[7], { type: 'interruptible' });
@@ -134,7 +134,7 @@ async function live({ deps, address }) {
   await tenant.deploy(machines[6]);
   assert.equal((await guest.get(`/instances/${sentAway.id}`)).status, 'stopped');
 
-  // Suspended by the operator, with an instance.
+  // An account with an instance that the operator suspends.
   const suspended = await renter('Suspended', 50);
   await suspended.deploy(machines[8]);
   clock.advance(12 * MINUTE);
@@ -152,13 +152,13 @@ async function live({ deps, address }) {
   const payer = topUps === null ? null : await renter('Payer', 10);
   if (payer !== null) await payInCoins(deps, payer);
 
-  // Within its grace period at the end.
+  // An account that is still within its grace period at the end.
   const owing = await renter('Owing', creditFor(10, 5));
   await owing.deploy(machines[10]);
   clock.reach('2026-11-19T20:00:00Z');
   await owing.get('/balance');
 
-  // Within the day for which idempotency keys are kept.
+  // Writes within the last day, for which idempotency keys are still kept.
   const fresh = await once(tenant, 'deploy-1', 'POST', '/instances', { machine_id: machines[11], disk_gb: 77 });
   clock.advance(90);
   await once(tenant, 'stop-1', 'POST', `/instances/${fresh.id}/actions`, { action: 'stop' });
@@ -182,7 +182,7 @@ async function live({ deps, address }) {
   };
 }
 
-/** Returns the release's responses to the owner of an account; none for a suspended one. */
+/** Returns the release's responses to an account's owner, or none if the account is suspended. */
 async function answersOf({ id, name, key, ask, get }) {
   const { status } = await ask('GET', '/balance');
   if (status !== 200) return { id, name, key, status };
@@ -190,7 +190,9 @@ async function answersOf({ id, name, key, ask, get }) {
   return { id, name, key, status, balance: await get('/balance'), instances };
 }
 
-/** Creates a credited top-up, one waiting for blocks, one paid in another coin, and an unpaid one. */
+/**
+ * Creates one top-up that is credited, one that waits for confirmations, one paid in another coin, and an unpaid one.
+ */
 async function payInCoins(deps, { id }) {
   let reports = [];
   const payments = {
@@ -252,8 +254,8 @@ async function freeMachines(address) {
 }
 
 /**
- * Returns a line for each table: its name, a tab, its rows as a JSON array written by PostgreSQL, so that no number
- * loses a digit.
+ * Returns a line for each table with its name, a tab and its rows. The rows are a JSON array written by PostgreSQL, so
+ * that numbers keep every digit.
  */
 async function rowsOf(pool) {
   const { rows: tables } = await pool.query(
