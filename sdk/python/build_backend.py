@@ -1,4 +1,4 @@
-"""Builds the package with nothing but Python: pip needs no setuptools, no wheel and no index for it (PEP 517, PEP 660)."""
+"""Builds the package with Python only, so that pip needs no setuptools, wheel or package index (PEP 517, PEP 660)."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Tuple
 ROOT = Path(__file__).resolve().parent
 PACKAGE = ROOT / "gpu_rental"
 SOURCES = ("LICENSE", "README.md", "build_backend.py", "pyproject.toml")
-#: The earliest date that a zip file can hold: the same sources make the same bytes.
+#: The earliest date that a zip file can contain. A fixed date makes builds reproducible.
 DATE = (1980, 1, 1, 0, 0, 0)
 WHEEL = "Wheel-Version: 1.0\nGenerator: build_backend\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
@@ -61,7 +61,7 @@ def _digest(data: bytes) -> str:
 
 
 def _metadata() -> Tuple[str, bytes]:
-    """The name that files begin with, and what is told of the package, from pyproject.toml."""
+    """Returns the prefix of file names and the package's metadata, from pyproject.toml."""
     project = _project()
     [version] = re.findall(r'^VERSION = "(.+)"$', (PACKAGE / "version.py").read_text(encoding="utf-8"), re.M)
     fields = [
@@ -81,7 +81,7 @@ def _metadata() -> Tuple[str, bytes]:
 
 
 def _project() -> Dict[str, str]:
-    """Returns the table [project]. Python before 3.11 has no TOML parser, so each value must be on its own line."""
+    """Returns the [project] table. Python has no TOML parser before 3.11, so each value must be on its own line."""
     [table] = re.findall(r"^\[project\]\n(.*?)\n\[", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S)
     values = dict(re.findall(r'^([a-z-]+) = "(.*)"$', table, re.M))
     return {**values, "classifiers": "\n".join(re.findall(r'^  "(.*)",$', table, re.M))}

@@ -1,4 +1,4 @@
-"""Client of the GPU rental gateway. Start with :class:`Client`."""
+"""Python client for the GPU rental gateway. Start with :class:`Client`."""
 
 from .client import Client
 from .errors import (

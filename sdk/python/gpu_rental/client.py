@@ -1,4 +1,4 @@
-"""The client: the routes of the service, one method each."""
+"""The client, which has one method for each of the service's routes."""
 
 import json
 import ssl
@@ -43,19 +43,20 @@ _LINKS = """query ($id: ID!) { instanceLinks(id: $id) {
 
 
 class Client:
-    """A client of the GPU rental gateway. Threads may share one.
+    """A client for the GPU rental gateway, which threads can share.
 
-    :param api_key: ``gpu_live_`` and 40 hex characters. Prices and offers need none, and are asked without it.
-    :param base_url: the address of the service with its path prefix; one without a path gets ``/v1``.
-    :param timeout: seconds for one attempt: connecting, sending, and the whole answer.
-    :param max_retries: how often a request is sent again after no answer, 429, 502, 503, 504 or
-        ``idempotency_in_progress``; 0 for never.
-    :param total_timeout: seconds for a call with all its attempts and waits. A ``Retry-After`` beyond it is not waited
-        for: the call raises at once.
-    :param ssl_context: for https; by default the system's certificate authorities are trusted.
+    :param api_key: ``gpu_live_`` followed by 40 hex characters. Prices and offers don't need a key, and requests for
+        them never include it.
+    :param base_url: The service's URL, including its path prefix. If it has no path, ``/v1`` is appended.
+    :param timeout: Seconds for a single attempt, from connecting to the end of the response.
+    :param max_retries: How often a request is retried if there is no response, on 429, 502, 503 and 504, and on
+        ``idempotency_in_progress``. 0 disables retries.
+    :param total_timeout: Seconds for a call with all its attempts and waits. If a ``Retry-After`` would exceed it, the
+        call raises immediately instead of waiting.
+    :param ssl_context: Used for https. By default, the system's certificate authorities are trusted.
 
-    Every method raises :class:`~gpu_rental.ConnectionFailed` when no answer came, and the subclass of
-    :class:`~gpu_rental.ApiError` for the service's error code otherwise.
+    Every method raises :class:`~gpu_rental.ConnectionFailed` if no response arrives, or the subclass of
+    :class:`~gpu_rental.ApiError` that corresponds to the service's error code.
     """
 
     def __init__(
@@ -79,9 +80,9 @@ class Client:
         self.balance = BalanceResource(transport)
         #: The account's rentals.
         self.instances = Instances(transport)
-        #: Disks of the account that survive machines.
+        #: The account's disks, which outlive the machines that use them.
         self.volumes = Volumes(transport)
-        #: What can be deployed by name, and what the account saved.
+        #: Templates from the catalogue, and launches saved by the account.
         self.templates = Templates(transport)
 
     def __repr__(self) -> str:
@@ -112,27 +113,32 @@ class Client:
         on_output: Optional[OnOutput] = None,
         idempotency_key: Optional[str] = None,
     ) -> RunEnded:
-        """Runs a command on the best machine that fits and has a host agent, as ``gpu run`` does: rents it, sends folders, passes
-        the output on, brings results back, and destroys the instance. Needs OpenSSH's ``ssh`` and ``ssh-keygen``, and ``tar``.
+        """Runs a command on the best matching machine that has a host agent, as ``gpu run`` does.
 
-        A lost connection loses nothing: it is taken up again for an hour. An exception before the command has begun, and
-        KeyboardInterrupt at any time, destroy the instance unless it is kept.
+        Rents the machine, sends folders, passes on the output, fetches results and destroys the instance. Requires
+        OpenSSH's ``ssh`` and ``ssh-keygen``, and ``tar``.
 
-        :param command: word by word; it runs in ``/workspace``, without input.
-        :param gpus: slugs of models, the most wanted first; by default the cheapest.
-        :param num_min: least GPUs of the machine.
-        :param max_price_per_hour: most USD per hour for the whole machine.
-        :param image: OCI image or slug of a template; the service's default is ``pytorch``.
-        :param user: user of the container: ``root``, or a name or number; by default the image's own.
-        :param folders: what is in each folder here, to which folder below ``/workspace``: ``{".": "/workspace"}``.
-        :param out: paths below ``/workspace`` that are brought back, whatever the exit code.
-        :param into: the folder here that they are brought to.
-        :param keep: the instance is not destroyed at the end.
-        :param linger: seconds without a client after which the instance is stopped.
-        :param on_output: called with ``stdout`` or ``stderr`` and bytes; by default they go to this process' own.
-        :param idempotency_key: names this run, so that it is rented once however often it is asked for.
-        :raises RunFailed: it can't go on; with an ``instance_id`` :meth:`attach` finds it.
-        :raises DeployFailed: nothing that fits is free, balance too low, secret unknown.
+        Nothing is lost if the connection is: the command continues, and the client tries to reconnect for an hour. An
+        exception before the command has started, and KeyboardInterrupt at any time, destroy the instance unless it is
+        kept.
+
+        :param command: The command as a list of arguments. It runs in ``/workspace`` and gets no input.
+        :param gpus: Slugs of GPU models in order of preference. By default, the cheapest machine is chosen.
+        :param num_min: Minimum number of GPUs in the machine.
+        :param max_price_per_hour: Maximum price of the whole machine, in USD per hour.
+        :param image: OCI image or template slug. The service's default is ``pytorch``.
+        :param user: Container user, either ``root`` or another name or number. By default, the image's own user.
+        :param folders: Maps each local folder to the folder under ``/workspace`` that receives its content, such as
+            ``{".": "/workspace"}``.
+        :param out: Paths under ``/workspace`` that are fetched at the end, regardless of the exit code.
+        :param into: Local folder that receives them.
+        :param keep: Whether to keep the instance at the end instead of destroying it.
+        :param linger: Seconds without a client after which the instance is stopped.
+        :param on_output: Called with ``stdout`` or ``stderr`` and the bytes written to it. By default, they are written
+            to this process's own output.
+        :param idempotency_key: Identifies this run, so that repeating the call never rents a second machine.
+        :raises RunFailed: The run can't continue. If the exception has an ``instance_id``, pass it to :meth:`attach`.
+        :raises DeployFailed: No matching machine is free, the balance is too low, or a secret is unknown.
         """
         terms = Terms(checked_out(out), keep)
         check_destinations(terms.out, into)
@@ -161,12 +167,12 @@ class Client:
     def attach(
         self, id: str, *, out: Sequence[str] = (), into: str = ".", on_output: Optional[OnOutput] = None
     ) -> RunEnded:
-        """Follows a run that goes on or has ended, from its first byte, and ends it as :meth:`run` does.
+        """Follows a run in progress, or one that has ended, from its first byte of output. Ends it as :meth:`run` does.
 
-        :param out: paths below ``/workspace`` that are brought back to the same path, over what exists there. What the run itself
-            brings back comes to a folder named after the instance where its path exists here.
-        :raises RunFailed: it is no run, is destroyed, or can't be reached.
-        :raises NotFound: the account has no such instance.
+        :param out: Paths under ``/workspace`` that are fetched to the same local path, replacing existing files. If a
+            local path exists for one of the run's own results, that result goes to a folder named after the instance.
+        :raises RunFailed: The instance isn't a run, is destroyed, or can't be reached.
+        :raises NotFound: The account has no such instance.
         """
         named = checked_out(out)
         check_destinations(named, into)
@@ -180,7 +186,7 @@ class _Resource:
 
 class Gpus(_Resource):
     def pricing(self) -> PricingSheet:
-        """The price sheet, one entry per GPU model; USD per GPU-hour. Needs no key."""
+        """Returns the price sheet, with one entry per GPU model. Prices are in USD per GPU-hour. Needs no key."""
         return self._transport.request(PricingSheet, "GET", "/gpus/pricing", public=True)
 
 
@@ -194,21 +200,21 @@ class Offers(_Resource):
         cuda_min: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> OfferList:
-        """Machines that can be deployed now, cheapest first. Needs no key.
+        """Returns the machines that can be deployed now, cheapest first. Needs no key.
 
-        :param gpu: slug or name of a model, as in the price sheet.
-        :param region: region code.
-        :param num_min: least GPUs in the machine, 1 to 8; the service's default is 1.
-        :param price_max: most USD per hour for the whole machine, on demand.
-        :param cuda_min: CUDA version that the driver runs at least, such as ``12.4``.
-        :param limit: most offers returned, 1 to 100; the service's default is 25.
-        :raises InvalidRequest: a value is out of its bounds.
+        :param gpu: Slug or name of a GPU model, as in the price sheet.
+        :param region: Region code.
+        :param num_min: Minimum number of GPUs in the machine, from 1 to 8. The service's default is 1.
+        :param price_max: Maximum on-demand price of the whole machine, in USD per hour.
+        :param cuda_min: Minimum CUDA version that the driver must support, such as ``12.4``.
+        :param limit: Maximum number of offers to return, from 1 to 100. The service's default is 25.
+        :raises InvalidRequest: A value is out of bounds.
         """
         query = {
             "gpu": gpu,
             "region": region,
             "num_min": num_min,
-            # Without the noise of binary fractions, and without an exponent.
+            # Avoids an exponent and the noise of binary fractions.
             "price_max": None if price_max is None else f"{price_max:.9f}",
             "cuda_min": cuda_min,
             "limit": limit,
@@ -218,18 +224,20 @@ class Offers(_Resource):
 
 class BalanceResource(_Resource):
     def get(self) -> Balance:
-        """Credit left and spend of this UTC month in USD, right to the second."""
+        """Returns the remaining credit and this UTC month's spend in USD, exact to the second."""
         return self._transport.request(Balance, "GET", "/balance")
 
 
 class Instances(_Resource):
-    """Deploys, actions and destroys carry an ``Idempotency-Key``: `idempotency_key`, or a random one for each call. So
-    a retry never does them twice. Give your own (1 to 255 visible ASCII characters) to make a call repeatable across
-    restarts of your program, within 24 hours: with the same input it returns the first response again.
+    """The account's instances.
+
+    Deploys, actions and destroys carry an ``Idempotency-Key``, so a retry never executes them twice. The key is
+    `idempotency_key`, or a random one for each call. Pass your own (1 to 255 visible ASCII characters) to make a call
+    repeatable across restarts of your program: within 24 hours, the same input returns the first response again.
     """
 
     def list(self) -> InstanceList:
-        """The active instances, newest first; destroyed ones are not among them."""
+        """Returns the running and stopped instances, newest first. Destroyed ones are not included."""
         return self._transport.request(InstanceList, "GET", "/instances")
 
     def deploy(
@@ -257,31 +265,33 @@ class Instances(_Resource):
         volumes: Optional[Sequence[Mapping[str, str]]] = None,
         idempotency_key: Optional[str] = None,
     ) -> Instance:
-        """Rents a machine; its hourly rate is locked for the life of the instance.
+        """Rents a machine. Its hourly rate is locked for the life of the instance.
 
-        :param machine_id: from an offer.
-        :param template: slug of a template or an OCI image reference; the service's default is ``pytorch``.
-        :param disk_gb: GB, at most the offer's ``disk_gb``; the service's default is 50.
-        :param type: ``od``, ``interruptible`` or ``res``; the service's default is ``od``.
-        :param name: what you call the instance.
-        :param env: variables by name.
-        :param secrets: ``{"secret": name, "variable": name}`` or ``{"secret": name, "file": name}`` each.
-        :param entrypoint: instead of the image's entrypoint.
-        :param command: instead of the command of the template or image.
-        :param ports: ``{"port": number, "name": text}`` each; the name may be left out.
-        :param tcp_ports: ports that anybody may reach by TCP.
-        :param registry_login: name of the registry login that the image is pulled with.
-        :param user: ``root``, or a name or number as for Docker's ``--user``; by default the image's own.
-        :param restart: ``always``, ``on_failure`` or ``never``; the service's default is ``always``.
-        :param on_exit: ``keep``, ``stop`` or ``destroy``; the service's default is ``keep``.
-        :param stop_at: when it stops by itself: from now, such as ``8h``, or an instant.
-        :param destroy_at: when it is destroyed by itself, in the same way.
-        :param spend_limit: USD that it may cost in all; it stops when that is reached.
-        :param stop_when_idle: minutes, 5 to 1440, without a busy GPU and without connections after which it stops.
-        :param volumes: ``{"id": volume, "path": absolute path}`` each; at most 8.
-        :raises DeployFailed: balance too low, machine taken or unknown, disk too large, secret unknown.
+        :param machine_id: The machine's id, from an offer.
+        :param template: Template slug or OCI image reference. The service's default is ``pytorch``.
+        :param disk_gb: Disk size in GB, at most the offer's ``disk_gb``. The service's default is 50.
+        :param type: ``od``, ``interruptible`` or ``res``. The service's default is ``od``.
+        :param name: Your name for the instance.
+        :param env: Environment variables by name.
+        :param secrets: A list of ``{"secret": name, "variable": name}`` or ``{"secret": name, "file": name}``.
+        :param entrypoint: Replaces the image's entrypoint.
+        :param command: Replaces the template's or image's command.
+        :param ports: A list of ``{"port": number, "name": text}``. The name is optional.
+        :param tcp_ports: Ports that anyone can reach over TCP.
+        :param registry_login: Name of the registry login used to pull the image.
+        :param user: ``root``, or a name or number as for Docker's ``--user``. By default, the image's own user.
+        :param restart: ``always``, ``on_failure`` or ``never``. The service's default is ``always``.
+        :param on_exit: ``keep``, ``stop`` or ``destroy``. The service's default is ``keep``.
+        :param stop_at: When the instance stops automatically, as a duration such as ``8h`` or as an instant.
+        :param destroy_at: When the instance is destroyed automatically, in the same formats.
+        :param spend_limit: Total amount in USD that the instance may cost. It stops when the limit is reached.
+        :param stop_when_idle: Number of minutes, from 5 to 1440, after which the instance stops if none of its GPUs is
+            busy and no connections are open.
+        :param volumes: A list of up to 8 ``{"id": volume, "path": absolute path}``.
+        :raises DeployFailed: The balance is too low, the machine is taken or unknown, the disk is too large, or a secret
+            is unknown.
         :raises MissingMachine: `machine_id` is empty.
-        :raises InvalidRequest: a value is out of its bounds.
+        :raises InvalidRequest: A value is out of bounds.
         :raises IdempotencyMismatch: `idempotency_key` was used for something else.
         """
         fields = {
@@ -312,9 +322,9 @@ class Instances(_Resource):
         )
 
     def get(self, id: str) -> Instance:
-        """One instance, also a destroyed one.
+        """Returns an instance, even if it is destroyed.
 
-        :raises NotFound: the account has no such instance.
+        :raises NotFound: The account has no such instance.
         """
         return self._transport.request(Instance, "GET", _path(id))
 
@@ -326,11 +336,13 @@ class Instances(_Resource):
         to: Optional[datetime] = None,
         points: Optional[int] = None,
     ) -> InstanceMetrics:
-        """What it did, by default within the last hour: in `points` points (1 to 1000, default 360) at most.
+        """Returns the instance's metrics, by default for the last hour.
 
-        :param from_: the first second, with its time zone; 90 days before `to` at most
-        :raises NotFound: the account has no such instance.
-        :raises InvalidRequest: a range or a number of points out of bounds.
+        :param from_: The first second as a timezone-aware datetime, at most 90 days before `to`.
+        :param to: The end of the period, also timezone-aware.
+        :param points: Maximum number of points, from 1 to 1000. The service's default is 360.
+        :raises NotFound: The account has no such instance.
+        :raises InvalidRequest: The period or the number of points is out of bounds.
         """
         query = {"from": _instant(from_), "to": _instant(to), "points": points}
         return self._transport.request(InstanceMetrics, "GET", _path(id) + "/metrics/history", query=query)
@@ -344,47 +356,49 @@ class Instances(_Resource):
         last: Optional[int] = None,
         before: Optional[str] = None,
     ) -> Timeline:
-        """What happened to it, newest first: the `first` entries (1 to 100, default 25) after a cursor.
+        """Returns a page of the instance's events, newest first.
 
-        :param after: the ``page_info.end_cursor`` of a page: the next one, of older entries
-        :param last: from the oldest end, before the cursor `before` where there is one
-        :raises NotFound: the account has no such instance.
-        :raises InvalidRequest: a number out of bounds, or a cursor that is none of this list.
+        :param first: Number of entries, from 1 to 100. The service's default is 25.
+        :param after: A page's ``page_info.end_cursor``. Returns the next page, whose entries are older.
+        :param last: Number of entries to return from the oldest end, or those preceding the cursor `before`.
+        :param before: The cursor for `last`.
+        :raises NotFound: The account has no such instance.
+        :raises InvalidRequest: A number is out of bounds, or a cursor doesn't belong to this list.
         """
         query = {"first": first, "after": after, "last": last, "before": before}
         return self._transport.request(Timeline, "GET", _path(id) + "/timeline", query=query)
 
     def web_token(self, id: str, port: Optional[int] = None) -> WebToken:
-        """Creates a token that admits programs to a private web port for a day; it ends with the API key that created it.
+        """Creates a token that gives programs access to a private web port for a day. It ends with the API key used here.
 
-        :param port: port of a web port of the instance; by default the first.
-        :raises NotFound: the account has no such instance.
-        :raises ActionFailed: the instance has no such web port, or is destroyed.
+        :param port: Number of the web port. By default, the instance's first one.
+        :raises NotFound: The account has no such instance.
+        :raises ActionFailed: The instance has no such web port, or is destroyed.
         """
         return self._transport.request(
             WebToken, "POST", _path(id) + "/web-token", body=_json({} if port is None else {"port": port})
         )
 
     def links(self, id: str) -> InstanceLinks:
-        """How what runs in it is opened, with the tokens and passwords that were made for it.
+        """Returns links to the instance's services, with the tokens and passwords generated for them.
 
-        :raises NotFound: the account has no such instance.
-        :raises ActionFailed: it is destroyed.
+        :raises NotFound: The account has no such instance.
+        :raises ActionFailed: The instance is destroyed.
         """
         return cast(InstanceLinks, self._transport.query(InstanceLinks, "instanceLinks", _LINKS, {"id": id}))
 
     def launch(self, id: str) -> InstanceLaunch:
-        """What it was launched with, and what ends it: for tools that compare that with what is wanted.
+        """Returns the instance's launch settings and what ends it automatically, for tools that compare desired states.
 
-        :raises NotFound: the account has no such instance.
+        :raises NotFound: The account has no such instance.
         """
         return self._transport.request(InstanceLaunch, "GET", _path(id) + "/launch")
 
     def ensure_destroyed(self, id: str, *, idempotency_key: Optional[str] = None) -> Destroyed:
-        """As :meth:`destroy`, and succeeds too if it is destroyed already.
+        """Does the same as :meth:`destroy`, but also succeeds if the instance is already destroyed.
 
-        :raises NotFound: the account has no such instance.
-        :raises ActionFailed: the balance can't pay for leaving a reserved term early.
+        :raises NotFound: The account has no such instance.
+        :raises ActionFailed: The balance doesn't cover the cost of leaving a reserved term early.
         """
         try:
             return self.destroy(id, idempotency_key=idempotency_key)
@@ -395,19 +409,20 @@ class Instances(_Resource):
             return Destroyed(object="instance", id=instance.id, status="destroyed")
 
     def destroy(self, id: str, *, idempotency_key: Optional[str] = None) -> Destroyed:
-        """Destroys an instance and erases its disk: billing ends.
+        """Destroys an instance and erases its disk, which ends billing.
 
-        :raises NotFound: the account has no such instance.
-        :raises ActionFailed: it is destroyed already, or the balance can't pay for leaving a reserved term early.
+        :raises NotFound: The account has no such instance.
+        :raises ActionFailed: The instance is already destroyed, or the balance doesn't cover the cost of leaving a
+            reserved term early.
         """
         return self._transport.request(Destroyed, "DELETE", _path(id), idempotency_key=idempotency_key)
 
     def action(self, id: str, action: str, *, idempotency_key: Optional[str] = None) -> Instance:
-        """Does ``start``, ``stop`` or ``destroy``, and returns the instance in its new state.
+        """Performs ``start``, ``stop`` or ``destroy``, and returns the instance in its new state.
 
-        :raises NotFound: the account has no such instance.
-        :raises ActionFailed: the state, the balance or the machine does not allow it.
-        :raises BadAction: no such action.
+        :raises NotFound: The account has no such instance.
+        :raises ActionFailed: The instance's state, the balance or the machine doesn't allow the action.
+        :raises BadAction: There is no such action.
         """
         return self._transport.request(
             Instance, "POST", _path(id) + "/actions", body=_json({"action": action}), idempotency_key=idempotency_key
@@ -420,12 +435,12 @@ class Instances(_Resource):
         max_price_per_hour: Union[Decimal, float, None] = None,
         idempotency_key: Optional[str] = None,
     ) -> Instance:
-        """Goes on elsewhere: rents the best machine on another host for what an instance with volumes ran.
+        """Rents the best machine on another host and relaunches the workload of an instance with volumes there.
 
-        :param max_price_per_hour: most USD per hour for the whole machine.
-        :raises NotFound: the account has no such instance.
-        :raises ActionFailed: it runs, it has no volume, or its volumes are still being saved.
-        :raises DeployFailed: nothing that fits is free, or the balance is too small.
+        :param max_price_per_hour: Maximum price of the whole machine, in USD per hour.
+        :raises NotFound: The account has no such instance.
+        :raises ActionFailed: The instance is running, has no volumes, or its volumes are still being saved.
+        :raises DeployFailed: No matching machine is free, or the balance is too low.
         """
         fields = {"max_price_per_hour": None if max_price_per_hour is None else float(max_price_per_hour)}
         given = {name: value for name, value in fields.items() if value is not None}
@@ -434,56 +449,56 @@ class Instances(_Resource):
         )
 
     def start(self, id: str, *, idempotency_key: Optional[str] = None) -> Instance:
-        """Takes the stopped instance's machine back, if it is free and the balance allows; see :meth:`action`."""
+        """Starts a stopped instance again, if its machine is free and the balance suffices. See :meth:`action`."""
         return self.action(id, "start", idempotency_key=idempotency_key)
 
     def stop(self, id: str, *, idempotency_key: Optional[str] = None) -> Instance:
-        """Ends GPU billing this second; the disk is billed until the instance is destroyed. See :meth:`action`."""
+        """Stops an instance and its GPU billing. The disk is billed until the instance is destroyed. See :meth:`action`."""
         return self.action(id, "stop", idempotency_key=idempotency_key)
 
 
 class Volumes(_Resource):
-    """Changes carry an ``Idempotency-Key`` as those of :class:`Instances` do."""
+    """The account's volumes. Changes carry an ``Idempotency-Key``, as with :class:`Instances`."""
 
     def list(self) -> VolumeList:
-        """Those that are not deleted, oldest first; at most 100."""
+        """Returns up to 100 volumes, oldest first. Deleted ones are not included."""
         return self._transport.request(VolumeList, "GET", "/volumes")
 
     def create(self, name: str, size_gb: int, *, idempotency_key: Optional[str] = None) -> Volume:
-        """Billed by the second from then on.
+        """Creates a volume, which is billed per second from its creation.
 
-        :param name: what you call it, 1 to 60 characters; need not be unique.
-        :param size_gb: GB, 1 to 10,000.
-        :raises ActionFailed: balance too low, a limit leaves no room, or 100 volumes are there.
+        :param name: Your name for the volume, with 1 to 60 characters. It doesn't have to be unique.
+        :param size_gb: Size in GB, from 1 to 10,000.
+        :raises ActionFailed: The balance is too low, a limit would be exceeded, or the account has 100 volumes.
         """
         body = {"name": name, "size_gb": size_gb}
         return self._write("POST", "/volumes", body, idempotency_key)
 
     def get(self, id: str) -> VolumeWithSnapshots:
-        """One volume, deleted or not, with its snapshots.
+        """Returns a volume with its snapshots, even if it is deleted.
 
-        :raises NotFound: the account has no such volume.
+        :raises NotFound: The account has no such volume.
         """
         return self._transport.request(VolumeWithSnapshots, "GET", _volume_path(id))
 
     def grow(self, id: str, size_gb: int, *, idempotency_key: Optional[str] = None) -> Volume:
-        """Makes it larger; an instance that has it sees that from its next start on.
+        """Grows a volume. An instance that uses it sees the new size after its next start.
 
-        :raises ActionFailed: smaller than it is, balance too low, or a limit leaves no room.
+        :raises ActionFailed: The new size is smaller, the balance is too low, or a limit would be exceeded.
         """
         return self._write("POST", _volume_path(id) + "/grow", {"size_gb": size_gb}, idempotency_key)
 
     def release(self, id: str) -> VolumeRelease:
-        """Takes it from an instance that does not run, whatever that has not saved.
+        """Releases a volume from an instance that isn't running, even if changes haven't been saved.
 
-        :raises ActionFailed: the instance runs, or no instance has it.
+        :raises ActionFailed: The instance is running, or no instance holds the volume.
         """
         return self._transport.request(VolumeRelease, "POST", _volume_path(id) + "/release")
 
     def delete(self, id: str, *, idempotency_key: Optional[str] = None) -> Volume:
-        """With all its snapshots.
+        """Deletes a volume with all its snapshots.
 
-        :raises ActionFailed: an instance has it, or it is deleted.
+        :raises ActionFailed: An instance holds the volume, or it is already deleted.
         """
         return self._write("DELETE", _volume_path(id), None, idempotency_key)
 
@@ -497,14 +512,14 @@ def _volume_path(id: str) -> str:
 
 
 class Templates(_Resource):
-    """Templates of the catalogue, and launches that the account keeps under names; by GraphQL, since REST has no routes for them."""
+    """Templates from the catalogue, and launches saved by the account. Uses GraphQL, since REST has no such routes."""
 
     def list(self) -> Tuple[Template, ...]:
-        """What can be deployed by its slug. Needs no key."""
+        """Returns the templates, which can be deployed by their slugs. Needs no key."""
         return cast(Tuple[Template, ...], self._transport.query(Tuple[Template, ...], "templates", _GALLERY, {}))
 
     def saved(self) -> Tuple[SavedTemplate, ...]:
-        """What the account saved, by name."""
+        """Returns the account's saved launches, sorted by name."""
         document = "{ myTemplates { %s } }" % _SAVED
         return cast(
             Tuple[SavedTemplate, ...], self._transport.query(Tuple[SavedTemplate, ...], "myTemplates", document, {})
@@ -529,12 +544,12 @@ class Templates(_Resource):
         restart: Optional[str] = None,
         on_exit: Optional[str] = None,
     ) -> SavedTemplate:
-        """Keeps a launch under a name, instead of the one that was there; the rest is as in :meth:`Instances.deploy`.
+        """Saves a launch under a name, replacing any with that name. Other parameters are as in :meth:`Instances.deploy`.
 
-        :param under: 1 to 63 of ``a-z0-9-``, no hyphen at an end.
-        :param description: what it is for.
-        :raises InvalidRequest: a value is out of its bounds.
-        :raises ActionFailed: the account has saved 100.
+        :param under: The name, with 1 to 63 characters from ``a-z0-9-``. It can't begin or end with a hyphen.
+        :param description: What the launch is for.
+        :raises InvalidRequest: A value is out of bounds.
+        :raises ActionFailed: The account already has 100 saved launches.
         """
         launch = {
             "name": name,
@@ -553,9 +568,9 @@ class Templates(_Resource):
         return cast(SavedTemplate, self._transport.query(SavedTemplate, "saveTemplate", _SAVE, {"input": given}))
 
     def delete(self, name: str) -> SavedTemplate:
-        """Deletes what was saved under a name; what was deployed from it stays.
+        """Deletes a saved launch. Instances deployed from it aren't affected.
 
-        :raises NotFound: nothing is saved under it.
+        :raises NotFound: Nothing is saved under this name.
         """
         return cast(SavedTemplate, self._transport.query(SavedTemplate, "deleteTemplate", _DELETE, {"name": name}))
 

@@ -1,6 +1,6 @@
-"""What can go wrong. Every exception of the package is a :class:`GpuRentalError`.
+"""The package's exceptions, all of which are :class:`GpuRentalError`.
 
-The classes below :class:`ApiError` are the error codes of the service, one each.
+:class:`ApiError` has a subclass for each of the service's error codes.
 """
 
 from typing import Dict, Optional, Type
@@ -9,20 +9,20 @@ RETRYABLE_STATUSES = frozenset({429, 502, 503, 504})
 
 
 class GpuRentalError(Exception):
-    """Base of all exceptions here."""
+    """Base class of all exceptions in this package."""
 
-    #: The ``Idempotency-Key`` of the request that failed; None for reads. The same call with this key within 24 hours
-    #: repeats the answer if the request was carried out after all, and carries it out if it was not.
+    #: The ``Idempotency-Key`` of the failed request, or None for reads. Within 24 hours, the same call with this key
+    #: returns the original response if the request was executed after all, and otherwise executes it.
     idempotency_key: Optional[str] = None
 
-    #: Whether the same request may pass later. Requests are sent again by themselves until the limits of the client.
+    #: Whether the same request may succeed later. The client has already retried it up to its limits.
     retryable: bool = False
 
 
 class ConnectionFailed(GpuRentalError):
-    """No complete answer: no connection, a connection that was cut, or time ran out. ``__cause__`` says which.
+    """No complete response arrived: there was no connection, it was lost, or time ran out (see ``__cause__``).
 
-    The service may or may not have carried out the request; see ``idempotency_key``.
+    The service may or may not have executed the request. See ``idempotency_key``.
     """
 
     def __init__(self, message: str, retryable: bool = True) -> None:
@@ -35,17 +35,17 @@ class ConnectionFailed(GpuRentalError):
 
 
 class ApiError(GpuRentalError):
-    """The service refused the request. A code unknown to this version of the package is a plain ApiError."""
+    """The service refused the request. Codes that this version of the package doesn't know raise a plain ApiError."""
 
     #: Stable code, such as ``deploy_failed``.
     code: str
     #: HTTP status.
     status: int
-    #: For people: what was refused and why.
+    #: Human-readable explanation of what was refused and why.
     message: str
-    #: Names the request in the service's log.
+    #: Identifies the request in the service's log.
     request_id: Optional[str]
-    #: Seconds after which the same request may pass, where the service says so.
+    #: Seconds after which the same request may succeed, if specified by the service.
     retry_after: Optional[int]
 
     def __init__(
@@ -70,76 +70,78 @@ class ApiError(GpuRentalError):
 
 
 class Unauthorized(ApiError):
-    """401: the key is missing, unknown or revoked."""
+    """401: The key is missing, unknown or revoked."""
 
 
 class Forbidden(ApiError):
-    """403: the key lacks a scope; the message names it."""
+    """403: The key lacks a scope, which the message names."""
 
 
 class NotFound(ApiError):
-    """404: the account has no such instance."""
+    """404: The account has no such instance."""
 
 
 class NoRoute(ApiError):
-    """404: no such endpoint. ``base_url`` ends with ``/v1``."""
+    """404: There is no such endpoint. Check that ``base_url`` ends in ``/v1``."""
 
 
 class MethodNotAllowed(ApiError):
-    """405: the endpoint does not take this method."""
+    """405: The endpoint doesn't support this method."""
 
 
 class DeployFailed(ApiError):
-    """409: a business rule refuses the deploy; the message says why (balance, machine taken, disk)."""
+    """409: A business rule prevents the deploy. The message explains why (balance, machine taken, disk)."""
 
 
 class ActionFailed(ApiError):
-    """409: a business rule refuses the action, such as one that the instance's state does not allow."""
+    """409: A business rule prevents the action. For example, the instance's state doesn't allow it."""
 
 
 class IdempotencyInProgress(ApiError):
-    """409: an earlier request with this key is still under way."""
+    """409: An earlier request with this idempotency key is still in progress."""
 
 
 class IdempotencyMismatch(ApiError):
-    """422: this key was used with another operation or input."""
+    """422: This idempotency key was used with a different operation or input."""
 
 
 class InvalidJson(ApiError):
-    """400: the body is not JSON."""
+    """400: The body isn't JSON."""
 
 
 class PayloadTooLarge(ApiError):
-    """413: the body is larger than the service takes."""
+    """413: The body is larger than the service accepts."""
 
 
 class InvalidRequest(ApiError):
-    """422: a value is out of its bounds; the message names the field and the bounds."""
+    """422: A value is out of bounds. The message names the field and its bounds."""
 
 
 class MissingMachine(ApiError):
-    """422: a deploy without a machine_id."""
+    """422: The deploy has no machine_id."""
 
 
 class BadAction(ApiError):
-    """422: no such action."""
+    """422: There is no such action."""
 
 
 class RateLimited(ApiError):
-    """429: too many requests; ``retry_after`` is set."""
+    """429: There were too many requests. ``retry_after`` is set."""
 
 
 class InternalError(ApiError):
-    """500: a fault of the service; ``request_id`` names it in the log."""
+    """500: The service failed. ``request_id`` identifies the error in its log."""
 
 
 class Unavailable(ApiError):
-    """503: the service can't serve now."""
+    """503: The service is temporarily unavailable."""
 
 
 class UnexpectedAnswer(ApiError):
-    """The answer is none of this service's: a redirect, another program's page, an object without a field that the
-    contract promises. Its code is ``unexpected_answer``."""
+    """The response doesn't come from this service or breaks its contract, with the code ``unexpected_answer``.
+
+    Examples are a redirect, another program's page, or an object without a required field.
+    """
 
 
 BY_CODE: Dict[str, Type[ApiError]] = {

@@ -1,7 +1,7 @@
 """Moves unpacked results to their destination, as ``gpu run`` does (src/run/landing.ts).
 
-The instance decides what it sends. No link is followed on either side, and anything that could do harm here (device nodes, links
-out of the results, set-user-ID bits) is left out.
+The instance decides what it sends, so no link is followed on either side, and anything that could do harm here is left
+out (device nodes, links that lead out of the results, set-user-ID bits).
 """
 
 import errno
@@ -15,10 +15,11 @@ from typing import Iterator, List, Optional, Sequence
 
 from .errors import GpuRentalError
 
-#: Whether folders can be named by open handles, so that a link that replaces one in the meantime has no effect. Not on Windows.
+#: Whether folders can be accessed through open handles, so that replacing one with a link in the meantime has no effect.
+#: False on Windows.
 HAS_HANDLES = {os.open, os.stat, os.rename, os.mkdir, os.unlink, os.readlink} <= os.supports_dir_fd
 OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-#: Maximum nesting of folders: each one entered keeps a handle open.
+#: Maximum folder nesting, because a handle stays open for each folder on the path.
 MAX_DEPTH = 256
 
 
@@ -27,7 +28,7 @@ class LandingFailed(GpuRentalError):
 
 
 class Folder:
-    """A folder that is not a link."""
+    """A folder that isn't reached through a link."""
 
     def __init__(self, path: str, fd: Optional[int]) -> None:
         self.path = path
@@ -53,7 +54,7 @@ class Folder:
 
     @property
     def working_directory(self) -> str:
-        """Path of this folder for a program that is started in it."""
+        """Returns the path to use as the working directory of a program that runs in this folder."""
         by_handle = f"/proc/self/fd/{self.fd}"
         return by_handle if self.fd is not None and os.path.isdir(by_handle) else self.path
 
@@ -81,7 +82,7 @@ class Folder:
         return found is not None and stat.S_ISLNK(found.st_mode)
 
     def copy_from(self, source: "Folder", name: str) -> str:
-        """Copies a file or a link to a new name here; returns the name."""
+        """Copies a file or a link into this folder under a new name, and returns that name."""
         copy = f".gpu-run-{uuid.uuid4()}"
         if source.is_link(name):
             os.symlink(os.readlink(source.at(name), dir_fd=source.fd), self.at(copy), dir_fd=self.fd)
@@ -99,7 +100,7 @@ class Folder:
 
 
 def check_destinations(paths: Sequence[str], into: str) -> None:
-    """Raises ValueError for a destination that is a link or is behind one, before anything is rented."""
+    """Raises ValueError for a destination that is a link or lies behind one, so that nothing is rented in that case."""
     for path in paths:
         parts = PurePosixPath(path).parts
         for count in range(1, len(parts) + 1):
@@ -112,14 +113,15 @@ def check_destinations(paths: Sequence[str], into: str) -> None:
 
 
 def safe_place(path: str, id: str, into: str) -> str:
-    """Returns the place of a path that any client with a key of the account may have chosen: nothing that exists here changes."""
+    """Returns a destination at which no existing file changes, because any client with a key of the account may have chosen
+    the path."""
     first = PurePosixPath(path).parts[0]
     is_free = not first.startswith(".") and not os.path.lexists(os.path.join(into, first))
     return path if is_free else f"{id}/{path}"
 
 
 def land(draft: Folder, path: str, into: str, to: str) -> List[str]:
-    """Returns the entries that were left out. `path` is below the draft and `to` below `into`."""
+    """Moves `path` in the draft to `to` in the folder `into`. Returns the entries that were left out."""
     left_out: List[str] = []
     *before, name = PurePosixPath(path).parts
     *above, target = PurePosixPath(to).parts
@@ -140,8 +142,8 @@ def land(draft: Folder, path: str, into: str, to: str) -> List[str]:
 
 @contextmanager
 def _descend(folder: Folder, names: Sequence[str], parents: Optional[List[str]], missing: str) -> Iterator[Folder]:
-    """Opens the folder at the end of `names`. Creates missing folders if `parents`, the names above, is a list; if it is None,
-    raises LandingFailed with `missing` instead."""
+    """Opens the folder at the end of `names`. If `parents` is a list, which contains the names of the folders above, missing
+    folders are created. If it is None, they raise LandingFailed with the message `missing`."""
     if not names:
         yield folder
         return
@@ -156,7 +158,7 @@ def _descend(folder: Folder, names: Sequence[str], parents: Optional[List[str]],
 
 
 def _clean(folder: Folder, name: str, depth: int, shown: str, left_out: List[str]) -> bool:
-    """Makes an entry of the draft harmless, or removes it; returns False if nothing of it remains."""
+    """Makes an entry in the draft harmless or removes it. Returns False if nothing of it remains."""
     found = folder.stat(name)
     if found is None:
         return False
@@ -170,7 +172,7 @@ def _clean(folder: Folder, name: str, depth: int, shown: str, left_out: List[str
                 _clean(inner, each, depth + 1, f"{shown}/{each}", left_out)
         return True
     if stat.S_ISREG(mode):
-        # Another name of the same file may be outside: its mode, and later its content, would change with this one's.
+        # The same file may have another name outside the results, whose mode and later content would change as well.
         if found.st_nlink > 1:
             folder.replace(folder, folder.copy_from(folder, name), name)
         if found.st_nlink > 1 or stat.S_IMODE(mode) & ~0o777:
@@ -184,8 +186,10 @@ def _clean(folder: Folder, name: str, depth: int, shown: str, left_out: List[str
 
 
 def _stays_within(target: str, depth: int) -> bool:
-    """Whether the target of a link is in the results, regardless of their other links: it climbs only at its beginning, and at
-    most to the fetched folder. `depth` 0 is that folder itself."""
+    """Returns whether a link's target is certain to be within the results, regardless of their other links.
+
+    It is if the target climbs only at its beginning, and no higher than the fetched folder, which has the depth 0.
+    """
     if target.startswith("/") or (os.name == "nt" and (":" in target or "\\" in target)):
         return False
     parts = [part for part in target.split("/") if part not in ("", ".")]
@@ -194,7 +198,7 @@ def _stays_within(target: str, depth: int) -> bool:
 
 
 def _move(source: Folder, name: str, place: Folder, target: str, shown: str) -> None:
-    """Moves an entry; existing files that are not part of it stay."""
+    """Moves an entry and keeps any existing files that it doesn't contain."""
     comes_as_folder = source.is_folder(name)
     there = place.stat(target)
     if there is not None and comes_as_folder != stat.S_ISDIR(there.st_mode):
@@ -208,7 +212,8 @@ def _move(source: Folder, name: str, place: Folder, target: str, shown: str) -> 
 
 
 def _move_whole(source: Folder, name: str, place: Folder, target: str) -> bool:
-    """Returns False for a folder that moves to another file system: it is created there, and its content must follow."""
+    """Moves an entry in one step. On another file system, a folder is only created, and False means that its content must
+    be moved separately."""
     try:
         place.replace(source, name, target)
         return True

@@ -1,6 +1,6 @@
-"""The objects of the service, with the field names of its REST interface.
+"""The service's objects, with the field names of its REST interface.
 
-Money is :class:`decimal.Decimal` in USD, exact to 6 decimals. Timestamps are aware datetimes in UTC.
+Money is :class:`decimal.Decimal` in USD, exact to 6 decimals. Timestamps are timezone-aware datetimes in UTC.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class _Entries(Generic[T]):
-    """An envelope that can be iterated, indexed and measured as its ``data``."""
+    """An envelope that supports iteration, indexing and ``len`` like its ``data``."""
 
     data: Tuple[T, ...]
 
@@ -40,17 +40,17 @@ class GpuPrices:
 
 @dataclass(frozen=True)
 class GpuPricing:
-    """One GPU model of the price sheet."""
+    """A GPU model on the price sheet."""
 
     slug: str
     name: str
     vram_gb: int
-    #: flagship, datacenter, consumer-flagship or consumer
+    #: ``flagship``, ``datacenter``, ``consumer-flagship`` or ``consumer``.
     tier: str
     price_per_gpu_hour: GpuPrices
-    #: USD per GPU-hour at the snapshot date; None when the market is too thin for a median
+    #: Median market price in USD per GPU-hour at the snapshot date. None if the market is too thin for a median.
     market_median: Optional[Decimal]
-    #: GPUs in the model's offers right now
+    #: Number of GPUs in the model's current offers.
     available_gpus: int
     url: str
 
@@ -61,7 +61,7 @@ class PricingSheet(_Entries[GpuPricing]):
     currency: str
     billing: str
     price_rule: str
-    #: the date that the prices refer to
+    #: Date of the market data behind the prices.
     market_snapshot: date
     count: int
     data: Tuple[GpuPricing, ...]
@@ -85,9 +85,9 @@ class OfferPrices:
 
 @dataclass(frozen=True)
 class Offer:
-    """A machine that can be deployed now; it is rented whole."""
+    """A machine that can be deployed now. It is only rented as a whole."""
 
-    #: what to give to deploy
+    #: Id to pass to deploy.
     machine_id: str
     gpu: str
     num_gpus: int
@@ -95,17 +95,17 @@ class Offer:
     cpu: str
     vcpus: int
     ram_gb: int
-    #: what is left for a new instance
+    #: Disk space available for a new instance.
     disk_gb: int
     net_mbps: NetMbps
-    #: ports that can be opened to the internet
+    #: Number of ports that can be opened to the internet.
     ports: int
-    #: PCIe generation
+    #: PCIe generation.
     pcie: int
     nvlink: bool
-    #: highest CUDA version of the driver; empty for AMD
+    #: Highest CUDA version supported by the driver. Empty for AMD.
     cuda_max: str
-    #: share of time the machine was up, 0 to 1
+    #: Share of time for which the machine was up, from 0 to 1.
     reliability: float
     price_per_hour: OfferPrices
 
@@ -119,23 +119,23 @@ class OfferList(_Entries[Offer]):
 
 @dataclass(frozen=True)
 class Instance:
-    """One rental."""
+    """A rental."""
 
     id: str
-    #: running, stopped or destroyed
+    #: ``running``, ``stopped`` or ``destroyed``.
     status: str
     gpu: str
     num_gpus: int
     region: str
     template: str
     disk_gb: int
-    #: od, spot (which deploy calls interruptible) or res
+    #: ``od``, ``spot`` (called ``interruptible`` in deploy) or ``res``.
     type: str
-    #: USD per hour of the whole machine, locked for life; the disk is not in it
+    #: Price of the whole machine in USD per hour, excluding the disk. It is locked for the life of the instance.
     price_hr: Decimal
     hostname: str
     created_at: datetime
-    #: None when not stopped
+    #: None unless the instance is stopped.
     stopped_at: Optional[datetime]
     object: str = "instance"
 
@@ -148,20 +148,20 @@ class InstanceList(_Entries[Instance]):
 
 @dataclass(frozen=True)
 class Volume:
-    """A disk of the account's own, which survives the machines that its instances run on."""
+    """A disk owned by the account, which outlives the machines that its instances run on."""
 
     object: str
-    #: ``v-`` and 8 hex characters
+    #: ``v-`` followed by 8 hex characters.
     id: str
     name: str
     size_gb: int
-    #: USD per hour of its size
+    #: Price of its size in USD per hour.
     price_hr: Decimal
     created_at: datetime
     deleted_at: Optional[datetime]
-    #: the instance that has it
+    #: Id of the instance that holds it, if any.
     in_use_by: Optional[str]
-    #: what its snapshots take, compressed and each part once
+    #: Size of its snapshots, compressed and deduplicated.
     stored_bytes: int
     last_snapshot_at: Optional[datetime]
 
@@ -174,42 +174,42 @@ class VolumeList(_Entries[Volume]):
 
 @dataclass(frozen=True)
 class VolumeRelease:
-    """A volume that was taken from an instance."""
+    """The release of a volume from an instance."""
 
     object: str
     volume_id: str
-    #: the instance that had it
+    #: Id of the instance that held it.
     instance_id: str
-    #: what the instance wrote from then on is lost; None where it never had access
+    #: Time since which changes by the instance are lost. None if it never had access.
     lost_since: Optional[datetime]
 
 
 @dataclass(frozen=True)
 class VolumeSnapshot:
-    """What a volume held at one moment."""
+    """A volume's content at one moment."""
 
-    #: restic's own
+    #: restic's id of the snapshot.
     id: str
     at: datetime
-    #: of all its files; None where nobody said
+    #: Total size of its files. None if unknown.
     size_bytes: Optional[int]
-    #: the instance that it is of; None for the owner's own
+    #: Id of the instance that wrote it. None if the owner created it.
     instance_id: Optional[str]
 
 
 @dataclass(frozen=True)
 class VolumeWithSnapshots(Volume):
-    #: the newest 100, newest first
+    #: The newest 100 snapshots, newest first.
     snapshots: Tuple[VolumeSnapshot, ...]
 
 
 @dataclass(frozen=True)
 class GpuMetrics:
-    """What one GPU of an instance did in the seconds of a point; None: not known."""
+    """Metrics of one of an instance's GPUs during a point. Unknown values are None."""
 
-    #: its number among the instance's GPUs, from 0
+    #: Index among the instance's GPUs, starting at 0.
     place: int
-    #: share of the time in which a kernel ran, and the greatest such share of a sample
+    #: Share of time in which a kernel was running and, below, the highest such share in one sample.
     busy_percent: Optional[Decimal]
     busy_max_percent: Optional[Decimal]
     memory_used_mb: Optional[int]
@@ -217,82 +217,82 @@ class GpuMetrics:
     power_watts: Optional[Decimal]
     celsius: Optional[Decimal]
     sm_mhz: Optional[Decimal]
-    #: memory errors that could not be corrected, since the host loaded its driver
+    #: Uncorrectable memory errors since the host loaded its driver.
     faults: Optional[int]
-    #: that compute on it
+    #: Number of processes computing on the GPU.
     processes: Optional[int]
 
 
 @dataclass(frozen=True)
 class MetricPoint:
-    """What an instance did in the seconds that begin at `at`: means. None: not known."""
+    """Mean values of an instance's metrics over the seconds that begin at `at`. Unknown values are None."""
 
     at: datetime
-    #: share of the time of its vCPUs
+    #: Use of its vCPUs.
     cpu_percent: Optional[Decimal]
     memory_used_bytes: Optional[Decimal]
     disk_used_bytes: Optional[Decimal]
     network_in_bytes_per_second: Optional[Decimal]
     network_out_bytes_per_second: Optional[Decimal]
     processes: Optional[int]
-    #: by place
+    #: Its GPUs, ordered by ``place``.
     gpus: Tuple[GpuMetrics, ...]
 
 
 @dataclass(frozen=True)
 class InstanceMetrics:
     object: str
-    #: of each point
+    #: Number of seconds that each point covers.
     step_seconds: int
-    #: oldest first; none where nothing was measured
+    #: Points, oldest first. Times without measurements have no point.
     points: Tuple[MetricPoint, ...]
 
 
 @dataclass(frozen=True)
 class Activity:
-    """A change that a key of the account asked for."""
+    """A change requested with one of the account's keys."""
 
-    #: of several refusals the last
+    #: Time of the request or, if refusals were combined, of the last one.
     at: datetime
-    #: the mutation in GraphQL that it was or went through; start, stop or destroy for an action
+    #: Name of the GraphQL mutation, even for REST requests. For an action, ``start``, ``stop`` or ``destroy``.
     operation: str
-    #: ids and names of what it was about
+    #: Ids and names that the request referred to.
     targets: Tuple[str, ...]
     key_id: str
-    #: by a console session that was made from the key
+    #: Whether a console session created with the key sent the request.
     by_console: bool
-    #: where it came from
+    #: Client address.
     address: str
-    #: why it was refused; None when it was done
+    #: Error code if the request was refused. None if it succeeded.
     code: Optional[str]
-    #: refusals of one key, operation and code within a clock hour are one entry
+    #: Number of refusals in this entry. Refusals with the same key, operation and code within a clock hour are combined.
     times: int
 
 
 @dataclass(frozen=True)
 class TimelineEntry:
-    """One thing that happened to an instance. What its kind says nothing of is None."""
+    """An event in an instance's life. Fields that don't apply to its kind are None."""
 
-    #: marks this entry: for ``after`` and ``before``
+    #: Position of this entry, for ``after`` and ``before``.
     cursor: str
     at: datetime
-    #: such as rented, running, stopped, unreachable, changed, destroyed
+    #: Kind of event, such as ``rented``, ``running``, ``stopped``, ``unreachable``, ``changed`` or ``destroyed``.
     kind: str
-    #: of a start: USD per hour for GPUs and disk from then on
+    #: For a start, the rate of GPUs and disk afterwards in USD per hour.
     rate_per_hour: Optional[Decimal]
-    #: of an end: what its GPUs cost since the start; of what was given back: that. USD
+    #: For a stop, the cost of the GPUs since the start. For a service credit, its amount. In USD.
     amount: Optional[Decimal]
-    #: of an end: how long it ran; of what was given back: for how long
+    #: For a stop, the seconds since the start. For a service credit, the seconds credited.
     seconds: Optional[int]
-    #: of an end: such as user, deadline, idle
+    #: For a stop, the reason, such as ``user``, ``deadline`` or ``idle``.
     stop_reason: Optional[str]
-    #: of a start that failed: whether the machine was at fault
+    #: For a failed start, whether the machine was at fault.
     host_fault: Optional[bool]
     volume_id: Optional[str]
     volume_name: Optional[str]
-    #: of a volume that was stored: all its files
+    #: For a stored snapshot, the total size of its files.
     size_bytes: Optional[int]
-    #: who asked for it; None where no key did, and after 90 days
+    #: The request that caused the event. None if no key requested it, and after 90 days.
     asked: Optional[Activity]
 
 
@@ -308,7 +308,7 @@ class PageInfo:
 
 @dataclass(frozen=True)
 class Timeline(_Entries[TimelineEntry]):
-    """What happened to an instance, newest first: a page of it."""
+    """A page of an instance's events, newest first."""
 
     object: str
     page_info: PageInfo
@@ -317,7 +317,7 @@ class Timeline(_Entries[TimelineEntry]):
 
 @dataclass(frozen=True)
 class Destroyed:
-    """What is left of an instance that DELETE destroyed."""
+    """The result of destroying an instance."""
 
     object: str
     id: str
@@ -328,18 +328,18 @@ class Destroyed:
 class Balance:
     object: str
     currency: str
-    #: credit left, USD; below zero only by the disks of stopped instances
+    #: Remaining credit in USD. Only the disks of stopped instances can bring it below zero.
     balance: Decimal
-    #: USD since the first of the UTC month
+    #: Amount spent since the first of the UTC month, in USD.
     month_spend: Decimal
 
 
 @dataclass(frozen=True)
 class Port:
-    """A port that a program in the container serves HTTP on."""
+    """A port on which a program in the container serves HTTP."""
 
     port: int
-    #: for people, such as JupyterLab
+    #: Display name, such as JupyterLab.
     name: Optional[str]
 
 
@@ -347,12 +347,12 @@ class Port:
 class TemplateVariable:
     name: str
     description: str
-    #: its value where a launch gives none
+    #: Value used if a launch sets none.
     default: Optional[str]
     required: bool
-    #: its value is better a secret of the account
+    #: Whether its value should be one of the account's secrets.
     secret: bool
-    #: whether the service generates a value if the launch gives none; ``client.instances.links`` shows it
+    #: Whether the service generates a value if the launch sets none. ``client.instances.links`` returns that value.
     is_generated: bool
 
     @property
@@ -363,24 +363,24 @@ class TemplateVariable:
 
 @dataclass(frozen=True)
 class Template:
-    """A template of the catalogue: what deploy takes by its slug."""
+    """A template from the catalogue, which can be deployed by its slug."""
 
     slug: str
     title: str
     category: str
     description: str
-    #: OCI image
+    #: OCI image.
     image: str
-    #: of all GPUs together; None where it does not matter
+    #: Memory required across all GPUs. None if any amount is enough.
     vram_gb: Optional[int]
-    #: the first is the web port
+    #: Ports, the first of which is the web port.
     ports: Tuple[Port, ...]
     variables: Tuple[TemplateVariable, ...]
 
 
 @dataclass(frozen=True)
 class LaunchSecret:
-    """A secret of the account that the container gets: as a variable, or as a file below /run/secrets."""
+    """One of the account's secrets, given to the container as a variable or as a file under /run/secrets."""
 
     secret: str
     variable: Optional[str]
@@ -389,7 +389,7 @@ class LaunchSecret:
 
 @dataclass(frozen=True)
 class Launch:
-    """What runs, beside template and disk."""
+    """The settings of a workload other than its template and disk."""
 
     name: Optional[str]
     env: Dict[str, str]
@@ -399,61 +399,61 @@ class Launch:
     ports: Tuple[Port, ...]
     tcp_ports: Tuple[int, ...]
     registry_login: Optional[str]
-    #: user of the container; None for the image's own
+    #: Container user. None for the image's own.
     user: Optional[str]
-    #: ALWAYS, ON_FAILURE or NEVER
+    #: ``ALWAYS``, ``ON_FAILURE`` or ``NEVER``.
     restart: str
-    #: KEEP, STOP or DESTROY
+    #: ``KEEP``, ``STOP`` or ``DESTROY``.
     on_exit: str
 
 
 @dataclass(frozen=True)
 class AttachedVolume:
-    """A volume of an instance."""
+    """A volume attached to an instance."""
 
     id: str
-    #: where the container has it
+    #: Path in the container.
     path: str
 
 
 @dataclass(frozen=True)
 class InstanceLaunch:
-    """What an instance was launched with, and what ends it."""
+    """An instance's launch settings, and what ends it automatically."""
 
     object: str
     id: str
     name: str
     template: str
     disk_gb: int
-    #: od, spot or res
+    #: ``od``, ``spot`` or ``res``.
     type: str
     stop_at: Optional[datetime]
     destroy_at: Optional[datetime]
-    #: USD
+    #: Limit in USD.
     spend_limit: Optional[Decimal]
-    #: minutes
+    #: Number of idle minutes.
     stop_when_idle: Optional[int]
     volumes: Tuple[AttachedVolume, ...]
-    #: None where the template said it all; restart and on_exit are in small letters
+    #: None if the template determines everything. Its ``restart`` and ``on_exit`` are in lowercase.
     launch: Optional[Launch]
 
 
 @dataclass(frozen=True)
 class SavedTemplate:
-    """A launch that the account keeps under a name."""
+    """A launch saved by the account under a name."""
 
     name: str
     description: str
-    #: slug of a template, or OCI image
+    #: Template slug or OCI image.
     template: str
     disk_gb: int
     launch: Launch
-    #: opens the console's dialog filled in with it, for anybody who has the link; without secrets
+    #: URL that opens the console's form filled in with this launch for anyone who has it. It contains no secrets.
     link: str
     created_at: datetime
 
     def arguments(self) -> Dict[str, Any]:
-        """What launches it again: ``client.instances.deploy(machine_id, **saved.arguments())``."""
+        """Returns arguments that launch it again: ``client.instances.deploy(machine_id, **saved.arguments())``."""
         said = cast(Dict[str, Any], dataclasses.asdict(self.launch))
         said.update(restart=said["restart"].lower(), on_exit=said["on_exit"].lower())
         given = {name: value for name, value in said.items() if value not in (None, (), {})}
@@ -462,25 +462,25 @@ class SavedTemplate:
 
 @dataclass(frozen=True)
 class InstanceLink:
-    """A named port of an instance, and where it is opened."""
+    """A named port of an instance, with its URL."""
 
     name: str
     port: int
-    #: with the token that its page takes from the address
+    #: Path to open, including the token that its page takes from the URL.
     path: str
-    #: a private port needs the cookie of a web link
+    #: URL with this path. A private port needs a web link's cookie.
     url: str
-    #: whether anybody may visit the port
+    #: Whether anyone can visit the port.
     open: bool
 
 
 @dataclass(frozen=True)
 class MadeToken:
-    """A token or password that was made for an instance at its deploy."""
+    """A token or password generated for an instance when it was deployed."""
 
     variable: str
     value: str
-    #: whether a link has it already
+    #: Whether a link already includes it.
     in_link: bool
 
     def __repr__(self) -> str:
@@ -489,7 +489,7 @@ class MadeToken:
 
 @dataclass(frozen=True)
 class InstanceLinks:
-    """How what runs in an instance is opened. Whoever reads this may open it."""
+    """Links to an instance's services. They give access to anyone who can read them."""
 
     links: Tuple[InstanceLink, ...]
     tokens: Tuple[MadeToken, ...]
@@ -497,24 +497,27 @@ class InstanceLinks:
 
 @dataclass(frozen=True)
 class WebToken:
-    """Admits programs to a private web port."""
+    """A token that gives programs access to a private web port."""
 
     object: str
-    #: shown only once; send it in `header` with each request
+    #: Send it in `header` with each request. It is shown only once.
     token: str
     header: str
-    #: address of the port
+    #: URL of the port.
     url: str
     expires_at: datetime
 
 
 class Misfit(ValueError):
-    """A value that is not what the contract promises; the message says where."""
+    """A value that violates the contract. The message says where."""
 
 
 def decode(kind: Any, value: Any, where: str) -> Any:
-    """The JSON value as `kind`: a dataclass of this module or the type of a field. Numbers with a fraction come as
-    Decimal. Fields that `kind` does not know are ignored; optional ones may be missing. Raises Misfit."""
+    """Converts a JSON value to `kind`, which is a dataclass in this module or the type of a field.
+
+    Numbers with a fraction are passed as Decimal. Unknown fields are ignored, and optional ones may be missing. Raises
+    Misfit.
+    """
     if dataclasses.is_dataclass(kind):
         return _decode_object(kind, value, where)
     if get_origin(kind) is Union:
@@ -528,7 +531,7 @@ def decode(kind: Any, value: Any, where: str) -> Any:
             raise Misfit(f"{where} is not a list")
         return tuple(decode(get_args(kind)[0], item, f"{where}[{index}]") for index, item in enumerate(value))
     accepted, read = _READERS[kind]
-    # Not isinstance: True is an int.
+    # Doesn't use isinstance, because True is an int.
     if type(value) not in accepted:
         raise Misfit(f"{where} is not of the type {kind.__name__}")
     try:
@@ -558,7 +561,7 @@ def _fields(kind: Any) -> Dict[str, Tuple[Any, bool]]:
 
 
 def _timestamp(text: str) -> datetime:
-    # Before Python 3.11 fromisoformat does not know "Z".
+    # Before Python 3.11, fromisoformat doesn't accept "Z".
     instant = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text)
     if instant.tzinfo is None:
         raise ValueError("no time zone")

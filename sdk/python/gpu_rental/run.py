@@ -1,7 +1,7 @@
 """Runs a command on its own instance, as ``gpu run`` does. Start with :meth:`gpu_rental.Client.run`.
 
-Python brings no SSH: OpenSSH's ``ssh`` and ``ssh-keygen``, and ``tar``, must be installed. What runs in the container is in
-``run_scripts.py``, which is made from the scripts of ``gpu run``: the two find each other's runs.
+OpenSSH's ``ssh`` and ``ssh-keygen``, and ``tar``, must be installed, because Python includes no SSH. The scripts for the
+container are in ``run_scripts.py``, which is generated from those of ``gpu run``, so that each can find the other's runs.
 """
 
 import json
@@ -27,19 +27,19 @@ from .models import Destroyed, Instance
 from .run_scripts import KEEPER, NAME, NOTHING_THERE, SCRIPTS
 from .transport import Transport
 
-#: Called with ``stdout`` or ``stderr`` and bytes, from a separate thread for each.
+#: Called with ``stdout`` or ``stderr`` and the bytes written to it. Each stream has its own thread.
 OnOutput = Callable[[str, bytes], None]
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 5.0
-#: Seconds without an answer after which a run is given up; its command goes on.
+#: Seconds without a response after which the client stops following a run. Its command continues.
 GIVES_UP_AFTER = 3_600.0
-#: Seconds that the service may take to hear of the exit code.
+#: Seconds to wait for the service to receive the exit code.
 CODE_IS_KEPT_WITHIN = 10.0
-#: What ssh ends with when it has lost its connection.
+#: Exit code of ssh after it has lost its connection.
 LOST = 255
 CHUNK = 65_536
-#: Characters of an error text of tar that are shown.
+#: Maximum number of characters shown of an error message from tar.
 MAX_COMPLAINT = 400
 
 DEPLOY = "mutation ($input: DeployBestInput!) { deployBest(input: $input) { id } }"
@@ -48,14 +48,15 @@ SEE = """query ($id: ID!) { instance(id: $id) {
 ADD_KEY = "mutation ($publicKey: String!, $id: ID!) { addSshKey(publicKey: $publicKey, instanceId: $id) { id } }"
 REMOVE_KEY = "mutation ($id: ID!) { removeSshKey(id: $id) { id } }"
 
-# They go into a file that ssh reads.
+# The values that match are written to a configuration file for ssh.
 USER = re.compile(r"i-[0-9a-f]{8}")
 HOST = re.compile(r"[a-z0-9.-]{1,253}")
 HOST_KEY = re.compile(r"[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}")
 
 
 class RunFailed(GpuRentalError):
-    """A run can't go on. With an ``instance_id`` its instance is there: :meth:`gpu_rental.Client.attach` finds it."""
+    """A run can't continue. If ``instance_id`` is set, its instance still exists, and
+    :meth:`gpu_rental.Client.attach` can follow it."""
 
     def __init__(self, message: str, instance_id: Optional[str] = None) -> None:
         super().__init__(message)
@@ -64,16 +65,16 @@ class RunFailed(GpuRentalError):
 
 @dataclass(frozen=True)
 class RunEnded:
-    """What became of a run."""
+    """The outcome of a run."""
 
     instance_id: str
-    #: of the command; 128 + the signal's number where one killed it
+    #: The command's exit code, or 128 plus the signal number if a signal killed it.
     exit_code: int
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a run was asked for, kept in its launch."""
+    """A run's options that are stored in its launch."""
 
     out: Tuple[str, ...]
     keep: bool
@@ -82,7 +83,7 @@ class Terms:
 def deploy_input(
     command: Sequence[str], terms: Terms, linger: int, launch: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> Dict[str, Any]:
-    """The DeployBestInput of a run; members that are None are left out."""
+    """Returns a run's DeployBestInput without the members that are None."""
     told = json.dumps({"out": list(terms.out), "keep": terms.keep})
     whole = {
         **launch,
@@ -96,7 +97,7 @@ def deploy_input(
 
 
 def checked_out(paths: Sequence[str]) -> Tuple[str, ...]:
-    """Raises ValueError for a path that would come back to somewhere else."""
+    """Raises ValueError for a path that would be written outside the local folder."""
     for path in paths:
         parts = PurePosixPath(path).parts
         is_strange = "\0" in path or (os.name == "nt" and (":" in path or "\\" in path))
@@ -123,13 +124,13 @@ def to_own_output(stream: str, data: bytes) -> None:
 
 
 class Run:
-    """One client's part in a run."""
+    """A run as seen by one client."""
 
     def __init__(self, transport: Transport, id: str, terms: Terms, on_output: Optional[OnOutput]) -> None:
         self.id = id
         self._transport = transport
         self._terms = terms
-        #: Paths that the client names itself; None where it has started the run, and so has named all.
+        #: Paths that this client named itself, or None if it started the run and has therefore named all of them.
         self._named: Optional[Tuple[str, ...]] = None
         self._on_output = on_output or to_own_output
         self._folder = Path(tempfile.mkdtemp(prefix="gpu-run-"))
@@ -154,7 +155,7 @@ class Run:
             try:
                 return cls(transport, asked.result()["deployBest"]["id"], terms, on_output)
             except KeyboardInterrupt:
-                # What was rented must be known, so that it can be destroyed.
+                # Waits for the instance's id, so that it can be destroyed.
                 with suppress(GpuRentalError):
                     cls(transport, asked.result()["deployBest"]["id"], terms, on_output)._destroy()
                 raise
@@ -175,7 +176,7 @@ class Run:
         return run
 
     def follow(self, folders: Optional[Sequence[Tuple[str, str]]], into: str) -> RunEnded:
-        """To its end. `folders` are sent first; None: the command has begun."""
+        """Follows the run to its end. Sends `folders` first, or expects the command to have started if they are None."""
         has_begun = folders is None
         try:
             self._open()
@@ -194,7 +195,7 @@ class Run:
             self._close()
 
     def _open(self) -> None:
-        """Waits until its container runs, and looks in."""
+        """Waits until the container is running, and connects to it."""
         address = _see(self._transport, self.id)["ssh"]
         if address is None:
             raise RunFailed("this service offers no SSH, which runs need", self.id)
@@ -216,7 +217,7 @@ class Run:
             self._until_done(lambda: self._send(source, target))
 
     def _to_the_end(self, into: str) -> int:
-        """Output, files and exit code; then the instance is destroyed unless it is kept."""
+        """Passes on the output, fetches the results and returns the exit code. Destroys the instance unless it is kept."""
         left = {"stdout", "stderr"}
         for stream, name in (("stdout", "out"), ("stderr", "err")):
             self._in_thread(lambda stream=stream, name=name: self._pass_on(stream, name))  # type: ignore[misc]
@@ -231,7 +232,7 @@ class Run:
         return self._code
 
     def _destinations(self, into: str) -> List[Tuple[str, str]]:
-        """Each path with its place here."""
+        """Returns each path with its local destination."""
         if self._named is None:
             return [(path, path) for path in self._terms.out]
         others = [path for path in self._terms.out if path not in self._named]
@@ -246,7 +247,7 @@ class Run:
         self._key_id = None
 
     def _close(self) -> None:
-        """Ends the client's part and removes its key. A key that can't be removed now goes with the instance."""
+        """Disconnects and removes the client's key. If the key can't be removed now, it is deleted with the instance."""
         self._is_closed.set()
         for child in self._children:
             with suppress(OSError):
@@ -258,10 +259,10 @@ class Run:
             with suppress(GpuRentalError):
                 self._transport.graphql(REMOVE_KEY, {"id": self._key_id})
 
-    # What threads do.
+    # Methods that run in threads.
 
     def _watch(self) -> None:
-        """Tells the container that a client is there, and hears the exit code."""
+        """Signals to the container that a client is connected, and receives the exit code."""
         lost = _Lost()
         while not self._is_closed.is_set():
             child = self._ssh("watch", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -350,10 +351,11 @@ class Run:
             "ServerAliveCountMax": 3,
         }
         if host == "localhost" or host.endswith(".localhost"):
-            # Few resolvers know names below it.
+            # Few resolvers know names under localhost.
             options["HostName"] = "127.0.0.1"
         lines = ["Host *", *(f"  {name} {value}" for name, value in options.items())]
-        # What comes first counts. The user's own file may say how to get out of the network, as by a proxy.
+        # For each option, the first value counts. The user's own file may configure the way out of the network, such as a
+        # proxy.
         lines.append(f'Include "{Path.home() / ".ssh" / "config"}"')
         config = self._folder / "config"
         config.write_text("\n".join([*lines, ""]))
@@ -391,7 +393,7 @@ class Run:
         return True
 
     def _bring_back(self, path: str, into: str, to: str) -> bool:
-        # Nothing is unpacked where a file of the renter's lies.
+        # Results are unpacked into a new folder, so that they can't affect the renter's own files.
         directory = tempfile.TemporaryDirectory(prefix=".gpu-run-", dir=into)
         draft = Folder.open(directory.name)
         try:
@@ -400,7 +402,7 @@ class Run:
                 ["tar", "-xof", "-"], cwd=draft.working_directory, stdin=sending.stdout, stderr=subprocess.PIPE
             )
             code = self._ended(sending)
-            # Without an archive tar fails as well, which says nothing.
+            # Without an archive, tar fails as well, so its exit code is only checked later.
             if code == NOTHING_THERE:
                 return True
             if code == LOST:
@@ -416,7 +418,7 @@ class Run:
             raise RunFailed(str(error), self.id) from error
         finally:
             draft.close()
-            # A tree that is too deep to be removed stays, which is no reason to lose the results.
+            # A tree that is too deep to be removed is left behind, because the results must not be lost over it.
             with suppress(OSError, RecursionError):
                 directory.cleanup()
 
@@ -426,7 +428,7 @@ class Run:
             self._before_next_try(lost)
 
     def _before_next_try(self, lost: "_Lost") -> None:
-        """A connection has ended. Raises when there is nothing to connect to any more."""
+        """Waits before reconnecting. Raises RunFailed if there is nothing left to connect to."""
         if self._is_closed.is_set():
             return
         with suppress(ConnectionFailed):
@@ -459,7 +461,8 @@ class Run:
         raise RunFailed(f"{self.id} does not run yet", self.id)
 
     def _finish(self) -> None:
-        """The service is told the exit code by the end of the container, before there is none: others may wait for it."""
+        """Ends the container so that the service receives the exit code, which others may be waiting for, and then destroys the
+        instance."""
         self._is_closed.set()
         with suppress(GpuRentalError):
             deadline = time.monotonic() + CODE_IS_KEPT_WITHIN
@@ -471,7 +474,7 @@ class Run:
 
 
 class _Lost:
-    """How often, and since when, something could not be reached."""
+    """Counts failed attempts and records the time of the first one."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -492,7 +495,8 @@ class _Lost:
 
 
 def _terms_of(text: str, id: str) -> Terms:
-    """Raises RunFailed for paths that lead out of the folder here: who made the launch is not known."""
+    """Parses the options stored in a launch. Raises RunFailed for paths that escape the local folder, because anyone with a
+    key of the account may have created the launch."""
     try:
         told = json.loads(text)
         out = checked_out([path for path in told.get("out", []) if isinstance(path, str)])

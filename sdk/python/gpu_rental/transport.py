@@ -1,8 +1,9 @@
-"""HTTP: one exchange within its time, and when a request is sent again.
+"""Sends HTTP requests within a time limit and retries them.
 
-Whatever is not a GET carries an ``Idempotency-Key``, so every request may be sent twice and is done once. A connection
-serves one request: nothing is shared between threads or forks, and no idle connection can have died. Environment
-variables for proxies are not read and redirects are not followed: the key goes to ``base_url`` and nowhere else.
+Every request other than a GET carries an ``Idempotency-Key``, so it is executed only once even if it is sent twice. Each
+connection serves one request. Nothing is therefore shared between threads or forks, and a connection can't have been
+closed while it was idle. Proxy environment variables are ignored and redirects aren't followed, so that the key is sent
+only to ``base_url``.
 """
 
 import contextlib
@@ -28,7 +29,8 @@ from .version import VERSION
 
 T = TypeVar("T")
 
-#: Seconds before the first retry; twice that before each next one, up to 8 s. Of it, half to all is waited.
+#: Maximum wait before the first retry, in seconds. It doubles with each further retry up to 8 s, and the actual wait is
+#: chosen at random between half and all of it.
 FIRST_WAIT = 0.25
 MAX_DOUBLINGS = 5
 MAX_ANSWER_BYTES = 16_000_000
@@ -40,7 +42,7 @@ log = logging.getLogger("gpu_rental")
 
 
 class Transport:
-    """Sends requests below `base_url`, and below its ``/v1`` when it has no path. Holds no state between them: threads may share it."""
+    """Sends requests to `base_url`, or to its ``/v1`` if it has no path. It keeps no state, so threads can share it."""
 
     def __init__(
         self,
@@ -78,7 +80,7 @@ class Transport:
         body: Optional[bytes] = None,
         idempotency_key: Optional[str] = None,
     ) -> T:
-        """The answer as `kind`. Sent again after failures that may pass, until the client's limits."""
+        """Sends a request and returns the response as `kind`. Retries after temporary failures, up to the client's limits."""
         if idempotency_key is not None and not VISIBLE_ASCII.fullmatch(idempotency_key):
             raise ValueError("idempotency_key must be 1 to 255 visible ASCII characters")
         key = None if method == "GET" else idempotency_key or str(uuid.uuid4())
@@ -90,15 +92,15 @@ class Transport:
     def graphql(
         self, document: str, variables: Mapping[str, Any], *, idempotency_key: Optional[str] = None
     ) -> Dict[str, Any]:
-        """The data of a GraphQL operation; its first refusal is raised, as REST's are. It is sent again as a request is: a
-        mutation that must not be done twice has its key among the variables."""
+        """Returns the data of a GraphQL operation, or raises its first error as the REST routes do. It is retried like any
+        other request, so a mutation that must not be executed twice needs an idempotency key in its variables."""
         body = json.dumps({"query": document, "variables": dict(variables)}).encode()
         target = re.sub("/v1$", "", self._prefix) + "/graphql"
         headers = self._headers(False, body, None)
         return self._repeat("POST", target, headers, body, idempotency_key, _read_graphql)
 
     def query(self, kind: Any, member: str, document: str, variables: Mapping[str, Any]) -> Any:
-        """One member of the data of a GraphQL operation, as `kind`."""
+        """Returns one member of a GraphQL operation's data as `kind`."""
         try:
             return decode(kind, self.graphql(document, variables)[member], member)
         except (Misfit, KeyError) as error:
@@ -141,13 +143,13 @@ class Transport:
     def _exchange(
         self, method: str, target: str, headers: Dict[str, str], body: Optional[bytes], seconds: float
     ) -> Tuple[int, Message, bytes]:
-        """One request and its whole answer, within `seconds`."""
+        """Sends a request and reads the whole response within `seconds`."""
         deadline = time.monotonic() + seconds
         try:
             with contextlib.closing(http.client.HTTPConnection(*self._endpoint)) as connection:
-                # A socket of ours instead of the connection's own: a timeout there would start anew with each byte.
+                # Replaces the connection's own socket, whose timeout would restart with each byte.
                 connection.sock = _BoundedSocket(self._endpoint, self._tls, deadline)
-                # A service that refuses a body before it has read all of it: its answer is there.
+                # The service may reject a body before reading all of it, and its response can still be read.
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     connection.request(method, target, body, headers)
                 with connection.getresponse() as response:
@@ -162,7 +164,7 @@ class Transport:
 
 
 class _BoundedSocket:
-    """A connected socket, as much of it as http.client uses, whose every wait ends at one deadline."""
+    """The subset of a connected socket that http.client uses. All of its waits end at a single deadline."""
 
     def __init__(self, endpoint: Tuple[str, int], tls: Optional[ssl.SSLContext], deadline: float) -> None:
         self._deadline = deadline
@@ -229,7 +231,7 @@ def _read_graphql(status: int, headers: Message, data: bytes) -> Dict[str, Any]:
     request_id = headers.get("X-Request-Id")
     try:
         answer = json.loads(data.decode("utf-8"), parse_float=Decimal)
-        # Before GraphQL is reached, a refusal is as on REST.
+        # Requests that are refused before they reach GraphQL have the same error body as in REST.
         errors = answer.get("errors") or ([{"extensions": answer["error"], **answer["error"]}] if "error" in answer else [])
         if not errors:
             found: Dict[str, Any] = answer["data"]
@@ -249,7 +251,8 @@ def _retry_after(headers: Message) -> Optional[int]:
 
 
 def _wait_before(error: GpuRentalError, retries: int) -> float:
-    """Seconds to wait before the next attempt: never less than what the service asks for, and never all at once."""
+    """Returns the seconds to wait before the next attempt, which are at least those requested by the service. They are
+    randomized, so that clients don't all retry at once."""
     backoff: float = FIRST_WAIT * 2 ** min(retries, MAX_DOUBLINGS) * random.uniform(0.5, 1)
     asked = getattr(error, "retry_after", None)
     return backoff if asked is None else max(backoff, asked + random.uniform(0, FIRST_WAIT))

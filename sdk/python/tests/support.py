@@ -1,4 +1,4 @@
-"""The gateway under test, and servers that misbehave in its place."""
+"""The gateway under test, and misbehaving servers that stand in for it."""
 
 import http.client
 import json
@@ -22,7 +22,7 @@ needs_gateway = unittest.skipUnless(GATEWAY_URL, "needs a gateway: npx vitest ru
 
 
 def control(order: str, **values: Any) -> Dict[str, Any]:
-    """Asks the test that started the gateway for something that no caller of the service can do."""
+    """Asks the test that started the gateway to do something that the API doesn't offer."""
     connection = http.client.HTTPConnection(urlsplit(CONTROL_URL).netloc, timeout=15)
     connection.request("POST", f"/{order}", json.dumps(values).encode())
     answer = connection.getresponse()
@@ -35,7 +35,7 @@ def control(order: str, **values: Any) -> Dict[str, Any]:
 
 @dataclass
 class Renter:
-    """A new account and a client with its key."""
+    """A new account, with a client that uses its key."""
 
     client: Client
     key: str
@@ -60,12 +60,12 @@ class Request:
     at: float
 
 
-#: What a server does with a request: sends bytes and closes, or does as it likes with the connection.
+#: A server's reply to a request: either bytes to send before closing, or a function that handles the connection.
 Reply = Union[bytes, Callable[[Request, socket.socket], None]]
 
 
 class Server:
-    """Answers each connection with the next reply, and with the last one from then on."""
+    """Responds to each connection with the next reply, and keeps repeating the last one."""
 
     def __init__(self, *replies: Reply, tls: Optional[ssl.SSLContext] = None) -> None:
         self.requests: List[Request] = []
@@ -82,7 +82,7 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Closing alone does not wake a thread that waits in accept.
+        # Closing the socket isn't enough to wake a thread that is blocked in accept.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._thread.join(5)
@@ -141,7 +141,7 @@ def _some(connection: socket.socket) -> bytes:
 
 
 def answer(status: int, body: Any, **headers: object) -> bytes:
-    """Bytes of an HTTP answer; Retry_After=1 is the header Retry-After."""
+    """Returns an HTTP response as bytes. Retry_After=1 sets the Retry-After header."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     lines = [f"HTTP/1.1 {status} Status", f"Content-Length: {len(data)}", "Content-Type: application/json"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
@@ -156,7 +156,7 @@ BALANCE = {"object": "balance", "currency": "USD", "balance": 99.992308, "month_
 
 
 def cut(_request: Request, connection: socket.socket) -> None:
-    """Ends the connection without an answer, though the request has arrived."""
+    """Receives the request, but closes the connection without a response."""
 
 
 def forward(request: Request, connection: socket.socket) -> None:
@@ -164,7 +164,7 @@ def forward(request: Request, connection: socket.socket) -> None:
 
 
 def forward_then_cut(request: Request, connection: socket.socket) -> None:
-    """The gateway does it and answers; the answer is lost."""
+    """Passes the request to the gateway, whose response is then lost."""
     if not _asked_of_gateway(request).startswith(b"HTTP/1.1 2"):
         raise AssertionError("the gateway refused what was to be lost")
 

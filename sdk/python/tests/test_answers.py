@@ -1,4 +1,4 @@
-"""What is made of answers, also of strange ones, and where requests go."""
+"""Tests how responses are parsed, including malformed ones, and where requests are sent."""
 
 import copy
 import dataclasses
@@ -117,7 +117,7 @@ class Requests(unittest.TestCase):
         self.assertEqual(deploy.headers["host"], f"127.0.0.1:{server.port}")
         self.assertEqual(deploy.headers["authorization"], "Bearer gpu_live_" + "0" * 40)
         self.assertEqual(offers.target, "/v1/offers?region=us+tx%26x%3D1&limit=2")
-        # Public: the key stays here.
+        # The route is public, so the key must not be sent.
         self.assertNotIn("authorization", offers.headers)
 
     def test_do_not_follow_a_redirect(self) -> None:
@@ -243,7 +243,7 @@ class TheContract(unittest.TestCase):
         ):
             operation = copy.deepcopy(paths[path].pop(method))
             compare(kind, operation["responses"][status]["content"]["application/json"]["schema"])
-        # For Prometheus, which reads it by itself.
+        # Only Prometheus reads this route.
         self.assertEqual(list(paths.pop("/instances/{id}/metrics")), ["get"])
         self.assertEqual([path for path, left in paths.items() if left], [], "routes without a method here")
 

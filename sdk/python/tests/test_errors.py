@@ -1,4 +1,4 @@
-"""Each error code of the service as its exception: all of them by a real gateway."""
+"""Tests that each of the service's error codes raises its own exception, using a real gateway."""
 
 import pickle
 import unittest
@@ -41,7 +41,7 @@ class TheGatewaysCodes(unittest.TestCase):
         return self.client.offers.list(limit=1)[0].machine_id
 
     def transport(self) -> Transport:
-        """For what the client's methods never send."""
+        """Sends requests that the client's methods can't produce."""
         return self.client.instances._transport
 
     def test_unauthorized(self) -> None:
@@ -144,7 +144,7 @@ class TheGatewaysCodes(unittest.TestCase):
             lambda: held.client.instances.deploy(machine_id, idempotency_key="held"),
         )
         self.assertEqual(error.retry_after, 1)
-        # With retries, the same call waits until the other is through.
+        # With retries, the same call waits until the other one has completed.
         patient = held.via(GATEWAY_URL)
         self.assertEqual(patient.instances.deploy(machine_id, idempotency_key="held").status, "running")
         self.assertEqual(len(patient.instances.list()), 1)
@@ -153,7 +153,7 @@ class TheGatewaysCodes(unittest.TestCase):
         client = renter().via(LIMITED_URL, total_timeout=10)
         client.balance.get()
         client.balance.get()
-        # Its Retry-After is beyond the total time, so nothing is waited for.
+        # Its Retry-After exceeds the total time, so the client doesn't wait.
         error = self.refused(gpu_rental.RateLimited, 429, "more than 2 requests", client.balance.get)
         self.assertGreater(error.retry_after or 0, 40)
         self.assertEqual(client.offers.list(limit=1).count, 1)
@@ -175,7 +175,7 @@ class TheGatewaysCodes(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls) -> None:
-        # Only after all of them: a single test may be run by its name.
+        # Only checked once all tests have run, because a single test may be run by its name.
         if len(cls.seen) > 12 and cls.seen != set(control("codes")["codes"]):
             raise AssertionError(
                 f"codes of the OpenAPI document not met here: {set(control('codes')['codes']) ^ cls.seen}"

@@ -1,4 +1,4 @@
-"""Results as a hostile instance would send them, and what lies here already."""
+"""Tests results from a hostile instance, and existing files at their destination."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""The package itself: what it needs, and what it runs on."""
+"""Tests the package's requirements and supported Python versions."""
 
 import ast
 import importlib.util

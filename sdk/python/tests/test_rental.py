@@ -1,4 +1,4 @@
-"""Whole rentals on a real gateway, whose clock stands still but for control("advance")."""
+"""Tests complete rentals on a real gateway, whose clock only moves with control("advance")."""
 
 import contextlib
 import functools
@@ -87,7 +87,7 @@ class ARental(unittest.TestCase):
         self.assertEqual((older.data, older.page_info.has_next_page), ((shown[2],), True))
         with self.assertRaises(InvalidRequest):
             client.instances.timeline(deployed.id, after="nonsense")
-        # One hour of the machine in two halves, one and a half of the disk.
+        # The machine runs for two half hours, and the disk exists for an hour and a half.
         spend = deployed.price_hr + Decimal("0.00014") * 100 * Decimal("1.5")
         balance = client.balance.get()
         self.assertEqual((balance.balance, balance.month_spend, balance.currency), (100 - spend, spend, "USD"))
@@ -116,7 +116,7 @@ class ARental(unittest.TestCase):
         for most in (price, float(price)):
             self.assertEqual(client.offers.list(price_max=most, limit=100)[-1].price_per_hour.on_demand, price)
         self.assertEqual(len(client.offers.list(price_max=0)), 0)
-        # 0.30000000000000004 has more digits than the service reads.
+        # 0.30000000000000004 has more digits than the service accepts.
         client.offers.list(price_max=0.1 + 0.2)
 
     def test_prices_and_offers_need_no_key(self) -> None:
@@ -173,7 +173,7 @@ class Templates(unittest.TestCase):
         plain = client.templates.save("of-mine", template="jupyter", env={"EPOCHS": "3"})
         instance = client.instances.deploy(client.offers.list(limit=1)[0].machine_id, **plain.arguments())
         self.assertEqual((instance.template, instance.disk_gb), ("jupyter", 50))
-        # Nothing runs on a machine without a host agent.
+        # Without a host agent, the machine runs nothing.
         links = client.instances.links(instance.id)
         self.assertEqual((links.links, links.tokens), ((), ()))
         with self.assertRaises(NotFound):
@@ -213,7 +213,7 @@ class TheReadme(unittest.TestCase):
             with contextlib.redirect_stdout(printed):
                 exec(script, {})
 
-        # The same lines, but for the region and every word with a digit in it.
+        # Compares the lines except for the region and words that contain digits.
         def shape(text: str) -> str:
             return re.sub(r"[\w.:+'-]*\d[\w.:+'-]*", "#", re.sub(r"^(\S+) \S+", r"\1", text))
 

@@ -1,4 +1,4 @@
-"""What is sent again, when, and that it is done once."""
+"""Tests what is retried and when, and that it is executed only once."""
 
 import socket
 import time
@@ -42,7 +42,7 @@ def keys_of(server: Server) -> List[str]:
     return [request.headers["idempotency-key"] for request in server.requests]
 
 
-#: For tests of what is sent again, not when.
+#: Shortens waits in tests that check what is retried rather than when.
 soon = mock.patch("gpu_rental.transport.FIRST_WAIT", 0.02)
 
 
@@ -118,7 +118,7 @@ class AGatewayThatIsAway(unittest.TestCase):
 
 class Retries(unittest.TestCase):
     def attempts(self, *replies: Reply, call: Callable[[Client], object] = read_balance) -> List[float]:
-        """The waits between the attempts of a call that succeeds."""
+        """Returns the waits between the attempts of a successful call."""
         with Server(*replies) as server:
             call(server.client())
         times = [request.at for request in server.requests]
