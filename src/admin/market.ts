@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<ModelPlan>[] = [
   ['NEW MEDIAN', ({ medianMicro }) => amount(medianMicro)],
   ['OLD USD/H', ({ oldRate }) => amount(oldRate)],
   ['NEW USD/H', ({ newRate }) => usd(newRate)],
-  ['CHANGE', (model) => (model.oldRate === null ? 'new' : `${percentOf(model)} %`)],
+  ['CHANGE', (model) => (model.oldRate === null ? 'new' : `${percentOf(model)}%`)],
 ];
 
 export function addMarketCommands(program: Command, run: Run): void {

@@ -100,7 +100,7 @@ export function addIdleCommand(program: Command): void {
     .description('Show or set the idle time after which an instance stops')
     .addHelpText(
       'after',
-      '\nActivity is a GPU load above 5 %, or a connection by SSH, to a web port or to a\nTCP port.',
+      '\nActivity is a GPU load above 5%, or a connection by SSH, to a web port or to a\nTCP port.',
     )
     .option('--json', "Print the service's JSON response unchanged")
     .action(async (id: string, time: string | undefined, { json }: Output, command: Command) => {

@@ -264,7 +264,7 @@ export const fields = {
   stopWhenIdle: wholeNumber(
     MIN_IDLE_MINUTES,
     MAX_IDLE_MINUTES,
-    'Minutes of idleness after which the instance stops automatically: no GPU was more than 5 % busy and no client was connected. Its disk is kept and billed. Requires a machine whose host agent reports GPU load. This is a convenience that trusts the agent; use a spend limit to cap costs.',
+    'Minutes of idleness after which the instance stops automatically: no GPU was more than 5% busy and no client was connected. Its disk is kept and billed. Requires a machine whose host agent reports GPU load. This is a convenience that trusts the agent; use a spend limit to cap costs.',
   ),
   monthlyLimit: limit(
     'Maximum spend in a UTC calendar month, in USD. Running instances under the limit stop when it is reached.',

@@ -13,11 +13,11 @@ export const PricingMode = builder.enumType('PricingMode', {
   values: {
     ON_DEMAND: { description: 'Market median × 0.70, rounded down to the cent.' },
     INTERRUPTIBLE: {
-      description: '50 % of on-demand. Stopped if an on-demand or reserved deploy or start takes its machine.',
+      description: '50% of on-demand. Stopped if an on-demand or reserved deploy or start takes its machine.',
     },
     RESERVED: {
       description:
-        '65 % of on-demand for a term of 3 months of running time. Destroying it earlier repays the discount received.',
+        '65% of on-demand for a term of 3 months of running time. Destroying it earlier repays the discount received.',
     },
   },
 });

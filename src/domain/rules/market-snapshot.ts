@@ -51,8 +51,8 @@ export function percentOf({ oldRate, newRate }: Omit<PriceMove, 'gpu'>): bigint 
 export function checkJumps(moves: readonly PriceMove[], maxPercent: number | null): void {
   const jumps = moves.filter((move) => maxPercent !== null && isJump(move, BigInt(maxPercent)));
   if (jumps.length === 0) return;
-  const list = jumps.map((move) => `${move.gpu} ${percentOf(move)} %`).join(', ');
-  throw invalid(`prices would move by more than ${maxPercent} %: ${list}`);
+  const list = jumps.map((move) => `${move.gpu} ${percentOf(move)}%`).join(', ');
+  throw invalid(`prices would move by more than ${maxPercent}%: ${list}`);
 }
 
 /**
@@ -66,7 +66,7 @@ export function checkLosses(
   const known = models.filter(({ oldMedianMicro }) => oldMedianMicro !== null);
   const lost = known.filter(({ medianMicro }) => medianMicro === null);
   if (maxPercent === null || lost.length * 100 <= known.length * maxPercent) return;
-  throw invalid(`more than ${maxPercent} % of the models would lose their median: ${lost.length} of ${known.length}`);
+  throw invalid(`more than ${maxPercent}% of the models would lose their median: ${lost.length} of ${known.length}`);
 }
 
 function isJump({ oldRate, newRate }: PriceMove, maxPercent: bigint): boolean {

@@ -127,7 +127,7 @@ describe('market import', () => {
     const refused = await importing('few.csv', few);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      expect.stringMatching(/more than 50 % of the models would lose their median: \d+ of 71/),
+      expect.stringMatching(/more than 50% of the models would lose their median: \d+ of 71/),
     ]);
     expect((await importing('few.csv', few, '--dry-run')).code).toBe(0);
   });
@@ -201,13 +201,13 @@ bad-3,rtx-4090,1,free,us`;
       'cuts a price too far',
       ['--date', '2026-10-10'],
       market(listings('l4', '0.05')),
-      /prices would move by more than 50 %: l4 -[5-9]\d %/,
+      /prices would move by more than 50%: l4 -[5-9]\d%/,
     ],
     [
       'raises a price too far',
       ['--date', '2026-10-10'],
       market(listings('l4', '9')),
-      /prices would move by more than 50 %: l4 8\d\d %/,
+      /prices would move by more than 50%: l4 8\d\d%/,
     ],
   ])('rejects a file that %s and changes nothing', async (_name, options, text, message) => {
     const before = await query(env.DATABASE_URL!, 'select * from gpu_price order by 1, 2');
@@ -221,7 +221,7 @@ bad-3,rtx-4090,1,free,us`;
     const path = file('moves.csv', market(listings('a10', '0.25')));
     const [narrow, wide] = ['10', '10000'].map((MARKET_MAX_JUMP_PERCENT) => ({ ...env, MARKET_MAX_JUMP_PERCENT }));
     const refused = await admin(['market', 'import', path, '--date', '2026-10-15'], narrow!);
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('by more than 10 %: a10 ')]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('by more than 10%: a10 ')]);
     const done = await admin(['market', 'import', path, '--date', '2026-10-15'], wide!);
     expect([done.code, done.stderr]).toEqual([0, '']);
   });

@@ -307,13 +307,13 @@ describe('the source', () => {
       csv(`${market()}\n${unreadable}`),
       /^most rows of the source can't be read, the first in line 357/,
     ],
-    ['raises a price too far', csv(market(listings('l4', '9'))), /^prices would move by more than 50 %: l4 \d+ %$/],
+    ['raises a price too far', csv(market(listings('l4', '9'))), /^prices would move by more than 50%: l4 \d+%$/],
     [
       'has shrunk to one row',
       csv(market().split('\n').slice(0, 2).join('\n')),
-      /^more than 50 % of the models would lose their median: 71 of 71$/,
+      /^more than 50% of the models would lose their median: 71 of 71$/,
     ],
-    ['cuts a price too far', csv(market(listings('l4', '0.05'))), /^prices would move by more than 50 %: l4 -\d+ %$/],
+    ['cuts a price too far', csv(market(listings('l4', '0.05'))), /^prices would move by more than 50%: l4 -\d+%$/],
   ])('doesn’t change the sheet if it %s, and is retried until it works', async (_name, answer, reason, limits) => {
     const before = await sheets();
     source.answers(answer);
@@ -395,7 +395,7 @@ describe('the source', () => {
     const strict = withSettings({ marketMaxJumpPercent: 20 });
     source.answers(csv(market(listings('rtx-4090', '0.80'))));
     await look({}, strict);
-    expect(events[1]).toMatchObject({ kind: 'failed', reason: 'prices would move by more than 20 %: rtx-4090 27 %' });
+    expect(events[1]).toMatchObject({ kind: 'failed', reason: 'prices would move by more than 20%: rtx-4090 27%' });
     deps.clock.advance(60);
     await look();
     expect(events[3]).toMatchObject({ kind: 'succeeded', changedPrices: 1 });
@@ -417,10 +417,10 @@ describe('the content of a source', () => {
     await look();
     expect((await sheet()).price('rtx-4090').pricePerGpuHour.onDemand).toBe(440_000n);
     expect(await next(market(listings('rtx-4090', '0.958')))).toEqual(['failed', 440_000n]);
-    expect(events.at(-1)).toMatchObject({ reason: 'prices would move by more than 50 %: rtx-4090 52 %' });
+    expect(events.at(-1)).toMatchObject({ reason: 'prices would move by more than 50%: rtx-4090 52%' });
     expect(await next(market(listings('rtx-4090', '0.943')))).toEqual(['succeeded', 660_000n]);
     expect(await next(market(listings('rtx-4090', '0.471')))).toEqual(['failed', 660_000n]);
-    expect(events.at(-1)).toMatchObject({ reason: 'prices would move by more than 50 %: rtx-4090 -51 %' });
+    expect(events.at(-1)).toMatchObject({ reason: 'prices would move by more than 50%: rtx-4090 -51%' });
     expect(await next(market(listings('rtx-4090', '0.472')))).toEqual(['succeeded', 330_000n]);
     expect(await next(market())).toEqual(['succeeded', 440_000n]);
   });

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 export const texts = {
   title: 'GPUs by the second',
-  heading: 'GPUs by the second, at 70 % of the market price',
+  heading: 'GPUs by the second, at 70% of the market price',
   what: 'Your own machine, running within seconds: your container, SSH, and a bill that ends the second you stop. No setup fee, no contract.',
   rentGpu: 'Rent a GPU',
   allPrices: 'See all prices',

@@ -142,5 +142,5 @@ export const texts = {
   fewListings: (listings: number) =>
     `Too few listings for a market median (${listings} of at least 5): the last price remains.`,
   median: (median: string, listings: number) =>
-    `Market median ${median} USD per GPU-hour, from ${listings} listings; on demand is 70 % of it, rounded down.`,
+    `Market median ${median} USD per GPU-hour, from ${listings} listings; on demand is 70% of it, rounded down.`,
 };

@@ -7,5 +7,5 @@ export const texts = {
     'Half the price. It stops immediately and without notice if the machine is rented on demand or reserved; its disk is kept and still billed.',
   reserved: 'Reserved',
   reservedMeaning:
-    '65 % of the price for 3 months of running time; time while stopped doesn’t count. If you destroy it earlier, you repay the discount received so far.',
+    '65% of the price for 3 months of running time; time while stopped doesn’t count. If you destroy it earlier, you repay the discount received so far.',
 };
