@@ -63,7 +63,7 @@ export interface AppOptions extends HealthOptions {
   webPorts: WebPorts;
   /** Gives the console access to the files of running instances. */
   files: InstanceFiles;
-  /** The message classes of the server that this listener is attached to. */
+  /** The message classes of the server that this listener belongs to. */
   messages: Messages;
   /** Called with the outcome of each payment that a callback reports. */
   onPayment(event: PaymentEvent): void;
@@ -76,8 +76,8 @@ export interface AppOptions extends HealthOptions {
 }
 
 /**
- * Creates the listener for all requests. The pipeline runs first, followed by /graphql, the host agents' routes or the
- * Express app.
+ * Creates the listener for all requests. The pipeline runs first and passes each request to /graphql, the host agents'
+ * routes or the Express app.
  */
 export function createApp(options: AppOptions): RequestListener {
   const { deps, surface, limiter, keyUses, log, introspection, isTrusted, webPorts, tracer } = options;
@@ -102,7 +102,7 @@ export function createApp(options: AppOptions): RequestListener {
       schema: surface.schema,
       checkAnswer: surface.checkAnswer,
       limiter,
-      // Session cookies are only accepted here.
+      // Session cookies are accepted only here.
       identify:
         browsers === null ? identify : createIdentify({ deps, keyUses, isTrusted, ofSession: browsers.identify }),
       createContext,
@@ -191,8 +191,8 @@ function restHooks(
       next();
     },
     readBody: (request, response, next) => {
-      // The body may take half a minute to arrive, and the key may be revoked in that time, so the caller is looked up
-      // again.
+      // The body may take up to half a minute to arrive. Since the key may be revoked in that time, the caller is
+      // looked up again.
       request.state.caller = null;
       readJson(request, response, next);
     },
@@ -201,7 +201,7 @@ function restHooks(
     send: (response, status, body) => sendJson(response, status, JSON_TYPE, JSON.stringify(body)),
     sendText: sendJson,
     sendPublic: (request, response, body) => {
-      // The pipeline drew a ticket for every GET that has no cached response.
+      // The pipeline has drawn a ticket for every GET without a cached response.
       const { ticket, route } = request.state;
       const answer = ticket!.keep(JSON.stringify(body), { type: JSON_TYPE, route, operation: null });
       const reply = answers.replyTo(request, answer);

@@ -4,20 +4,21 @@ import type { Refusal } from './error-envelope.js';
 import type { IsTrusted } from './trust-proxy.js';
 
 /**
- * Headers that may occur only once. Node keeps the first and drops the rest, but a proxy may not, so the sender's
- * intent is ambiguous.
+ * Headers that must not be repeated. Node keeps the first value and drops the rest, but a proxy may do otherwise, so
+ * the sender's intent is ambiguous.
  */
 const SINGLE_HEADERS = ['authorization', 'content-type', 'host'];
 const LENGTHS = new Set(SINGLE_HEADERS.map((name) => name.length));
 const BAD_REQUEST = 400;
 
-/** A refusal that also closes the connection if the request may not end where it seems to. */
+/** A refusal that also closes the connection if the request may not end where it appears to. */
 export interface HeadFault extends Refusal {
   closes: boolean;
 }
 
 /**
- * Returns a function that finds ambiguous request heads that Node's parser accepts. It returns null for a sound head.
+ * Returns a function that detects ambiguous request heads that Node's parser accepts. The function returns null for an
+ * unambiguous head.
  */
 export function createHeadCheck(isTrusted: IsTrusted): (request: IncomingMessage) => HeadFault | null {
   /** Caches the last valid host, because most requests name the same one as the previous request. */
@@ -38,7 +39,7 @@ export function createHeadCheck(isTrusted: IsTrusted): (request: IncomingMessage
   };
 }
 
-/** Returns the name of a header that must not be repeated but is. `rawHeaders` alternates names and values. */
+/** Returns the name of a header that is repeated although it must not be. `rawHeaders` alternates names and values. */
 function repeatedHeader(rawHeaders: readonly string[]): string | null {
   const seen: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -52,7 +53,10 @@ function repeatedHeader(rawHeaders: readonly string[]): string | null {
   return null;
 }
 
-/** Rejects a trusted proxy that names no protocol: it is misconfigured, and its other headers would also be trusted. */
+/**
+ * Rejects requests from a trusted proxy that don't state the protocol. Such a proxy is misconfigured, and its other
+ * headers would be trusted as well.
+ */
 function protocolFault({ headers, socket }: IncomingMessage, isTrusted: IsTrusted): HeadFault | null {
   const forwarded = headers['x-forwarded-proto'];
   if (forwarded === undefined || forwarded === '' || !isTrusted(socket.remoteAddress ?? '', 0)) return null;

@@ -4,19 +4,19 @@ import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 
 export interface UnsentLimits {
-  /** Maximum time that a peer may leave pending bytes unread. */
+  /** Maximum time for which a peer may leave pending bytes unread. */
   stalledMs: number;
-  /** Maximum bytes pending on all connections together. */
+  /** Maximum number of bytes pending on all connections in total. */
   maxBytes: number;
-  /** Interval between checks. A connection is closed at most this long after its limit. */
+  /** Interval between checks, which is also the maximum delay before an overdue connection is closed. */
   checkEveryMs: number;
 }
 
 export const UNSENT_LIMITS: UnsentLimits = { stalledMs: 30_000, maxBytes: 128 * 1_024 * 1_024, checkEveryMs: 1_000 };
 
 /**
- * From this many responses on, finished ones are pruned. Responses to pipelined requests wait in memory until the
- * previous ones are sent.
+ * Finished responses are pruned once a connection has this many. Responses to pipelined requests wait in memory until
+ * the previous ones are sent.
  */
 const PRUNED_FROM = 8;
 
@@ -29,7 +29,7 @@ class Connection {
   #queued = 0;
   #read = -1;
   #readAtMs = 0;
-  /** The time since which the peer has accepted nothing or there was nothing to accept. */
+  /** Time since which the peer has accepted no data, or since which there was none to accept. */
   stalledSinceMs = performance.now();
 
   constructor(socket: Socket) {
@@ -46,8 +46,8 @@ class Connection {
   }
 
   /**
-   * Returns the number of unsent bytes, including those of responses queued behind others. Strings are counted by their
-   * characters.
+   * Returns the number of unsent bytes, including those of queued responses. The length of a string in characters is
+   * used as its size.
    */
   get unsent(): number {
     this.#prune();
@@ -55,7 +55,10 @@ class Connection {
     return this.#responses.reduce((sum, response) => sum + extraLength(response, writableLength), writableLength);
   }
 
-  /** Returns whether no request is awaiting its response and no part of a new one has arrived for `forMs`. */
+  /**
+   * Returns whether the connection has been silent for `forMs`: no request is awaiting a response, and no part of a new
+   * one has arrived.
+   */
   isSilent(nowMs: number, forMs: number): boolean {
     const { newest, socket } = this;
     const { bytesRead } = socket;
@@ -83,7 +86,7 @@ class Connection {
 }
 
 /**
- * Returns the number of bytes that a response buffers in addition to its connection's buffer. Once the response has a
+ * Returns the number of bytes buffered by a response in addition to its connection's buffer. Once the response owns the
  * connection, its own length includes that buffer.
  */
 function extraLength(response: ServerResponse, ofSocket: number): number {
@@ -92,15 +95,15 @@ function extraLength(response: ServerResponse, ofSocket: number): number {
 
 /**
  * Returns how many bytes of the current write the system hasn't accepted yet. Without this, a large response would
- * count as a single step. It reads a Node internal that also drives the timeout of `net.Socket`, because there is no
- * public API for it.
+ * count as a single step. This relies on a Node internal that also drives the timeout of `net.Socket`, because there is
+ * no public API for it.
  */
 function queuedBytes(socket: Socket): number {
   return (socket as unknown as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 }
 
 /**
- * Tracks a server's open connections. Closes those whose peer doesn't read, and the ones stalled longest if too many
+ * Tracks a server's open connections. Closes those whose peers don't read, and those stalled the longest if too many
  * bytes are pending in total.
  */
 export class Connections {
@@ -126,7 +129,7 @@ export class Connections {
     return this.#open.get(socket)?.newest;
   }
 
-  /** Closes the connections that no longer receive anything. Must be called repeatedly. */
+  /** Closes connections that await no response and have received nothing for `forMs`. Must be called repeatedly. */
   closeSilent(forMs: number): void {
     const now = performance.now();
     for (const connection of this.#open.values()) if (connection.isSilent(now, forMs)) connection.socket.destroy();

@@ -12,9 +12,9 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400';
 export type Headers = readonly string[];
 
 /**
- * Returns the headers that a preflight response has in addition to those of every response. `requested` lists the
- * headers that the browser wants to send. All of them are allowed: client libraries and tracing add some, and none of
- * them gives a page more access than its key does.
+ * Returns the headers that a preflight response has in addition to the common ones. `requested` lists the headers that
+ * the browser wants to send, all of which are allowed. Client libraries and tracing add some, and none of them gives a
+ * page more access than its key does.
  */
 export function preflightHeaders(requested: string | undefined): Headers {
   return [
@@ -34,7 +34,7 @@ function others(requested: string): string[] {
 }
 
 /**
- * Returns a function that returns the CORS headers of a response to a page on `origin`. Any page may call the API, but
+ * Returns a function that creates the CORS headers for a response to a page on `origin`. Any page may call the API, but
  * credentials are never allowed: API keys travel in a header, and the session cookie is only accepted from the
  * gateway's own origin.
  */

@@ -12,7 +12,7 @@ export interface Refusal {
   retryAfterSeconds?: number;
 }
 
-/** Returns the error envelope, the body of every error response outside GraphQL (contract section 7). */
+/** Returns the error envelope, which is the body of every error response outside GraphQL (contract section 7). */
 export function errorBody({ code, message }: Pick<Refusal, 'code' | 'message'>): string {
   return JSON.stringify({ error: { code, message } });
 }
@@ -22,7 +22,7 @@ export function recordRefusal({ state }: IncomingMessage, code: string): void {
   (state as typeof state | undefined)?.refusals.push(code);
 }
 
-/** Sends the error envelope. Headers that its status requires are added to those already set on the response. */
+/** Sends the error envelope. The headers required by its status are added to those already set on the response. */
 export function sendError(response: ServerResponse, refusal: Refusal, headers: Record<string, string> = {}): void {
   const { status, retryAfterSeconds } = refusal;
   recordRefusal(response.req, refusal.code);

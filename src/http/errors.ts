@@ -14,9 +14,9 @@ export interface Fault extends Refusal {
   field?: string;
   /** The scope that the key lacks, if that is the reason. */
   scope?: string;
-  /** Whether the gateway itself is at fault. The cause is then logged and never sent to the caller. */
+  /** Whether the gateway itself is at fault. The cause is then logged, but never sent to the caller. */
   unexpected: boolean;
-  /** Why the database is unavailable; only for the log. */
+  /** Reason why the database is unavailable. Only used for the log. */
   outage?: string;
 }
 
@@ -24,7 +24,7 @@ export interface Fault extends Refusal {
 export type LogFault = (fault: Fault, error: unknown, details?: object) => void;
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
-/** Minimum interval between two log lines about an outage, because every request then fails for the same reason. */
+/** Minimum interval between log lines about an outage, because every request fails for the same reason. */
 const OUTAGE_AGAIN_MS = 10_000;
 const MAX_OUTAGES = 20;
 const MAX_CAUSES = 4;
@@ -58,9 +58,7 @@ export function describeFault(error: unknown): Fault {
   return { ...fault('internal', 'internal error'), unexpected: true };
 }
 
-/**
- * Logs every fault of the gateway itself. The reason for a database outage is logged at most once every ten seconds.
- */
+/** Logs every fault of the gateway itself, but the reason for a database outage at most once every ten seconds. */
 export function createFaultLog(log: Logger, where = ''): LogFault {
   const loggedAtMs = new Map<string, number>();
   return ({ unexpected, outage }, error, details) => {
@@ -74,7 +72,7 @@ export function createFaultLog(log: Logger, where = ''): LogFault {
   };
 }
 
-/** The Express app's last handler. Responds to every error with the envelope and logs unexpected ones. */
+/** The Express app's last error handler. Responds to every error with the envelope and logs unexpected ones. */
 export function answerErrors(log: Logger): ErrorRequestHandler {
   const logFault = createFaultLog(log);
   return (error, request, response, next) => {
@@ -85,7 +83,7 @@ export function answerErrors(log: Logger): ErrorRequestHandler {
   };
 }
 
-/** Replaces GraphQL field names with the route's own names in errors that a route caused. */
+/** In errors caused by a route, replaces GraphQL field names with the route's own. */
 function withRouteNames(error: unknown, { field, message, ...rest }: Fault): Fault {
   if (!(error instanceof RestFault) || field === undefined) return { message, ...rest };
   return { message: error.renamed(message, field), ...rest };
@@ -95,7 +93,7 @@ function fault(code: ErrorCode, message: string, details: Partial<Fault> = {}): 
   return { code, status: STATUS_OF[code], message, unexpected: false, ...details };
 }
 
-/** Unwraps the error that a resolver threw from GraphQL's own error. */
+/** Unwraps a resolver's error from GraphQL's own error. */
 function rootCause(error: unknown): unknown {
   let cause = error;
   for (let depth = 0; depth < MAX_CAUSES; depth += 1) {

@@ -4,13 +4,13 @@ import { sendError } from './error-envelope.js';
 import type { Messages } from './messages.js';
 import { createHttpServer, type DrainableServer, type UpgradeListener } from './server.js';
 
-/** Time allowed for in-flight requests to complete during a shutdown. */
+/** Time that in-flight requests have to complete during a shutdown. */
 const DRAIN_MS = 6_000;
 const IDLE_CHECK_MS = 50;
 /** A shutdown stops waiting for a request that has sent no data for this long. */
 const SILENT_MS = 250;
 
-/** Listens on the gateway's port even before the gateway is ready, and responds with 503 until then. */
+/** Listens on the gateway's port even before the gateway is ready, responding with 503 until then. */
 export class GatewayServer {
   readonly #server: DrainableServer;
   #listener: RequestListener = answerStarting;
@@ -21,7 +21,7 @@ export class GatewayServer {
     this.#server = createHttpServer(
       messages,
       (request, response) => {
-        // Tells proxies not to reuse a connection that is about to close, because they would lose a request sent on it.
+        // Tells proxies not to reuse a connection that is about to close, because a request sent on it would be lost.
         if (!this.#isServing) response.shouldKeepAlive = false;
         this.#listener(request, response);
       },
@@ -35,10 +35,7 @@ export class GatewayServer {
     return this.#isServing;
   }
 
-  /**
-   * Starts listening and resolves to the address, such as http://127.0.0.1:4000. Rejects with Node's error if that
-   * fails.
-   */
+  /** Starts listening. Resolves to the address, such as http://127.0.0.1:4000, or rejects with Node's error. */
   listen({ host, port }: { host: string; port: number }): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -52,13 +49,13 @@ export class GatewayServer {
     });
   }
 
-  /** Starts passing on requests and WebSockets, once the gateway is ready. */
+  /** Starts passing on requests and WebSockets once the gateway is ready. */
   serve(listener: RequestListener, onUpgrade: UpgradeListener): void {
     this.#listener = listener;
     this.#onUpgrade = onUpgrade;
   }
 
-  /** Marks the server as not serving. Requests are still answered, but their connections close afterwards. */
+  /** Marks the server as not serving. Requests are still answered, but their connections are closed afterwards. */
   stopServing(): void {
     this.#isServing = false;
   }
@@ -66,8 +63,8 @@ export class GatewayServer {
   /** Waits for in-flight requests to complete, then closes the remaining connections. */
   async drain(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    // This is repeated because a connection becomes idle once its request is answered and would then be kept for the
-    // next one.
+    // This is repeated because an answered request leaves its connection idle, and that would be kept for another
+    // request.
     const idle = setInterval(() => {
       this.#server.closeIdleConnections();
       this.#server.closeSilent(SILENT_MS);
@@ -78,7 +75,7 @@ export class GatewayServer {
     clearTimeout(cut);
   }
 
-  /** Closes immediately, aborting requests in progress. */
+  /** Closes immediately, aborting in-flight requests. */
   close(): void {
     this.#server.close();
     this.#server.closeAllConnections();

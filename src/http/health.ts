@@ -31,7 +31,7 @@ export function createReadiness({ deps, redisState, isServing }: HealthOptions):
 }
 
 /**
- * Returns the market's state for operators; null while the database is unreachable. A failed market re-check doesn't
+ * Returns the market's state for operators, or null while the database is unreachable. A failed market re-check doesn't
  * make a gateway unready.
  */
 async function marketState(deps: Deps): Promise<object | null> {

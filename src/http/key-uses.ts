@@ -6,12 +6,12 @@ import type { Instant } from '../domain/rules/time.js';
 import { type KeyNetwork, recordKeyNetworks } from '../domain/webhooks/key-networks.js';
 
 const FLUSH_EVERY_MS = 30_000;
-/** Maximum number of key networks that are remembered, and of those waiting to be stored. */
+/** Maximum number of remembered pairs of a key and a network, and of those waiting to be stored. */
 const MAX_PLACES = 20_000;
 
 /**
- * Collects the times at which keys were last used and stores them every half minute. Times not yet stored are lost if
- * the process exits.
+ * Collects the times at which keys were last used and stores them every half minute. Times that haven't been stored are
+ * lost if the process exits.
  */
 export interface KeyUses {
   record(caller: Caller): void;
@@ -20,7 +20,7 @@ export interface KeyUses {
 
 export function createKeyUses(deps: Deps, onFault: (error: unknown) => void): KeyUses {
   let uses = new Map<string, Instant>();
-  /** Key networks that are stored or waiting to be stored. */
+  /** Pairs of a key and a network that are stored or waiting to be stored. */
   const known = new LRUCache<string, true>({ max: MAX_PLACES });
   let places = new Map<string, KeyNetwork>();
   const flush = async () => {

@@ -14,7 +14,7 @@ export function createMessages(): Messages {
       declare offersUpgrade: unknown;
 
       /**
-       * Node sets this once it has read the head, and hands the connection over if it is true. Clients that offer a
+       * Node sets this once it has read the head, and hands over the connection if it is true. Clients that offer a
        * protocol other than WebSocket, such as h2c, expect an HTTP/1.1 response, so their requests are read like any
        * other.
        */
@@ -33,8 +33,8 @@ export function createMessages(): Messages {
 
 /**
  * Makes a server's messages inherit the methods of its Express app. Otherwise, Express would change the prototype of
- * each message, which is expensive in V8: a third of the allocations outlived their collection, which took 5 to 8 ms
- * each time.
+ * each message, which is expensive in V8: a third of the allocations outlived their collection, and each collection
+ * took 5 to 8 ms.
  */
 export function inheritFromExpress(messages: Messages, app: Express): void {
   app.request = Object.setPrototypeOf(messages.IncomingMessage.prototype, app.request);

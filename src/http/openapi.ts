@@ -5,13 +5,13 @@ import { openApi } from '../rest/openapi.js';
 import type { PreparedRoute } from '../rest/prepare.js';
 
 /**
- * Returns a function that builds the REST API's OpenAPI document as JSON. Its examples name the cheapest free machine,
- * so that they work when sent. They name no machine if none is free or the database is unreachable.
+ * Returns a function that builds the REST API's OpenAPI document as JSON. Its examples name the cheapest free machine
+ * so that they can be sent as they are. They name no machine if none is free or the database is unreachable.
  */
 export function createOpenApi(deps: Deps, routes: readonly PreparedRoute[]): () => Promise<string> {
   const { publicUrl } = deps.settings;
   const facts = { serverUrl: `${publicUrl}/v1`, contactUrl: publicUrl, refusals: STATUS_OF };
-  /** The cached document. It is rebuilt when another machine becomes the cheapest. */
+  /** The cached document, which is rebuilt when another machine becomes the cheapest. */
   let made: { machineId: string | undefined; text: string } | null = null;
   return async () => {
     const [offered = null] = await findOffers(deps, { limit: 1 }).catch(() => []);

@@ -2,16 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 
 /**
- * Minimum bytes that must arrive in each `STEP_MS` of waiting, which amounts to 8 kB per second. There is a minimum
- * because each upload occupies a slot.
+ * Minimum number of bytes that must arrive in each `STEP_MS` of waiting, which amounts to 8 kB per second. There is a
+ * minimum because each upload occupies a slot.
  */
 const STEP_BYTES = 240_000;
 const STEP_MS = 30_000;
 
-/**
- * Yields the body of a request. Disconnects a sender that is too slow, but doesn't count the time that a slow store
- * takes.
- */
+/** Yields a request's body. Disconnects a sender that is too slow, but doesn't count time taken by a slow store. */
 export async function* atPace(request: IncomingMessage, stepMs = STEP_MS): AsyncIterable<Buffer> {
   const pieces: AsyncIterator<Buffer> = request[Symbol.asyncIterator]();
   let waitedMs = 0;

@@ -24,9 +24,9 @@ export interface PipelineOptions {
   tracer: Tracer | null;
 }
 
-/** Handles requests for the hosts of instances. */
+/** Handles requests for instances' hostnames. */
 export interface WebPorts {
-  /** Returns undefined for the gateway's own host. `serve` handles all other requests. */
+  /** Returns undefined for the gateway's own host. Requests for any other host are passed to `serve`. */
   siteOf(request: IncomingMessage): object | null | undefined;
   serve(request: IncomingMessage, response: ServerResponse): void;
 }
@@ -85,7 +85,7 @@ export function createPipeline(options: PipelineOptions): RequestListener {
 }
 
 /**
- * Returns the cached response to a GET or HEAD. Returns null if there is none, in which case the route may cache its
+ * Returns the cached response to a GET or HEAD, or null if there is none. In that case, the route may cache its
  * response.
  */
 function lookup({ method, url, state }: IncomingMessage, answers: PublicAnswers): PublicAnswer | null {

@@ -4,8 +4,8 @@ import Negotiator from 'negotiator';
 const PIECES = /"(?:\\.|[^"\\])*"?|[,;]|[^",;]+/g;
 
 /**
- * Returns the media type that an Accept header prefers; undefined if none matches. Parameters other than the weight are
- * ignored, because every response is in UTF-8 regardless of a range's charset.
+ * Returns the media type that an Accept header prefers, or undefined if none matches. Parameters other than the weight
+ * are ignored, because every response is in UTF-8 regardless of a range's charset.
  */
 export function preferredType(accept: string, available: string[]): string | undefined {
   return new Negotiator({ headers: { accept: withoutParameters(accept) } }).mediaType(available);

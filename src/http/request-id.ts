@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
-/** Length of an id in hexadecimal digits: 128 random bits, as in a UUID. */
+/** Length of an id in hexadecimal digits. It contains 128 random bits, like a UUID. */
 const LENGTH = 32;
-/** Number of ids generated in one call, because a call for random bytes costs more than the rest of an id. */
+/** Number of ids generated at once, because requesting random bytes costs more than the rest of an id. */
 const BATCH = 256;
 
 /** Generates request ids of 32 random hexadecimal digits. */

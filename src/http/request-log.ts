@@ -10,11 +10,11 @@ const FIRST_REFUSAL = 400;
 export interface RequestLine {
   id: string;
   method: string;
-  /** Template of the route, such as /v1/instances/{id}. */
+  /** The route's template, such as /v1/instances/{id}. */
   route: string;
   /** Status code; null if nothing was sent. */
   status: number | null;
-  /** Milliseconds from the request's head to the end of the response, with microsecond precision. */
+  /** Time from the request's head to the end of the response, in milliseconds with microsecond precision. */
   ms: number;
   /** Bytes sent, including the head. */
   bytes: number;
@@ -31,11 +31,11 @@ export interface RequestLine {
 
 export type WriteRequest = (line: RequestLine) => void;
 export type LogRequest = (request: IncomingMessage, response: ServerResponse) => void;
-/** Called when a request is over; `status` is null if nothing was sent. */
+/** Called when a request is over. `status` is null if nothing was sent. */
 export type ObserveRequest = (request: IncomingMessage, status: number | null, ms: number) => void;
 
 /**
- * Logs one line for each request that isn't routine, when its response has been sent or its connection is lost. The
+ * Logs one line for each request that isn't routine, once its response has been sent or its connection is lost. The
  * line contains neither the path, query, headers nor body, because any of them may contain a key.
  */
 export function createRequestLog(
@@ -43,7 +43,7 @@ export function createRequestLog(
   observe: ObserveRequest | null,
   isTrusted: IsTrusted,
 ): LogRequest {
-  /** Bytes already attributed to responses, per open connection. Responses are sent in order on each connection. */
+  /** Bytes already attributed to responses, for each open connection, on which responses are sent in order. */
   const attributed = new WeakMap<Socket, number>();
 
   return (request, response) => {

@@ -11,29 +11,31 @@ import type { KeyUses } from './key-uses.js';
 import type { Ticket } from './public-answers/public-answers.js';
 import type { IsTrusted } from './trust-proxy.js';
 
-/** The state that the gateway records about a request. The pipeline creates it, and the log line is derived from it. */
+/**
+ * The state that the gateway keeps for a request. It is created by the pipeline, and the log line is derived from it.
+ */
 export interface RequestState {
-  /** X-Request-Id of the response. */
+  /** The response's X-Request-Id. */
   id: string;
-  /** Template of the route, such as /v1/instances/{id}. */
+  /** The route's template, such as /v1/instances/{id}. */
   route: string;
-  /** Pending or completed lookup of the caller's key; null until one is requested. */
+  /** Pending or completed lookup of the caller's key, or null until one is requested. */
   caller: Promise<Caller | null> | null;
   /** Why the request's key isn't accepted although it is known. */
   keyFault: KeyFault | null;
-  /** Account of the caller; null without a valid key. */
+  /** The caller's account, or null without a valid key. */
   accountId: string | null;
-  /** The GraphQL operation that ran; null for REST and for requests refused before. */
+  /** The GraphQL operation that ran. Null for REST, and for requests that were rejected before running one. */
   operation: RunOperation | null;
-  /** Error codes of the response; GraphQL may reject several fields. */
+  /** Error codes in the response. GraphQL may reject several fields. */
   refusals: string[];
   /** Trace id; null if the request is not traced. */
   traceId: string | null;
-  /** Ticket to cache the response if it turns out to be public; null if it must not be cached. */
+  /** Ticket to cache the response if it turns out to be public, or null if it must not be cached. */
   ticket: Ticket | null;
   /** Whether the request is only logged if it fails. */
   isRoutine: boolean;
-  /** Whether the body may take longer to arrive than that of a request to the gateway itself. */
+  /** Whether the body may take longer to arrive than usual, because the request isn't only for the gateway itself. */
   isLongLived: boolean;
 }
 
@@ -43,12 +45,13 @@ interface RunOperation {
   name: string | null;
   /** Whether all fields of the query are public, so that every caller gets the same response. */
   isPublicQuery: boolean;
-  /** Number of requests that it takes from the rate limit. */
+  /** Number of requests to take from the rate limit. */
   cost: number;
 }
 
 /**
- * The route of requests that match none. The path is never logged, because it may contain anything, even an API key.
+ * The route for requests that match no other. The path is never logged, because it may contain anything, even an API
+ * key.
  */
 const UNKNOWN_ROUTE = 'unknown';
 
@@ -76,7 +79,7 @@ export function createRequestState(id: string): RequestState {
   };
 }
 
-/** Finds the caller that a request's session cookie identifies. */
+/** Finds the caller identified by a request's session cookie. */
 export type IdentifySession = (request: IncomingMessage, address: string) => Promise<Identified>;
 
 export interface IdentifyOptions {
@@ -88,8 +91,8 @@ export interface IdentifyOptions {
 }
 
 /**
- * Returns a function that finds the caller of a request's key and looks it up only once per request. The caller is null
- * if the key is missing or isn't accepted.
+ * Returns a function that finds the caller by a request's key, which it looks up only once per request. The caller is
+ * null if the key is missing or isn't accepted.
  */
 export function createIdentify({ deps, keyUses, isTrusted, ofSession }: IdentifyOptions): Identify {
   const lookUp = async (request: IncomingMessage): Promise<Caller | null> => {
@@ -116,14 +119,17 @@ export function createIdentify({ deps, keyUses, isTrusted, ofSession }: Identify
   };
 }
 
-/** Returns a request's client address as reported by trusted proxies; empty if the connection was already lost. */
+/**
+ * Returns a request's client address as reported by trusted proxies, or an empty string if the connection was already
+ * lost.
+ */
 export function addressOf(request: IncomingMessage, isTrusted: IsTrusted): string {
-  // No proxy is trusted by default, and most requests contain no forwarded address.
+  // By default, no proxy is trusted. Most requests have no forwarded address.
   if (request.headers['x-forwarded-for'] === undefined) return request.socket.remoteAddress ?? '';
   return proxyAddr(request, isTrusted) ?? '';
 }
 
-/** Creates the context of a request's resolvers. */
+/** Creates the context for a request's resolvers. */
 export type CreateContext = (caller: Caller | null, response: ServerResponse) => GatewayContext;
 
 export function createContexts(deps: Deps, isTrusted: IsTrusted): CreateContext {

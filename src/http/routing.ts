@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { DomainError } from '../domain/rules/errors.js';
 
-/** Sets the route of a request for its log line. */
+/** Sets a request's route for its log line. */
 export function named(route: string): RequestHandler {
   return (request, _response, next) => {
     request.state.route = route;

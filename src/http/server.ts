@@ -10,33 +10,33 @@ import { createRequestIds } from './request-id.js';
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 
 interface Timeouts {
-  /** Maximum time from a request's first byte, or from its connection, to the end of its head. */
+  /** Maximum time from a request's first byte, or from the start of its connection, to the end of its head. */
   headersMs: number;
-  /** Maximum time to the end of its body. */
+  /** Maximum time until the end of the request's body. */
   requestMs: number;
-  /** Interval between checks. A connection is closed at most this long after its limit. */
+  /** Interval between checks, which is also the maximum delay before an overdue connection is closed. */
   checkEveryMs: number;
-  /** Maximum idle time between two requests on a connection. */
+  /** Maximum idle time between two requests on the same connection. */
   idleMs: number;
 }
 
 export interface DrainableServer extends Server {
-  /** Closes connections whose request doesn't arrive. Must be called repeatedly. */
+  /** Closes connections that await no response and have received nothing for `forMs`. Must be called repeatedly. */
   closeSilent(forMs: number): void;
 }
 
 /**
- * Default timeouts. Idle connections are kept open longer than proxies keep theirs (two minutes in Caddy). A request
- * that is in flight when its connection closes is lost, and a proxy may not resend it.
+ * Default timeouts. Idle connections are kept open longer than proxies keep theirs (two minutes in Caddy). Otherwise, a
+ * request could be in flight when its connection closes and be lost, and a proxy may not resend it.
  */
 const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 2_000, idleMs: 150_000 };
-/** Time that a peer has to read an error. Its connection is then closed in any case. */
+/** Time that a peer has to read an error before its connection is closed. */
 const LINGER_MS = 1_000;
-/** Maximum size of the request line and all headers together. */
+/** Maximum total size of the request line and all headers. */
 const MAX_HEADER_BYTES = 16_384;
 
 const MALFORMED: Refusal = { status: 400, code: 'invalid_request', message: 'this is not valid HTTP' };
-/** Errors of Node's parser with a status other than 400. */
+/** Errors from Node's parser that have a status other than 400. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'invalid_request', message: 'the request took too long to arrive' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
@@ -58,7 +58,7 @@ const UNMET_EXPECTATION: Refusal = {
 
 /**
  * Creates a server that responds in JSON even to input that is malformed, too slow or has too large a head. It limits
- * the number of bytes waiting for clients to read them.
+ * how many bytes may wait for clients to read them.
  */
 export function createHttpServer(
   messages: Messages,
@@ -83,7 +83,7 @@ export function createHttpServer(
     connections.add(response);
     listener(request, response);
   });
-  // Only WebSockets get here (messages.ts).
+  // Only WebSockets reach this listener (see messages.ts).
   server.on('upgrade', (request, socket, head) => {
     if (onUpgrade(request, socket, head)) return;
     if (head.length > 0) socket.unshift(head);
@@ -104,7 +104,7 @@ export function createHttpServer(
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     // Node reports the error only once.
     else if (isPending && response.req.state?.isLongLived && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return;
-    // A complete request came before. It is still running, and the error must not be mistaken for its response.
+    // A complete request came first. It is still running, and the error must not be mistaken for its response.
     else if (isPending && response.req.complete) response.once('finish', refuse);
     else if (isPending && response.headersSent) socket.destroy();
     else refuse();
@@ -112,7 +112,7 @@ export function createHttpServer(
   return Object.assign(server, { closeSilent: (forMs: number) => connections.closeSilent(forMs) });
 }
 
-/** Ends a connection with this text, and releases it even if the peer never does. */
+/** Ends a connection with this text, and releases it even if the peer never closes its side. */
 function endSoon(socket: Duplex, text?: string): void {
   socket.end(text);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();

@@ -15,7 +15,7 @@ export interface Surface {
 
 let untraced: Surface | undefined;
 
-/** Returns the API for gateways without tracing. A process creates it only once, for any number of gateways. */
+/** Returns the API for gateways without tracing. A process creates it only once for all its gateways. */
 export function untracedSurface(): Surface {
   untraced ??= createSurface();
   return untraced;
@@ -25,8 +25,8 @@ export function untracedSurface(): Surface {
 export function createSurface(wrap?: (schema: GraphQLSchema) => void): Surface {
   const schema = buildSchema();
   wrap?.(schema);
-  // The routes are compiled first, because `checkAnswer` wraps the list resolvers, and the routes' documents already
-  // limit their responses.
+  // The routes are compiled first. Afterwards, `checkAnswer` wraps the list resolvers, but the routes' documents
+  // already limit their responses.
   const routes = compileRoutes(schema);
   return { schema, routes, checkAnswer: checkAnswer(schema) };
 }

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/rules/errors.js';
 
-/** Maximum number of callers remembered. A forgotten caller starts with a full bucket. */
+/** Maximum number of remembered callers. A forgotten caller starts with a full bucket. */
 const MAX_CALLERS = 20_000;
 
 export interface TokenBucketOptions {
@@ -18,7 +18,7 @@ export interface TokenBuckets {
   take(caller: string): void;
 }
 
-/** Creates the buckets for the callers of a route that the accounts' rate limit doesn't cover. */
+/** Creates buckets for the callers of a route that isn't covered by the accounts' rate limit. */
 export function createTokenBuckets({ size, everySeconds, refusal }: TokenBucketOptions): TokenBuckets {
   const buckets = new LRUCache<string, { left: number; atMs: number }>({ max: MAX_CALLERS });
   return {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 export interface Tracer {
   /** Handles a request within its span, which continues the sender's trace. */
   request(request: IncomingMessage, response: ServerResponse, answer: () => void): void;
-  /** Ends the span of a request with a streamed response, because the span only covers its opening. */
+  /** Ends the span of a request with a streamed response, because the span only covers the opening of the stream. */
   opened(request: IncomingMessage): void;
   /** Runs a GraphQL operation, or the prepared operation of a REST route. */
   operation<T>(name: string | null, type: string, run: () => T): T;

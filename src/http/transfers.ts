@@ -5,7 +5,7 @@ const BUSY_RETRY_SECONDS = 5;
 export interface TransferLimits {
   /** Maximum concurrent transfers per volume or instance. */
   perTarget: number;
-  /** Maximum concurrent transfers per account, so that one account's slow transfers leave slots to others. */
+  /** Maximum concurrent transfers per account, so that one account's slow transfers leave slots for others. */
   perAccount: number;
   all: number;
   /** Maximum waiting transfers per account and in total. */
@@ -13,7 +13,7 @@ export interface TransferLimits {
   waiting: number;
 }
 
-/** The account and the volume or instance of a transfer. */
+/** The account and the volume or instance that a transfer counts for. */
 export interface Mover {
   /** Id of the volume or instance. */
   id: string;
@@ -28,7 +28,7 @@ interface Waiting {
 /** Limits concurrent transfers. Further ones wait in order of arrival, and their data isn't read yet. */
 export class Transfers {
   readonly #limits: TransferLimits;
-  /** Number of running transfers by target and by account. The ids of both never coincide. */
+  /** Number of running transfers by target and by account, whose ids never coincide. */
   readonly #running = new Map<string, number>();
   #all = 0;
   #waiting: Waiting[] = [];
@@ -43,8 +43,8 @@ export class Transfers {
   }
 
   /**
-   * Waits for a slot and runs the work. Rejects with unavailable if too many transfers are waiting, and when the signal
-   * is aborted.
+   * Waits for a slot and runs the work. Rejects with unavailable if too many transfers are waiting or the signal is
+   * aborted.
    */
   async run<T>(mover: Mover, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#hasRoom(mover)) this.#add(mover, 1);
@@ -85,7 +85,7 @@ export class Transfers {
     const next = this.#waiting.find(({ mover }) => this.#hasRoom(mover));
     if (next === undefined) return;
     this.#waiting = this.#waiting.filter((each) => each !== next);
-    // The slot is taken before any other request can take it.
+    // The slot is taken before any other request can claim it.
     this.#add(next.mover, 1);
     next.begin();
   }

@@ -4,8 +4,8 @@ import proxyAddr from 'proxy-addr';
 export type IsTrusted = (address: string, hop: number) => boolean;
 
 /**
- * Converts TRUST_PROXY to a function. It trusts no proxy, a number of the nearest ones, or those in the given addresses
- * and networks.
+ * Converts TRUST_PROXY to a function. It trusts no proxy, a number of the nearest ones, or those with the given
+ * addresses and networks.
  */
 export function trustProxies(setting: false | number | string[]): IsTrusted {
   if (setting === false) return () => false;

@@ -20,7 +20,7 @@ import { agentOpenApi } from './agent-openapi.js';
 import { Places } from './places.js';
 import { readBody } from './read-body.js';
 
-/** Path prefix of the agents' routes. */
+/** Path prefix for host agents. */
 const AGENT_PATH = '/agent/v1';
 
 const MAX_JOIN_BYTES = 100_000;
@@ -28,7 +28,7 @@ const MAX_REPORT_BYTES = 2_000_000;
 /** Maximum number of agents that can wait for news in one process. */
 const MAX_WAITING = 20_000;
 /**
- * Maximum concurrent joins, each counted once its body has arrived. They are limited because each one reads the
+ * Maximum concurrent joins. A join counts once its body has arrived. The number is limited because each join reads the
  * catalogue.
  */
 const MAX_JOINING = 8;
@@ -49,19 +49,19 @@ export function isAgentApi({ url }: IncomingMessage): boolean {
 
 type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => Promise<void>;
 
-/** The routes of host agents, under `/agent/v1`. */
+/** Creates the routes for host agents under `/agent/v1`. */
 export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): RequestListener {
   const { fleet } = deps;
   const { publicUrl } = deps.settings;
   const refusal = () => 'this machine sends too many requests';
-  /** Agents report every ten seconds and on every change, and they poll for news after each response. */
+  /** Agents report every ten seconds and after every change. After each response, they poll for news again. */
   const reports = createTokenBuckets({ size: 60, everySeconds: 0.25, refusal });
   /**
-   * Each tunnel request ends one wait, unless several arrive together, because agents pause for 20 ms between polls.
+   * Each tunnel request ends one poll, unless several arrive together, because agents pause for 20 ms between polls.
    */
   const polls = createTokenBuckets({ size: 120, everySeconds: 0.02, refusal });
   const logFault = createFaultLog(log);
-  /** The document is built on the first request for it. */
+  /** The document is only built once it is requested. */
   let document: string | null = null;
   const joiners = new Places(MAX_JOINING_PER_NETWORK);
   let joining = 0;
@@ -163,7 +163,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
     const methods = routes[path!.slice(AGENT_PATH.length)];
     const handler = methods?.[request.method!];
     if (methods !== undefined) request.state.route = path!;
-    // Polls aren't logged: there are thousands of identical ones per minute.
+    // Polls aren't logged, because there are thousands of identical ones per minute.
     request.state.isRoutine = handler !== undefined && path !== `${AGENT_PATH}/join`;
     const answer = async () => {
       if (methods === undefined) throw new DomainError('no_route', `no such endpoint: ${request.method} ${path}`);

@@ -28,7 +28,7 @@ const TAG = 'Host agents';
 const BEARER = [{ hostToken: [] }];
 
 /**
- * Builds the OpenAPI document of the host agents' API from the schemas that validate requests. `serverUrl` ends in
+ * Builds the OpenAPI document for the host agents' API from the schemas that validate requests. `serverUrl` ends in
  * `/agent/v1`.
  */
 export function agentOpenApi(serverUrl: string, contactUrl: string): object {

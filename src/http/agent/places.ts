@@ -1,4 +1,4 @@
-/** Limits how much work runs concurrently for each client network. */
+/** Limits concurrent work per client network. */
 export class Places {
   readonly #perNetwork: number;
   readonly #taken = new Map<string, number>();

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../../domain/rules/errors.js';
 import { JsonTooLarge, parseJson } from '../../untrusted/json.js';
 
-/** Maximum number of JSON values in a body, far more than the largest report contains. */
+/** Maximum number of JSON values in a body. Even the largest report contains far fewer. */
 const MAX_VALUES = 250_000;
 
-/** Reads a body as JSON in UTF-8. Rejects bodies longer than `maxBytes`, and strings that the database can't store. */
+/** Reads a JSON body in UTF-8. Rejects bodies longer than `maxBytes` and strings that the database can't store. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   if (request.headers['content-encoding'] !== undefined)
     throw new DomainError('invalid_request', 'content encodings are not supported');

@@ -3,16 +3,16 @@ import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 
 export interface Attachment {
-  /** Bytes of the file name to send to the browser. */
+  /** The file name to send to the browser, in bytes. */
   name: Buffer;
-  /** Size in bytes; null if it isn't known in advance. */
+  /** Size in bytes, or null if it isn't known in advance. */
   size: bigint | null;
   type?: string;
   bytes: Readable;
 }
 
 /**
- * Sends output of a renter's program as a download. The browser never displays it, regardless of its declared type,
+ * Sends the output of a renter's program as a download. The browser never displays it, regardless of its declared type,
  * because a page on this origin could act with the renter's session.
  */
 export async function sendAttachment(request: Request, response: Response, attachment: Attachment): Promise<void> {

@@ -23,7 +23,7 @@ export interface ConsoleOptions {
   signup: 'open' | 'closed';
 }
 
-/** Signs browsers in and identifies their requests to /graphql. */
+/** Signs browsers in and identifies the callers of their requests to /graphql. */
 export interface ConsoleApi {
   router: Router;
   /**
@@ -36,7 +36,7 @@ export interface ConsoleApi {
 const SESSION_PATH = '/console/session';
 const ACCOUNT_PATH = '/console/account';
 
-/** Sign-in limits per client address. A key can't be guessed, so they only limit the load. */
+/** Sign-in limits per client address. They only limit the load, because a key can't be guessed. */
 const SIGN_INS = { size: 20, everySeconds: 3 };
 const SIGN_UPS = { size: 3, everySeconds: 3_600 };
 
@@ -88,7 +88,7 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
     response.status(204).end();
   };
 
-  /** Ends the browser's previous session, so that signing in again doesn't leave it behind. */
+  /** Ends the browser's previous session, so that signing in again leaves none behind. */
   async function endOwn(request: IncomingMessage): Promise<void> {
     const token = tokenOf(request);
     if (token !== null) await endSession(deps, token);
@@ -115,7 +115,8 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
   return {
     router,
     identify: async (request, address) => {
-      // Browsers send an Origin header with every POST. Without it, or with another origin, the request may be forged.
+      // Browsers send an Origin header with every POST. If it is missing or names another origin, the request may be
+      // forged.
       if (request.method !== 'POST' || request.headers.cookie === undefined || !isOwn(request)) return NO_CALLER;
       const token = tokenOf(request);
       return token === null ? NO_CALLER : authenticateSession(deps, token, address);

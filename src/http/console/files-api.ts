@@ -28,7 +28,7 @@ const OPERATION = 'files of an instance';
 
 /** Rate limit per account, because each request runs a command on the machine. */
 const REQUESTS = { size: 200, everySeconds: 0.2 };
-/** Limits for concurrent file transfers. Each transfer has its own tunnel and buffer. */
+/** Limits for concurrent file transfers, each of which has its own tunnel and buffer. */
 const TRANSFERS = { perTarget: 8, perAccount: 16, all: 128, waitingPerAccount: 32, waiting: 500 };
 /**
  * Limits for all other concurrent requests. The container decides what it sends and when, and responses are held in
@@ -37,11 +37,11 @@ const TRANSFERS = { perTarget: 8, perAccount: 16, all: 128, waitingPerAccount: 3
 const COMMANDS = { perTarget: 4, perAccount: 6, all: 64, waitingPerAccount: 24, waiting: 200 };
 const MAX_FILE_BYTES = 1e13;
 /**
- * Time for which the rest of a rejected upload is read, because some browsers read no response before they have sent
- * everything.
+ * Time for which the rest of a rejected upload is read, because some browsers don't read a response until they have
+ * sent everything.
  */
 const READS_REST_MS = 5_000;
-/** The last second of the year 9999, the last one with a four-digit year. */
+/** The last second of the year 9999, after which years no longer have four digits. */
 const LAST_INSTANT = 253_402_300_799n;
 
 interface FileRequest {
@@ -55,8 +55,8 @@ interface FileRequest {
 }
 
 /**
- * Serves the files of running instances to the console. `?folder=` and `?file=` contain a path as percent-encoded
- * bytes. A container's content is never displayed as a page of this origin.
+ * Serves the files in running instances to the console. `?folder=` and `?file=` contain a path as percent-encoded
+ * bytes. A container's content is never displayed as a page on this origin.
  */
 export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOptions): Router {
   const sessionOf = createPageSession({ deps, keyUses, isTrusted });
@@ -91,7 +91,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   const show: RequestHandler = async (request, response) => {
     const { kind, place, mover, gone } = await readRequest(request, response, ['folder', 'file']);
     if (kind === 'file') {
-      // A download may take as long as the file and its reader need.
+      // A download may take as long as needed.
       request.state.isLongLived = true;
       return transfers.run(mover, gone, async () => {
         const { size, bytes } = await files.read(place, gone);
@@ -107,7 +107,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
     const size = sizeOf(request);
     request.state.isLongLived = true;
     const pieces = atPace(request)[Symbol.asyncIterator]();
-    // There is no `return` here, because the rest of a rejected body must still be read.
+    // This doesn't define `return`, because the rest of a rejected body must still be read.
     const bytes: AsyncIterable<Buffer> = { [Symbol.asyncIterator]: () => ({ next: () => pieces.next() }) };
     try {
       await transfers.run(mover, gone, () => files.write(place, { size, replaces: isReplacing, bytes }, gone));
@@ -148,7 +148,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
 
 type PathKind = 'folder' | 'file';
 
-/** Reads the path from a URL. Throws if the URL has neither a file nor a folder, or both. */
+/** Reads the path from a URL. Throws unless the URL has exactly one file or folder. */
 function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind; path: Buffer; isReplacing: boolean } {
   const [, query = ''] = url.split('?', 2);
   const parameters = query.split('&').map((pair) => {

@@ -20,7 +20,7 @@ export function createLogApi({ deps, keyUses, isTrusted }: PageSessionOptions): 
     checkScope(caller.scopes, 'Query.instanceLogs');
     const id = String(request.params.id);
     const batches = keptLog(deps, caller, id, gone.signal);
-    // Reads the first line before sending the head, because an error can only be reported before it.
+    // The first line is read before the head is sent, because errors can only be reported up to then.
     const first = await batches.next();
     const write = request.query.times === 'true' ? timed : plain;
     const bytes = Readable.from(textOf(first, batches, write), { objectMode: false });
@@ -38,7 +38,7 @@ export function createLogApi({ deps, keyUses, isTrusted }: PageSessionOptions): 
     response.setHeader('Cache-Control', 'no-store');
     next();
   });
-  // Without a body, nothing else would close the opened log.
+  // A HEAD request has no body whose end would close the log.
   router.head(PATH, refuseOtherMethods('GET, OPTIONS'));
   router.get(PATH, send);
   router.all(PATH, refuseOtherMethods('GET, OPTIONS'));

@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { IsTrusted } from '../trust-proxy.js';
 
-/** Determines the origin of a request as seen by the browser that sent it. */
+/** Determines a request's origin as seen by the browser. */
 export interface OwnOrigin {
   /**
-   * Returns whether a page of the gateway's own origin sent the request. Browsers set the header, and no page can forge
-   * it.
+   * Returns whether a page on the gateway's own origin sent the request. The header is set by browsers, and pages can't
+   * forge it.
    */
   isOwn(request: IncomingMessage): boolean;
-  /** Returns whether the browser connected with TLS, which a proxy may have terminated. */
+  /** Returns whether the browser connected over TLS, which may have been terminated by a proxy. */
   isSecure(request: IncomingMessage): boolean;
 }
 
-/** Accepts the origin of PUBLIC_URL and the host that the request itself names. */
+/** Accepts PUBLIC_URL's origin and the host named in the request itself. */
 export function createOwnOrigin(publicUrl: string, isTrusted: IsTrusted): OwnOrigin {
   const published = new URL(publicUrl);
   /** Returns the scheme that the browser used, as reported by a trusted proxy. */
@@ -23,7 +23,7 @@ export function createOwnOrigin(publicUrl: string, isTrusted: IsTrusted): OwnOri
   };
   const originOf = (request: IncomingMessage): string | null => {
     const { host = '' } = request.headers;
-    // Any host other than the published one is this machine itself, for example through an SSH tunnel.
+    // Any host other than the published one must be this machine itself, for example through an SSH tunnel.
     const scheme = forwardedScheme(request) ?? (host === published.host ? published.protocol : 'http:');
     return URL.canParse(`${scheme}//${host}/`) ? new URL(`${scheme}//${host}/`).origin : null;
   };

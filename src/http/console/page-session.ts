@@ -15,15 +15,12 @@ export interface PageSessionOptions {
   isTrusted: IsTrusted;
 }
 
-/**
- * Returns the caller that the session cookie of a console request identifies. Rejects any other request with
- * unauthorized.
- */
+/** Returns the caller identified by a console request's session cookie. Rejects any other request with unauthorized. */
 export type PageSession = (request: IncomingMessage) => Promise<SessionCaller>;
 
 /**
- * Checks sessions for routes outside GraphQL. A read must not come from another site, and a write must name the
- * gateway's own origin.
+ * Checks sessions for routes outside GraphQL. Reads must not come from another site, and writes must name the gateway's
+ * own origin.
  */
 export function createPageSession({ deps, keyUses, isTrusted }: PageSessionOptions): PageSession {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);

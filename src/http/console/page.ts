@@ -8,7 +8,7 @@ import { preferredType } from '../preferred-type.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { readSessionCookie } from './session-cookie.js';
 
-/** The console's screens. Each has its own URL, but they are all one page. */
+/** The console's screens. Each has its own URL, but they all share one page. */
 export const SCREENS = [
   '/machines',
   '/deploy',
@@ -22,7 +22,7 @@ export const SCREENS = [
   '/activity',
   '/webhooks',
 ];
-/** Response types, preferred first. A client that accepts anything doesn't get the page. */
+/** Response types, most preferred first. A client that accepts anything doesn't get the page. */
 const ANSWER_TYPES = ['application/json', 'text/html'];
 /** Matches the page built for one language. */
 const PAGE = /^\/index\.([a-z]+)\.html$/;
@@ -64,7 +64,7 @@ interface PageFile {
 }
 
 /**
- * Returns the listener that replaces the page on a host other than the gateway's own; null if the page may be shown.
+ * Returns the listener that replaces the page on a host other than the gateway's own, or null if the page may be shown.
  */
 export type ForeignHandler = (request: Request) => RequestListener | null;
 
@@ -140,7 +140,7 @@ function pagesOf(files: ReadonlyMap<string, PageFile>): Map<string, PageFile> {
   return pages;
 }
 
-/** Returns the language that the user chose on the page, or else the browser's preferred one. */
+/** Returns the language chosen by the user on the page, or the browser's preferred one. */
 function languageFor(request: Request, languages: string[]): string {
   const chosen = LANGUAGE_COOKIE.exec(request.headers.cookie ?? '')?.[1];
   if (chosen !== undefined && languages.includes(chosen)) return chosen;

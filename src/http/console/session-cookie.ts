@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * The prefix makes browsers reject the cookie if another host of the same domain sets it or it was sent without TLS.
+ * Because of the prefix, browsers reject the cookie if it was set by another host in the same domain or sent without
+ * TLS.
  */
 const SECURE_NAME = '__Host-console';
 const PLAIN_NAME = 'console';
@@ -20,7 +21,7 @@ export function readSessionCookie({ headers }: IncomingMessage, isSecure: boolea
   return found.length === 1 ? found[0]!.slice(prefix.length) : null;
 }
 
-/** Returns the header that sets the session cookie. An age of 0 removes it. */
+/** Returns the header that sets the session cookie. An age of 0 removes the cookie. */
 export function sessionCookie(token: string, maxAgeSeconds: bigint, isSecure: boolean): string {
   return `${nameOf(isSecure)}=${token}; ${ATTRIBUTES}; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`;
 }

@@ -8,20 +8,20 @@ import { preferredType } from '../preferred-type.js';
 import { GRAPHIQL_EXAMPLES } from './examples.js';
 
 export interface GraphiqlOptions {
-  /** Path of both the GraphQL endpoint and the page. The page's files are served next to it, under `graphiql/`. */
+  /** Path of both the GraphQL endpoint and the page, whose files are served next to it under `graphiql/`. */
   endpoint: string;
   /** Output folder of scripts/build-graphiql.mjs. */
   assetsDir: string;
 }
 
-/** Response types, preferred first. A client that accepts anything doesn't get the page. */
+/** Response types, most preferred first. A client that accepts anything doesn't get the page. */
 const ANSWER_TYPES = ['application/graphql-response+json', 'application/json', 'text/html'];
 
 const TITLE = 'GPU rental gateway – GraphiQL';
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="24" height="24" fill="none" stroke="#0c8f6f" stroke-width="2" stroke-linecap="round"><rect x="5" y="5" width="14" height="14" rx="2"/><rect x="9.5" y="9.5" width="5" height="5" fill="#0c8f6f"/><path d="M9 1.5v2M15 1.5v2M9 20.5v2M15 20.5v2M1.5 9h2M1.5 15h2M20.5 9h2M20.5 15h2"/></svg>`;
 const AUTHORIZATION_TO_FILL = 'Bearer gpu_live_PASTE_YOUR_KEY_HERE';
 
-/** Allows only the page's own script and files of this origin, and the style elements that Monaco creates. */
+/** Allows only the page's own script, files on this origin, and the style elements that Monaco creates. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "connect-src 'self'",
@@ -35,9 +35,9 @@ const CONTENT_SECURITY_POLICY = [
 ];
 
 /**
- * Starts GraphiQL. Each tab has its own headers. The last Authorization header entered replaces the placeholder in the
- * other tabs, so that a key only has to be pasted once. Like all headers, it stays in memory unless the user selects
- * "persist headers".
+ * Starts GraphiQL. Each tab has its own headers. The most recently entered Authorization header replaces the
+ * placeholder in the other tabs, so that a key only has to be pasted once. Like all headers, it stays in memory unless
+ * the user selects "persist headers".
  */
 const START_SCRIPT = `
 const { assets, ...options } = JSON.parse(document.getElementById('options').textContent);
@@ -78,7 +78,7 @@ async function* eventsOf(response) {
   }
 }
 
-/** Lets the stop button end the request, and so the wait for the next event. */
+/** Lets the stop button end the request, and with it the wait for the next event. */
 function stoppable(events, stop) {
   const iterator = {
     next: () => events.next(),
@@ -105,7 +105,8 @@ async function fetcher(operation, options) {
   }
 }
 
-// GraphiQL stores its tabs, but not the content of an active tab that was never edited: it would add an empty tab.
+// GraphiQL stores its tabs, but not the content of an active tab that was never edited, and would otherwise add an
+// empty tab.
 try {
   const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem('graphiql:tabState'));
   for (const name of ['query', 'variables']) localStorage.setItem('graphiql:' + name, tabs[activeTabIndex][name] ?? '');
@@ -122,12 +123,12 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('root'), {
 `;
 
 /**
- * When the window width changes, GraphiQL's tabs keep a transform that takes effect once one is pressed: the tab jumps
- * away from the pointer and the click is lost.
+ * Removes the transform that GraphiQL's tabs keep after the window width changes. It takes effect when a tab is
+ * pressed: the tab jumps away from the pointer and the click is lost.
  */
 const STYLE = 'html, body, #root { height: 100% } .graphiql-tab { transform: none !important }';
 
-/** Serves GraphiQL's files, and its page to browsers that open the endpoint. Passes on every other request. */
+/** Serves GraphiQL's files, and its page to browsers that open the endpoint. Passes on all other requests. */
 export function createGraphiql({ endpoint, assetsDir }: GraphiqlOptions): Router {
   const router = express.Router({ strict: true });
   const version = builtVersion(assetsDir);
@@ -154,7 +155,8 @@ export function createGraphiql({ endpoint, assetsDir }: GraphiqlOptions): Router
 }
 
 /**
- * Returns the version of the built GraphiQL; null if it hasn't been built, in which case the gateway runs without it.
+ * Returns the version of the built GraphiQL, or null if it hasn't been built. In that case, the gateway runs without
+ * it.
  */
 function builtVersion(assetsDir: string): string | null {
   try {
@@ -164,7 +166,9 @@ function builtVersion(assetsDir: string): string | null {
   }
 }
 
-/** Returns whether the request is a browser opening the page. A query in the URL makes it an operation instead. */
+/**
+ * Returns whether the request is a browser opening the page. A request with a query in its URL is an operation instead.
+ */
 export function isGraphiqlPage(request: IncomingMessage): boolean {
   const { method, url = '', headers } = request;
   if ((method !== 'GET' && method !== 'HEAD') || headers.accept === undefined) return false;

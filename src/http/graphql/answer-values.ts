@@ -23,11 +23,13 @@ import {
 } from 'graphql';
 import { type Fragments, fragmentsOf } from './document-measures.js';
 
-/** Arguments that set the length of a list. The schema itself rejects values above the maximum. */
+/** Arguments that set a list's length. The schema itself rejects values above the maximum. */
 const SIZE_ARGUMENTS = ['limit', 'first', 'last'];
 const MAX_PAGE = 100;
 const DEFAULT_PAGE = 25;
-/** Assumed length of lists whose size is unspecified: an account's own lists, the catalogue's, and the schema's. */
+/**
+ * Assumed length of lists without a specified size, such as the account's own lists, the catalogue's and the schema's.
+ */
 const LIST_SIZE = 100;
 const INTROSPECTION_LIST_SIZE = 8;
 
@@ -37,7 +39,7 @@ interface Scope {
   schema: GraphQLSchema;
   fragments: Fragments;
   variables: Readonly<Record<string, unknown>>;
-  /** Value counts of the fragments visited so far, by name and page. */
+  /** Value counts of visited fragments, by name and page. */
   known: Map<string, number>;
 }
 
@@ -50,8 +52,8 @@ type SizedOperation = Pick<ExecutionArgs, 'document' | 'operationName' | 'variab
  */
 export function createAnswerLimit(schema: GraphQLSchema): (args: SizedOperation, most: number) => boolean {
   /**
-   * Value counts with variables that request the longest pages. Never has more entries than the cache of parsed
-   * documents.
+   * Value counts with variables that request the longest pages. There are never more entries than documents in the
+   * cache.
    */
   const greatest = new WeakMap<OperationDefinitionNode, number>();
   const greatestOf = (document: DocumentNode, operation: OperationDefinitionNode): number => {
@@ -91,7 +93,7 @@ function answerValues(
 }
 
 /**
- * Counts the values of a selection. `page` is the length that a field sets for the list below it, as a connection does
+ * Counts the values in a selection. `page` is the length that a field sets for the list below it, as a connection does
  * for its edges.
  */
 function valuesOf(selectionSet: SelectionSetNode, type: GraphQLNamedType, page: number | null, scope: Scope): number {
@@ -115,7 +117,7 @@ function fieldValues(node: FieldNode, parent: GraphQLNamedType, page: number | n
   return (requested ?? page ?? assumedLength(field, type)) * below(null);
 }
 
-/** Returns the assumed length of a list without pages: the maximum in the field's `mostEntries` extension. */
+/** Returns the assumed length of a list without pages, which is the maximum in the field's `mostEntries` extension. */
 function assumedLength({ extensions }: GraphQLField<unknown, unknown>, type: GraphQLNamedType): number {
   if (typeof extensions.mostEntries === 'number') return extensions.mostEntries;
   return isIntrospectionType(type) ? INTROSPECTION_LIST_SIZE : LIST_SIZE;
@@ -136,7 +138,7 @@ function fieldOf(parent: GraphQLNamedType, name: string): GraphQLField<unknown, 
   return fields[name] ?? META_FIELDS.find((field) => field.name === name)!;
 }
 
-/** Returns the page length from the field's arguments; null if the field takes none. */
+/** Returns the page length specified by the field's arguments, or null if the field has no such argument. */
 function requestedPage(node: FieldNode, field: GraphQLField<unknown, unknown>, { variables }: Scope): number | null {
   const own = field.extensions.length as { argument: string; usual: number; most: number } | undefined;
   const names = own === undefined ? SIZE_ARGUMENTS : [own.argument];

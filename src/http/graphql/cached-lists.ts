@@ -26,7 +26,8 @@ import type { Written } from './send-result.js';
 import type { CheckedArgs } from './use-checks.js';
 
 /**
- * Maximum total length of all cached strings in characters of at most two bytes, including the overhead of each string.
+ * Maximum total length of all cached strings, measured in characters of at most two bytes. Includes each string's
+ * overhead.
  */
 const MAX_CHARACTERS = 8_000_000;
 const OVERHEAD_CHARACTERS = 64;
@@ -34,7 +35,7 @@ const OVERHEAD_CHARACTERS = 64;
 /** Runs an operation whose variables have been checked. Resolves to null if it must run like any other operation. */
 export type RunCached = (args: CheckedArgs) => Promise<Written | ExecutionResult | null>;
 
-/** A field of the query type, and an operation's only field. */
+/** An operation's only field, which belongs to the query type. */
 interface ListField {
   node: FieldNode;
   field: GraphQLField<unknown, unknown>;
@@ -42,13 +43,13 @@ interface ListField {
 
 interface Seen {
   fragments: Fragments;
-  /** Names of the fragments visited so far. */
+  /** Names of visited fragments. */
   spread: Set<string>;
 }
 
 /**
  * Serves lists of objects that never change (`NEVER_CHANGES` in the schema) by joining the serialized objects. Each
- * object is serialized once per selection. The field's resolver still determines which objects the list contains.
+ * object is serialized once per selection. The field's resolver still determines which objects are in the list.
  */
 export class CachedLists {
   readonly #schema: GraphQLSchema;
@@ -60,8 +61,8 @@ export class CachedLists {
   }
 
   /**
-   * Returns null if the operation requests anything other than one such list, or if variables determine the selected
-   * fields.
+   * Returns null if the operation requests anything other than one such list, or if variables determine which fields
+   * are selected.
    */
   prepare(document: DocumentNode, operation: OperationDefinitionNode): RunCached | null {
     const fragments = fragmentsOf(document);
@@ -100,8 +101,8 @@ export class CachedLists {
   }
 
   /**
-   * Serializes each entry by the list's selection. Returns null if an entry has an error, which only a regular response
-   * can report.
+   * Serializes each entry using the list's selection. Returns null if an entry has an error, which only a regular
+   * response can report.
    */
   #textsOf({ node, field }: ListField, document: DocumentNode) {
     const query = compileQuery(schemaOf(field.type), entriesOf(node, document));
@@ -123,8 +124,8 @@ export class CachedLists {
 }
 
 /**
- * Serialized objects by selection. Each string lives as long as its object. If there are too many, all of them are
- * dropped.
+ * Serialized objects by selection. Each string lives as long as its object. If there are too many strings, all of them
+ * are dropped.
  */
 export class CachedTexts {
   readonly #mostCharacters: number;
@@ -187,7 +188,7 @@ function schemaOf(type: GraphQLOutputType): GraphQLSchema {
   return new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields: { entries } }) });
 }
 
-/** Returns the list's selection as a query of that schema. */
+/** Returns the list's selection as a query against that schema. */
 function entriesOf(node: FieldNode, document: DocumentNode): DocumentNode {
   const entries: FieldNode = { ...node, name: { kind: Kind.NAME, value: 'entries' }, alias: undefined, arguments: [] };
   const query: OperationDefinitionNode = {

@@ -11,14 +11,14 @@ const EXTENSIONS: { code: ErrorCode; http: HttpExtension } = {
 
 /**
  * Rejects variables that don't match their definitions. GraphQL itself would continue up to the fiftieth error and
- * print the whole variable for each of them, which took seconds for 7,000 unknown names.
+ * print the whole variable each time, which took seconds for 7,000 unknown names.
  */
 export function checkVariables(schema: GraphQLSchema): Check {
   return (args) => {
     const { document, operationName, variableValues } = args;
     const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
     if (definitions.length === 0) return null;
-    // A final error says that there are more.
+    // One place is reserved for the final error, which says that there are more.
     const options = { maxErrors: MAX_REQUEST_ERRORS - 1 };
     const { errors, coerced } = getVariableValues(schema, definitions, variableValues ?? {}, options);
     args.coerced = coerced;

@@ -19,17 +19,15 @@ import { type Fragments, fragmentsOf } from './document-measures.js';
 type Variables = Record<string, unknown>;
 /** The parts of an operation that determine its cost. */
 export type CostedOperation = Pick<ExecutionArgs, 'document' | 'operationName' | 'variableValues'>;
-/** Decides whether a root field counts. Introspection fields are passed as undefined. */
+/** Decides whether a root field counts. Called with undefined for introspection fields. */
 type Counts = (field: GraphQLField<unknown, unknown> | undefined) => boolean;
 
 /**
- * Returns a function that computes the cost of a GraphQL request: one for each root field that needs a key. Every alias
- * and every spread of a fragment counts, but fields excluded by @skip or @include don't.
+ * Returns a function that computes the cost of a GraphQL request, which is the number of root fields that need a key.
+ * Every alias and every spread of a fragment counts, but fields excluded by @skip or @include don't.
  */
 export function createRequestCost(schema: GraphQLSchema): (operation: CostedOperation) => number {
-  /**
-   * Whether no field counts, regardless of the variables. Never has more entries than the cache of parsed documents.
-   */
+  /** Whether no field counts, regardless of the variables. There are never more entries than documents in the cache. */
   const publicOperations = new WeakMap<OperationDefinitionNode, boolean>();
   const isPublic = (document: DocumentNode, operation: OperationDefinitionNode): boolean => {
     const known = publicOperations.get(operation);
@@ -45,11 +43,11 @@ export function createRequestCost(schema: GraphQLSchema): (operation: CostedOper
   };
 }
 
-/** A field that counts only with a key is free without one, because the limit belongs to an account. */
+/** Fields that count only with a key are free without one, because the limit belongs to an account. */
 const needsKey: Counts = (field) => field?.extensions.needsKey === true || field?.extensions.countsWithKey === true;
 
 /**
- * Returns the number of root fields that count; null if the variables don't match their definitions, in which case
+ * Returns the number of root fields that count, or null if the variables don't match their definitions, in which case
  * nothing runs.
  */
 export function rootFields(schema: GraphQLSchema, args: CostedOperation, counts: Counts): number | null {
@@ -81,7 +79,7 @@ interface Scope {
   /** Null if unknown, in which case no field is left out. */
   variables: Variables | null;
   /**
-   * Costs of the fragments visited so far. Each fragment is evaluated once, however often fragments spread each other.
+   * Costs of visited fragments. Each fragment is evaluated only once, no matter how often fragments spread each other.
    */
   costs: Map<string, number>;
 }

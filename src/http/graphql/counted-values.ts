@@ -16,14 +16,13 @@ import {
 
 /**
  * Counts the values in a response list by list as they are resolved. The list that exceeds the operation's `mostOf`
- * limit fails with `tooMany`. Wraps the resolvers of the schema's lists. Each event of a subscription counts as its own
- * response.
+ * limit fails with `tooMany`. Wraps the schema's list resolvers. Each subscription event counts as its own response.
  */
 export function countValues(
   schema: GraphQLSchema,
   { mostOf, tooMany }: { mostOf(info: GraphQLResolveInfo): number; tooMany(info: GraphQLResolveInfo): Error },
 ): void {
-  /** Number of values counted in the response in progress, by the context of its operation. */
+  /** Number of values counted in the current response, by its operation's context. */
   const counted = new WeakMap<object, { event: unknown; values: number }>();
   const sizes = new Sizes();
   const count = (list: unknown, context: object, info: GraphQLResolveInfo): unknown => {
@@ -55,11 +54,11 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * Computes the size of a list entry: the entry itself and everything below it, except the entries of nested lists,
- * which are counted separately.
+ * Computes the size of a list entry, which includes everything below it except the entries of nested lists. Those are
+ * counted separately.
  */
 class Sizes {
-  /** Never has more entries than the cache of parsed documents. */
+  /** There are never more entries than documents in the cache. */
   readonly #known = new WeakMap<FieldNode, { nodes: readonly FieldNode[]; size: number }>();
 
   ofEntry(info: GraphQLResolveInfo): number {

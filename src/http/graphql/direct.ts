@@ -22,7 +22,7 @@ interface DirectOptions {
 /**
  * Runs compiled queries without Yoga. Yoga has run each of them before, so their documents are parsed, valid and within
  * the limits. Each request goes through the same steps as in Yoga: context, checks, span, execution, status and
- * masking. Returns null for anything else, without running any of it.
+ * masking. Returns null for anything else without running any of it.
  */
 export function createDirectExecutor({ schema, compiled, checks, contextOf, maskError, tracer }: DirectOptions) {
   return async (context: ServerContext, parameters: GraphQLParams): Promise<Result | Written | null> => {
@@ -43,7 +43,7 @@ export function createDirectExecutor({ schema, compiled, checks, contextOf, mask
   };
 }
 
-/** Returns whether Yoga accepts the value. */
+/** Returns whether Yoga accepts the value, which must be an object unless it is missing. */
 function isObjectOrNone(value: unknown): boolean {
   return value == null || (typeof value === 'object' && !Array.isArray(value));
 }

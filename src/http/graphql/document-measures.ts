@@ -21,7 +21,7 @@ export function fragmentsOf(document: DocumentNode): Fragments {
 const OPENING: readonly TokenKind[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
 const CLOSING: readonly TokenKind[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
 
-/** Returns the nesting depth of brackets of any kind in the first `maxTokens` tokens. */
+/** Returns the nesting depth of brackets of any kind within the first `maxTokens` tokens. */
 export function nestingOf(text: string, maxTokens: number): number {
   const lexer = new Lexer(new Source(text));
   let [depth, deepest] = [0, 0];
@@ -46,7 +46,7 @@ export function depthOf(selectionSet: SelectionSetNode, fragments: Fragments): n
   return folded(selectionSet, fold);
 }
 
-/** Returns the number of root fields. A fragment's fields count each time it is spread. */
+/** Returns the number of root fields. A fragment's fields count every time it is spread. */
 export function rootFieldsOf(selectionSet: SelectionSetNode, fragments: Fragments): number {
   return folded(selectionSet, {
     fragments,
@@ -69,7 +69,7 @@ export function directivesOf(document: DocumentNode): number {
 interface Fold {
   fragments: Fragments;
   /**
-   * Results for the fragments visited so far. Each fragment is measured once, however often fragments spread each
+   * Results for visited fragments. Each fragment is measured only once, no matter how often fragments spread each
    * other.
    */
   known: Map<string, number>;

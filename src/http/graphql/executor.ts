@@ -36,12 +36,15 @@ export interface ExecutorOptions {
 }
 
 export interface Executor {
-  /** Executes an operation. Never rejects, because an error becomes a result with masked errors. */
+  /** Executes an operation. Never rejects, because errors become results with masked errors. */
   execute(context: ServerContext, parameters: GraphQLParams): Promise<Results>;
   fetchAPI: FetchAPI;
 }
 
-/** Creates an executor that runs Yoga with the service's plugins, from a request's parameters to its result. */
+/**
+ * Creates an executor that runs Yoga with the service's plugins, taking a request's parameters and returning its
+ * result.
+ */
 export function createExecutor(options: ExecutorOptions): Executor {
   const { schema, checkAnswer, limiter, identify, createContext, introspection, log, tracer } = options;
   const maskError = createErrorMask(log);
@@ -81,7 +84,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const direct = createDirectExecutor({ schema, compiled, checks, contextOf, maskError, tracer });
   // The executor passes parameters to Yoga and receives its result without creating a fetch Request and Response for
   // each request. With those, a query with variables took 380 µs of CPU time instead of 103 (bench case
-  // `graphql-variables`). Yoga's plugins only read the request's method, because a mutation must be sent by POST.
+  // `graphql-variables`). Yoga's plugins only read the request's method, because mutations must be sent with POST.
   const requests: Record<string, Request> = {};
   for (const method of ['GET', 'POST']) requests[method] = new Request('http://gateway/graphql', { method });
 

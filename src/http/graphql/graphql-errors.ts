@@ -4,7 +4,8 @@ import { type ErrorCode, STATUS_OF } from '../../domain/rules/errors.js';
 import { createFaultLog, describeFault, type Fault, type LogFault } from '../errors.js';
 
 /**
- * The `http` member of an error's extensions, with the status and headers of the response. It is removed from the body.
+ * The `http` member of an error's extensions, which holds the response's status and headers. It is removed from the
+ * body.
  */
 export interface HttpExtension {
   status: number;
@@ -17,18 +18,18 @@ export interface HttpExtension {
 }
 
 /**
- * Codes that set the status if they are the only reason why no field could be resolved. With any other code, the status
+ * Codes that set the status if they are the only reason why no field was resolved. With any other code, the status
  * stays 200.
  */
 const STATUS_CODES: ReadonlySet<string> = new Set(['unauthorized', 'unavailable', 'internal']);
-/** A subscription is also rejected if too many are open. */
+/** Subscriptions are also rejected if too many are open. */
 const SUBSCRIPTION_STATUS_CODES: ReadonlySet<string> = new Set([...STATUS_CODES, 'rate_limited']);
 
 const YOGAS_CODE = 'BAD_USER_INPUT';
 
 /** Maximum number of errors reported for a request that doesn't run. */
 export const MAX_REQUEST_ERRORS = 10;
-/** Maximum length of a message, because GraphQL's own messages quote names of any length. */
+/** Maximum message length, because GraphQL's own messages quote names of any length. */
 const MAX_MESSAGE_CHARACTERS = 300;
 
 /** Creates the error that rejects a whole request before any of it runs. */
@@ -41,15 +42,15 @@ export function refusal(
 }
 
 /**
- * Returns a function that converts any error to one that may be sent. It has the service's code and status, but none of
- * the details for the log.
+ * Returns a function that converts any error to one that may be sent. The result has the service's code and status, but
+ * no details meant for the log.
  */
 export function createErrorMask(log: Logger): (error: unknown) => Error {
   const logFault = createFaultLog(log, ' in a resolver');
   return (error) => {
     if (isRequestError(error)) {
-      // Yoga gives a code to every request error except those for variables, and it uses its own codes for those of a
-      // subscription.
+      // Yoga assigns a code to every request error except those for variables, and uses its own codes for subscription
+      // errors.
       const { code = YOGAS_CODE } = error.extensions;
       if (code === YOGAS_CODE) error.extensions.code = 'invalid_request' satisfies ErrorCode;
       return error;
@@ -91,7 +92,7 @@ export function toGraphqlError(error: unknown, logFault: LogFault): GraphQLError
   });
 }
 
-/** Limits the number of errors of a request that did not run. Fields that ran keep all their errors. */
+/** Limits the number of errors for a request that didn't run. Fields that ran keep all their errors. */
 export function withFewErrors<R extends Pick<ExecutionResult, 'data'> & { errors?: readonly Error[] }>(result: R): R {
   const { data, errors } = result;
   if (data !== undefined || errors === undefined) return result;
@@ -130,14 +131,14 @@ export function httpOf({ extensions }: GraphQLError): HttpExtension {
   return httpExtension(status, code, retryAfterSeconds);
 }
 
-/** Returns the status of a result in which no field was resolved; null if it stays 200. */
+/** Returns the status for a result in which no field was resolved, or null if it stays 200. */
 export function statusOf({ data, errors }: ExecutionResult): HttpExtension | null {
   if (errors === undefined || data === undefined) return null;
   if (data !== null && Object.values(data).some((value) => value !== null)) return null;
   return sharedStatus(errors, STATUS_CODES);
 }
 
-/** Does the same for a subscription that was rejected when it was opened. */
+/** Does the same for a subscription that was rejected when opened. */
 export function subscriptionStatusOf({ errors }: ExecutionResult): HttpExtension | null {
   return errors === undefined ? null : sharedStatus(errors, SUBSCRIPTION_STATUS_CODES);
 }

@@ -14,9 +14,9 @@ export interface GraphqlOptions extends ExecutorOptions {
 }
 
 /**
- * Creates the listener for all requests to /graphql, by POST or GET, with responses in JSON or as events. It reads and
- * checks the request, and sends a cached public response if there is one. Otherwise it applies the rate limit, executes
- * the operation and sends the result.
+ * Creates the listener for all requests to /graphql, sent with POST or GET, whose responses are JSON or events. It
+ * reads and checks the request, and sends the cached public response if there is one. Otherwise, it applies the rate
+ * limit, executes the operation and sends the result.
  */
 export function createGraphql(options: GraphqlOptions): RequestListener {
   const { answers, identify, log, tracer } = options;
@@ -74,7 +74,7 @@ function sendCached(request: IncomingMessage, response: ServerResponse, { type, 
   response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
 }
 
-/** The response varies because GraphiQL's page has the same URL. */
+/** Marks the response as varying by Accept, because GraphiQL's page has the same URL. */
 function varyByAccept(response: ServerResponse): void {
   const vary = response.getHeader('Vary');
   response.setHeader('Vary', vary === undefined ? 'Accept' : `${vary}, Accept`);

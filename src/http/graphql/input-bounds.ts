@@ -20,7 +20,7 @@ import {
 } from 'graphql';
 import { MAX_REQUEST_ERRORS } from './graphql-errors.js';
 
-/** Matches GraphQL's messages about a non-numeric value, or about a fraction for an Int. */
+/** Matches GraphQL's messages about non-numeric values, and about fractions for an Int. */
 const NUMBER_REFUSED = /\b(?:Int|Float) cannot represent /;
 
 /** An argument, or a field of an input object. */
@@ -31,8 +31,8 @@ interface Taker {
 }
 
 /**
- * Adds the field and its bounds to errors about a literal number of the wrong kind, as in errors about a value that is
- * out of bounds.
+ * Adds the field's name and bounds to errors about literal numbers of the wrong kind, as in errors about values that
+ * are out of bounds.
  */
 export function nameBounds(schema: GraphQLSchema, document: DocumentNode, errors: readonly GraphQLError[]): void {
   for (const error of errors) {
@@ -53,7 +53,7 @@ export function nameBoundsOfVariables(
     if (node?.kind !== Kind.VARIABLE_DEFINITION) continue;
     const left = refusedIn.get(node) ?? refusedPaths(schema, node, variableValues ?? {});
     refusedIn.set(node, left);
-    // GraphQL reports the errors in the same order. Its message can't be parsed, because the value it quotes may
+    // GraphQL reports the errors in the same order. Their messages can't be parsed, because the values they quote may
     // contain any text.
     const path = left.shift();
     if (path === undefined || !NUMBER_REFUSED.test(error.message)) continue;
@@ -72,7 +72,8 @@ function refusedPaths(schema: GraphQLSchema, node: VariableDefinitionNode, value
   if (!isInputType(type)) return paths;
   try {
     coerceInputValue(values[node.variable.name.value], type, (path) => {
-      // A variable may have thousands of errors, each of which takes time. Only as many as are reported are processed.
+      // A variable may have thousands of errors, each of which takes time. Only as many as can be reported are
+      // processed.
       if (paths.push(path) >= MAX_REQUEST_ERRORS) throw new EnoughFaults();
     });
   } catch (error) {
@@ -96,7 +97,7 @@ function setBounds(error: GraphQLError, taker: Taker | undefined): void {
   if (taker !== undefined && must !== undefined) error.message = `${taker.name} must be ${must}`;
 }
 
-/** Returns the argument or field that receives a value written in the document, or a variable. */
+/** Returns the argument or field that receives a literal value or a variable. */
 function takerOf(schema: GraphQLSchema, document: DocumentNode, wanted: unknown): Taker | undefined {
   const info = new TypeInfo(schema);
   let found: Taker | undefined;

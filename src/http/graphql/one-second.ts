@@ -2,8 +2,8 @@ import type { PluginContext } from './plugin.js';
 import type { Check } from './use-checks.js';
 
 /**
- * Evaluates all fields of a query at the same time, so that the balance, spend and statement in one response add up.
- * Must run after `recordOperation`. Public queries read no account.
+ * Evaluates all of a query's fields for the same second, so that the balance, spend and statement in one response add
+ * up. Must run after `recordOperation`. Public queries read no account.
  */
 export const atOneSecond: Check = ({ contextValue }) => {
   const context = contextValue as PluginContext;

@@ -7,7 +7,7 @@ import type { GatewayContext } from '../../schema/context.js';
 export interface ServerContext {
   req: IncomingMessage;
   res: ServerResponse;
-  /** The negotiated content type of the response. */
+  /** The response's negotiated content type. */
   type: string;
 }
 

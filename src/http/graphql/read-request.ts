@@ -10,10 +10,10 @@ import { type HttpExtension, refusal } from './graphql-errors.js';
 
 export const GRAPHQL_PATH = '/graphql';
 export const JSON_ANSWER = 'application/json';
-/** Content type with a dedicated status for every error (GraphQL over HTTP). */
+/** The content type that gives every error its own status (GraphQL over HTTP). */
 export const RESPONSE_ANSWER = 'application/graphql-response+json';
 export const STREAM_ANSWER = 'text/event-stream';
-/** Content types of responses, preferred first. */
+/** Response content types, most preferred first. */
 const ANSWER_TYPES = [JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER];
 const TEXT_PARAMETERS = ['query', 'operationName'];
 const JSON_PARAMETERS = ['variables', 'extensions'];
@@ -47,8 +47,8 @@ export function createAnswerTypes(): (accept: string | undefined) => string | un
 }
 
 /**
- * Returns the error for a request whose sender couldn't read the response, because a mutation must not run without its
- * result being seen.
+ * Returns the error for a request whose sender can't read the response. A mutation must not run unless its result can
+ * be seen.
  */
 export function notAcceptable(): GraphQLError {
   return refusal(`Accept must include ${ANSWER_TYPES.join(' or ')}`, { status: NOT_ACCEPTABLE });
@@ -58,7 +58,7 @@ const readJson = createJsonReader();
 
 /**
  * Reads an operation's parameters from the query string of a GET or the JSON body of a POST. Forms are rejected,
- * because a browser submits forms of any site without a preflight.
+ * because browsers submit forms from any site without a preflight.
  */
 export async function readParameters(request: IncomingMessage, response: ServerResponse): Promise<GraphQLParams> {
   if (request.method === 'GET') return checked(fromQueryString(request.url!));
@@ -79,7 +79,7 @@ function persistedQueryNotSupported(): GraphQLError {
 
 function methodNotAllowed(): GraphQLError {
   const http: HttpExtension = { status: METHOD_NOT_ALLOWED, headers: { Allow: 'GET, POST' } };
-  // Yoga's code for errors of this kind
+  // Yoga uses this code for such errors.
   const extensions = { code: 'BAD_REQUEST', http };
   return new GraphQLError('GraphQL only supports GET and POST requests.', { extensions });
 }

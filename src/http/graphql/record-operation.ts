@@ -9,8 +9,8 @@ const MAX_NAME_CHARACTERS = 64;
 const KEY_IN_NAME = 'gpu_live_';
 
 /**
- * Records the operation in the request's state for the rate limit, the cache of public responses and the log. Never
- * rejects an operation.
+ * Records the operation in the request's state for the rate limit, the public response cache and the log. Never rejects
+ * an operation.
  */
 export function recordOperation(schema: GraphQLSchema): Check {
   const costOf = createRequestCost(schema);

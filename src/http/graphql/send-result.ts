@@ -18,7 +18,7 @@ export interface Written extends ExecutionResult {
 }
 export type Results = Result | Written | AsyncIterable<Result>;
 
-/** Returns a function that sends results in the formats of Yoga's processors: JSON or server-sent events. */
+/** Returns a function that sends results in the formats of Yoga's processors: JSON and server-sent events. */
 export function createSendResult(
   fetchAPI: FetchAPI,
 ): (response: ServerResponse, type: string, result: Results) => Promise<void> {
@@ -36,7 +36,7 @@ export function createSendResult(
   };
 }
 
-/** Returns whether the result contains only data, so that no error or extension affects the status. */
+/** Returns whether the result contains only data, in which case no error or extension affects the status. */
 export function isPlain(result: Results): result is Result {
   return !(Symbol.asyncIterator in result) && result.errors === undefined && result.extensions === undefined;
 }
@@ -46,8 +46,8 @@ export function textOf(result: Result | Written): string {
 }
 
 /**
- * Returns the content type of an error response to a request whose response would have had `type`. A stream can only be
- * rejected before it begins.
+ * Returns the content type for an error response to a request whose response would have had `type`. A stream can only
+ * be rejected before it begins.
  */
 export function refusalType(type = JSON_ANSWER): string {
   return type === STREAM_ANSWER ? RESPONSE_ANSWER : type;
@@ -73,9 +73,9 @@ function onDemand(Streams: typeof ReadableStream): typeof ReadableStream {
 }
 
 /**
- * Ends when either side does: a client that disconnects cancels the subscription. The next event is created when the
- * system has accepted the previous one. For a client that does not read, one event waits here, and all changes in the
- * meantime become one later event.
+ * Sends events until either side ends the stream. A client that disconnects cancels the subscription. The next event is
+ * only created once the system has accepted the previous one. If a client doesn't read, one event waits here, and all
+ * later changes are combined into one more.
  */
 async function sendEvents(
   response: ServerResponse,
@@ -104,7 +104,7 @@ async function sendEvents(
   }
 }
 
-/** Resolves when the system has accepted the bytes, or the client has disconnected. */
+/** Resolves when the system has accepted the bytes or the client has disconnected. */
 function written(response: ServerResponse, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     response.once('close', resolve);
@@ -118,8 +118,8 @@ function written(response: ServerResponse, bytes: Uint8Array): Promise<void> {
 
 /**
  * Returns the function that determines a stream's status. For a POST, an error that would recur on a retry is sent as
- * an event of an accepted stream, because graphql-sse treats any other status as a lost connection and silently retries
- * for most of a minute. EventSource, which uses GET, would reconnect after any stream with status 200.
+ * an event in a stream with status 200, because graphql-sse treats any other status as a lost connection and silently
+ * retries for most of a minute. EventSource, which uses GET, would reconnect after any stream with status 200.
  */
 function streamStatus(method: string | undefined, result: Results): (status: number) => number {
   if (method === 'POST') {
@@ -127,7 +127,7 @@ function streamStatus(method: string | undefined, result: Results): (status: num
   }
   if (Symbol.asyncIterator in result || result.errors === undefined || result.data !== undefined)
     return (status) => status;
-  // Errors in a document have no status of their own, so they get the one for application/graphql-response+json.
+  // Errors in a document have no status of their own, so they get the one used with application/graphql-response+json.
   const { extensions } = result.errors[0] as GraphQLError;
   const ownStatus = typeof extensions?.status === 'number' ? extensions.status : BAD_REQUEST;
   return (status) => (status === 200 ? ownStatus : status);

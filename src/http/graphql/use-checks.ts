@@ -2,14 +2,17 @@ import type { ExecutionArgs, ExecutionResult } from 'graphql';
 import type { Plugin, StartingOperation } from './plugin.js';
 
 export interface CheckedArgs extends ExecutionArgs {
-  /** The variables as coerced by their definitions, once they have been checked. */
+  /** The variables as coerced by their definitions. Set once they have been checked. */
   coerced?: Record<string, unknown>;
 }
 
-/** Checks an operation that is about to run. Null lets it run, and a result replaces its execution. */
+/** Checks an operation that is about to run. Returns null to let it run, or a result that replaces its execution. */
 export type Check = (args: CheckedArgs) => ExecutionResult | null | Promise<ExecutionResult | null>;
 
-/** Runs the checks before every operation that runs in Yoga. For operations that bypass Yoga, `direct.ts` runs them. */
+/**
+ * Runs the checks before every operation that runs in Yoga. For operations that bypass Yoga, they are run by
+ * `direct.ts`.
+ */
 export function useChecks(checks: readonly Check[]): Plugin {
   const pass = async ({ args, setResultAndStopExecution }: StartingOperation) => {
     const refused = await firstRefusal(checks, args);
@@ -22,7 +25,7 @@ export function useChecks(checks: readonly Check[]): Plugin {
 export async function firstRefusal(checks: readonly Check[], args: CheckedArgs): Promise<ExecutionResult | null> {
   for (const check of checks) {
     const refused = check(args);
-    // Most checks complete synchronously, and an await would cost a turn of the event loop.
+    // Most checks complete synchronously, and awaiting them would cost a turn of the event loop.
     const result = refused instanceof Promise ? await refused : refused;
     if (result !== null) return result;
   }

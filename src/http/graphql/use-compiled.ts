@@ -13,20 +13,20 @@ import { LRUCache } from 'lru-cache';
 import { CachedLists } from './cached-lists.js';
 import type { Plugin } from './plugin.js';
 
-/** Compiling an operation takes as long as running it a few hundred times, so it only pays off for recurring ones. */
+/** Compilation takes as long as running an operation a few hundred times, so it only pays off for recurring ones. */
 const COMPILED_AT_USE = 3;
 const MAX_COMPILED = 100;
-/** Maximum length of a document, because its compiled code takes many times as much memory. */
+/** Maximum length of a compiled document, because compiled code takes many times as much memory. */
 const MAX_CHARACTERS = 4_000;
 
 export type Execute = (args: ExecutionArgs) => unknown;
 
-/** An operation that was sent repeatedly. */
+/** An operation that has been sent repeatedly. */
 interface Repeated {
   document: DocumentNode;
-  /** The compiled query; null if only the interpreter can run the operation. */
+  /** The compiled query, or null if only the interpreter can run the operation. */
   query: CompiledQuery | null;
-  /** Runs a query without Yoga; null for any other operation. */
+  /** Runs a query without Yoga. Null for any other operation. */
   run: Execute | null;
 }
 
@@ -93,7 +93,7 @@ export function useCompiled(compiled: CompiledOperations): Plugin {
 /** Compiles an operation. Returns null if its compiled code would respond differently from the interpreter. */
 function compile(schema: GraphQLSchema, { document, operationName }: ExecutionArgs): CompiledQuery | null {
   const operation = getOperationAST(document, operationName);
-  // A null value for such a variable passes validation, and only the interpreter rejects it for a non-null argument.
+  // A null value for such a variable passes validation. Only the interpreter rejects it when the argument is non-null.
   const mayBeNull = operation?.variableDefinitions?.some(
     ({ type, defaultValue }) => type.kind !== Kind.NON_NULL_TYPE && defaultValue !== undefined,
   );
@@ -107,7 +107,8 @@ function compile(schema: GraphQLSchema, { document, operationName }: ExecutionAr
 function runner({ query }: CompiledQuery, interpret: Execute): Execute {
   return (args) => {
     const then = (result: ExecutionResult) => {
-      // Nothing ran, because the variables don't match their definitions. The interpreter's message is always the same.
+      // Nothing ran, because the variables don't match their definitions. The interpreter always returns the same
+      // message.
       if (!('data' in result)) return interpret(args);
       const { errors, data } = result;
       // Errors come first, as in the interpreter's results.
@@ -121,7 +122,10 @@ function runner({ query }: CompiledQuery, interpret: Execute): Execute {
   };
 }
 
-/** Keeps one error for each list that became null, as specified. Compiled code reports one for each of its entries. */
+/**
+ * Keeps one error for each list that became null, as the specification requires. Compiled code reports one for each of
+ * the list's entries.
+ */
 function firstOfEachNull(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
   const logged = new Set<string>();
   return errors.filter(({ path = [], message }) => {
@@ -133,7 +137,7 @@ function firstOfEachNull(errors: readonly GraphQLError[], data: unknown): GraphQ
   });
 }
 
-/** Returns the beginning of the path, up to the part that became null. */
+/** Returns the beginning of the path, ending at the part that became null. */
 function nullAt(data: unknown, path: readonly (string | number)[]): readonly (string | number)[] {
   let value = data;
   const length = path.findIndex((key) => {

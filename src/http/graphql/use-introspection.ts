@@ -4,7 +4,7 @@ import type { Plugin } from './plugin.js';
 /** Matches the name suggestions at the end of GraphQL's messages. */
 const SUGGESTION = / ?Did you mean .*$/s;
 
-/** Disables introspection and removes suggestions from messages, unless introspection is allowed. */
+/** Unless introspection is allowed, disables it and removes suggestions from messages. */
 export function useIntrospection(allowed: boolean): Plugin {
   return allowed ? {} : { onValidate: ({ addValidationRule }) => addValidationRule(NoSchemaIntrospectionCustomRule) };
 }

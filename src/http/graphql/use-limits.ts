@@ -18,24 +18,24 @@ import { nameBounds } from './input-bounds.js';
 import type { Plugin } from './plugin.js';
 import type { Check } from './use-checks.js';
 
-/** Maximum tokens in a document, which limits the time for parsing and validation. */
+/** Maximum number of tokens in a document, which bounds the time for parsing and validation. */
 const MAX_TOKENS = 2_000;
 /** Maximum nesting depth of brackets of any kind, because the parser recurses. */
 const MAX_NESTING = 64;
 /** Maximum nesting depth of fields. The introspection query that tools send has a depth of 15. */
 const MAX_DEPTH = 16;
-/** Maximum root fields in an operation, counting each alias. */
+/** Maximum number of root fields in an operation. Each alias counts. */
 const MAX_ROOT_FIELDS = 250;
 const MAX_DIRECTIVES = 100;
-/** Maximum values in a response. */
+/** Maximum number of values in a response. */
 const MAX_VALUES = 50_000;
-/** Maximum values in an event of a subscription. The limit is lower because events are created repeatedly. */
+/** Maximum number of values in a subscription event. It is lower because events are created repeatedly. */
 const MAX_EVENT_VALUES = 5_000;
 /** Maximum total length of cached documents. A parsed document takes up to 500 bytes for each character of its text. */
 const MAX_CACHED_CHARACTERS = 100_000;
 const MAX_CACHED_DOCUMENTS = 1_000;
 
-/** Rejects a document that is too large before validation spends time on it. */
+/** Rejects a document that is too large before any time is spent on validation. */
 export function useLimits(schema: GraphQLSchema): Plugin {
   return {
     onValidate({ params }) {
@@ -53,7 +53,7 @@ export function useLimits(schema: GraphQLSchema): Plugin {
 
 /**
  * Rejects an operation whose response or event would be too large. A list without pages is as long as the account's
- * data, so this wraps the list resolvers to count its values as they are resolved.
+ * data, so this wraps the list resolvers and counts its values as they are resolved.
  */
 export function checkAnswer(schema: GraphQLSchema): Check {
   const exceeds = createAnswerLimit(schema);
@@ -77,7 +77,7 @@ function tooMany(answer: string, most: number): string {
   return `${answer} may have at most ${most} values; request smaller pages or fewer fields`;
 }
 
-/** Returns caches to replace Yoga's, which hold 1,024 documents of any size. */
+/** Returns replacements for Yoga's caches, which hold 1,024 documents of any size. */
 export function boundedCaches() {
   return { documentCache: cache<DocumentNode>(), errorCache: cache<object>() };
 }

@@ -8,17 +8,16 @@ import {
 } from 'graphql';
 import type { Plugin, PluginContext } from './plugin.js';
 
-/** Yoga serializes a result with the result's own `stringify` method, if it has one. */
+/** If a result has its own `stringify` method, Yoga uses it to serialize the result. */
 type Written = ExecutionResult & { stringify?: (result: ExecutionResult) => string };
 
 /**
- * Creates and serializes a single response for all equal subscriptions, whose readers share the same event object. It
- * applies only to public fields, because no public type exposes an account's data and the response therefore doesn't
- * depend on the key.
+ * Creates and serializes a single response for all equal subscriptions that receive the same event object. It applies
+ * only to public fields: no public type exposes an account's data, so the response doesn't depend on the key.
  */
 export function useSharedEvents(): Plugin {
   /**
-   * Results by event and then by selected fields. Holds as many results per event as there are different subscriptions.
+   * Results by event and then by selected fields. An event has as many results as there are different subscriptions.
    */
   const results = new WeakMap<object, Map<string, Promise<Written>>>();
   const resultOf = (event: object, operationKey: string, args: ExecutionArgs): Promise<Written> => {
@@ -56,7 +55,7 @@ async function run(event: object, args: ExecutionArgs): Promise<Written> {
 }
 
 /**
- * Maps events as GraphQL does but ends immediately on `return`, whereas a generator would first wait for its pending
+ * Maps events as GraphQL does, but ends immediately on `return`, whereas a generator would first wait for its pending
  * event.
  */
 function mapped<Event, Result>(

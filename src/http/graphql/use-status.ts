@@ -2,7 +2,7 @@ import type { ExecutionResult } from 'graphql';
 import { statusOf, subscriptionStatusOf } from './graphql-errors.js';
 import type { Plugin } from './plugin.js';
 
-/** Sets the HTTP status of a result in which no field was resolved, if all its errors have the same reason. */
+/** Sets the HTTP status for a result in which no field was resolved, if all its errors have the same reason. */
 export function useStatus(): Plugin {
   return {
     onExecute: () => ({

@@ -14,7 +14,7 @@ export function useTracer(tracer: Tracer): Plugin {
   };
 }
 
-/** Runs an operation within its span. The span's name is the operation's loggable name. */
+/** Runs an operation within its span, which is named after the operation if the name may be logged. */
 export function traced<Result>(tracer: Tracer, { contextValue }: ExecutionArgs, run: () => Result): Result {
   const { name, kind } = (contextValue as PluginContext).req.state.operation!;
   return tracer.operation(name, kind, run);

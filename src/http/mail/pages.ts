@@ -42,7 +42,7 @@ const STATUS: Readonly<Record<LinkOutcome, number>> = { done: 200, late: 410, un
 
 /**
  * Serves the links in emails. A GET only shows a confirmation page, because programs that scan mail open every link. A
- * POST with any body acts immediately, as mail programs send it (RFC 8058).
+ * POST with any body takes effect immediately, because that is what mail programs send (RFC 8058).
  */
 export function createMailPages(deps: Deps): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
@@ -73,7 +73,7 @@ function linkOf({ query: { id, token } }: Request): [id: string, token: string] 
   return [typeof id === 'string' ? id : '', typeof token === 'string' ? token : ''];
 }
 
-/** Returns the confirmation form. Without an action, it is submitted to the page's own URL, including its query. */
+/** Returns the confirmation form. It has no action, so it is submitted to the page's own URL, including the query. */
 function form(button: string): string {
   return `<form method="post"><button>${button}</button></form>`;
 }

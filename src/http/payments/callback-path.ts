@@ -1,2 +1,2 @@
-/** Path of the payment processor's callbacks, which is part of each invoice. */
+/** Path for the payment processor's callbacks, which is included in each invoice. */
 export const CALLBACK_PATH = '/payments/callback';

@@ -6,14 +6,14 @@ import type { PaymentEvent } from '../../domain/top-ups/book-payments.js';
 import { receiveCallback } from '../../domain/top-ups/callbacks.js';
 
 /**
- * Maximum size of a callback, enough for a thousand transactions of 700 bytes each. The limit is generous because the
- * processor would resend a rejected callback forever.
+ * Maximum size of a callback, which is enough for a thousand transactions of 700 bytes each. The limit is generous
+ * because the processor would keep resending a rejected callback.
  */
 const BODY_LIMIT = '1mb';
 
 /**
- * Handles the payment processor's callbacks. It verifies the bytes as sent, regardless of their content type. It
- * responds with 202 once everything is committed, and the processor resends after any other response.
+ * Handles the payment processor's callbacks. Verifies the bytes as sent, regardless of their content type. Responds
+ * with 202 once everything is committed. After any other response, the processor resends the callback.
  */
 export function createPaymentCallback(
   deps: Deps,

@@ -7,9 +7,9 @@ import Negotiator from 'negotiator';
 import type { Inventory } from '../../domain/inventory/inventory.js';
 import type { Headers } from '../cors.js';
 
-/** Encodings in order of preference, for callers that give them the same weight. */
+/** Encodings in order of preference, for callers that give them equal weights. */
 const ENCODINGS = ['br', 'gzip', 'identity'];
-/** Brotli quality for bodies that are compressed once per change and sent many times. */
+/** Brotli quality, suited to bodies that are compressed once per change and sent many times. */
 const BROTLI_QUALITY = 5;
 const GZIP_LEVEL = 6;
 /** Minimum size for compression. Smaller bodies fit into one packet uncompressed. */
@@ -28,14 +28,16 @@ const MAX_KNOWN_HEADERS = 200;
 const CACHE_CONTROL = 'public, max-age=0, s-maxage=1, must-revalidate';
 export const VARY = 'Accept-Encoding';
 
-/** A method that the published types omit. */
+/** A method missing from the published types. */
 type Preferring = Negotiator & { encoding(available: string[], options: { preferred: string[] }): string | undefined };
 
-/** A response to a GET or HEAD, without `Vary` and the headers common to all responses. */
+/** A response to a GET or HEAD, excluding `Vary` and the headers common to all responses. */
 export interface Reply {
   status: number;
   headers: Headers;
-  /** The body; undefined if there is none, because Node sends a head without a body faster than with an empty one. */
+  /**
+   * The body, or undefined if there is none, because Node sends a head without a body faster than with an empty one.
+   */
   body: Buffer | undefined;
 }
 
@@ -46,7 +48,7 @@ interface Representation {
   notModified: Reply;
 }
 
-/** Origin of a response, which is cached with it for the log lines of later requests. */
+/** A response's origin, which is cached with it for the log lines of later requests. */
 export interface Source {
   type: string;
   route: string;
@@ -54,13 +56,13 @@ export interface Source {
   operation: string | null;
 }
 
-/** The bytes of a public response, ready to be sent. */
+/** A public response as bytes that are ready to be sent. */
 export interface PublicAnswer extends Source {
   body: Buffer;
   representations: Map<string, Representation>;
 }
 
-/** Entitles one request to cache its response, if nothing has changed since the ticket was drawn. */
+/** Entitles one request to cache its response, provided that nothing has changed since the ticket was drawn. */
 export class Ticket {
   readonly #answers: PublicAnswers;
   readonly #key: string;
@@ -72,15 +74,15 @@ export class Ticket {
     this.#version = version;
   }
 
-  /** Caches the response. Only call this for a response that is the same for every caller. */
+  /** Caches the response. Must only be called for a response that is the same for every caller. */
   keep(body: string, source: Source): PublicAnswer {
     return this.#answers.keep(this.#key, this.#version, body, source);
   }
 }
 
 /**
- * Caches public responses as bytes that are ready to be sent, until the inventory changes. Holds no account data. A
- * lookup returns the cached response or a ticket to cache a new one.
+ * Caches public responses as bytes that are ready to be sent, until the inventory changes. It holds no account data. A
+ * lookup returns the cached response, or a ticket to cache a new one.
  */
 export class PublicAnswers {
   readonly #inventory: Inventory;
@@ -110,11 +112,11 @@ export class PublicAnswers {
 
   /**
    * Looks up a GraphQL operation that was sent without a key and whose response has the content type `type`. Returns
-   * null if the response must not be cached because the operation is too long or was sent for the first time. Most
+   * null if the response must not be cached because the operation is too long or is sent for the first time. Most
    * operations with variables are sent only once.
    */
   lookupOperation(type: string, { query, ...others }: { query?: string }): PublicAnswer | Ticket | null {
-    // The document is not encoded, because encoding it as JSON would take as long as everything else here.
+    // The document is inserted as it is, because encoding it as JSON would take as long as everything else here.
     const key = `POST ${type} ${JSON.stringify(others)} ${query}`;
     if (key.length > MAX_OPERATION_CHARACTERS) return null;
     const answer = this.#find(key);
@@ -124,7 +126,7 @@ export class PublicAnswers {
     return null;
   }
 
-  /** Caches a response. Called by tickets, with the inventory's `version` from before the response was created. */
+  /** Caches a response. Called by tickets with the `version` that the inventory had before the response was created. */
   keep(key: string, version: number, body: string, source: Source): PublicAnswer {
     const answer = { ...source, body: Buffer.from(body), representations: new Map() };
     if (this.#isCurrent() && this.#version === version) this.#answers.set(key, answer);
@@ -132,7 +134,7 @@ export class PublicAnswers {
   }
 
   /**
-   * Returns the reply to a GET or HEAD in the encoding that its sender prefers, or a 304 if the sender already has the
+   * Returns the reply to a GET or HEAD in the encoding preferred by its sender, or a 304 if the sender already has the
    * same bytes.
    */
   replyTo(request: IncomingMessage, answer: PublicAnswer): Reply {

@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/rules/errors.js';
 import type { RateLimiter } from './rate-limit.js';
 
 /**
- * Takes `cost` requests from the account's limit, either all or none, and sets the RateLimit headers. Throws
+ * Takes `cost` requests from the account's limit, either all or none of them, and sets the RateLimit headers. Throws
  * rate_limited, or invalid_request if the cost exceeds the whole limit.
  */
 export async function admit(

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** Counts each account's requests in the last 60 s. */
+/** Counts each account's requests over the last 60 s. */
 export interface Buckets {
   /**
    * Decides and counts in one step, so that only one of two concurrent calls gets the last request. `cost` is at most
@@ -10,19 +10,19 @@ export interface Buckets {
 }
 
 export interface Reservation {
-  /** Whether all of `cost` was taken. Otherwise, none of it was. */
+  /** Whether all of `cost` was taken. If not, none of it was. */
   admitted: boolean;
-  /** Number of requests in the last 60 s before this one. */
+  /** Number of requests in the 60 s before this one. */
   taken: number;
   /** Time until the newest request is 60 s old. */
   resetMs: number;
-  /** Time until this request would be admitted; 0 if it was. */
+  /** Time until this request would be admitted, or 0 if it was. */
   retryMs: number;
 }
 
 export interface MemoryBuckets extends Buckets {
   reserve(accountId: string, cost: number, limit: number): Reservation;
-  /** Counts requests that another store admitted. */
+  /** Counts requests that were admitted by another store. */
   record(accountId: string, cost: number): void;
   /** Number of accounts in memory. */
   readonly size: number;
@@ -39,8 +39,8 @@ interface Bucket {
 export const WINDOW_MS = 60_000;
 
 /**
- * Creates this process's counts. Their memory is bounded: an account has at most twice its limit of entries, accounts
- * idle for 60 s are removed, and only accounts with a valid key are counted.
+ * Creates this process's counts. Their memory is bounded: an account has at most twice as many entries as its limit,
+ * accounts idle for 60 s are removed, and only accounts with a valid key are counted.
  */
 export function createMemoryBuckets(): MemoryBuckets {
   /** Accounts in order of last use, so that idle ones come first. */
@@ -94,8 +94,8 @@ export function createMemoryBuckets(): MemoryBuckets {
 }
 
 /**
- * Returns the monotonic time, because a clock set back must not keep buckets full forever. Whole milliseconds keep sums
- * exact.
+ * Returns the monotonic time, because setting the clock back must not keep buckets full forever. Whole milliseconds
+ * keep sums exact.
  */
 function wholeNow(): number {
   return Math.floor(performance.now());

@@ -9,19 +9,19 @@ interface Admission {
   remaining: number;
   /** Seconds until the full limit is available again, as a whole number. */
   resetSeconds: number;
-  /** Seconds until this request would be admitted, as a whole number; 0 if it was. */
+  /** Seconds until this request would be admitted, as a whole number, or 0 if it was. */
   retryAfterSeconds: number;
 }
 
 export interface RateLimiter {
-  /** Takes `cost` requests, at least 1, from the account's `limit` per 60 s, either all of them or none. */
+  /** Takes `cost` requests (at least 1) from the account's `limit` per 60 s, either all or none of them. */
   admit(accountId: string, cost: number, limit: number): Promise<Admission>;
 }
 
 /**
  * Creates the rate limiter. graphql-rate-limit awaits a read of its store, counts, and then awaits a write, so a burst
  * of requests would count as one. The buckets therefore decide and count in one step when the store is read. The
- * library, which then admits or rejects the request, receives an empty or a full count. Passing every recorded time to
+ * library, which then admits or rejects the request, is given an empty or a full count. Passing every recorded time to
  * it would take 20 µs per request (measured with 250 times). Each request has its own store, so nothing remains to be
  * written.
  */

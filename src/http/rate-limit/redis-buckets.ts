@@ -11,7 +11,7 @@ export interface RedisBuckets extends Buckets {
 export type RedisState = 'ok' | 'away';
 
 const KEY_PREFIX = 'gpu-rental-gateway:rate-limit:';
-/** Id for probing Redis, which no account has. */
+/** Id used to probe Redis, which no account has. */
 const PROBE = 'probe';
 const PROBE_LIMIT = 1_000_000;
 const PROBE_EVERY_MS = 1_000;
@@ -19,13 +19,13 @@ const PROBE_EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 250;
 const CONNECT_WITHIN_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
-/** A connection is closed after this long without a response, and every request waiting on it fails. */
+/** A connection is closed after this long without a response, which fails every request waiting on it. */
 const SOCKET_TIMEOUT_MS = 5_000;
 
 /**
- * Stores one list entry for each admitted request, oldest first: its time in milliseconds by Redis's clock. If that
- * clock is set back, the time of the newest entry is used until the clock catches up. If it is set back by more than
- * the window, the list is started again.
+ * Stores one list entry for each admitted request, oldest first, with its time in milliseconds on Redis's clock. If
+ * that clock is set back, the time of the newest entry is used until the clock catches up. If it is set back by more
+ * than the window, the list is started again.
  */
 const RESERVE = `
 local key, cost, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -138,8 +138,8 @@ function connect(url: string): Redis & { reserveRequests: Reserve } {
 }
 
 /**
- * Applies the time limit. A response that has already arrived at the deadline still counts, because this process may
- * have been too busy to read it.
+ * Applies the time limit. A response that has arrived by the time the limit is checked still counts, because this
+ * process may have been too busy to read it.
  */
 function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

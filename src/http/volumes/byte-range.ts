@@ -2,12 +2,12 @@ import type { ByteRange } from '../../domain/volumes/store.js';
 
 const RANGE = /^bytes=(\d{1,15})-(\d{1,15})?$/;
 
-/** The requested part of an object; null for the whole object. */
+/** The requested part of an object, or null for the whole object. */
 export type WantedRange = { from: number; to: number } | null;
 
 /**
- * Returns the single range in the header. Returns null for the whole object, which any other header content also means
- * (RFC 9110).
+ * Returns the single range specified by the header. Returns null for the whole object, which is also what any other
+ * header means (RFC 9110).
  */
 export function rangeOf(header: string | undefined): WantedRange {
   const [, from, to] = RANGE.exec(header ?? '') ?? [];

@@ -3,7 +3,7 @@ import { type Caller, isAccepted } from '../../domain/accounts/api-keys.js';
 import type { Deps } from '../../domain/deps.js';
 
 /**
- * Delay before a download's first check. Most downloads end sooner. For the others, the check detects a key that was
+ * Delay before a download is first checked. Most downloads end sooner. For the others, the check detects a key that was
  * revoked during its lookup.
  */
 const CHECKED_AFTER_MS = 1_000;
@@ -11,9 +11,9 @@ const CHECKED_AFTER_MS = 1_000;
 const CHECK_AGAIN_MS = 500;
 
 /**
- * Tracks downloads by API keys that are in progress or waiting for a slot, because a download may take hours. Each is
- * aborted when its key ends or its account is suspended. An upload is checked once all of it has arrived, before
- * anything is stored.
+ * Tracks downloads with API keys that are in progress or waiting for a slot, because a download may take hours. Each is
+ * aborted when its key ends or its account is suspended. An upload is instead checked once all of it has arrived,
+ * before anything is stored.
  */
 export class OwnerDownloads {
   readonly #deps: Deps;

@@ -47,7 +47,7 @@ export function isVolumeApi({ url }: IncomingMessage): boolean {
   return url!.startsWith(VOLUMES_PATH);
 }
 
-/** The target of a path: the repository itself, all objects of one kind, or a single object. */
+/** A path's target: the repository itself, all objects of one kind, or a single object. */
 type Place =
   | { kind: 'repository'; query: string }
   | { kind: 'list'; of: ObjectKind }
@@ -93,7 +93,7 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
   };
 
   return (request, response) => {
-    // Only failures are logged, because a snapshot consists of thousands of requests.
+    // Only failures are logged, because storing a snapshot takes thousands of requests.
     request.state.isRoutine = true;
     answer(request, response).catch((error: unknown) => refuse(request, response, error, logFault));
   };
@@ -125,7 +125,9 @@ function createServe(deps: Deps): Serve {
   };
 }
 
-/** Returns the account and target that a transfer counts for. The gateway's own transfers count for no account. */
+/**
+ * Returns the account and target that a transfer counts for. The gateway's own transfers don't count for any account.
+ */
 function moverOf({ kind, volume: { id, accountId } }: RepositoryAccess): Mover {
   return kind === 'upkeep' ? { id: `upkeep/${id}`, accountId: 'upkeep' } : { id, accountId };
 }
@@ -221,7 +223,7 @@ function routeOf(place: Place): string {
   return place.object.kind === 'config' ? '/volumes/{id}/config' : `/volumes/{id}/${place.object.kind}/{name}`;
 }
 
-/** Returns the HTTP Basic password for any user name; undefined if there is none. */
+/** Returns the HTTP Basic password for any user name, or undefined if there is none. */
 function passwordOf({ headers: { authorization = '' } }: IncomingMessage): string | undefined {
   const [, encoded] = /^Basic +([\w+/=-]{1,1000}) *$/i.exec(authorization) ?? [];
   if (encoded === undefined) return undefined;
@@ -234,7 +236,7 @@ function noObject(): DomainError {
   return new DomainError('not_found', 'the repository has no such object');
 }
 
-/** Returns whether the request deletes a snapshot or a key, which is logged even if it succeeds. */
+/** Returns whether the request deletes a snapshot or a key. Such requests are logged even if they succeed. */
 function isOfHistory({ method }: IncomingMessage, place: Place): boolean {
   return method === 'DELETE' && place.kind === 'object' && ['snapshots', 'keys'].includes(place.object.kind);
 }
