@@ -12,7 +12,7 @@ const CODE_OF: Partial<Record<RefusalReason, ErrorCode>> = {
 };
 const RETRY_AFTER_SECONDS = 5;
 
-/** Reads logs through tunnels that host agents dial, and converts refused tunnels to domain errors. */
+/** Reads logs through tunnels that host agents dial. Converts refused tunnels to domain errors. */
 export function logsOf(tunnels: Tunnels): OpenLogs {
   return async ({ opener, instanceId, tail, since, follow }, signal) => {
     const { accountId, keyId: apiKeyId, session } = opener;

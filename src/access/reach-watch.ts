@@ -2,22 +2,22 @@ import type { Notice } from '../database/notices.js';
 import type { Deps } from '../domain/deps.js';
 import { type Opener, readReach } from '../domain/fleet/reach.js';
 
-/** Pause before checking again while the database is unreachable, so access rights are unknown. */
+/** Pause before checking again while access rights are unknown because the database is unreachable. */
 const CHECK_AGAIN_MS = 500;
 
-/** An open connection into an instance. */
+/** An open connection to an instance. */
 export interface Access {
   opener: Opener;
   instanceId: string;
-  /** Whether it may stay open after the instance has stopped, as when reading logs. */
+  /** Whether the connection may stay open after the instance has stopped, as when reading logs. */
   outlivesStop: boolean;
 }
 
 export interface ReachWatchOptions<T extends Access> {
   deps: Deps;
-  /** Currently open connections. */
+  /** The currently open connections. */
   open: Iterable<T> & { has(access: T): boolean };
-  /** Called with the connections whose opener is no longer allowed to reach the instance. */
+  /** Called with the connections whose opener may no longer reach the instance. */
   onOver(accesses: readonly T[]): void;
 }
 
@@ -38,7 +38,7 @@ export class ReachWatch<T extends Access> {
     this.#unsubscribe();
   }
 
-  /** Checks all connections of one opener and instance together, and retries until the database responds. */
+  /** Checks all connections with the same opener and instance together, retrying until the database responds. */
   check(accesses: readonly T[]): void {
     const groups = new Map<string, T[]>();
     for (const access of accesses) {
@@ -69,7 +69,7 @@ export class ReachWatch<T extends Access> {
   }
 }
 
-/** Returns a predicate for the connections that a change may end, or null if it can't end any. */
+/** Returns a predicate that matches the connections a change may end, or null if it can't end any. */
 function concernedBy(notice: Notice): ((access: Access) => boolean) | null {
   switch (notice.table) {
     case 'instance':

@@ -23,37 +23,37 @@ import { bearerOf } from '../domain/rules/bearer.js';
 import { type Access, ReachWatch } from './reach-watch.js';
 
 /*
- * Tunnels into instances, for every kind of access (SSH, web ports, logs):
+ * Opens tunnels into instances for every kind of access (SSH, web ports, logs):
  *
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
  * `target` is a TunnelTarget from src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves once the
  * agent has opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the
- * renter. `tunnel` is a Duplex of bytes with backpressure and half-close, with
+ * renter. `tunnel` is a byte Duplex with backpressure and half-close, which also has these members:
  *   tunnel.id                    the id shown in the log
  *   tunnel.stderr                Readable, for exec without a terminal and for logs
  *   tunnel.resize(columns, rows), tunnel.signal(name), tunnel.hangUp()
  *   tunnel.exitCode              number | null | undefined; set by `end`, undefined if it was disconnected
  *   tunnel.replay, wasTaken      for a shell: the part of its output that is sent, and whether another client took over
- * The tunnel is destroyed with an error when it is disconnected, because its agent crashed, the instance, its key
- * (opener) or this gateway ended, or the account is no longer in good standing. The caller of `open` destroys the
- * tunnel when it is no longer needed.
- * Limits: 256 per instance, 512 per host but at least 64 per instance, 5,000 per process.
+ * When the tunnel is disconnected, it is destroyed with an error. This happens if its agent crashes, if the instance, the
+ * opener's key or this gateway ends, or if the account is no longer in good standing. The caller of `open` destroys the
+ * tunnel once it is no longer needed.
+ * There can be up to 256 tunnels per instance, 512 per host (but at least 64 per instance), and 5,000 per process.
  */
 
 const MAX_TUNNELS = 5_000;
 const MAX_TUNNELS_PER_HOST = 512;
-/** Tunnels guaranteed to an instance regardless of its neighbours. At most eight instances share a host. */
+/** Number of tunnels guaranteed to an instance regardless of its neighbours. At most eight instances share a host. */
 const GUARANTEED_TUNNELS = 64;
 const TUNNEL_ID_BYTES = 16;
 /**
- * Time limit for opening a tunnel, counted from when the agent dials. It is generous because an engine that receives a
+ * Time limit for opening a tunnel, starting when the agent dials. It is generous because an engine that receives a
  * hundred commands concurrently is slow.
  */
 const OPENS_WITHIN_MS = 60_000;
-/** Kinds of tunnels that every agent supports. */
+/** Tunnel kinds that every agent supports. */
 const OLDEST_KINDS: readonly TunnelTarget['kind'][] = ['exec', 'port', 'logs'];
-/** Limits for an agent's control messages in one tunnel, which needs three. */
+/** Limits on an agent's control messages in one tunnel, which needs only three. */
 const AGENT_CONTROLS = { max: 32, maxBytes: 8_192 };
 
 export type RefusalReason =
@@ -70,7 +70,7 @@ export type RefusalReason =
   | 'cancelled'
   | 'ending';
 
-/** Reason why a tunnel was refused. The message is for the renter. */
+/** Thrown if a tunnel is refused. The message is for the renter. */
 export class TunnelRefused extends Error {
   constructor(
     readonly reason: RefusalReason,
@@ -89,9 +89,9 @@ export interface TunnelRequest {
 export interface Tunnel extends Duplex {
   readonly id: string;
   readonly stderr: Duplex;
-  /** Exit code of a command that has ended: null if the engine doesn't know it, undefined before the end. */
+  /** Exit code of a command that has ended. It is null if the engine doesn't know it, and undefined before the end. */
   readonly exitCode: number | null | undefined;
-  /** A shell's replayed output; null for any other tunnel. */
+  /** A shell's replayed output, or null for any other tunnel. */
   readonly replay: Replay | null;
   /** Whether another client has connected to the shell. */
   readonly wasTaken: boolean;
@@ -104,11 +104,11 @@ export interface Tunnel extends Duplex {
 export interface TunnelsOptions {
   deps: Deps;
   log: Logger;
-  /** Address at which agents reach exactly this gateway; null for the address shared by all gateways. */
+  /** Address at which agents reach this particular gateway, or null for the address shared by all gateways. */
   tunnelsUrl: string | null;
 }
 
-/** The tunnels of this process, both requested and open. */
+/** This process's tunnels, both requested and open ones. */
 export class Tunnels {
   readonly #deps: Deps;
   readonly #log: Logger;
@@ -120,7 +120,7 @@ export class Tunnels {
     clientTracking: true,
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
-    // A host may send thousands of frames in one packet, so other work gets its turn after each.
+    // A host may send thousands of frames in one packet, so other work gets its turn after each frame.
     allowSynchronousEvents: false,
   });
   readonly #unsubscribe: () => void;
@@ -151,7 +151,7 @@ export class Tunnels {
     return count;
   }
 
-  /** Opens a tunnel; rejects with TunnelRefused. */
+  /** Opens a tunnel. Rejects with TunnelRefused. */
   async open(wanted: TunnelRequest, signal?: AbortSignal): Promise<Tunnel> {
     const { opener, instanceId, target } = wanted;
     const reach = await reachOf(this.#deps, opener, instanceId);
@@ -161,8 +161,8 @@ export class Tunnels {
     const entry: Open = { ...wanted, outlivesStop: target.kind === 'logs', machineId, id, tunnel: null, cutBy: null };
     this.#checkRoom(entry);
     this.#open.add(entry);
-    // The key may have been revoked after the lookup but before there was an entry to cut. SSH connections are checked
-    // as a whole.
+    // The key may have been revoked after it was looked up but before there was an entry to cut. SSH connections are
+    // instead checked as a whole.
     if (opener.apiKeyId !== null) this.#watch.check([entry]);
     const openedAt = performance.now();
     try {
@@ -180,7 +180,7 @@ export class Tunnels {
       return tunnel;
     } catch (error) {
       this.#open.delete(entry);
-      // The agent may have dialled without opening the tunnel yet.
+      // The agent may have dialled without having opened the tunnel yet.
       entry.tunnel?.destroy();
       throw error;
     }
@@ -202,14 +202,14 @@ export class Tunnels {
     this.#unsubscribe();
     this.#watch.close();
     for (const entry of [...this.#open]) this.#end(entry, ending());
-    // Includes those that ended without a close frame from their agent, because the process would wait for them.
+    // This includes tunnels that ended without a close frame from their agent, because the process would wait for them.
     for (const socket of this.#sockets.clients) socket.terminate();
   }
 
   async #dial(entry: Open, signal: AbortSignal | undefined): Promise<GatewayTunnel> {
     const { id, machineId } = entry;
-    // The subscription to notices must be ready first, so that no notice is lost if the agent is waiting at another
-    // gateway.
+    // The subscription to notices must be ready first. Otherwise, a notice would be lost if the agent is waiting at
+    // another gateway.
     await this.#deps.db.notices.ready();
     if (entry.cutBy !== null) throw entry.cutBy;
     return new Promise((resolve, reject) => {
@@ -300,7 +300,7 @@ export class Tunnels {
     const { id, tunnel, target } = entry;
     entry.cutBy = why;
     this.#dialled.get(id)?.fail(why);
-    // A shell ends if its client loses access to the instance. Shells are kept if this gateway is shutting down.
+    // A shell ends if its client loses access to the instance, but is kept if only this gateway is shutting down.
     if (target.kind === 'shell' && why.reason !== 'ending') tunnel?.hangUp();
     tunnel?.destroy(why);
   }
@@ -311,7 +311,7 @@ interface Open extends TunnelRequest, Access {
   machineId: string;
   /** Null until the agent has dialled. */
   tunnel: GatewayTunnel | null;
-  /** Set when the tunnel is cut, possibly before the agent is notified. */
+  /** Set when the tunnel is cut, which may be before the agent is notified. */
   cutBy: TunnelRefused | null;
 }
 
@@ -337,7 +337,7 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
       if (message.type === 'exit') this.exitCode = message.code;
       else this.wasTaken = true;
       this.finishReading();
-      // No reader remains for anything still being written.
+      // There is no reader left for anything that is still being written.
       this.once('end', () => this.destroy());
     });
   }
@@ -350,7 +350,7 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
     this.sendControl({ type: 'signal', name });
   }
 
-  /** Hangs up. The message reaches the agent even though the tunnel is destroyed afterwards. */
+  /** Hangs up. The agent receives the message even though the tunnel is destroyed afterwards. */
   hangUp(): void {
     this.signal('HUP');
     this.closeGently();
@@ -358,7 +358,7 @@ class GatewayTunnel extends TunnelSocket<AgentControl, GatewayControl> implement
 }
 
 /**
- * Returns whether the agent supports this kind of tunnel. An older agent ignores unknown kinds, and would run a command
+ * Returns whether the agent supports this kind of tunnel. An older agent ignores unknown kinds and would run a command
  * as the container's user instead of the requested one.
  */
 function knows({ headers }: IncomingMessage, target: TunnelTarget): boolean {
@@ -368,7 +368,7 @@ function knows({ headers }: IncomingMessage, target: TunnelTarget): boolean {
   return named.has(target.kind) && (!hasUser || named.has(TUNNEL_USERS));
 }
 
-/** Returns why an instance can't get another tunnel, given the numbers of open tunnels, or null if it can. */
+/** Given the numbers of open tunnels, returns why an instance can't get another one, or null if it can. */
 export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess: number }): string | null {
   if (open.ofInstance >= MAX_TUNNELS_PER_INSTANCE)
     return `the instance has ${MAX_TUNNELS_PER_INSTANCE} open tunnels, the maximum; close one first`;
@@ -376,7 +376,7 @@ export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess:
   return isHostFull || open.ofProcess >= MAX_TUNNELS ? 'too many tunnels are open; try again later' : null;
 }
 
-/** Returns the machine that runs the instance. Throws if the instance can't be reached. */
+/** Returns the machine on which the instance runs. Throws if the instance can't be reached. */
 function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: TunnelTarget): string {
   if (state === 'unknown') throw new TunnelRefused('unknown', 'no such instance');
   if (state === 'destroyed') throw new TunnelRefused('destroyed', `${instanceId} is destroyed`);

@@ -50,11 +50,11 @@ export interface AppOptions extends HealthOptions {
   limiter: RateLimiter;
   keyUses: KeyUses;
   log: Logger;
-  /** Writes a log line for each request; null if requests aren't logged. */
+  /** Writes a log line for each request. Null if requests aren't logged. */
   writeRequest: WriteRequest | null;
-  /** Counts requests; null if metrics are disabled. */
+  /** Counts requests. Null if metrics are disabled. */
   observeRequest: ObserveRequest | null;
-  /** Creates the spans; null if tracing is disabled. */
+  /** Creates the spans. Null if tracing is disabled. */
   tracer: Tracer | null;
   corsOrigins: '*' | string[];
   introspection: boolean;
@@ -69,7 +69,7 @@ export interface AppOptions extends HealthOptions {
   onPayment(event: PaymentEvent): void;
   /** Folder of the GraphiQL page's built assets. */
   graphiqlDir: string;
-  /** Folder of the built web console; null if there is no console. */
+  /** Folder of the built web console, or null if there is no console. */
   consoleDir: string | null;
   /** Whether anyone may create an account in the console. */
   signup: 'open' | 'closed';

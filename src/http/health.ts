@@ -7,7 +7,7 @@ import type { RedisState } from './rate-limit/redis-buckets.js';
 
 export interface HealthOptions {
   deps: Deps;
-  /** State of Redis; null if it is not used. */
+  /** State of Redis, or null if it is not used. */
   redisState: (() => RedisState) | null;
   /** Whether the process is serving. False as soon as its shutdown begins. */
   isServing(): boolean;

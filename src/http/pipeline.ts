@@ -10,7 +10,7 @@ import type { Tracer } from './tracer.js';
 
 export interface PipelineOptions {
   requestIds: RequestIds;
-  /** Logs requests; null if they are not logged. */
+  /** Logs requests. Null if they are not logged. */
   logRequest: LogRequest | null;
   checkHead(request: IncomingMessage): HeadFault | null;
   cors(origin: string | undefined): Headers;
@@ -20,7 +20,7 @@ export interface PipelineOptions {
   /** Handles all other routes. */
   app: RequestListener;
   webPorts: WebPorts;
-  /** Creates the spans; null if tracing is disabled. */
+  /** Creates the spans. Null if tracing is disabled. */
   tracer: Tracer | null;
 }
 

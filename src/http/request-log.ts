@@ -12,7 +12,7 @@ export interface RequestLine {
   method: string;
   /** The route's template, such as /v1/instances/{id}. */
   route: string;
-  /** Status code; null if nothing was sent. */
+  /** Status code, or null if nothing was sent. */
   status: number | null;
   /** Time from the request's head to the end of the response, in milliseconds with microsecond precision. */
   ms: number;
@@ -21,7 +21,7 @@ export interface RequestLine {
   account: string | null;
   /** Name of the GraphQL operation that ran. */
   operation: string | null;
-  /** Client address; null if the connection was already lost. */
+  /** Client address, or null if the connection was already lost. */
   address: string | null;
   /** Id of the request's trace. */
   trace?: string;

@@ -29,7 +29,7 @@ export interface RequestState {
   operation: RunOperation | null;
   /** Error codes in the response. GraphQL may reject several fields. */
   refusals: string[];
-  /** Trace id; null if the request is not traced. */
+  /** Trace id, or null if the request is not traced. */
   traceId: string | null;
   /** Ticket to cache the response if it turns out to be public, or null if it must not be cached. */
   ticket: Ticket | null;
@@ -41,7 +41,7 @@ export interface RequestState {
 
 interface RunOperation {
   kind: OperationTypeNode;
-  /** Name of the operation; null if it is anonymous or its name must not be logged. */
+  /** Name of the operation, or null if it is anonymous or its name must not be logged. */
   name: string | null;
   /** Whether all fields of the query are public, so that every caller gets the same response. */
   isPublicQuery: boolean;

@@ -14,14 +14,14 @@ import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 import { listingScript, MAX_LISTING_BYTES, readListing } from './listing.js';
 import { nameIt } from './name-it.js';
 
-/** Time limit for commands that transfer no file. */
+/** Time limit for commands that don't transfer a file. */
 const COMMAND_MS = 60_000;
 const MAX_NAME = 300;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Exit codes of scripts that refuse an operation. The exit code always arrives, whereas Podman 4.3 may lose part of the
- * last output.
+ * Exit codes of scripts that refuse an operation. An exit code always arrives, whereas Podman 4.3 may lose the last
+ * part of the output.
  */
 const EXIT = {
   missing: 101,
@@ -50,9 +50,9 @@ const MESSAGES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Accesses instances' files through commands in their containers: the image's own `sh`, `cat`, `stat`, `find`, `xargs`,
- * `head` and `mv`, run as the image's user. Each operation uses one tunnel, which ends with the instance, the key and
- * the session.
+ * Accesses instances' files by running commands in their containers. These use the image's own `sh`, `cat`, `stat`,
+ * `find`, `xargs`, `head` and `mv`, and run as the image's user. Each operation uses one tunnel, which ends with the
+ * instance, the key and the session.
  */
 export function filesOf(tunnels: Tunnels): InstanceFiles {
   return {
@@ -143,7 +143,7 @@ async function write(tunnels: Tunnels, file: FilePlace, upload: Upload, signal: 
     }
     tunnel.end();
   } catch (error) {
-    // The sender is gone. Unless its input ends properly, the script discards the file.
+    // The sender has disconnected. Unless its input ends properly, the script discards the file.
     if (isOpen(tunnel)) {
       tunnel.destroy();
       throw error;
@@ -154,8 +154,9 @@ async function write(tunnels: Tunnels, file: FilePlace, upload: Upload, signal: 
 }
 
 /**
- * Collects the bytes in a file next to the target, and renames that file once all bytes have arrived. A script that
- * ends early leaves nothing behind: a lost connection is a hangup, and an incomplete file is discarded.
+ * Returns a script that collects the bytes in a file next to the target and renames that file once all of them have
+ * arrived. The script leaves nothing behind if it ends early: a lost connection causes a hangup, and an incomplete file
+ * is discarded.
  */
 function writingScript({ size, replaces }: Upload): string {
   const refused = replaces ? '' : REFUSE_TAKEN;
@@ -173,7 +174,7 @@ if [ -e "$f" ]; then chmod "$(stat -L -c %a -- "$f")" "$t"; fi
 mv -f -- "$t" "$f" || exit ${EXIT.failed}`;
 }
 
-/** Runs a script with `$f` set to the path, and resolves to its output. */
+/** Runs a script with `$f` set to the path. Resolves to its output. */
 async function run(tunnels: Tunnels, place: FilePlace, script: string, gone: AbortSignal): Promise<Buffer> {
   const limit = deadline(COMMAND_MS, gone);
   try {
@@ -200,7 +201,7 @@ async function open(tunnels: Tunnels, place: FilePlace, script: string, signal: 
     kind: 'exec',
     command: null,
     argv: ['/bin/sh', '-c', `${nameIt(path)}\n${script}`],
-    // The programs' error messages are matched in English.
+    // The programs' error messages must be in English to be recognized.
     env: { LC_ALL: 'C' },
     terminal: null,
   };
@@ -216,7 +217,7 @@ async function open(tunnels: Tunnels, place: FilePlace, script: string, signal: 
   return tunnel;
 }
 
-/** Returns a function that gives the end of a command's standard error, for the refusal's message. */
+/** Returns a function that returns the end of a command's standard error, for use in the refusal's message. */
 function stderrTail(tunnel: Tunnel): () => string {
   const tail = new LastBytes();
   tunnel.stderr.on('data', (chunk: Buffer) => tail.push(chunk));

@@ -4,12 +4,12 @@ import type { Attributes, Entry } from '../ssh/sftp-packets.js';
 import { entriesOf, STAT } from '../ssh/sftp-shell.js';
 
 /**
- * Maximum output for a folder's entries, and for its link targets. It is enough for a maximum-size listing with names
- * of usual length.
+ * Maximum output for a folder's entries, and for its link targets. This is enough for the longest possible listing if
+ * the names are of usual length.
  */
 const MAX_LISTED_BYTES = 2_097_152;
 const MAX_LINKS_BYTES = 1_048_576;
-/** Maximum size of both outputs with their separators. */
+/** Maximum size of both outputs including their separators. */
 export const MAX_LISTING_BYTES = 4_194_304;
 
 const TYPE_BITS = 0xf000;
@@ -21,8 +21,9 @@ const KINDS = new Map<number, FileKind>([
 ]);
 
 /**
- * Returns a script that prints the entries of the shell's current folder, then the link targets. Each entry begins with
- * the mark, which no program inside can know in advance, because names may contain anything.
+ * Returns a script that prints the entries in the shell's current folder, followed by the link targets. Each entry
+ * begins with the mark, which no program inside can know in advance. The mark is needed because names may contain
+ * anything.
  */
 export function listingScript(mark: string): string {
   const each = (what: string, of: string) =>
@@ -32,7 +33,10 @@ printf '%s' '${mark}links'
 ${each('-type l', `-L -c '${mark} ${STAT} %n'`)} | head -c ${MAX_LINKS_BYTES}`;
 }
 
-/** Maximum lines read per listing. It exceeds the maximum number of entries, because malformed lines count too. */
+/**
+ * Maximum number of lines read per listing. It exceeds the maximum number of entries, because malformed lines count
+ * too.
+ */
 const MAX_LINES = 2 * MAX_ENTRIES;
 /** Number of lines to read before yielding to other work. */
 const LINES_PER_TURN = 1_000;
@@ -59,7 +63,7 @@ export async function readListing(output: Buffer, mark: string): Promise<Folder>
   return { entries, isWhole: found.isWhole && found.entries.length <= MAX_ENTRIES };
 }
 
-/** Reads names, with one character per byte, and their attributes. */
+/** Reads the names, with one character per byte, and their attributes. */
 async function linesOf(output: Buffer, mark: string, isCut: boolean): Promise<{ entries: Entry[]; isWhole: boolean }> {
   const entries: Entry[] = [];
   let lines = 0;

@@ -1,6 +1,6 @@
 /**
- * Returns a command that sets `$f` to these bytes. It is plain ASCII, because commands are transferred as text. A shell
- * strips trailing line breaks from a command's output, so an appended dot protects them.
+ * Returns a command that sets `$f` to these bytes. The command is plain ASCII, because commands are transferred as
+ * text. It appends a dot to protect trailing line breaks, which a shell strips from a command's output.
  */
 export function nameIt(path: Buffer): string {
   const text = path

@@ -8,14 +8,14 @@ import { listenUnix } from './relay.js';
 
 const HEAD_BYTES = 8;
 /**
- * Maximum frame size. The program inside sends less at a time; it doesn't matter if another program, which might send
- * more, replaces it.
+ * Maximum frame size. Our program inside sends less at a time. It may be replaced by a program that sends more, but
+ * nothing depends on that.
  */
 const MAX_FRAME_BYTES = 65_536;
 /** Maximum concurrent connections from programs inside to the client's agent. */
 const MAX_OPEN = 16;
 
-/** The client's SSH agent, as a socket inside the instance that exists while the connection does. */
+/** Exposes the client's SSH agent as a socket inside the instance for as long as the SSH connection lasts. */
 export class AgentForwarding {
   readonly #client: Connection;
   readonly #connected: Connected;
@@ -27,7 +27,7 @@ export class AgentForwarding {
     this.#connected = connected;
   }
 
-  /** Returns the socket's path. Rejects with the reason if there is no socket. */
+  /** Returns the socket's path. If there is no socket, rejects with the reason. */
   path(): Promise<string> {
     this.#path ??= this.#listen();
     return this.#path;
@@ -83,7 +83,9 @@ export class AgentForwarding {
     if (channel !== null && !channel.destroyed && !channel.write(bytes)) await firstEvent(channel, 'drain', 'close');
   }
 
-  /** Returns null if the client accepts no channel; the connection inside then ends. */
+  /**
+   * Opens a channel to the client's agent. Returns null if the client accepts none, which ends the connection inside.
+   */
   async #open(tunnel: Tunnel, id: number): Promise<Channel | null> {
     const channel = await openAgentChannel(this.#client).catch(() => null);
     const end = () => {

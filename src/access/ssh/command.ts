@@ -4,24 +4,24 @@ import type { ExecTarget } from '../../agent/tunnel-protocol.js';
 import type { Opener } from '../../domain/fleet/reach.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
-/** The exit code that ssh itself uses if no command was run. */
+/** Exit code that ssh itself uses if no command was run. */
 const NO_COMMAND = 255;
-/** Time that a client has to show the reason before it is disconnected. */
+/** Time that a client has to display the reason before it is disconnected. */
 export const READS_WITHIN_MS = 1_000;
 
 /** A connection that has logged in. */
 export interface Connected {
   opener: Opener;
   instanceId: string;
-  /** Container user that commands run as; null for the container's own. */
+  /** Container user that commands run as, or null for the container's own. */
   user: string | null;
   socket: Socket;
   tunnels: Tunnels;
-  /** Called when the instance or the key is gone, so that this connection can't open anything more. */
+  /** Called when the instance or the key is gone, so that nothing more can be opened on this connection. */
   onCut(): void;
 }
 
-/** Opens a tunnel for a command, which runs as the login's user. */
+/** Opens a tunnel for a command that runs as the login's user. */
 export function openCommand(
   { tunnels, opener, instanceId, user }: Connected,
   target: ExecTarget,
@@ -31,8 +31,8 @@ export function openCommand(
 }
 
 /**
- * Opens a tunnel, passes it to `use`, and ends the channel with the command's exit code. If the tunnel is refused,
- * reports the reason to the client.
+ * Opens a tunnel, passes it to `use`, and closes the channel with the command's exit code. If the tunnel is refused,
+ * the client is shown the reason.
  */
 export async function withTunnel(
   channel: ServerChannel,
@@ -60,7 +60,7 @@ export async function withTunnel(
     }
     finish(channel, NO_COMMAND);
     if (isKnown && (error.reason === 'unknown' || error.reason === 'ending' || error.reason === 'stopped')) {
-      // A client whose connection ends immediately would not show the reason.
+      // A client whose connection ends immediately would not display the reason.
       channel.once('close', onCut);
       setTimeout(onCut, READS_WITHIN_MS).unref();
     }

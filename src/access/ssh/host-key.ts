@@ -2,7 +2,10 @@ import ssh2 from 'ssh2';
 import { gatewaySecret } from '../../domain/accounts/gateway-secret.js';
 import type { Deps } from '../../domain/deps.js';
 
-/** Returns the host key, which all gateways with the same database share, and its public part in known_hosts format. */
+/**
+ * Returns the host key, which is shared by all gateways with the same database, and its public part in known_hosts
+ * format.
+ */
 export async function hostKey(deps: Pick<Deps, 'db' | 'clock'>): Promise<{ privateKey: string; publicKey: string }> {
   const privateKey = await gatewaySecret(deps, 'ssh_host_key', newKey);
   const parsed = ssh2.utils.parseKey(privateKey);
@@ -10,10 +13,10 @@ export async function hostKey(deps: Pick<Deps, 'db' | 'clock'>): Promise<{ priva
   return { privateKey, publicKey: `${parsed.type} ${parsed.getPublicSSH().toString('base64')}` };
 }
 
-/** Maximum attempts. ssh2 writes about one key in a few hundred in a form that it can't read itself. */
+/** Maximum number of attempts. ssh2 writes about one key in a few hundred in a form that it can't read itself. */
 const MAX_TRIES = 20;
 
-/** Creates a private key in OpenSSH format, and parses it as a check. */
+/** Creates a private key in OpenSSH format, and checks it by parsing it. */
 export function newKey(): string {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const { private: key } = ssh2.utils.generateKeyPairSync('ed25519');

@@ -4,14 +4,14 @@ import type { ServerChannel } from 'ssh2';
 import type { Tunnel } from '../tunnels.js';
 import { firstEvent } from './first-event.js';
 
-/** Maximum encrypted bytes waiting for a client to read them. Sending pauses above this limit. */
+/** Maximum number of encrypted bytes waiting for a client to read them. Above this limit, sending pauses. */
 const MAX_UNSENT_BYTES = 1_048_576;
 /** A client that exceeds its window by more than this many bytes is disconnected. */
 const MAX_UNREAD_BYTES = 6_291_456;
 
 /**
- * Sends the bytes of tunnels to a channel, one tunnel at a time. If standard output and standard error both wait for
- * the client's window, the library loses one of them, and sends waiting data twice for the other.
+ * Sends bytes from tunnels to a channel, one tunnel at a time. If standard output and standard error both waited for
+ * the client's window, the library would lose one of them and send the other's waiting data twice.
  */
 class Outlet {
   readonly #channel: ServerChannel;
@@ -24,7 +24,7 @@ class Outlet {
     this.#socket = socket;
   }
 
-  /** Resolves when everything was passed to the client. */
+  /** Resolves once everything has been passed to the client. */
   send(source: Readable, toStderr = false): Promise<void> {
     return new Promise((resolve) => {
       const sink = this.#sink(toStderr ? this.#channel.stderr : this.#channel);
@@ -36,7 +36,7 @@ class Outlet {
 
   /**
    * Limits how fast bytes are passed to the channel. The library would send as fast as the channel's window allows,
-   * even to a client that reads nothing.
+   * even to a client that doesn't read.
    */
   #sink(target: Writable): Writable {
     const socket = this.#socket;
@@ -62,7 +62,7 @@ class Outlet {
     });
   }
 
-  /** Allows the other source to write. */
+  /** Lets the other source write. */
   #pass(): void {
     Object.assign(this.#channel, NOTHING_WAITS);
     const next = this.#next;
@@ -72,7 +72,7 @@ class Outlet {
   }
 }
 
-/** Fields of the library's channel, which the library does not clear itself. */
+/** Fields of the library's channel that the library doesn't clear itself. */
 const NOTHING_WAITS = { _chunk: undefined, _chunkcb: undefined, _chunkErr: undefined, _chunkcbErr: undefined };
 
 /** Disconnects a client that exceeds its window. */
@@ -84,7 +84,7 @@ export function guard(channel: ServerChannel, socket: Socket): void {
   };
 }
 
-/** Joins a channel to a command. Resolves when the command has ended and its output was passed to the client. */
+/** Joins a channel to a command. Resolves when the command has ended and its output has been passed to the client. */
 export async function joinCommand(channel: ServerChannel, tunnel: Tunnel, socket: Socket): Promise<void> {
   guard(channel, socket);
   channel.once('close', () => tunnel.destroy());
@@ -93,7 +93,7 @@ export async function joinCommand(channel: ServerChannel, tunnel: Tunnel, socket
   await Promise.all([outlet.send(tunnel), outlet.send(tunnel.stderr, true)]);
 }
 
-/** Joins a channel to a connection. Either side may end its own half first. */
+/** Joins a channel to a connection. Each side can end its own half first. */
 export function joinPort(channel: ServerChannel, tunnel: Tunnel, socket: Socket): void {
   guard(channel, socket);
   channel.once('close', () => tunnel.destroy());

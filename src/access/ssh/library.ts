@@ -33,7 +33,7 @@ export function openAgentChannel(client: Connection): Promise<Channel> {
   });
 }
 
-/** Refuses a channel with a message, which the library would omit. */
+/** Refuses a channel with a message, which the library would otherwise omit. */
 export function refuseChannel(client: Connection, reject: () => void, message: string): void {
   const protocol = inside(client)._protocol;
   const fail = protocol.channelOpenFail;

@@ -3,12 +3,12 @@ import { isLoginUser } from '../../domain/rules/container-user.js';
 /** The parts of a login name. */
 export interface LoginName {
   instanceId: string;
-  /** Container user that commands run as; null for the container's own. */
+  /** Container user that commands run as, or null for the container's own. */
   user: string | null;
 }
 
 /**
- * Parses a login name, which is either an instance, or a user of its container followed by `@` and the instance, such
+ * Parses a login name. It is either an instance, or one of the container's users followed by `@` and the instance, such
  * as `root@i-31f72534`. A name in any other format identifies no instance.
  */
 export function readLoginName(name: string): LoginName {

@@ -1,24 +1,24 @@
 import { LRUCache } from 'lru-cache';
 
-/** Limits for connections that have not logged in. */
+/** Limits on connections that haven't logged in. */
 export interface PendingBounds {
   /** Maximum pending connections in total. */
   max: number;
   /** Maximum pending connections per client network. */
   maxPerNetwork: number;
   /**
-   * Connections that a network may open in a burst, after which it may open one every `everyMs`. Connections that log
-   * in don't count.
+   * Number of connections that a network may open in a burst, after which it may open one every `everyMs`. Connections
+   * that log in don't count.
    */
   burst: number;
   everyMs: number;
 }
 
 const BOUNDS: PendingBounds = { max: 256, maxPerNetwork: 128, burst: 128, everyMs: 250 };
-/** Maximum networks remembered. A forgotten network starts from zero again. */
+/** Maximum number of networks remembered. A forgotten network starts from zero again. */
 const REMEMBERED = 20_000;
 
-/** Connections that have not logged in, by client network. */
+/** Connections that haven't logged in, by client network. */
 export class PendingConnections<T> {
   readonly #bounds: PendingBounds;
   readonly #now: () => number;
@@ -33,9 +33,9 @@ export class PendingConnections<T> {
   }
 
   /**
-   * Adds a connection. Returns false if its network has too many or connects too often. If all places are taken, evicts
-   * the oldest connection of the network with the most through `drop`: a login takes only a moment, and the network
-   * with the most is the least likely to be legitimate.
+   * Adds a connection. Returns false if its network has too many or connects too often. If all slots are taken, calls
+   * `drop` for the oldest connection from the network with the most. A login takes only a moment, so that connection is
+   * the least likely to be legitimate.
    */
   enter(network: string, connection: T, drop: (dropped: T) => void): boolean {
     const { max, maxPerNetwork } = this.#bounds;
@@ -59,7 +59,7 @@ export class PendingConnections<T> {
     if (left !== undefined) left.count = Math.min(this.#bounds.burst, left.count + 1);
   }
 
-  /** Called when a connection is gone. Returns false if it was already removed. */
+  /** Called when a connection is gone. Returns false if it had already been removed. */
   leave(network: string, connection: T): boolean {
     const own = this.#waiting.get(network);
     if (own === undefined || !own.delete(connection)) return false;

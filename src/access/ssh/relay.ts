@@ -5,18 +5,15 @@ import type { Tunnel } from '../tunnels.js';
 import { type Connected, openCommand } from './command.js';
 
 /*
- * Unix sockets inside a container, opened by a program that runs there as the login's user. If the agent resolved a
- * path from outside, it could reach sockets on the host. The program needs perl, which Debian and Ubuntu images have
- * (including slim ones), and others may have.
+ * Unix sockets inside a container are opened by a program that runs there as the login's user. If the agent resolved a
+ * path from outside, it could reach sockets on the host. The program needs perl, which is included in Debian and Ubuntu
+ * images (even slim ones) and possibly in others.
  */
 
 const NEEDS_PERL =
   'command -v perl >/dev/null || { echo "-the image has no perl, which Unix sockets require"; exit 1; }';
 
-/**
- * Prints `+` once connected, otherwise `-` and the reason. It then passes bytes on. Either side may end its own half
- * first.
- */
+/** Prints `+` once connected, or `-` and the reason. It then passes on bytes. Each side can end its own half first. */
 const CONNECT = String.raw`use strict; use Socket; $|=1; $SIG{PIPE}="IGNORE";
 my $p=$ARGV[0]; my $s; my $n=eval { pack_sockaddr_un($p) };
 unless (defined $n and socket($s, AF_UNIX, SOCK_STREAM, 0) and connect($s, $n)) { my $w=$!; $w=~s/\n/ /g; print "-$w\n"; exit 1 }
@@ -27,8 +24,8 @@ if ($k==0) { pass(\*STDIN,$s); shutdown $s,1; exit 0 }
 pass($s,\*STDOUT); kill "TERM",$k; exit 0`;
 
 /**
- * Listens on a socket that only the user can reach, and prints `+` and its path. Each connection has a number. A frame
- * consists of the number, a length and the bytes. A length of zero ends the connection.
+ * Listens on a socket that only the user can access, and prints `+` and its path. Each connection has a number. A frame
+ * consists of that number, a length and the bytes. A length of zero ends the connection.
  */
 const LISTEN = String.raw`use strict; use Socket; $|=1; $SIG{PIPE}="IGNORE"; umask 077;
 my $d="/tmp/ssh-".join "",map { ("a".."z")[rand 26] } 1..16; my $p="$d/agent"; my $l;
@@ -60,7 +57,7 @@ while (1) {
   }
 }`;
 
-/** The program could not be started. It supplied the message itself. */
+/** Thrown if the program couldn't be started. It supplied the message itself. */
 export class RelayRefused extends Error {}
 
 export function connectUnix(connected: Connected, path: string): Promise<Tunnel> {

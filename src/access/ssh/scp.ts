@@ -2,8 +2,8 @@
 const IS_SCP = /^scp\s(?:-\w+\s+)*-\w*[tf]/;
 
 /**
- * Both sides of the SCP protocol as a function for any POSIX shell, using only basic commands that busybox has too.
- * Unlike `head`, `dd` reads no more input than it writes.
+ * Implements both sides of the SCP protocol as a function for any POSIX shell, using only basic commands that busybox
+ * has too. `dd` is used because, unlike `head`, it reads no more input than it writes.
  */
 const FUNCTION = String.raw`
 gpu_say() { printf '\001scp: %s\n' "$1"; gpu_bad=1; }

@@ -16,12 +16,13 @@ import { PendingConnections } from './pending-connections.js';
 import { connectUnix, RelayRefused } from './relay.js';
 import { serveSession } from './session.js';
 
-/** Time after which a connection without a login is closed. */
+/** Time after which a connection that hasn't logged in is closed. */
 const LOGIN_MS = 20_000;
 /** Maximum login attempts per connection, which also limits how many keys a client can offer. */
 const MAX_ATTEMPTS = 20;
 /**
- * Delay of an extra check after a login, which catches a key or instance that ended while the login was in progress.
+ * Delay before an extra check after each login, which detects a key or instance that ended while the login was in
+ * progress.
  */
 const CHECKED_AFTER_MS = 10_000;
 const MAX_CONNECTIONS = 2_000;
@@ -29,24 +30,24 @@ const MAX_CONNECTIONS_PER_NETWORK = 256;
 /** Maximum concurrent sessions and forwarded connections per SSH connection. */
 const MAX_CHANNELS = 128;
 const TOO_MANY = `the connection has ${MAX_CHANNELS} channels, the maximum; close one first`;
-/** Names of the instance's own loopback. Programs inside print `0.0.0.0` as their address. */
+/** Names for the instance's own loopback. Programs inside print `0.0.0.0` as their address. */
 const LOOPBACK = ['localhost', '127.0.0.1', '::1', '0.0.0.0', '::', 'ip6-localhost'] as const;
 const IS_SOCKET_PATH = /^\/[^\0]{1,106}$/;
 const KEEPALIVE_MS = 15_000;
 const KEEPALIVES_MISSED = 3;
 
 /**
- * OpenSSL encrypts these in one pass, taking half the time of CTR with a MAC, and even less compared with ChaCha20 in
- * WebAssembly.
+ * OpenSSL encrypts with these in one pass, which takes half the time of CTR with a MAC and even less compared to
+ * ChaCha20 in WebAssembly.
  */
 const FAST_CIPHERS = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'] as const;
 const CIPHERS = [...FAST_CIPHERS, 'aes128-ctr', 'aes256-ctr'] as const;
 /**
- * Matches OpenSSH clients that support GCM, which all versions since 6.2 do. The client chooses the cipher, and OpenSSH
- * would choose CTR. Other clients are offered all ciphers.
+ * Matches OpenSSH clients that support GCM, which all versions since 6.2 do. These are only offered GCM, because the
+ * client chooses the cipher and OpenSSH would choose CTR. Other clients are offered all ciphers.
  */
 const KNOWS_FAST = /^SSH-2\.0-OpenSSH_([7-9]|\d\d)/;
-/** Maximum wait for a client's first line. */
+/** Maximum time to wait for a client's first line. */
 const INTRODUCES_WITHIN_MS = 300;
 const MACS = ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256'] as const;
 const KEXES = [
@@ -63,11 +64,11 @@ interface LoggedIn extends Access {
 
 export interface SshServerOptions {
   log: Logger;
-  /** Host key in OpenSSH's format. */
+  /** The host key in OpenSSH's format. */
   hostKey: string;
 }
 
-/** SSH_PORT can't be listened on. The message is one line for the operator. */
+/** Thrown if SSH_PORT can't be listened on. The message is a single line for the operator. */
 export class SshPortUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
     const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
@@ -76,8 +77,8 @@ export class SshPortUnusable extends Error {
 }
 
 /**
- * SSH access to instances. The login name is the instance, optionally preceded by a user of its container. Only the SSH
- * keys of the instance's account can log in.
+ * Gives SSH access to instances. The login name is the instance, optionally preceded by one of its container's users.
+ * Only the SSH keys of the instance's account can log in.
  */
 export class SshServer {
   readonly #options: SshServerOptions;
@@ -90,7 +91,7 @@ export class SshServer {
   /** Connections that have logged in. */
   readonly #loggedIn = new Set<LoggedIn>();
   #watch: ReachWatch<LoggedIn> | null = null;
-  /** Null until `serve`. */
+  /** Set by `serve`, and null until then. */
   #served: { deps: Deps; tunnels: Tunnels } | null = null;
   #isClosed = false;
 
@@ -101,7 +102,7 @@ export class SshServer {
     this.#server = createServer((socket) => this.#accept(socket));
   }
 
-  /** Listens on the port and returns it. Connections are closed immediately until `serve` is called. */
+  /** Listens on the port and returns its number. Connections are closed immediately until `serve` is called. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => reject(new SshPortUnusable(port, error)));
@@ -118,7 +119,7 @@ export class SshServer {
     this.#watch = new ReachWatch({ deps, open: this.#loggedIn, onOver: endSoon });
   }
 
-  /** Number of open connections, including those that have not logged in. */
+  /** Number of open connections, including those that haven't logged in. */
   get size(): number {
     return this.#open.size;
   }
@@ -146,7 +147,7 @@ export class SshServer {
     return server.on('connection', (client: Connection) => this.#logIn(client));
   }
 
-  /** Chooses the ciphers by the client's first line, which the client sends unprompted. */
+  /** Chooses the ciphers based on the client's first line, which clients send unprompted. */
   #choose(socket: Socket): void {
     const take = () => {
       clearTimeout(timer);
@@ -201,7 +202,7 @@ export class SshServer {
     const address = socket.remoteAddress ?? '';
     let attempts = 0;
     let connected: Connected | null = null;
-    // An error on one connection ends only that connection.
+    // An error on one connection must not affect any other.
     client.on('error', () => socket.destroy());
     client.on('authentication', (context) => {
       attempts += 1;
@@ -212,7 +213,7 @@ export class SshServer {
       this.#accessOf(context, address).then(
         (access) => {
           if (access === null) return context.reject(['publickey']);
-          // A client first queries which of its keys are accepted.
+          // Clients first ask which of their keys are accepted.
           if ((context as PublicKeyAuthContext).signature !== undefined) {
             const login = readLoginName(context.username);
             connected = { ...login, opener: access, socket, tunnels, onCut: () => client.end() };
@@ -248,10 +249,10 @@ export class SshServer {
     });
   }
 
-  /** Ensures that a connection without a session also ends with its instance and its key. */
+  /** Ensures that even a connection without a session ends together with its instance or key. */
   #watchAccess(loggedIn: LoggedIn, socket: Socket): void {
     this.#loggedIn.add(loggedIn);
-    // Catches changes during the login.
+    // Detects changes made during the login.
     const checking = setTimeout(() => this.#watch?.check([loggedIn]), CHECKED_AFTER_MS).unref();
     socket.once('close', () => {
       clearTimeout(checking);
@@ -259,11 +260,11 @@ export class SshServer {
     });
   }
 
-  /** Returns null unless the key belongs to the account that rents the instance. */
+  /** Returns the caller's access, or null unless the key belongs to the account that rents the instance. */
   async #accessOf(context: AuthContext, address: string): Promise<SshAccess | null> {
     if (context.method !== 'publickey') return null;
     const { key, signature, blob, hashAlgo, username } = context;
-    // An RSA signature with SHA-1 no longer proves anything.
+    // RSA signatures with SHA-1 no longer prove anything.
     if (!SSH_KEY_TYPES.includes(key.algo) || (key.algo === 'ssh-rsa' && hashAlgo === undefined)) return null;
     const { instanceId } = readLoginName(username);
     const access = await findSshAccess(this.#served!.deps, instanceId, key.data, address);
@@ -275,12 +276,12 @@ export class SshServer {
   }
 }
 
-/** Ends connections once their sessions have shown the reason. */
+/** Ends connections once their sessions have displayed the reason. */
 function endSoon(connections: readonly LoggedIn[]): void {
   for (const { end } of connections) setTimeout(end, READS_WITHIN_MS).unref();
 }
 
-/** Serves what a client may open after its login: sessions, and connections to ports and sockets inside. */
+/** Serves everything that a client may open after its login: sessions, and connections to ports and sockets inside. */
 function serve(client: Connection, connected: Connected, serviceDomain: string): void {
   const { tunnels, opener, instanceId, socket, onCut } = connected;
   let channels = 0;

@@ -7,14 +7,17 @@ import { joinCommand } from './join.js';
 import { withScp } from './scp.js';
 import { serveSftp } from './sftp.js';
 
-/** Variables that a client may set, as with sshd on most systems. */
+/** Variables that a client may set, which are the same as with sshd on most systems. */
 const VARIABLE = /^(LANG|LC_[A-Z]+|COLORTERM|TZ)$/;
 const MAX_VARIABLES = 32;
 const MAX_VALUE = 256;
 const TERM = /^[A-Za-z0-9._+-]{1,64}$/;
 const MAX_SIDE = 1_000;
 
-/** Serves one session of a connection: a terminal and variables, followed by one shell, command or SFTP subsystem. */
+/**
+ * Serves one session on a connection, which consists of an optional terminal and variables, followed by one shell,
+ * command or SFTP subsystem.
+ */
 export function serveSession(session: Session, connected: Connected, agent: AgentForwarding): void {
   const env: Record<string, string> = {};
   let terminal: ExecTarget['terminal'] = null;
@@ -53,7 +56,7 @@ export function serveSession(session: Session, connected: Connected, agent: Agen
       try {
         env.SSH_AUTH_SOCK = await agent.path();
       } catch (error) {
-        // Only shown in a terminal, because scripts parse the output of commands.
+        // This is only shown in a terminal, because scripts parse the output of commands.
         if (terminal !== null) channel.write(`no agent forwarding: ${(error as Error).message}\r\n`);
       }
     }
@@ -64,7 +67,7 @@ export function serveSession(session: Session, connected: Connected, agent: Agen
       await joinCommand(channel, opened, connected.socket);
     });
   };
-  // The library provides no channel for a session's second request.
+  // The library provides no channel for a second request in a session.
   const begin = (channel: ServerChannel | undefined, use: (channel: ServerChannel) => Promise<void>) => {
     if (channel !== undefined) void use(channel);
   };

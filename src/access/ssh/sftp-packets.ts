@@ -1,4 +1,4 @@
-/** SFTP version 3 as OpenSSH speaks it (draft-ietf-secsh-filexfer-02). */
+/** SFTP version 3 as implemented by OpenSSH (draft-ietf-secsh-filexfer-02). */
 export const REQUEST = {
   init: 1,
   open: 3,
@@ -23,17 +23,14 @@ export const REQUEST = {
 } as const;
 const ANSWER = { version: 2, status: 101, handle: 102, data: 103, name: 104, attrs: 105, extended: 201 } as const;
 export const STATUS = { ok: 0, eof: 1, noSuchFile: 2, denied: 3, failure: 4, badMessage: 5, unsupported: 8 } as const;
-/** Bits of an open request. */
+/** The bits of an open request. */
 export const OPEN = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exclusive: 32 } as const;
 const ATTR = { size: 1, owner: 2, permissions: 4, times: 8 } as const;
-/**
- * Maximum packet size, which is OpenSSH's own limit. The protocol lets a client send at least 32 kB of data per
- * request.
- */
+/** Maximum packet size, the same as OpenSSH's. The protocol lets a client send at least 32 kB of data per request. */
 export const MAX_PACKET_BYTES = 262_144;
 /** Maximum length of an error message. */
 const MAX_MESSAGE = 300;
-/** Highest time, since version 3 uses 32-bit seconds. */
+/** Latest time that version 3 can represent with its 32-bit seconds. */
 const MAX_TIME = 2 ** 32 - 1;
 
 /** File attributes, with times in seconds since 1970. */
@@ -46,12 +43,12 @@ export interface Attributes {
 }
 
 export interface Entry {
-  /** Name with one character per byte. */
+  /** The name, with one character per byte. */
   name: string;
   attributes: Attributes;
 }
 
-/** An error that is sent to the client. */
+/** An error to send to the client. */
 export class SftpFault extends Error {
   constructor(
     readonly status: number,
@@ -61,7 +58,7 @@ export class SftpFault extends Error {
   }
 }
 
-/** Reads the fields of a packet sequentially. */
+/** Reads a packet's fields in sequence. */
 export class Packet {
   #at = 0;
 
@@ -83,7 +80,7 @@ export class Packet {
     return this.#take(this.number());
   }
 
-  /** Reads a string with one character per byte, because names are bytes. */
+  /** Reads a string with one character per byte, because names may not be valid text. */
   text(): string {
     return this.data().toString('latin1');
   }
@@ -126,7 +123,7 @@ export const answers = {
       ...entries.flatMap((entry) => [name(entry.name), name(longName(entry)), attributes(entry.attributes)]),
     ),
   attributes: (id: number, of: Attributes): Buffer => packet(ANSWER.attrs, number(id), attributes(of)),
-  /** Response of an extension, consisting of 64-bit numbers. */
+  /** The response to an extension request, which consists of 64-bit numbers. */
   numbers: (id: number, values: readonly bigint[]): Buffer => packet(ANSWER.extended, number(id), ...values.map(long)),
 };
 
@@ -155,7 +152,7 @@ function text(value: string): Buffer {
   return data(Buffer.from(value, 'utf8'));
 }
 
-/** Encodes one byte per character. */
+/** Encodes a name that has one character per byte. */
 function name(value: string): Buffer {
   return data(Buffer.from(value, 'latin1'));
 }
@@ -181,7 +178,7 @@ function timeOf(seconds: number): number {
 
 const TYPE_LETTERS: Readonly<Record<number, string>> = { 1: 'p', 2: 'c', 4: 'd', 6: 'b', 8: '-', 10: 'l', 12: 's' };
 
-/** Formats an entry like `ls -l`, because clients print it unchanged. */
+/** Formats an entry like `ls -l`, because clients print it as it is. */
 function longName({ name, attributes: { mode = 0, size = 0n, owner, times } }: Entry): string {
   const letters = [...'rwxrwxrwx'].map((letter, bit) => (mode & (1 << (8 - bit)) ? letter : '-')).join('');
   const type = TYPE_LETTERS[mode >> 12] ?? '-';

@@ -5,20 +5,20 @@ import { lastLine } from '../../untrusted/last-line.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Attributes, type Entry, SftpFault, STATUS } from './sftp-packets.js';
 
-/** Maximum output of one listing: the names and attributes of a large folder. */
+/** Maximum output of a listing, which contains the names and attributes of a large folder. */
 const MAX_LISTING_BYTES = 33_554_432;
-/** Maximum output of any other command: a path, attributes, or an error message. */
+/** Maximum output of any other command, which is a path, attributes, or an error message. */
 const MAX_OUTPUT_BYTES = 65_536;
 const COMMAND_MS = 60_000;
-/** Size reserved for a mark and the exit code after it. */
+/** Space reserved for a mark and the exit code that follows it. */
 const TAIL_BYTES = 64;
-/** Format for `stat -c` that `readAttributes` parses. */
+/** The format for `stat -c` that `readAttributes` parses. */
 export const STAT = '%f %s %u %g %X %Y';
-/** Matches the only output of `stat` that is accepted, because an image may contain any program of that name. */
+/** Matches the only output accepted from `stat`, because an image may contain any program under that name. */
 const STAT_LINE = /^([\da-f]{1,8}) (\d{1,20}) (\d{1,10}) (\d{1,10}) (-?\d{1,20}) (-?\d{1,20})$/;
 const MAX_SIZE = 2n ** 64n - 1n;
 const MAX_ID = 2 ** 32 - 1;
-/** Maximum length of a listing's line without its mark: six numbers and a name of 255 bytes. */
+/** Maximum length of a line in a listing, excluding its mark. It contains six numbers and a name of up to 255 bytes. */
 const MAX_LINE_BYTES = 400;
 
 export function quote(text: string): string {
@@ -32,13 +32,13 @@ export function quote(text: string): string {
  */
 export class SftpShell {
   readonly #tunnel: Tunnel;
-  /** Marks the end of each command's output. No program inside knows it in advance. */
+  /** Marks the end of each command's output. No program inside can know it in advance. */
   readonly #mark = Buffer.from(`[${randomBytes(16).toString('hex')}]`);
   readonly #output = new ByteQueue();
   #waiting: Waiting | null = null;
   #fault: Error | null = null;
 
-  /** Takes a tunnel to a shell that reads commands. */
+  /** `tunnel` must lead to a shell that reads commands. */
   constructor(tunnel: Tunnel) {
     this.#tunnel = tunnel;
     tunnel.on('data', (chunk: Buffer) => this.#take(chunk));
@@ -46,7 +46,7 @@ export class SftpShell {
     tunnel.once('close', () => this.#fail(new SftpFault(STATUS.failure, 'the connection was lost')));
   }
 
-  /** Runs one command; commands must not run concurrently. If the command fails, rejects with its output. */
+  /** Runs one command. Commands must not run concurrently. If the command fails, rejects with its output. */
   async run(
     command: string,
     { keepsErrors = true, maxBytes = MAX_OUTPUT_BYTES }: { keepsErrors?: boolean; maxBytes?: number } = {},
@@ -67,7 +67,7 @@ export class SftpShell {
     return attributes;
   }
 
-  /** Lists all entries of a folder, beginning with `.` and `..`. */
+  /** Lists all entries in a folder, beginning with `.` and `..`. */
   async list(path: string): Promise<Listing> {
     const mark = randomBytes(8).toString('hex');
     const folder = quote(path);
@@ -106,7 +106,7 @@ if [ -e "$f" ] || [ -L "$f" ]; then printf './%s\\0' "$f"; fi; done | xargs -0 s
 
   #take(chunk: Buffer): void {
     const waiting = this.#waiting;
-    // Output between two commands belongs to neither of them.
+    // Output received between two commands belongs to neither.
     if (waiting === null) return;
     this.#output.push(chunk);
     if (this.#output.length > waiting.maxBytes + TAIL_BYTES) {
@@ -142,13 +142,13 @@ interface Waiting {
 export interface Listing {
   /** Memory held until the listing has been read. */
   bytes: number;
-  /** One entry per line; null for a malformed line. */
+  /** One entry per line, or null for a malformed line. */
   entries: Iterator<Entry | null, undefined>;
 }
 
 /**
- * Parses the lines, each beginning with the mark, one at a time on demand, because there may be a million of them.
- * Names have one character per byte.
+ * Parses the lines, each of which begins with the mark. Each line is only parsed on demand, because there may be a
+ * million. Names have one character per byte.
  */
 export function* entriesOf(output: Buffer, mark: string): Generator<Entry | null, undefined> {
   const begin = Buffer.from(`${mark} `);

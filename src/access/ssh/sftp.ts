@@ -23,16 +23,17 @@ import {
 import { type Listing, quote, SftpShell } from './sftp-shell.js';
 
 /**
- * Prints S and starts the image's own server if it has one. Otherwise, prints N and starts a shell that reads commands.
+ * Prints S and starts the image's own server if there is one. Otherwise, prints N and starts a shell that reads
+ * commands.
  */
 const FIND = `for p in /usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server /usr/lib/ssh/sftp-server /usr/libexec/sftp-server /usr/libexec/ssh/sftp-server; do if [ -x "$p" ]; then echo S; exec "$p"; fi; done; echo N; exec /bin/sh`;
 const MAX_HANDLES = 1_024;
 /**
- * Maximum files that have their own command or buffer. The least recently used ones are suspended, and resume when they
- * are used again.
+ * Maximum number of files that have their own command or buffer. The least recently used ones are suspended and resume
+ * when they are used again.
  */
 const MAX_ACTIVE_FILES = 32;
-/** Maximum bytes per read or write. */
+/** Maximum number of bytes per read or write. */
 const MAX_DATA_BYTES = MAX_PACKET_BYTES - 1_024;
 const EXTENSIONS = {
   'posix-rename@openssh.com': '1',
@@ -57,13 +58,14 @@ const IS_MISSING = `echo 'No such file'; false`;
 /** Maximum size of a file that is read in one piece. */
 const SMALL_BYTES = 262_144n;
 const NAMES_PER_ANSWER = 100;
-/** Number of a folder's lines to read before yielding to other work. */
+/** Number of lines of a folder to read before yielding to other work. */
 const LINES_PER_TURN = 500;
-/** Maximum bytes of folders and small files that are kept in memory per connection. */
+/** Maximum number of bytes of folders and small files that are kept in memory per connection. */
 const MAX_KEPT_BYTES = 33_554_432;
 
 /**
- * Serves SFTP, and scp over it. Uses the image's own server if it has one, otherwise ours, which uses a shell inside.
+ * Serves SFTP, and scp over SFTP. Uses the image's own server if there is one, and otherwise ours, which uses a shell
+ * inside the container.
  */
 export async function serveSftp(channel: ServerChannel, connected: Connected): Promise<void> {
   const target = shellCommand(`exec /bin/sh -c ${quote(FIND)}`);
@@ -97,11 +99,11 @@ interface OpenFile {
   kind: 'file';
   path: string;
   flags: number;
-  /** Content of a small file that has not been read yet; otherwise null. */
+  /** Content of a small file that hasn't been read yet. Null for any other file. */
   small: Buffer | null;
   reader: { tunnel: Tunnel; at: bigint; left: ByteQueue } | null;
   writer: { tunnel: Tunnel; at: bigint; failure: Promise<string | null> } | null;
-  /** Write error found when the file was suspended. It is reported when the client uses the file again. */
+  /** Write error detected when the file was suspended. It is reported when the client uses the file again. */
   fault: SftpFault | null;
 }
 
@@ -114,8 +116,8 @@ interface Copy {
 }
 
 /**
- * Serves requests sequentially. A file's bytes pass through a dedicated command (cat). One command is enough for a
- * client that reads or writes sequentially, but each seek needs another.
+ * Serves requests sequentially. A file's bytes pass through a dedicated command (cat). Clients that read or write
+ * sequentially need only one command per file, but each seek needs another.
  */
 class SftpServer {
   readonly #shell: SftpShell;
@@ -258,7 +260,7 @@ class SftpServer {
         return answers.names(id, [{ name, attributes: {} }]);
       }
       case REQUEST.symlink: {
-        // In the order that OpenSSH uses, which differs from the draft's.
+        // The arguments are in OpenSSH's order, which differs from the draft's.
         const target = packet.text();
         await this.#link('ln -s', quote(target), quote(path()));
         return done();
@@ -270,7 +272,7 @@ class SftpServer {
     }
   }
 
-  /** Handles an extension request. Returns its response, or null for a plain success. */
+  /** Handles an extension request. Returns its response, or null if it only has to report success. */
   async #extended(name: string, id: number, packet: Packet): Promise<Buffer | null> {
     const path = () => this.#resolve(packet.text());
     switch (name as keyof typeof EXTENSIONS) {
@@ -304,13 +306,13 @@ class SftpServer {
     }
   }
 
-  /** Resolves a path but keeps `..`, because its meaning depends on links. */
+  /** Resolves a path but keeps each `..`, because its meaning depends on links. */
   #resolve(path: string): string {
     if (path === '') return this.#home;
     return path.startsWith('/') ? path : `${this.#home.replace(/\/$/, '')}/${path}`;
   }
 
-  /** Returns the real path, whose last component may not exist. */
+  /** Returns the real path. Its last component doesn't have to exist. */
   async #realPath(path: string): Promise<string> {
     const [file, folder] = [quote(path), quote(path.replace(/[^/]*\/*$/, '') || '/')];
     const script = `readlink -f -- ${file} 2>/dev/null || { if [ -d ${folder} ]; then printf '%s\\n' ${file}; else ${IS_MISSING}; fi; }`;
@@ -320,7 +322,7 @@ class SftpServer {
   async #expand(path: string): Promise<string> {
     const [begin = '', user] = USER.exec(path) ?? [];
     if (begin === '') return this.#realPath(this.#resolve(path));
-    // Only a name or nothing can follow `~user`.
+    // `~` can only be followed by a plain name, which is safe in a command, or by nothing.
     const home = user === undefined ? this.#home : (await this.#shell.run(`echo ~${user}`)).toString('latin1').trim();
     if (!home.startsWith('/')) throw new SftpFault(STATUS.noSuchFile, 'no such user');
     return this.#realPath(`${home}/${path.slice(begin.length)}`);
@@ -350,7 +352,7 @@ class SftpServer {
     return bytes;
   }
 
-  /** Marks a file as used, and suspends another one if too many are active. */
+  /** Marks a file as used and suspends another one if too many are active. */
   async #use(file: OpenFile): Promise<void> {
     this.#active.delete(file);
     this.#active.add(file);
@@ -493,14 +495,14 @@ class SftpServer {
     if (steps.length > 0) await this.#shell.run(steps.join(' && '));
   }
 
-  /** Creates a link. Fails if anything exists at `path`, since `ln` would put the link into an existing folder. */
+  /** Creates a link. Fails if anything exists at `path`, because `ln` would put the link into an existing folder. */
   async #link(command: string, target: string, path: string): Promise<void> {
     await this.#shell.run(
       `if ${isThere(path)}; then echo 'already exists'; false; else ${command} -- ${target} ${path}; fi`,
     );
   }
 
-  /** Renames like rename(2). In contrast, `mv` would move into an existing folder, even through a link. */
+  /** Renames like rename(2), whereas `mv` would move into an existing folder, even through a link. */
   async #rename(from: string, to: string, replaces: boolean): Promise<void> {
     const [old, next] = [quote(from), quote(to)];
     const move = `mv -f -- ${old} ${next}`;
@@ -522,7 +524,7 @@ elif [ -d ${next} ]; then ${fail('Is a directory')}
 elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
   }
 
-  /** Runs a command with the path in `$f`, after the command `before`. */
+  /** Opens a tunnel for a command that runs after the command `before`, with the path in `$f`. */
   #tunnel(path: string, command: string, before = ':'): Promise<Tunnel> {
     // Uses sh instead of the user's shell, because these lines are written for sh.
     const target: ExecTarget = {
@@ -536,7 +538,7 @@ elif [ -L ${old} ] || [ ! ${old} -ef ${next} ]; then ${move}; fi`);
   }
 }
 
-/** Resolves to null once the writing command has written everything, or to the reason if it failed. */
+/** Resolves to null once the writing command has written everything, or to the reason why it failed. */
 function failureOf(tunnel: Tunnel): Promise<string | null> {
   const stderr = new LastBytes();
   tunnel.on('error', () => {});
@@ -547,7 +549,7 @@ function failureOf(tunnel: Tunnel): Promise<string | null> {
   });
 }
 
-/** Returns a folder's next names, or none at its end. */
+/** Returns a folder's next names, or an empty list at its end. */
 async function nextEntries({ entries }: Listing): Promise<Entry[]> {
   const found: Entry[] = [];
   for (let lines = 1; found.length < NAMES_PER_ANSWER; lines += 1) {
@@ -559,7 +561,7 @@ async function nextEntries({ entries }: Listing): Promise<Entry[]> {
   return found;
 }
 
-/** Reads exactly `length` bytes, or fewer only at the end. */
+/** Reads exactly `length` bytes, or fewer only at the end of the file. */
 async function take({ tunnel, left }: { tunnel: Tunnel; left: ByteQueue }, length: number): Promise<Buffer> {
   while (left.length < length) {
     const chunk = tunnel.read() as Buffer | null;
@@ -571,7 +573,7 @@ async function take({ tunnel, left }: { tunnel: Tunnel; left: ByteQueue }, lengt
   return left.take(length);
 }
 
-/** Tests whether the path exists, even as a dangling link. */
+/** Tests whether the path exists, even if it is a dangling link. */
 function isThere(file: string): string {
   return `[ -e ${file} ] || [ -L ${file} ]`;
 }

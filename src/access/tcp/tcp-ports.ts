@@ -13,9 +13,9 @@ import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
  */
 const MAX_PER_INSTANCE = 200;
 const MAX_CONNECTIONS = 2_000;
-/** Limits for connections whose tunnel is not open yet, and for the rate at which a network may connect. */
+/** Limits on connections whose tunnel isn't open yet, and on the rate at which a network may connect. */
 const OPENING = { max: 512, maxPerNetwork: 256, burst: 512, everyMs: 20 };
-/** Interval for detecting clients that have disappeared without closing. */
+/** Interval between keepalive probes, which detect clients that have disappeared without closing the connection. */
 const KEEPALIVE_MS = 60_000;
 const LOAD_AGAIN_MS = 500;
 
@@ -24,7 +24,7 @@ export interface TcpRange {
   to: number;
 }
 
-/** A port in TCP_PORTS can't be listened on. The message is one line for the operator. */
+/** Thrown if a port in TCP_PORTS can't be listened on. The message is a single line for the operator. */
 export class TcpPortsUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
     const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
@@ -32,7 +32,7 @@ export class TcpPortsUnusable extends Error {
   }
 }
 
-/** Passes each connection on a port of the range through a tunnel to the instance port that owns it. */
+/** Passes each connection to a port in the range through a tunnel to the instance port assigned to it. */
 export class TcpPorts {
   readonly #log: Logger;
   readonly #servers: Server[] = [];
@@ -94,7 +94,7 @@ export class TcpPorts {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  /** Loads the port mappings, and loads them again if a change arrives in the meantime. */
+  /** Loads the port mappings, and reloads them if a change arrives in the meantime. */
   #load(): void {
     this.#isStale = true;
     this.#loading ??= this.#loadAll().finally(() => {
@@ -136,7 +136,7 @@ export class TcpPorts {
     });
   }
 
-  /** Returns false if there is no room. */
+  /** Adds a connection. Returns false if there is no room. */
   #admit(network: string, socket: Socket, { instanceId }: TcpTarget): boolean {
     let ofInstance = 0;
     for (const other of this.#open.values()) if (other === instanceId) ofInstance += 1;
@@ -154,7 +154,7 @@ export class TcpPorts {
     const tunnel: Tunnel = await this.#served!.tunnels.open(wanted, signal);
     onOpen();
     if (socket.destroyed) return void tunnel.destroy();
-    // Either side may end its own half first.
+    // Each side can end its own half first.
     pipeline(socket, tunnel, () => {});
     pipeline(tunnel, socket, (error) => error && socket.destroy());
     socket.once('close', () => tunnel.destroy());

@@ -9,33 +9,33 @@ import { type PageMessage, pageMessage, type TerminalMessage } from './messages.
 /** A page that sends nothing for this long after connecting is disconnected. */
 const OPENS_WITHIN_MS = 10_000;
 /**
- * Maximum output that was sent to a page but not shown yet. A browser accepts any amount, and responses to typed input
- * would be delayed behind it.
+ * Maximum output that has been sent to a page but not displayed yet. A browser accepts any amount, and responses to
+ * typed input would be delayed behind it.
  */
 const MAX_UNSHOWN_BYTES = 262_144;
-/** Maximum text frames per page per second. */
+/** Maximum number of text frames per page and second. */
 const MAX_MESSAGES_PER_SECOND = 1_000;
-/** Minimum time between resizes. While the user drags a window's edge, only the last size matters. */
+/** Minimum interval between resizes. While the user drags a window's edge, only the last size matters. */
 const RESIZE_EVERY_MS = 50;
 const PING_EVERY_MS = 20_000;
-/** A page that sends no frame for this long counts as gone. */
+/** A page that sends no frame for this long is considered gone. */
 const SILENT_MS = 60_000;
-/** Time that a closed shell has to report its end. */
+/** Time within which a closed shell must report its end. */
 const ENDS_WITHIN_MS = 5_000;
 const DONE = 1_000;
 const BROKEN_RULES = 1_008;
 const TRY_AGAIN = 1_013;
 
-/** Capabilities of browser terminals, for programs that query them. */
+/** Tells programs about the capabilities of browser terminals. */
 const VARIABLES = { TERM: 'xterm-256color', COLORTERM: 'truecolor' };
 
-/** A terminal's details for the log; null until known. */
+/** A terminal's details for the log, which are null until they are known. */
 export interface ServedTerminal {
   instanceId: string | null;
   tunnelId: string | null;
 }
 
-/** Joins a page's WebSocket to the requested shell, until either ends. */
+/** Connects a page's WebSocket to the requested shell until either ends. */
 export function serveTerminal(ws: WebSocket, caller: Caller, tunnels: Pick<Tunnels, 'open'>): ServedTerminal {
   return new Terminal(ws, caller, tunnels);
 }
@@ -51,7 +51,7 @@ class Terminal implements ServedTerminal {
   readonly #pinging: NodeJS.Timeout;
   #tunnel: Tunnel | null = null;
   #receivedAt = performance.now();
-  /** Bytes of the shell's output sent so far. */
+  /** Number of output bytes sent so far. */
   #sent = 0;
   #shown = 0;
   #whenShown: (() => void) | null = null;
@@ -139,7 +139,7 @@ class Terminal implements ServedTerminal {
     tunnel.pipe(sink);
   }
 
-  /** Waits until the page can show more output, which stays with the shell in the meantime. */
+  /** Waits until the page can display more output. In the meantime, the output stays in the shell. */
   #wait(done: () => void): void {
     if (this.#sent - this.#shown < MAX_UNSHOWN_BYTES) done();
     else this.#whenShown = done;
@@ -161,7 +161,7 @@ class Terminal implements ServedTerminal {
     }, RESIZE_EVERY_MS);
   }
 
-  /** Closes the shell for the page. The shell itself reports its end. */
+  /** Closes the shell at the page's request. The shell itself reports its end. */
   #close(): void {
     if (this.#tunnel === null) return void this.#ws.close(DONE);
     this.#tunnel.hangUp();
@@ -170,7 +170,7 @@ class Terminal implements ServedTerminal {
 
   #refuse(error: Error): void {
     if (error instanceof DomainError) this.#finish({ type: 'refused', reason: 'forbidden', message: error.message });
-    // The page retries at another gateway, or at this one once its database is reachable again.
+    // The page reconnects to another gateway, or to this one once its database is reachable again.
     else if (!(error instanceof TunnelRefused) || error.reason === 'ending') this.#ws.close(TRY_AGAIN);
     else this.#finish({ type: 'refused', reason: error.reason, message: error.message });
   }
@@ -198,7 +198,7 @@ class Terminal implements ServedTerminal {
   }
 
   #ping(): void {
-    // Nothing is received while the shell accepts no input.
+    // No input is received while the shell accepts none.
     if (this.#ws.isPaused) this.#receive();
     if (performance.now() - this.#receivedAt > SILENT_MS) this.#ws.terminate();
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping();

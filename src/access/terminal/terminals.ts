@@ -8,14 +8,14 @@ import type { Tunnels } from '../tunnels.js';
 import { serveTerminal } from './serve-terminal.js';
 
 export const TERMINAL_PATH = '/console/terminal';
-/** Maximum terminals in this process, in total and per account. */
+/** Maximum number of terminals in this process and, below, per account. */
 const MAX_TERMINALS = 1_000;
 const MAX_TERMINALS_PER_ACCOUNT = 64;
-/** Maximum bytes that a page can send in one frame. */
+/** Maximum size of a frame from a page, in bytes. */
 const MAX_FRAME_BYTES = 65_536;
 /** WebSocket close code that makes the page reconnect, because the gateway is restarting. */
 const RESTARTS = 1_012;
-/** Time after which a connection that its page has not closed is terminated. */
+/** Time after which a connection is terminated if its page hasn't closed it. */
 const CLOSES_WITHIN_MS = 1_000;
 const UNAVAILABLE = 503;
 const INTERNAL = 500;
@@ -23,11 +23,11 @@ const INTERNAL = 500;
 export interface TerminalsOptions {
   log: Logger;
   tunnels: Pick<Tunnels, 'open'>;
-  /** Returns the caller whose page requests a terminal. Throws a DomainError if the page is not allowed to. */
+  /** Returns the caller whose page requests a terminal. Throws a DomainError if the page isn't allowed to. */
   identify(request: IncomingMessage): Promise<Caller>;
 }
 
-/** Terminals in browsers: this process's WebSockets that are connected to instances' shells. */
+/** Browser terminals, which are WebSockets in this process that are connected to shells in instances. */
 export class Terminals {
   readonly #options: TerminalsOptions;
   /** Open terminals with their accounts. */
@@ -57,7 +57,7 @@ export class Terminals {
     return true;
   }
 
-  /** Closes all terminals; their pages reconnect to another gateway. */
+  /** Closes all terminals, whose pages then reconnect to another gateway. */
   close(): void {
     this.#isClosed = true;
     for (const ws of this.#open.keys()) {

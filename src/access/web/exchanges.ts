@@ -10,31 +10,31 @@ import type { Visit } from '../../domain/web-ports/visits.js';
  * remains possible.
  */
 const MAX_PER_INSTANCE = 200;
-/** Maximum per client network, since many people may share an address. */
+/** Maximum per client network, which is generous because many people may share an address. */
 const MAX_PER_NETWORK = 200;
 const MAX_EXCHANGES = 4_000;
 /**
- * Interval between checks of exchanges. An exchange opened with a cookie ends at most this long after the cookie's
- * expiry.
+ * Interval between checks of exchanges, which is also the maximum time for which an exchange opened with a cookie
+ * outlives that cookie's expiry.
  */
 const CHECK_EVERY_MS = 30_000;
 /** Pause before checking again while the database can't determine which visitors may stay. */
 const RECHECK_MS = 500;
 
-/** A request in progress, or an open WebSocket. */
+/** An in-flight request, or an open WebSocket. */
 export interface Exchange {
   visit: Visit;
   site: WebSite;
-  /** The request's cookies. */
+  /** Cookies sent with the request. */
   passes: readonly string[];
-  /** The visitor's address and network. */
+  /** The visitor's address and, below, its network. */
   address: string;
   network: string;
   /** Disconnects the exchange. */
   end(): void;
 }
 
-/** Visitors' open exchanges in this process. Each ends as soon as it would no longer be allowed. */
+/** This process's open exchanges with visitors. Each ends as soon as it would no longer be allowed. */
 export class Exchanges {
   readonly #deps: Deps;
   readonly #onFault: (error: unknown) => void;
@@ -59,7 +59,10 @@ export class Exchanges {
     return this.#open.size;
   }
 
-  /** Returns false if too many exchanges are open, or after `close`. Otherwise, the caller must call `end` later. */
+  /**
+   * Begins an exchange. Returns false if too many are open, or after `close`. Otherwise, the caller must call `end`
+   * later.
+   */
   begin(exchange: Exchange): boolean {
     const { visit, network } = exchange;
     if (this.#isClosed || this.#open.size >= MAX_EXCHANGES || this.#count(visit.instanceId) >= MAX_PER_INSTANCE)

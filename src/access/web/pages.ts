@@ -9,7 +9,7 @@ interface Page {
 }
 
 /**
- * The pages that visitors see instead of the instance's own. They don't reveal the owner of an instance, or whether it
+ * The pages that visitors see instead of the instance's own. They don't reveal who owns an instance, or whether it
  * exists.
  */
 export const PAGES = {
@@ -99,7 +99,7 @@ function htmlOf({ status, title, text }: Page): string {
 }
 
 /**
- * Redirects via another address on this host, because a browser would not load an address that differs only in its
+ * Redirects through another address on this host, because a browser doesn't load an address that differs only in its
  * fragment.
  */
 const REDIRECT_SCRIPT =

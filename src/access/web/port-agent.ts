@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Time that a free tunnel is kept for a page's next request. Programs keep idle connections for at least 2 s. */
+/** Time for which a free tunnel is kept for a page's next request. Programs keep idle connections for at least 2 s. */
 const FREE_MS = 1_000;
 const MAX_FREE_PER_PORT = 8;
 
@@ -13,7 +13,7 @@ export interface Port {
 
 export type OpenPort = (port: Port) => Promise<Duplex>;
 
-/** Returns a request's options, which Node passes to `createConnection`. Node keeps free tunnels by host and port. */
+/** Returns a request's options, which Node passes to `createConnection`. Node groups free tunnels by host and port. */
 export function portOptions({ accountId, instanceId, port }: Port): RequestOptions {
   return { host: instanceId, port, accountId } as RequestOptions;
 }
@@ -34,7 +34,7 @@ export class PortAgent extends Agent {
   ): undefined {
     const { host, port, accountId } = options as { host: string; port: number; accountId: string };
     this.#open({ accountId, instanceId: host, port: Number(port) }).then(
-      // Node's client calls these methods on sockets, `destroySoon` to release a connection that is not kept.
+      // Node's client calls these methods on sockets, including `destroySoon` to release a connection that isn't kept.
       (stream) => callback!(null, Object.assign(stream, { destroySoon: () => stream.destroy(), ref: () => stream })),
       (error: Error) => callback!(error, undefined as unknown as Duplex),
     );
@@ -42,7 +42,7 @@ export class PortAgent extends Agent {
   }
 
   /**
-   * Keeps a free tunnel, and destroys it if it sends something or ends, because that would corrupt the next response.
+   * Keeps a free tunnel. If it sends something or ends, it is destroyed, because it would corrupt the next response.
    */
   override keepSocketAlive(stream: Duplex): boolean {
     const destroy = () => stream.destroy();

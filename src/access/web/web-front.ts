@@ -25,7 +25,7 @@ import { type Exchange, Exchanges } from './exchanges.js';
 import { PAGES, sendLanding, sendPage } from './pages.js';
 import { PortAgent, portOptions } from './port-agent.js';
 
-/** Time without a byte in either direction after which a connection is cut. */
+/** A connection is cut after this long without a byte in either direction. */
 const IDLE_MS = 900_000;
 /** Maximum size of the head of a container's response. */
 const MAX_HEAD_BYTES = 65_536;
@@ -34,7 +34,7 @@ const ROUTE = 'web port';
 const LINGER_MS = 5_000;
 const SWITCHING_PROTOCOLS = 101;
 const NO_CONTENT = 204;
-/** Methods that are safe to repeat, and that have no body unless they declare one. */
+/** Methods that are safe to repeat and have no body unless they declare one. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 type Page = (typeof PAGES)[keyof typeof PAGES];
@@ -51,16 +51,16 @@ const PAGE_OF_REFUSAL: Partial<Record<TunnelRefused['reason'], Page>> = {
 
 export interface WebFrontOptions {
   deps: Deps;
-  /** Address at which agents reach exactly this gateway; null for the address shared by all gateways. */
+  /** Address at which agents reach this particular gateway, or null for the address shared by all gateways. */
   streamsUrl: string | null;
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;
-  /** Whether an address, `hop` hops away, belongs to a proxy whose X-Forwarded headers are trusted. */
+  /** Returns whether an address, `hop` hops away, belongs to a proxy whose X-Forwarded headers are trusted. */
   isTrusted(address: string, hop: number): boolean;
-  /** Receives the gateway's own errors. */
+  /** Called with errors of the gateway itself. */
   onFault(error: unknown): void;
 }
 
-/** Passes each request for an instance's hostname through a tunnel to a port of its container. */
+/** Passes each request for an instance's hostname through a tunnel to one of its container's ports. */
 export class WebFront {
   readonly #options: WebFrontOptions;
   readonly #exchanges: Exchanges;
@@ -77,8 +77,8 @@ export class WebFront {
       url === null ? [] : new URL(url).hostname,
     );
     this.#exchanges = new Exchanges(options.deps, options.onFault);
-    // Shared by all visitors of an instance, so it is opened for the account rather than a key. Exchanges that depend
-    // on a key are ended here when the key ends.
+    // The agent is shared by all visitors of an instance, so tunnels are opened for the account rather than a key.
+    // Exchanges that depend on a key are ended here together with that key.
     this.#agent = new PortAgent(({ accountId, instanceId, port }) => {
       const opener = { accountId, apiKeyId: null, sshKeyId: null };
       return options.openTunnel({ opener, instanceId, target: { kind: 'port', port } });
@@ -86,7 +86,7 @@ export class WebFront {
   }
 
   /**
-   * Returns the site that a request's host names. Returns null for a host that only looks like an instance's, and
+   * Returns the site named by a request's host. Returns null for a host that only looks like an instance's, and
    * undefined for the gateway's own.
    */
   siteOf({ headers: { host } }: IncomingMessage): WebSite | null | undefined {
@@ -97,7 +97,7 @@ export class WebFront {
     return this.#lastSite;
   }
 
-  /** Handles a request, or takes over the connection of a WebSocket. */
+  /** Handles a request, or takes over its connection for a WebSocket. */
   serve(request: IncomingMessage, response: ServerResponse): void {
     const site = this.siteOf(request) ?? null;
     request.state.route = ROUTE;
@@ -109,7 +109,7 @@ export class WebFront {
     });
   }
 
-  /** Number of requests and WebSockets in progress. */
+  /** Number of in-flight requests and open WebSockets. */
   get size(): number {
     return this.#exchanges.size;
   }
@@ -148,8 +148,8 @@ export class WebFront {
   }
 
   /**
-   * Returns a request's token, and its cookies if it may use them, which applies to requests from its own page or from
-   * the visitor's navigation.
+   * Returns a request's token, and its cookies if it may use them. It may if it comes from the instance's own page or
+   * was caused by the visitor's navigation.
    */
   #passesFor(request: IncomingMessage, { instanceId }: WebSite): string[] {
     const { headers } = request;
@@ -220,7 +220,7 @@ export class WebFront {
         outgoing.destroy();
         return refuse(request, response, PAGES.badAnswer);
       }
-      // If the container aborts, the connection is cut, because a partial response must not look complete.
+      // If the container aborts, the connection is cut, because a partial response must not appear complete.
       pipeline(answer, response, () => {});
     });
     outgoing.on('upgrade', (answer, stream, head) => {
@@ -244,7 +244,7 @@ function provenanceOf({ method, headers }: IncomingMessage): Provenance {
   };
 }
 
-/** Whether Node has handed the connection over for a WebSocket. */
+/** Returns whether Node has handed over the connection for a WebSocket. */
 function isUpgrade(request: IncomingMessage & { upgrade?: boolean }): boolean {
   return request.upgrade === true;
 }
@@ -257,8 +257,8 @@ function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Returns whether two programs could interpret the message differently, so that one would take a part of its body for
- * the next request.
+ * Returns whether two programs could interpret the message differently, in which case one of them would mistake part of
+ * its body for the next request.
  */
 function isAmbiguous(request: IncomingMessage): boolean {
   const { url, method, headers } = request;
@@ -303,7 +303,7 @@ function sendHead(answer: IncomingMessage, response: ServerResponse): boolean {
   }
 }
 
-/** Passes bytes unchanged in both directions. */
+/** Passes on bytes unchanged in both directions. */
 function join(
   request: IncomingMessage,
   response: ServerResponse,
@@ -341,7 +341,7 @@ function pageOf(error: Error & { code?: string }): Page {
   return error.code === 'ECONNRESET' || error.code?.startsWith('HPE_') ? PAGES.badAnswer : PAGES.unreachable;
 }
 
-/** Returns the path if it is on this host, because a link must not redirect elsewhere. */
+/** Returns the path if it is on this host, and otherwise `/`, because a link must not redirect to another host. */
 function pathOf(path: string | null): string {
   return path !== null && isWebPath(path) ? path : '/';
 }

@@ -31,7 +31,7 @@ export interface ExecutorOptions {
   createContext: CreateContext;
   introspection: boolean;
   log: Logger;
-  /** Creates the spans; null if tracing is disabled. */
+  /** Creates the spans. Null if tracing is disabled. */
   tracer: Tracer | null;
 }
 
