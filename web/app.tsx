@@ -65,13 +65,13 @@ function Screen() {
   return <Private key={second} id={second ?? ''} />;
 }
 
-/** Handles the addresses from when renting was a dialog over the machines. */
+/** Redirects addresses from when renting was a dialog on the machines screen. */
 function Renting({ of: parameters }: { of: URLSearchParams }) {
   useEffect(() => go(deployPathOfOld(parameters), { replace: true }), []);
   return null;
 }
 
-/** Handles old links to the first screen that contain requirements, so that they still find their machines. */
+/** Redirects old links to the first screen that contain requirements, so that they still lead to matching machines. */
 function Start() {
   const isOldLink = [...FILTER_NAMES, 'deploy'].some((name) => query.value.has(name));
   useEffect(() => {
@@ -95,7 +95,7 @@ function Nothing() {
   );
 }
 
-/** Continues to the requested address after the sign-in. It is never on another origin. */
+/** Continues to the requested address after the sign-in. The address is always on this origin. */
 function Continue() {
   useEffect(() => {
     const then = query.value.get('then') ?? '/';
@@ -119,7 +119,7 @@ function useFocusOnNewScreen(): void {
   }, []);
 }
 
-/** Maximum wait for the heading, because the screen's code may still be loading. */
+/** Maximum time to wait for the heading, because the screen's code may still be loading. */
 const HEADING_WITHIN_MS = 10_000;
 
 function focusHeading(of: string, since = performance.now()): void {

@@ -14,20 +14,20 @@ export default defineConfig(({ mode }) => {
   if (isFirst) writeArt();
   return {
     root: import.meta.dirname,
-    // URLs are relative, because a proxy may serve the gateway under its own path.
+    // URLs are absolute, because screens with nested paths share the same page.
     base: '/',
     plugins: [inLanguage(languageOf(mode)), xtermWithinPolicy()],
     build: {
       outDir: resolve(import.meta.dirname, '../dist/console'),
       emptyOutDir: isFirst,
       target: 'es2022',
-      // The page's policy allows only files of its own origin: no data: addresses, no inline script.
+      // The page's policy allows only files on its own origin. It forbids data: addresses and inline scripts.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       rolldownOptions: {
-        // Otherwise, there would be one file per combination for code that the first screen shares with later ones, and
-        // so more initial requests.
+        // Otherwise, each combination of screens that share code would get its own file, and the first screen would
+        // need more requests.
         output: { codeSplitting: { groups: [{ name: 'base', minShareCount: 2 }] } },
       },
     },

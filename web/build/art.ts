@@ -8,10 +8,10 @@ const require = createRequire(import.meta.url);
 const folder = new URL('../generated/', import.meta.url);
 const text = (path: string): string => readFileSync(require.resolve(path), 'utf8');
 
-/** Distance between two dots, in units of the map. */
+/** Distance between two dots, in map units. */
 const STEP = 7;
 
-/** Writes images from packages to web/generated: the icons that are used, and the land areas of the world. */
+/** Writes the images made from packages to web/generated: the icons in use, and the world's land areas. */
 export function writeArt(): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(new URL('icons.svg', folder), icons());
@@ -19,7 +19,8 @@ export function writeArt(): void {
 }
 
 /**
- * Builds one file of symbols from Lucide's icons (ISC licence). To use another icon, add its name to web/icons.json.
+ * Builds a single file of symbols from Lucide's icons (ISC licence). To use another icon, add its name to
+ * web/icons.json.
  */
 function icons(): string {
   const names = JSON.parse(readFileSync(new URL('../icons.json', import.meta.url), 'utf8')) as string[];
@@ -30,7 +31,7 @@ function icons(): string {
   return `<!-- Lucide, ISC --><svg xmlns="http://www.w3.org/2000/svg">${symbols.join('')}</svg>`;
 }
 
-/** Draws the land as lines of dots, from Natural Earth's outlines (public domain). */
+/** Draws the land as lines of dots, based on Natural Earth's outlines (public domain). */
 function world(): string {
   const topology = JSON.parse(text('world-atlas/land-110m.json')) as { objects: { land: object } };
   const land = feature(topology, topology.objects.land);

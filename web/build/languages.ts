@@ -16,8 +16,7 @@ export function languageOf(mode: string): Language {
 }
 
 /**
- * Replaces the English texts that the source imports with those of this language, and names the page after the
- * language.
+ * Replaces the English texts that the source imports with this language's texts, and names the page after the language.
  */
 export function inLanguage(language: Language): Plugin {
   let folder = '';

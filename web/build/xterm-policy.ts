@@ -1,15 +1,15 @@
 import type { Plugin } from 'vite';
 
 const XTERM = /@xterm\/xterm\/lib\/xterm\.mjs$/;
-/** Library code that the page's policy forbids in every script, with permitted replacements. */
+/** Library code that the page's policy forbids in any script, with permitted replacements. */
 const CHANGES: readonly (readonly [from: string, to: string])[] = [
   ['.createElement("style")', '.createElement("adopted-style")'],
   ['.setAttribute("style",', '.style.cssText=('],
 ];
 
 /**
- * Replaces the code with which xterm.js writes style elements and attributes (see web/parts/adopted-style.ts). The
- * build fails if a version of xterm.js doesn't contain this code.
+ * Replaces the code in xterm.js that writes style elements and attributes (see web/parts/adopted-style.ts). The build
+ * fails if a version of xterm.js doesn't contain this code.
  */
 export function xtermWithinPolicy(): Plugin {
   return {

@@ -9,7 +9,7 @@ export type Metrics = NonNullable<ResultOf<typeof InstanceMetrics>['instance']>[
 type Point = Metrics['points'][number];
 type Gpu = Point['gpus'][number];
 
-/** One line of a chart. Values are null where unknown. */
+/** A line in a chart. Unknown values are null. */
 export interface Line {
   name: string;
   values: (number | null)[];
@@ -18,13 +18,13 @@ export interface Line {
 export interface LoadChart {
   title: string;
   unit: string;
-  /** The end of its axis; null to use the greatest value. */
+  /** The end of the chart's axis, or null to use the highest value. */
   top: number | null;
   lines: Line[];
 }
 
 export interface LoadCharts {
-  /** Times of all steps in seconds since 1970, including those without a measurement. */
+  /** Times of all steps in seconds since 1970, including steps without a measurement. */
   times: number[];
   charts: LoadChart[];
 }
@@ -36,7 +36,7 @@ const MIB_OF_GIB = 1_024;
 const BYTES_OF_GB = 1e9;
 const BYTES_OF_MB = 1e6;
 
-/** Returns the charts that have a known value, each with only the lines that have one. */
+/** Returns the charts that contain a known value, each with only the lines that do. */
 export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
   const byTime = new Map(points.map((point) => [secondsOf(point.at), point]));
   const known = [...byTime.keys()];
@@ -107,7 +107,7 @@ export function momentText(at: number): string {
   return `${day.format(date)}, ${clockOfSeconds.format(date)}`;
 }
 
-/** Formats a local time for an axis with marks every `apart` seconds: "18:02:10", "18:02" or "23 Nov". */
+/** Formats a local time for an axis whose marks are `apart` seconds apart: "18:02:10", "18:02" or "23 Nov". */
 export function markText(at: number, apart: number): string {
   const date = new Date(at * 1_000);
   return (apart >= 86_400 ? day : apart >= 60 ? clock : clockOfSeconds).format(date);

@@ -1,6 +1,6 @@
 import { GROUP, POINT } from './number.js';
 
-/** An amount of money in whole micro-USD, as in the service. It is rounded down, and only for display. */
+/** An amount of money in whole micro-USD, as in the service. It is only used for display and is rounded down. */
 export type Micro = bigint;
 
 const SECONDS_PER_HOUR = 3_600n;
@@ -33,14 +33,16 @@ export function plainUsd(amount: Micro): string {
   return `${sign}${size / 1_000_000n}.${(size % 1_000_000n).toString().padStart(6, '0')}`;
 }
 
-/** Formats a rate with at least `decimals` decimals, or more if the rate has them, so that half a cent is visible. */
+/**
+ * Formats a rate with at least `decimals` decimals. If the rate has more, such as half a cent, they are shown as well.
+ */
 export function rate(amount: Micro, decimals = 2): string {
   let places = 6;
   while (places > decimals && amount % 10n ** BigInt(7 - places) === 0n) places -= 1;
   return usd(amount, places);
 }
 
-/** Formats a column's rates with as many decimals as the longest needs, so that they align. */
+/** Formats a column's rates with as many decimals as the longest one needs, so that they align. */
 export function rates(amounts: readonly Micro[]): string[] {
   const places = Math.max(...amounts.map((amount) => rate(amount).split(POINT)[1]!.length));
   return amounts.map((amount) => rate(amount, places));

@@ -3,11 +3,11 @@ import { monthEnd } from './time.js';
 
 export interface MonthRow {
   key: string;
-  /** Amount spent since the first of the UTC month. */
+  /** Amount spent since the first day of the UTC month. */
   spent: Micro;
   /** Current hourly rate. */
   rate: Micro;
-  /** Projected total at the end of the month at the current rate. */
+  /** Projected total at the end of the month, at the current rate. */
   forecast: Micro;
 }
 
@@ -17,8 +17,8 @@ interface Spent {
 }
 
 /**
- * Returns each key's cost this month up to `asOf` and its forecast for the whole month at the current hourly rate,
- * greatest forecast first. Includes keys that have only had a cost since `asOf`.
+ * Returns each key's cost this month up to `asOf`, and its forecast for the whole month at the current hourly rate. The
+ * highest forecast comes first. Keys that have only had costs since `asOf` are included.
  */
 export function monthRows(spent: readonly Spent[], rates: readonly Spent[], asOf: number): MonthRow[] {
   const perHour = new Map<string, Micro>();

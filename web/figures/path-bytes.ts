@@ -1,8 +1,8 @@
-/* A path in a container consists of bytes that may not be valid text. Here, it is represented by these bytes in
-   percent-encoding, except for harmless ones. This form can be used in URLs unchanged, and two paths are equal if
-   these strings are equal. */
+/* A path in a container consists of bytes, which may not be valid text. It is represented here as a string in which all
+   but harmless bytes are percent-encoded. Such a string can be used in URLs unchanged, and two paths are equal if their
+   strings are. */
 
-/** Encodes a string's UTF-8 bytes; optionally keeps slashes. */
+/** Encodes a string's UTF-8 bytes. Slashes are kept by default. */
 export function encodePath(text: string, keepsSlashes = true): string {
   const bytes = new TextEncoder().encode(text);
   return Array.from(bytes, (byte) => {
@@ -12,7 +12,7 @@ export function encodePath(text: string, keepsSlashes = true): string {
   }).join('');
 }
 
-/** Decodes a path for display. Bytes that aren't valid text appear as replacement characters. */
+/** Decodes a path for display. Bytes that aren't valid text become replacement characters. */
 export function pathText(encoded: string): string {
   const bytes = Uint8Array.from(encoded.match(/%[0-9A-Fa-f]{2}|[\s\S]/g) ?? [], (each) =>
     each.length === 3 ? Number.parseInt(each.slice(1), 16) : each.charCodeAt(0),

@@ -1,7 +1,7 @@
 /**
- * Quotes a text for a shell, Python, JSON and GraphQL, so that each reads exactly that text. Characters that would be
- * interpreted rather than shown (controls, direction marks) are escaped: such a command can be read before it is run,
- * and is safe to paste into a terminal.
+ * Quotes text for shells, Python, JSON and GraphQL, so that each of them reads exactly that text. Characters that would
+ * be interpreted rather than displayed (controls, direction marks) are escaped, so that a command can be read before it
+ * is run and can safely be pasted into a terminal.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
@@ -9,7 +9,7 @@ const ALL_HIDDEN = new RegExp(HIDDEN, 'g');
 /** Matches words whose characters have no special meaning in any shell. */
 const PLAIN = /^[\w@%+:,./-][\w@%+=:,./-]*$/;
 
-/** Quotes a string for bash and zsh. It may be any text without NUL, which no argument can contain. */
+/** Quotes a string for bash and zsh. It may contain any characters except NUL, which no argument can contain. */
 export function shellWord(text: string): string {
   if (PLAIN.test(text)) return text;
   if (!HIDDEN.test(text)) return inQuotes(text);
@@ -17,13 +17,13 @@ export function shellWord(text: string): string {
   return `$'${escaped}'`;
 }
 
-/** Quotes a string with single quotes for every shell. Line breaks are kept. */
+/** Quotes a string for every shell, using single quotes. Line breaks are kept. */
 export const inQuotes = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Quotes a string for JSON, which is also valid in Python and GraphQL. */
+/** Quotes a string for JSON, Python and GraphQL, where the same notation is valid. */
 export const stringLiteral = (text: string): string => jsonText(text);
 
-/** Formats a value as JSON with strings quoted this way, indented by two spaces per level. */
+/** Formats a value as JSON with strings quoted in this way. Each level is indented by two spaces. */
 export const jsonText = (value: unknown, indent = '  '): string =>
   JSON.stringify(value, null, indent).replace(ALL_HIDDEN, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

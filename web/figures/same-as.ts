@@ -9,13 +9,14 @@ export type Order = Omit<VariablesOf<typeof Deploy>['input'], 'idempotencyKey' |
 export const WAYS = ['gpu', 'curl', 'python', 'graphql'] as const;
 export type Way = (typeof WAYS)[number];
 
-/** REST names of the modes. */
+/** The REST names of the modes. */
 const TYPES = { ON_DEMAND: 'od', INTERRUPTIBLE: 'interruptible', RESERVED: 'res' } as const;
 const MINUTES_PER_HOUR = 60;
 
 /**
- * Returns the command or request that rents exactly this, ready to run. None contains a key: they read it from
- * GPU_API_KEY, except GraphQL, which is only the document. @param baseUrl of REST, with its `/v1`
+ * Returns a command or request that rents exactly this and is ready to run. None of them contains a key: all read it
+ * from GPU_API_KEY, except for GraphQL, which consists only of the document. `baseUrl` is that of REST, including its
+ * `/v1`.
  */
 export function sameAs(way: Way, order: Order, baseUrl: string): string {
   return { gpu: gpuCommand, curl: curlCommand, python: pythonText, graphql: graphqlDocument }[way](order, baseUrl);
@@ -49,7 +50,7 @@ function gpuCommand(order: Order, baseUrl: string): string {
   const command = launch?.command ?? [];
   return [
     `gpu --base-url ${shellWord(baseUrl)} deploy ${shellWord(machineId)}`,
-    // An equals sign binds a value that begins with a hyphen to its option.
+    // With an equals sign, a value that begins with a hyphen isn't mistaken for another option.
     ...options.map(([option, value]) =>
       value.startsWith('-') ? shellWord(`${option}=${value}`) : `${option} ${shellWord(value)}`,
     ),
@@ -120,7 +121,7 @@ function pythonText(order: Order, baseUrl: string): string {
   ].join('\n');
 }
 
-/** Members whose values are enum values. */
+/** Members whose values are GraphQL enum values. */
 const ENUMS = new Set(['mode', 'restart', 'onExit']);
 
 function graphqlDocument(order: Order): string {

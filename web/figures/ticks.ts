@@ -1,7 +1,7 @@
 import { fixed } from './number.js';
 
 /**
- * Returns the tick values for an axis from 0 to at least `most`, which must be above 0. There are at most five round
+ * Returns the tick values for an axis from 0 to at least `most`, which must be positive. There are at most five round
  * steps, in multiples of 1, 2 or 5.
  */
 export function ticks(most: number): number[] {

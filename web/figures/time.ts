@@ -17,7 +17,7 @@ const clockOfSeconds = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute
 const clockUtc = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** Formats a local time: "today 14:05", "Tuesday 14:05" within six days of now, else "3 Dec 2026, 14:05". */
+/** Formats a local time: "today 14:05", "Tuesday 14:05" within six days of now, otherwise "3 Dec 2026, 14:05". */
 export function localTime(at: number, now: number): string {
   const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
   const time = clock.format(then);
@@ -25,10 +25,10 @@ export function localTime(at: number, now: number): string {
   return Math.abs(at - now) < 6 * DAY ? texts.onWeekday(day.format(then), time) : texts.onDate(date.format(then), time);
 }
 
-/** Formats a local time to the second: "14:05:09". */
+/** Formats a local time with seconds: "14:05:09". */
 export const timeToSecond = (at: number): string => clockOfSeconds.format(new Date(at * 1_000));
 
-/** Formats the same instant in UTC, with its date if it differs from the local one. */
+/** Formats the same instant in UTC. The date is included if it differs from the local one. */
 export function utcTime(at: number): string {
   const then = new Date(at * 1_000);
   const isSameDay = then.getUTCDate() === then.getDate();

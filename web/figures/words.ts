@@ -1,8 +1,6 @@
 import { inQuotes } from './quoting.js';
 
-/**
- * Splits a command line as a shell does. Quotes and backslashes preserve spaces. Returns null if a quote isn't closed.
- */
+/** Splits a command line like a shell. Quotes and backslashes preserve spaces. Returns null if a quote isn't closed. */
 export function splitWords(line: string): string[] | null {
   const words: string[] = [];
   let word: string | null = null;

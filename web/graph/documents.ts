@@ -46,7 +46,7 @@ export const FreeByRegion = graphql(`
   }
 `);
 
-/** The models' prices in the last half year. */
+/** The models' prices over the last half year. */
 export const PriceTrends = graphql(`
   query PriceTrends {
     pricing {
@@ -134,7 +134,7 @@ export const OfferSearch = graphql(
   [OfferRow],
 );
 
-/** One machine for a comparison. */
+/** A machine in a comparison. */
 export const OneOffer = graphql(
   `
   query OneOffer($machineId: ID!) {
@@ -146,7 +146,7 @@ export const OneOffer = graphql(
   [OfferRow],
 );
 
-/** Number of GPUs per model that meet requirements which the sheet doesn't cover. */
+/** Number of GPUs per model that meet requirements not covered by the price sheet. */
 export const MatchingGpus = graphql(`
   query MatchingGpus($filter: OfferFilterInput) {
     offerSearch(filter: $filter, first: 1) {
@@ -451,7 +451,7 @@ const AccountFields = graphql(`
   }
 `);
 
-/** All money figures that the page's projections are based on. */
+/** All amounts of money on which the page's projections are based. */
 export const Settle = graphql(
   `
   query Settle {
@@ -466,7 +466,7 @@ export const Settle = graphql(
   [AccountFields, InstanceFields],
 );
 
-/** The home screen's data, in addition to the money figures and the instances' state. */
+/** The home screen's data other than the amounts and the instances' state. */
 export const Home = graphql(`
   query Home {
     account {
@@ -537,7 +537,7 @@ export const AccountChanged = graphql(
   [AccountFields, InstanceFields],
 );
 
-/** An instance's measurements, for its charts. */
+/** An instance's metrics for its charts. */
 export const InstanceMetrics = graphql(`
   query InstanceMetrics($id: ID!, $from: String, $points: Int) {
     instance(id: $id) {
@@ -662,7 +662,7 @@ export const InstanceTimeline = graphql(`
   }
 `);
 
-/** Names of the account's keys, which identify the caller of a request. */
+/** Names of the account's keys, to show which one was used for a request. */
 export const KeyNames = graphql(`
   query KeyNames {
     apiKeys {
@@ -775,9 +775,7 @@ export const Act = graphql(
   [InstanceFields],
 );
 
-/**
- * Everything that the Billing screen shows, in one query, so that the service computes all of it for the same second.
- */
+/** Everything on the Billing screen in a single query, so that the service computes all of it for the same second. */
 export const Money = graphql(
   `
   query Money($days: Date!, $named: Int, $month: Date!, $names: Int, $from: DateTime!, $to: DateTime) {

@@ -3,13 +3,13 @@ import { dataOf, GRAPHQL_PATH, Refusal, Unreachable } from './send.js';
 
 /** Time without data after which a stream is considered dead. The service sends a comment every 12 s. */
 const SILENT_FOR_MS = 30_000;
-/** Maximum length of one event. */
+/** Maximum length of an event. */
 const MAX_EVENT = 2_000_000;
 
 /**
- * Follows a subscription until it ends. Resolves when the service completes it, for example because a gateway shuts
- * down. Throws Unreachable if the connection is lost, and a Refusal if the service rejects or ends the subscription for
- * a reason.
+ * Follows a subscription until it ends. Resolves when the service completes it, for example because a gateway is
+ * shutting down. Throws Unreachable if the connection is lost, and a Refusal if the service rejects the subscription or
+ * ends it for a reason.
  */
 export async function follow<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,

@@ -2,11 +2,11 @@ import { Refusal, Unreachable } from './send.js';
 
 /** An entry in a container's folder. */
 export interface FileEntry {
-  /** Name as text for display, even if its bytes are not UTF-8. */
+  /** The name as text for display, even if its bytes are not UTF-8. */
   name: string;
   /** The name's bytes in percent-encoding, for requests. */
   encoded: string;
-  /** Kind of the entry. For a link, this is the kind of its target, or `link` if the target is missing. */
+  /** The entry's kind. For a link, this is the kind of its target, or `link` if the target is missing. */
   kind: 'file' | 'folder' | 'link' | 'other';
   isLink: boolean;
   size: number;
@@ -15,11 +15,11 @@ export interface FileEntry {
 
 export interface Folder {
   entries: readonly FileEntry[];
-  /** Whether all entries are included. */
+  /** Whether the list contains all entries. */
   isWhole: boolean;
 }
 
-/** Time limit for a response, because an overloaded machine is slow. */
+/** Time limit for a response. It is generous because an overloaded machine is slow. */
 const ANSWERS_WITHIN_MS = 65_000;
 /** The connection is considered dead if no part of an upload is accepted for this long. */
 const SILENT_FOR_MS = 60_000;
@@ -40,18 +40,18 @@ export async function createFolder(instance: string, path: string): Promise<void
   await fetchChecked('POST', fileAddress(instance, 'folder', path));
 }
 
-/** Removes a file, or an empty folder. */
+/** Removes a file or an empty folder. */
 export async function remove(instance: string, kind: 'file' | 'folder', path: string): Promise<void> {
   await fetchChecked('DELETE', fileAddress(instance, kind, path));
 }
 
 export interface Sending {
-  /** Rejects with a Refusal or Unreachable, or with an AbortError if aborted. */
+  /** Rejects with a Refusal or Unreachable, or with an AbortError after an abort. */
   done: Promise<void>;
   abort(): void;
 }
 
-/** Sends a file with XMLHttpRequest, because fetch does not report progress. */
+/** Sends a file with XMLHttpRequest, because fetch doesn't report progress. */
 export function sendFile(address: string, file: File, onSent: (bytes: number) => void): Sending {
   const request = new XMLHttpRequest();
   const done = new Promise<void>((resolve, reject) => {
@@ -67,7 +67,7 @@ export function sendFile(address: string, file: File, onSent: (bytes: number) =>
       onProgress();
       onSent(loaded);
     };
-    // Once everything is sent, the machine may take as long as it needs to write the file.
+    // Once everything has been sent, the machine may take as long as it needs to write the file.
     request.upload.onload = () => clearTimeout(silence);
     request.onload = () => {
       if (request.status === 201) resolve();
@@ -97,7 +97,7 @@ async function fetchChecked(method: string, address: string): Promise<Response> 
 function refusalOf(status: number, body: string, retryAfter: string | null): Refusal | Unreachable {
   try {
     const { code, message } = (JSON.parse(body) as { error: { code: string; message: string } }).error;
-    // This error has its own message, because the machine isn't responding rather than the service.
+    // This error has its own message, because it is the machine rather than the service that isn't responding.
     return new Refusal(
       code === 'unavailable' ? 'machine_unreachable' : code,
       message,

@@ -4,14 +4,14 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 8_000;
 
 /**
- * Retries failed reads automatically: at the time that the service allows, after increasing pauses if there was no
- * response, and immediately when the browser is online again.
+ * Retries failed reads automatically: when the service allows it, after increasing pauses if there was no response, and
+ * immediately once the browser is back online.
  */
 export class Retry {
   #pauseMs = FIRST_PAUSE_MS;
   #cancel = () => {};
 
-  /** Schedules a retry after a fault, replacing an earlier one. A permanent refusal is not retried. */
+  /** Schedules a retry after a fault, replacing any earlier one. Permanent refusals are not retried. */
   after(fault: unknown, read: () => void): void {
     this.#cancel();
     const isLost = fault instanceof Unreachable;
@@ -32,7 +32,7 @@ export class Retry {
     };
   }
 
-  /** Cancels the retry, because a response arrived or is no longer needed. */
+  /** Cancels the retry, because a response has arrived or is no longer needed. */
   end(): void {
     this.#cancel();
     this.#pauseMs = FIRST_PAUSE_MS;

@@ -6,19 +6,19 @@ export class Refusal extends Error {
     readonly code: string,
     message: string,
     retryAfterSeconds: number | null = null,
-    /** The rest of the response, with null for refused fields; null if it contains no data. */
+    /** The rest of the response, in which refused fields are null. Null if the response contains no data. */
     readonly partial: object | null = null,
   ) {
     super(message);
     this.retryAt = retryAfterSeconds === null ? null : performance.now() + retryAfterSeconds * 1_000;
   }
 
-  /** When a retry is allowed, in the time of `performance.now()`; null if the service doesn't specify it. */
+  /** When a retry is allowed, in the time of `performance.now()`. Null if the service doesn't specify it. */
   readonly retryAt: number | null;
 }
 
 /**
- * Thrown if there was no usable response, because the network, the gateway or its database is unreachable. The outcome
+ * Thrown if there was no usable response because the network, the gateway or its database is unreachable. The outcome
  * of the request is unknown.
  */
 export class Unreachable extends Error {
@@ -64,8 +64,8 @@ export function dataOf<Data>({ data, errors }: Body<Data>): Data {
 }
 
 /**
- * Fetches with a time limit. Throws Unreachable if there is no response, or if a proxy responds because its gateway is
- * unreachable.
+ * Fetches with a time limit. Throws Unreachable if there is no response, or if a proxy responds because it can't reach
+ * its gateway.
  */
 export async function fetchAnswer(path: string, init: RequestInit): Promise<Response> {
   let response: Response;

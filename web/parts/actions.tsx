@@ -14,7 +14,7 @@ import { texts } from '../texts/en/actions.js';
 import { Dialog } from './dialog.js';
 import { Failure, NotArrived } from './notice.js';
 
-/** Buttons for the actions that the instance's state allows. Each of them shows its cost in advance. */
+/** Buttons for the actions allowed by the instance's state. Each leads to a dialog that shows the cost first. */
 export function Actions({ instance, cannotStart = null }: { instance: Instance; cannotStart?: string | null }) {
   if (instance.status === 'DESTROYED') return null;
   const actions: Action[] = instance.status === 'RUNNING' ? ['STOP', 'DESTROY'] : ['START', 'DESTROY'];

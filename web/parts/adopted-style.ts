@@ -1,6 +1,6 @@
 /**
- * Replaces the style element on a page whose policy doesn't allow any. The text of `<adopted-style>` becomes a style
- * sheet, which the document adopts while the element is in it.
+ * Replaces the style element on a page whose policy doesn't allow any. The text in `<adopted-style>` becomes a style
+ * sheet, which the document adopts for as long as it contains the element.
  */
 class AdoptedStyle extends HTMLElement {
   readonly sheet = new CSSStyleSheet();

@@ -21,7 +21,7 @@ const inUsd = (amount: Micro): number => Number(amount) / 1e6;
 
 /**
  * Shows one bar per day, with its parts stacked in the order of their colours. A table next to the chart contains the
- * figures.
+ * same figures.
  */
 export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
   const [frame, width] = useWidth<HTMLDivElement>();

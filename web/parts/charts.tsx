@@ -11,13 +11,13 @@ interface Price {
 }
 
 const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [170, 44, 8, 22, 10];
-/** Maximum number of snapshots drawn: the newest ones, which cover two years of weeks. */
+/** Maximum number of snapshots drawn, which covers two years of weekly ones. Only the newest are drawn. */
 const MAX_POINTS = 104;
 const SMALLEST_USD = 0.000001;
 
 const priced = ({ onDemand, snapshot }: Price) => ({ price: rate(micro(onDemand)), date: snapshot });
 
-/** Shows the on-demand price by snapshot. The same figures follow as text for screen readers. */
+/** Shows the on-demand price by snapshot, followed by the same figures as text for screen readers. */
 export function HistoryChart({ history, name }: { history: readonly Price[]; name: string }) {
   const [frame, width] = useWidth<HTMLElement>();
   const points = history.slice(-MAX_POINTS);

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { texts } from '../texts/en/house.js';
 
 /**
- * A button that copies a text. Browsers provide no clipboard to pages without TLS, where it shows how to copy the text
+ * A button that copies text. Pages without TLS have no access to the clipboard, so there it shows how to copy the text
  * manually.
  */
 export function Copy({ text, label = texts.copy, onCopied }: { text: string; label?: string; onCopied?: () => void }) {

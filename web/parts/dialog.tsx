@@ -10,8 +10,8 @@ interface Props {
 }
 
 /**
- * The browser's native dialog, which traps the focus, closes with Escape and returns the focus to the element that
- * opened it.
+ * The browser's native dialog. It traps the focus, closes with Escape and returns the focus to the element that opened
+ * it.
  */
 export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -21,7 +21,7 @@ export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
     dialog.current?.showModal();
     dialog.current?.querySelector<HTMLElement>('[data-focus]')?.focus();
     return () => {
-      // The element that opened the dialog may have been removed by the action.
+      // The action may have removed the element that opened the dialog.
       setTimeout(() => {
         const isPresent = opener instanceof HTMLElement && opener.isConnected;
         (isPresent ? opener : document.querySelector<HTMLElement>('main h1'))?.focus();

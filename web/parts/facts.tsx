@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Shows names and their values. Null pairs are omitted. */
+/** Shows names with their values. Null pairs are omitted. */
 export function Facts({ of: pairs }: { of: readonly (readonly [string, ComponentChildren] | null)[] }) {
   return (
     <dl class="facts">

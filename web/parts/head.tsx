@@ -12,14 +12,14 @@ import { RunsOut } from './runs-out.js';
 
 type Link = readonly [to: string, name: string, icon: string];
 
-/** Frequently used screens. On a phone, the bar at the bottom contains them. */
+/** Frequently used screens. On a phone, they are in the bar at the bottom. */
 const PRIMARY: readonly Link[] = [
   ['/', texts.home, 'house'],
   ['/machines', texts.machines, 'server'],
   ['/instances', texts.instances, 'square-terminal'],
   ['/money', texts.money, 'wallet'],
 ];
-/** Other screens. On a phone, a button opens them. */
+/** Other screens. On a phone, they are behind a button. */
 const SECONDARY: readonly Link[] = [
   ['/volumes', texts.volumes, 'hard-drive'],
   ['/keys', texts.keys, 'key-round'],
@@ -33,7 +33,9 @@ const OPEN: readonly Link[] = [
   ['/graphql', texts.api, 'code'],
 ];
 
-/** The navigation. It is at the side with all screens if the user is signed in, and otherwise at the top. */
+/**
+ * The navigation. If the user is signed in, it is at the side and contains all screens. Otherwise, it is at the top.
+ */
 export function Head() {
   const isIn = session.value === 'in' || (session.value === 'unknown' && isExpectedIn());
   return (
@@ -91,7 +93,7 @@ const Find = () => (
   </button>
 );
 
-/** Less frequently used screens, which are listed if there is room and otherwise opened by a button. */
+/** Less frequently used screens, which are listed if there is room and otherwise hidden behind a button. */
 function More() {
   const isOpen = useSignal(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -138,7 +140,7 @@ function More() {
   );
 }
 
-/** Screens without their own link, with the link under which they belong. */
+/** Screens without their own link, with the link to which they belong. */
 const BELOW: Readonly<Record<string, string>> = { '/deploy': '/machines', '/launch': '/machines' };
 
 function isAt(to: string): boolean {

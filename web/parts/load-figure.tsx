@@ -12,7 +12,7 @@ export function LoadFigure({ id }: { id: string }) {
   return parts.length === 0 ? null : <span class="small quiet figure load-figure">{parts.join(' · ')}</span>;
 }
 
-/** Returns the mean load of the GPUs in percent; null if it is unknown. */
+/** Returns the mean load of the GPUs in percent, or null if it is unknown. */
 export function busyOf({ gpus }: Load): number | null {
   const busy = gpus.flatMap(({ busyPercent }) => busyPercent ?? []);
   return busy.length === 0 ? null : busy.reduce((sum, each) => sum + each, 0) / busy.length;

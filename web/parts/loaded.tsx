@@ -4,7 +4,7 @@ import { Retry } from '../graph/retry.js';
 import { Unreachable } from '../graph/send.js';
 import { texts } from '../texts/en/house.js';
 
-/** Returns a component whose code is loaded when it is first shown. If that fails, it is retried after a pause. */
+/** Returns a component whose code is loaded when it is first shown. A failed load is retried after a pause. */
 export function loaded<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   return (props) => {
     const [state, setState] = useState<{ Part?: ComponentType<Props>; isLost?: boolean }>({});
@@ -29,8 +29,8 @@ export function loaded<Props extends object>(load: () => Promise<ComponentType<P
 }
 
 /**
- * Shown if loading fails. After an upgrade, this page's code no longer exists, and only a reload fetches the new
- * version.
+ * Shown if loading fails. After an upgrade, the code for this version of the page no longer exists, and only a reload
+ * fetches the new version.
  */
 const NotLoaded = () => (
   <div class="notice warn row between">

@@ -4,7 +4,7 @@ import { messageOf } from '../state/messages.js';
 import { texts } from '../texts/en/errors.js';
 import { useSecondsUntil } from './countdown.js';
 
-/** An error in plain language, announced to screen readers. */
+/** An error in plain language, which is announced to screen readers. */
 export function Failure({ error }: { error: unknown }) {
   const isLimited = error instanceof Refusal && error.code === 'rate_limited';
   const seconds = useSecondsUntil(isLimited ? error.retryAt : null);
@@ -16,7 +16,7 @@ export function Failure({ error }: { error: unknown }) {
   );
 }
 
-/** Shown after a response was lost, once the service has confirmed that nothing was done. */
+/** Shown after a response was lost and the service has confirmed that nothing was done. */
 export function NotArrived({ children }: { children: string }) {
   return (
     <p class="notice warn" role="alert">

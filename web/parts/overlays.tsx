@@ -28,8 +28,8 @@ export function Overlays() {
 }
 
 /**
- * Shows the dialog of the pending action. It uses the instance's current state, because nothing is left to confirm once
- * it is destroyed.
+ * Shows the dialog for the pending action, based on the instance's current state. Once the instance is destroyed, there
+ * is nothing left to confirm.
  */
 function PendingAction() {
   const pending = pendingAction.value;

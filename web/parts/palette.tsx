@@ -7,10 +7,7 @@ import '../style/palette.css';
 import { texts } from '../texts/en/commands.js';
 import { Icon } from './icon.js';
 
-/**
- * Finds screens, instances, models and actions as the user types. It can be used with only the keyboard or with a
- * pointer.
- */
+/** Finds screens, instances, models and actions as the user types. It works with the keyboard or a pointer alone. */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useId();
@@ -33,7 +30,7 @@ export function Palette() {
   };
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
-    // The palette closes before the opened screen takes the focus.
+    // The palette closes before the focus moves to the opened screen.
     close();
     command.run();
   };
@@ -42,7 +39,7 @@ export function Palette() {
     if (isPaletteKey(event)) close();
     else if (event.key === 'Enter' && !event.isComposing) run(found[chosen]);
     else if (to === undefined) return;
-    // A step beyond either end moves to the other one.
+    // A step beyond either end wraps around to the other one.
     else if (Math.abs(to - chosen) === 1) choose((to + found.length) % Math.max(1, found.length));
     else choose(Math.max(0, Math.min(found.length - 1, to)));
     event.preventDefault();
@@ -92,7 +89,7 @@ export function Palette() {
   );
 }
 
-/** Groups results in the order in which each group was first found. */
+/** Groups the results. The groups are in the order in which they first occur. */
 function byGroup(found: readonly Command[]): readonly Command[] {
   const groups = [...new Set(found.map(({ group }) => group))];
   return groups.flatMap((name) => found.filter(({ group }) => group === name));
@@ -120,7 +117,7 @@ function Results({ id, found, chosen, idOf, onRun, onPoint }: ResultsProps) {
             {found.map(
               (command, place) =>
                 command.group === group && (
-                  // The field keeps the focus and receives the keys.
+                  // The field keeps the focus and receives key presses.
                   <button
                     type="button"
                     tabIndex={-1}

@@ -19,8 +19,8 @@ interface Props extends LoadChart {
 }
 
 /**
- * A chart with its legend, whose entries show and hide the lines. A table next to the chart contains the figures for
- * screen readers.
+ * A chart with a legend whose entries show and hide the lines. For screen readers, a table next to the chart contains
+ * the figures.
  */
 export function Plot({ title, unit, top, times, lines }: Props) {
   const [frame, width] = useWidth<HTMLElement>();
@@ -74,7 +74,7 @@ function dataOf(times: readonly number[], lines: LoadChart['lines']): UPlot.Alig
   return [[...times], ...lines.map(({ values }) => values)] as UPlot.AlignedData;
 }
 
-/** Draws the chart. It reads the page's colours each time it draws, so that the chart's colours change with them. */
+/** Draws the chart. The page's colours are read for each drawing, so that the chart's colours change with them. */
 function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index: number | null) => void): UPlot {
   const quiet = () => getComputedStyle(place).color;
   const grid = { stroke: () => getComputedStyle(place).borderTopColor, width: 1 };

@@ -3,33 +3,33 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Maximum length of a list that is drawn completely, so that the browser's own search finds every row. Longer lists are
- * drawn in part.
+ * Maximum length of a list that is drawn completely, so that the browser's own search finds every row. Only parts of
+ * longer lists are drawn.
  */
 const MAX_WHOLE = 100;
 /**
- * Number of rows that are drawn or omitted together and, below, the distance from the window within which they are
+ * Number of rows that are drawn or omitted as a group and, below, the distance from the viewport within which they are
  * drawn.
  */
 const GROUP = 20;
 const NEAR = '1200px';
 
-/** Returns whether a list of this length is drawn in part. */
+/** Returns whether only part of a list of this length is drawn. */
 export const isLong = (rows: number): boolean => rows > MAX_WHOLE;
 
 interface Props<Row> {
   rows: readonly Row[];
   /** Total number of rows, if `rows` contains only those read so far. */
   total?: number;
-  /** Approximate row height, which is used until a row has been drawn. */
+  /** Approximate row height until a row has been measured. */
   rowPx: number;
-  /** Draws a row with its `aria-rowindex`, which counts from 1 and includes the header rows. */
+  /** Draws a row with its `aria-rowindex`, which starts at 1 and includes the header rows. */
   children(row: Row, index: number): ComponentChildren;
 }
 
 /**
- * The bodies of a table. In a long list, they are only drawn while near the viewport, so that thousands of rows cost
- * nothing.
+ * The bodies of a table. In a long list, they are only drawn while they are near the viewport, so that thousands of
+ * rows cost nothing.
  */
 export function RowGroups<Row>({ rows, total = rows.length, rowPx, children }: Props<Row>) {
   const seenPx = useSignal(rowPx);
@@ -48,7 +48,8 @@ interface GroupProps<Row> extends Pick<Props<Row>, 'rows' | 'children'> {
 }
 
 /**
- * A group that shows its rows while it is near the viewport or has the focus, and otherwise a space of the same height.
+ * A group that shows its rows while it is near the viewport or has the focus. Otherwise, it is an empty space of the
+ * same height.
  */
 function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
   const place = useRef<HTMLTableSectionElement>(null);
@@ -80,7 +81,7 @@ function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
       class={isDrawn ? '' : 'away'}
       style={isDrawn ? {} : { height: `${height.current ?? rows.length * seenPx.value}px` }}
       onFocusIn={updateFocus}
-      // A dialog that was opened from this row returns the focus to it.
+      // A dialog opened from this row will return the focus to it.
       onFocusOut={({ relatedTarget }) =>
         (relatedTarget instanceof Element && relatedTarget.closest('dialog') !== null) || updateFocus()
       }

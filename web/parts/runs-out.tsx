@@ -4,8 +4,8 @@ import { serverNow } from '../state/clock.js';
 import { texts } from '../texts/en/runs-out.js';
 
 /**
- * Shows when the credit runs out at the current burn rate. This is the service's own value, so it is the same on every
- * screen.
+ * Shows when the credit runs out at the current burn rate. The time is computed by the service, so it is the same on
+ * every screen.
  */
 export function RunsOut() {
   const known = figures.value;

@@ -2,7 +2,7 @@
 const [WIDTH, HEIGHT, EDGE] = [80, 22, 2];
 
 /**
- * Shows a price history, oldest first, without figures. Screen readers read the text next to it instead. Empty if there
+ * Shows a price history without figures, oldest first. Screen readers read the text next to it instead. Empty if there
  * are fewer than two values.
  */
 export function Sparkline({ values }: { values: readonly number[] }) {
@@ -20,7 +20,7 @@ export function Sparkline({ values }: { values: readonly number[] }) {
   );
 }
 
-/** Returns the change from the first value to the last, such as "−4 %"; null if there is nothing to compare. */
+/** Returns the change from the first value to the last, such as "−4 %", or null if there is nothing to compare. */
 export function changeOf(values: readonly number[]): string | null {
   const [first, last] = [values[0], values.at(-1)];
   if (values.length < 2 || first === undefined || last === undefined || first === 0) return null;

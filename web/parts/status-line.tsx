@@ -6,7 +6,7 @@ import { texts } from '../texts/en/house.js';
 import { useSecondsUntil } from './countdown.js';
 import { Languages } from './languages.js';
 
-/** Shows the state of the connection that provides this page's figures, and any problem with it. */
+/** Shows the state of the connection that supplies this page's figures, and any problem with it. */
 export function StatusLine() {
   const state = connection.value;
   const isTrouble = state !== 'waiting' && state !== 'live';
@@ -19,7 +19,7 @@ export function StatusLine() {
         <span class={`dot${state === 'live' ? ' good' : ''}`} aria-hidden="true" />
         {isIdle ? texts.signedOut : texts.connection[state]}
         {state === 'limited' && (
-          // The countdown isn't announced to screen readers every second.
+          // Screen readers don't announce the countdown every second.
           <span aria-hidden="true">{texts.resumesIn(seconds)}</span>
         )}
       </span>

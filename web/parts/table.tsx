@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { isLong } from './row-groups.js';
 
-/** A column. Figures are aligned right, and the heading of a column with buttons is only for screen readers. */
+/** A column. Figures are aligned right, and the heading of a column of buttons is only for screen readers. */
 type Column = readonly [name: string, kind?: 'number' | 'unseen'];
 
 interface Props {
-  /** Description of the list for screen readers. */
+  /** The list's description for screen readers. */
   caption?: string;
   columns: readonly Column[];
-  /** Whether rows become cards on a narrow screen. Each cell's `data-label` is then its label. */
+  /** Whether rows become cards on a narrow screen. Each cell's `data-label` then serves as its label. */
   isCards?: boolean;
   /** Total number of rows, if `children` are bodies from RowGroups. */
   rowCount?: number;

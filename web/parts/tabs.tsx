@@ -1,13 +1,13 @@
 import { query, withQuery } from '../state/location.js';
 
 interface Props {
-  /** Description of the tabs for screen readers. */
+  /** The tabs' description for screen readers. */
   label: string;
-  /** The tabs. The first one is shown if the address names none of them. */
+  /** The tabs. If the address names none of them, the first one is shown. */
   of: readonly (readonly [tab: string, name: string])[];
 }
 
-/** Returns the tab that the address names if it is one of `of`, and otherwise the first one. */
+/** Returns the tab named by the address if it is one of `of`, and otherwise the first one. */
 export function chosenTab(of: Props['of']): string {
   const requested = query.value.get('tab');
   return of.find(([tab]) => tab === requested)?.[0] ?? of[0]![0];

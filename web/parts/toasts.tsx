@@ -4,8 +4,8 @@ import { texts } from '../texts/en/house.js';
 import { Icon } from './icon.js';
 
 /**
- * Time to read a toast and change one's mind. The time pauses while the toast has the pointer or the focus, the page is
- * hidden, or a dialog is open.
+ * Time to read a toast and change one's mind. It pauses while the toast has the pointer or the focus, while the page is
+ * hidden, and while a dialog is open.
  */
 const STAYS_MS = 8_000;
 const UNDO_STAYS_MS = 20_000;
@@ -28,7 +28,7 @@ function One({ toast }: { toast: Toast }) {
   const [isHeld, hold] = useState(false);
   useEffect(() => {
     if (isHeld) return;
-    // A toast can't be pressed under a dialog, so it waits until the dialog is closed.
+    // A toast can't be pressed under a dialog, so its time doesn't run until the dialog is closed.
     const isObstructed = () => document.hidden || document.querySelector('dialog[open]') !== null;
     const end = () => (isObstructed() ? undefined : dismiss(id));
     const timer = setInterval(end, undo === null ? STAYS_MS : UNDO_STAYS_MS);

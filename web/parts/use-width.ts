@@ -2,8 +2,8 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Returns a reference for an element and the element's current width in CSS pixels. Charts are drawn at the size at
- * which they are displayed, so that their text stays legible.
+ * Returns a reference for an element and the element's current width in CSS pixels. Charts are drawn at their displayed
+ * size, so that their text stays legible.
  */
 export function useWidth<Kind extends Element>(): [RefObject<Kind>, number] {
   const element = useRef<Kind>(null) as RefObject<Kind>;

@@ -143,7 +143,7 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
   );
 }
 
-/** Shows ids and names; those of instances are links. */
+/** Shows ids and names. Instances are shown as links. */
 function Targets({ of: targets }: { of: readonly string[] }) {
   return (
     <span class="mono small activity-targets">

@@ -2,7 +2,7 @@ import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/activity.js';
 import { ActivityLog } from './activity-log.js';
 
-/** Changes with their callers. */
+/** Shows changes and who requested them. */
 export function Activity() {
   useTitle(texts.title);
   return (

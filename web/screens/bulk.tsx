@@ -73,8 +73,8 @@ export function BulkBar({ instances, chosen, onChoose }: BarProps) {
 }
 
 /**
- * Returns the instances that are still to be changed according to the account's own state, because a response may be
- * lost although the action was done.
+ * Returns the instances that are still to be changed. This is based on the account's own state, because an action may
+ * have been done even if its response was lost.
  */
 function leftOf(action: Action, targets: readonly Instance[], done: readonly Instance[]): readonly Instance[] {
   const doneIds = new Set(done.map(({ id }) => id));
@@ -94,7 +94,8 @@ interface ConfirmProps {
 }
 
 /**
- * Shows the total cost and runs the action once per instance. Instances for which it failed remain, with the reason.
+ * Shows the total cost and runs the action once per instance. Instances for which it failed stay in the list with the
+ * reason.
  */
 function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
   const keys = useMemo(() => new Map(targets.map(({ id }) => [id, newIdempotencyKey()])), []);
@@ -120,8 +121,8 @@ function BulkConfirm({ action, targets, onClose }: ConfirmProps) {
           done.value = [...done.value, answer ?? next];
         } catch (fault) {
           if (fault instanceof Refusal && fault.code === 'rate_limited') limited = fault;
-          // Without a response, the action may have been done, and sending the same key prevents it from being
-          // repeated. After a refusal, nothing was done.
+          // Without a response, the action may have been done, so the same key is sent again to prevent a repetition.
+          // After a refusal, nothing was done.
           if (!(fault instanceof Unreachable)) keys.set(id, newIdempotencyKey());
           faults.value = new Map(faults.value).set(id, fault);
         }

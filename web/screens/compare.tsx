@@ -88,7 +88,7 @@ export function Compare() {
   );
 }
 
-/** Reads a machine's offer; null if it is taken, undefined while unknown. */
+/** Reads a machine's offer. It is null if the machine is taken, and undefined while unknown. */
 function useOffer(machineId: string | undefined): { offer: Offer | null | undefined } {
   const read = useRead(OneOffer, machineId === undefined ? null : { machineId }, marketChanges);
   return { offer: read.data.value?.offer };

@@ -63,8 +63,8 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
 }
 
 /**
- * The instance's services by name, which are opened with the token that their page requires, and its generated
- * passwords.
+ * The instance's services by name and its generated passwords. A service is opened with the token that its page
+ * requires.
  */
 function Links({ id, isRunning }: { id: string; isRunning: boolean }) {
   const { data, error } = useRead(InstanceLinks, { id }, accountChanges);

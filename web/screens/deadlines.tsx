@@ -14,7 +14,7 @@ export interface DeadlineTexts {
   destroyAt: string;
 }
 
-/** Fields for the times at which an instance ends automatically, with the text as typed for a deploy. */
+/** Fields for the times at which an instance ends automatically. They keep the text as typed for a deploy. */
 export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType(texts: DeadlineTexts): void }) {
   return (
     <div class="two">
@@ -36,7 +36,7 @@ export function DeadlineFields({ value, onType }: { value: DeadlineTexts; onType
   );
 }
 
-/** Field for the number of idle minutes after which an instance stops, with the text as typed. */
+/** Field for the number of idle minutes after which an instance stops. It keeps the text as typed. */
 export function IdleField({ value, onType }: { value: string; onType(text: string): void }) {
   return (
     <label class="field">
@@ -58,7 +58,7 @@ interface Props {
   id: string;
   stopAt: string | null;
   destroyAt: string | null;
-  /** Number of idle minutes; null if it is not set. */
+  /** Number of idle minutes, or null if it is not set. */
   stopWhenIdle: number | null;
   onChanged(): void;
 }

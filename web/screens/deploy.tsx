@@ -39,12 +39,12 @@ import { WhichMachine } from './which-machine.js';
 type DeployForm = ReturnType<typeof useDeployForm>;
 type QuoteOf = ReturnType<typeof useQuote>;
 
-/** Parameters that run something or end the instance, and which the author of a link may have set. */
+/** Parameters that run something or end the instance. They may have been set by the author of a link. */
 const FOREIGN_PARAMETERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', ...LAUNCH] as const;
 
 /**
- * The screen that rents a machine, or the best match for the requirements. The price is the service's own quote for
- * exactly this rental.
+ * The screen that rents a machine, either a given one or the best match for the requirements. The price is the
+ * service's own quote for exactly this rental.
  */
 export function DeployPage({ isLink = false }: { isLink?: boolean }) {
   useTitle(texts.title);
@@ -136,7 +136,10 @@ function Page() {
   );
 }
 
-/** Keeps those parts of the launch in the form's address that it may contain. A link's address stays unchanged. */
+/**
+ * Keeps the form's address up to date with those parts of the launch that it may contain. A link's address isn't
+ * changed.
+ */
 function useAddressOfLaunch(): void {
   const { name, ports } = draft.value;
   useEffect(() => {
@@ -146,7 +149,7 @@ function useAddressOfLaunch(): void {
 
 interface StepProps {
   title: string;
-  /** Whether it needs its own accessible name; false if its content has the same one. */
+  /** Whether it needs its own accessible name. False if its content has the same name. */
   isNamed?: boolean;
   children: ComponentChildren;
 }
@@ -162,7 +165,7 @@ function Step({ title, isNamed = true, children }: StepProps) {
 
 /** Rents the form's selection at the quoted price, and only once. */
 function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
-  // The page uses a single key, so it rents only once, even if the button is pressed repeatedly or a response is lost.
+  // The page uses a single key, so it rents only once even if the button is pressed repeatedly or a response is lost.
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
   const show = ({ id }: Instance) => {
@@ -297,7 +300,7 @@ interface OutcomeProps {
   form: DeployForm;
   quoted: Quoted | null;
   rental: Pick<ReturnType<typeof useRental>, 'error' | 'isNotRented'>;
-  /** The quote's error. */
+  /** The error from the quote. */
   fault: unknown;
 }
 
@@ -346,7 +349,7 @@ function RentIt({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | null }) 
   );
 }
 
-/** Selects a newly created secret where one still has to be chosen. */
+/** Selects a newly created secret in the field where one still has to be chosen. */
 function takeSecret(name: string): void {
   const { secrets } = draft.value;
   const at = secrets.findIndex(({ secret }) => secret === '');

@@ -19,12 +19,12 @@ import { Uploads } from './uploads.js';
 
 interface Props {
   id: string;
-  /** Paths of the instance's volumes. */
+  /** The paths of the instance's volumes. */
   volumes: readonly string[];
 }
 
 const WORKSPACE = '/workspace';
-/** Number of rows drawn at first, and added each time the user requests more. */
+/** Number of rows drawn at first, and number added each time the user requests more. */
 const ROWS = 500;
 
 type Order = 'name' | 'size' | 'modifiedAt';
@@ -117,7 +117,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
             aria-label={texts.toUpload}
             onChange={({ currentTarget }) => {
               add([...(currentTarget.files ?? [])]);
-              // This makes it possible to choose the same file again.
+              // This allows the user to choose the same file again.
               currentTarget.value = '';
             }}
           />

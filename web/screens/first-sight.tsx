@@ -26,14 +26,14 @@ import { WorldMap } from './map.js';
 
 type Trends = ReadonlyMap<string, readonly number[]>;
 
-/** Classes for each of which the model with the most free GPUs is shown large, because most visitors look for these. */
+/** The classes that most visitors look for. In each, the model with the most free GPUs is shown large. */
 const CLASSES = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'] as const;
-/** Maximum number of regions named under the map. */
+/** Maximum number of regions listed under the map. */
 const MAX_REGIONS = 4;
 /** Number of models shown before the user requests all of them. */
 const MODELS_FIRST = 12;
 
-/** The page for visitors, which shows what this service is, what it costs and what is currently free. */
+/** The page for visitors. It shows what this service is, what it costs and what is currently free. */
 export function FirstSight() {
   useTitle(texts.title);
   useEffect(() => {
@@ -130,8 +130,7 @@ function Leading({ trends }: { trends: Trends }) {
 }
 
 /**
- * Returns a class's model with the most free GPUs. If several have the same number, the first in the catalogue is
- * returned.
+ * Returns the model with the most free GPUs in a class. If several are tied, the first in the catalogue is returned.
  */
 function mostFree(tier: (typeof CLASSES)[number]): Model | null {
   let best: Model | null = null;

@@ -28,7 +28,7 @@ export function useTemplates(): readonly Template[] | null {
 }
 
 /**
- * Shows cards for the account's saved templates, the catalogue's templates and a custom image. One of them is chosen.
+ * Shows cards for the account's saved templates, the catalogue's templates and a custom image. One of them is selected.
  */
 export function Gallery({ value, onType, onSaved }: Props) {
   const templates = useTemplates();
@@ -114,7 +114,7 @@ export function Gallery({ value, onType, onSaved }: Props) {
   );
 }
 
-/** The actions for a saved template, which share its link or delete it. */
+/** The actions for a saved template: sharing its link and deleting it. */
 function OwnTemplate({ saved: { name, template, link, description, diskGb, launch } }: { saved: Saved }) {
   const error = useSignal<unknown>(null);
   const remove = async () => {

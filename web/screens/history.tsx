@@ -114,7 +114,7 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
   );
 }
 
-/** Reads page after page, starting with the newest. Starts again when something has changed or the filter differs. */
+/** Reads page after page, starting with the newest. Starts again if something has changed or the filter differs. */
 function useHistory() {
   const filter = historyFilter.value;
   const read = async (after: string | null, before: { rows: readonly Instance[] } | null) => {

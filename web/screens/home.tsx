@@ -179,7 +179,7 @@ function machineMessage(message: string | null | undefined): ComponentChildren {
   return message == null ? texts.failedSilently : <span lang="en">{visible(message)}</span>;
 }
 
-/** A link to what solves the problem, if there is anything. */
+/** A link to a solution for the problem, if there is one. */
 function Way({ of: one }: { of: Attention }) {
   if (!('instance' in one))
     return (

@@ -37,8 +37,8 @@ export interface OverviewProps {
 const InstanceLoad = loaded(async () => (await import('./instance-load.js')).InstanceLoad);
 
 /**
- * Shows an instance's state, how to connect to it, its events and its terms. What matters most in its current state
- * comes first.
+ * Shows an instance's state, how to connect to it, its events and its terms, starting with what matters most in its
+ * current state.
  */
 export function Overview({ instance, read, start, onChanged }: OverviewProps) {
   const { id, status, runtime } = instance;
@@ -78,8 +78,8 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
 const STEPS = ['WAITING', 'PULLING', 'RESTORING', 'STARTING', 'RUNNING'] as const;
 
 /**
- * Shows what keeps the instance from being used: the progress of its start, why the start failed, or what it means that
- * it is stopped.
+ * Shows why the instance can't be used yet: the progress of its start, why the start failed, or what being stopped
+ * means.
  */
 function Stage({ instance: { id, status, runtime, diskGb, diskPriceHr } }: { instance: Instance }) {
   const phase = runtime?.phase;
@@ -191,7 +191,7 @@ function Busy({ percent }: { percent: number }) {
   );
 }
 
-/** Shows the instance's terms, its place and the times of its events. */
+/** Shows the instance's terms, its location and the times of its events. */
 function Terms({ instance, machine }: { instance: Instance; machine: Read['machine'] | null }) {
   const { id, name, mode, region, createdAt, stoppedAt, destroyedAt, reservedUntil, diskGb, diskPriceHr } = instance;
   return (
@@ -217,7 +217,7 @@ function Terms({ instance, machine }: { instance: Instance; machine: Read['machi
   );
 }
 
-/** Shows when the instance ends automatically, and its spending limit. */
+/** Shows when the instance ends automatically and its spending limit. */
 function Ends({ instance, read, onChanged }: { instance: Instance; read: Read; onChanged(): void }) {
   const { id } = instance;
   return (

@@ -24,7 +24,7 @@ interface Props {
   onChanged(): void;
 }
 
-/** Shows the instance's volumes and how much of them is saved, and lets the user move it to another host. */
+/** Shows the instance's volumes and how much of them is saved, and lets the user move the instance to another host. */
 export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
   const isMoving = useSignal(false);
   const releasing = useSignal<Attached | null>(null);

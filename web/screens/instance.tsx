@@ -16,7 +16,7 @@ import type { OverviewProps } from './instance-overview.js';
 /** The tabs by their names in the address, with their labels. */
 const TABS = Object.entries(texts.tabs);
 
-/** Each tab is loaded when it is shown, because charts and terminals need their own libraries. */
+/** Each tab's code is loaded when it is shown, because charts and terminals need their own libraries. */
 const Overview = loaded(async () => (await import('./instance-overview.js')).Overview);
 const Files = loaded(async () => (await import('./files.js')).Files);
 const Logs = loaded(async () => (await import('./logs.js')).Logs);
@@ -30,7 +30,7 @@ export function InstanceScreen({ id }: { id: string }) {
   const { data, error, again } = useRead(OneInstance, { id }, accountChanges);
   const followed = useComputed(() => settled.value?.instances.find((instance) => instance.id === id));
   const read = data.value?.instance ?? null;
-  // The state that the page follows is the newest, but a destroyed instance is no longer followed.
+  // The state that the page follows is the newest, but destroyed instances are no longer followed.
   const instance = followed.value ?? read;
   useFocusWhenGone(instance?.status);
   useTitle(
@@ -77,7 +77,7 @@ function Chosen(props: OverviewProps) {
   if (status !== 'RUNNING' && tab === 'terminal') return <p class="notice">{texts.noTerminal}</p>;
   if (tab === 'terminal') return <Terminals id={id} />;
   if (status !== 'RUNNING') return <p class="notice">{texts.noFiles}</p>;
-  // The paths of the instance's volumes are part of what is read.
+  // The paths of the instance's volumes are only known once its details have been read.
   return read === null ? (
     <p class="quiet">{texts.moment}</p>
   ) : (
@@ -103,7 +103,7 @@ function NoInstance({ error, isAnswered }: { error: unknown; isAnswered: boolean
   );
 }
 
-/** Moves the focus to the heading if it was on an action that disappeared when the state changed. */
+/** If the focus was on an action that disappeared when the state changed, moves it to the heading. */
 function useFocusWhenGone(status: string | undefined): void {
   const last = useRef(status);
   useEffect(() => {

@@ -90,7 +90,7 @@ interface ListProps {
   onToggle(id: string): void;
 }
 
-/** Approximate row height, which is used until a row has been measured. */
+/** Approximate row height until a row has been measured. */
 const ROW_PX = 64;
 
 function List({ instances, chosenIds, onToggle }: ListProps) {

@@ -113,7 +113,7 @@ function ApiKeyList() {
   );
 }
 
-/** Returns a label for a key, since several may have no name. */
+/** Returns a label for a key, because several may have no name. */
 const nameOf = ({ name, lastFour }: Key): string => visible(name ?? texts.keyEnding(lastFour));
 
 interface RowProps {
@@ -169,9 +169,9 @@ function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
 }
 
 const DAY = 86_400;
-/** A key that expires within this time is highlighted, because its programs need another one. */
+/** A key that expires within this time is highlighted, because its programs will need another one. */
 const ENDS_SOON_SECONDS = 7 * DAY;
-/** A key that has not been used for this long is only a risk. */
+/** A key that hasn't been used for this long only poses a risk. */
 const UNUSED_SECONDS = 90 * DAY;
 
 function Ends({ at }: { at: string | null }) {

@@ -7,7 +7,7 @@ import { texts as page } from '../texts/en/deploy.js';
 import { texts } from '../texts/en/launch.js';
 import { useSecrets } from './secrets.js';
 
-/** Fields for the workload other than its template and disk. They are closed until the user needs them. */
+/** Fields for the workload other than its template and disk. They are collapsed until the user needs them. */
 export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   const form = draft.value;
   const wasFilled = useSignal(launchOf(form).launch !== null || form.secrets.length > 0);
@@ -111,7 +111,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   );
 }
 
-/** A warning, shown before the form, that a link has filled it in. */
+/** A warning above the form that a link has filled it in. */
 export function LinkNotice() {
   const leftOut = link.value?.leftOut ?? [];
   return (

@@ -12,7 +12,7 @@ interface Props {
   volumes: readonly VolumeRow[];
 }
 
-/** Shows an instance's workload as the renter requested it, and lets the user rent the same again. */
+/** Shows an instance's workload as the renter requested it, and lets the user deploy it again. */
 export function Launched({ instance, launch, volumes }: Props) {
   const again = () => {
     const { template, diskGb, gpu, numGpus } = instance;

@@ -8,11 +8,11 @@ import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/limit.js';
 
 interface Props {
-  /** The limit in USD; null if there is none. */
+  /** The limit in USD, or null if there is none. */
   limit: number | null;
   /** The amount used, in USD. */
   used: number | null;
-  /** When the limit will be or was reached. */
+  /** When the limit will be reached, or was. */
   reachedAt: string | null;
   /** Describes the amount used, such as `spent this month`. */
   usedText: string;
@@ -23,7 +23,7 @@ interface Props {
 }
 
 /**
- * Shows a spending limit, the amount used and when the limit is reached. The user can set, change and remove it here.
+ * Shows a spending limit, the amount used and when the limit is reached. The user can set, change and remove the limit.
  */
 export function Limit({ limit, used, reachedAt, usedText, label, set, onChanged }: Props) {
   const { isBusy, error, run } = useWork(onChanged);

@@ -9,7 +9,7 @@ import { texts } from '../texts/en/logs.js';
 /** The view follows new lines while it is within this many pixels of the end. */
 const NEAR_PX = 24;
 
-/** Whether the user wants to see times. The choice is kept while the page is open. */
+/** Whether the user wants to see times. The choice lasts as long as the page is open. */
 const hasTimes = signal(false);
 const isWrapped = signal(true);
 
@@ -45,7 +45,7 @@ export function Logs({ id }: { id: string }) {
     const next = now < 0 ? found.length - 1 : (now + step + found.length) % found.length;
     isAtEnd.value = false;
     chosen.value = found[next]!;
-    // This is done twice, because content is only laid out when it comes into view and may then be higher than
+    // This is done twice, because content is only laid out when it comes into view and may then be taller than
     // estimated.
     requestAnimationFrame(() => {
       showMatch(view.current);
@@ -191,7 +191,7 @@ function Lines({ block, wanted, chosen, isTimed }: LinesProps) {
 interface LineProps {
   line: LogLine;
   pattern: RegExp | null;
-  /** Index of the selected match in this block; null if there is none. */
+  /** Index of the selected match in this block, or null if there is none. */
   chosen: number | null;
   isTimed: boolean;
 }

@@ -18,7 +18,7 @@ const readAgain = () => {
   changes.value += 1;
 };
 
-/** Shows and changes the address that receives notices by email. */
+/** Shows and changes the address that receives notifications by email. */
 export function Mail() {
   const { data, error } = useRead(MailAddress, {}, changes);
   const { isBusy, error: fault, run } = useWork(readAgain);
@@ -38,7 +38,7 @@ export function Mail() {
     });
   };
   const mail = data.value?.mailAddress ?? null;
-  // If mail is disabled, there is nothing to set, but an earlier address can be deleted.
+  // If mail is disabled, nothing can be set, but an earlier address can be deleted.
   const isOffered = data.value?.sendsMail === true;
   if (error.value === null && mail === null && !isOffered) return null;
   const isSent = mail !== null && mail.confirmedAt !== null && mail.pausedAt === null;

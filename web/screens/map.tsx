@@ -12,7 +12,7 @@ interface Props {
 const LARGEST = 17;
 const SMALLEST = 5;
 
-/** Shows the regions, each with a circle that is sized by its free GPUs and links to its machines. */
+/** Shows the regions. Each has a circle that is sized by its number of free GPUs and links to its machines. */
 export function WorldMap({ free }: Props) {
   const most = Math.max(1, ...free.values());
   const shown = [...regions.value.values()].filter(({ code }) => (free.get(code) ?? 0) > 0);

@@ -7,7 +7,7 @@ import { type Model, marketSnapshot } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/machines.js';
 
-/** Shows a model's price history and its number of listings per snapshot. */
+/** Shows a model's price history and the number of listings in each snapshot. */
 export function ModelPanel({ model }: { model: Model }) {
   const { data, error } = useRead(PriceHistory, { slug: model.slug }, marketSnapshot);
   const history = data.value?.gpuModel?.slug === model.slug ? data.value.gpuModel.priceHistory : null;

@@ -16,8 +16,8 @@ import { chosenMonth, periodOf, Statement } from './statement.js';
 import { TopUps, useTopUps } from './top-ups.js';
 
 /**
- * The Billing screen. Everything on it refers to the same second, which is shown, because sums per day and a statement
- * can't be projected between two responses.
+ * The Billing screen. Everything on it refers to the same second, which is displayed, because daily sums and a
+ * statement can't be projected between two responses.
  */
 export function Money() {
   useEffect(() => {
@@ -41,7 +41,7 @@ export function Money() {
     };
   }, [account]);
   const topUps = useTopUps();
-  // All parts appear together, because later ones would move content that the user is already reading.
+  // All parts appear at once, because later ones would move content that the user is already reading.
   const isAnswered = [read ?? error.value, topUps.data.value ?? topUps.error.value].every((answer) => answer !== null);
   const known = figures.value;
   return (

@@ -10,7 +10,7 @@ import { modelName } from '../state/market.js';
 import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/month.js';
 
-/** Maximum number of names shown. The rest is shown as a single sum. */
+/** Maximum number of names shown. The rest are combined into a single sum. */
 export const MAX_NAMES = 100;
 const BY = { model: texts.byModel, name: texts.byName } as const;
 

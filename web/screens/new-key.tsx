@@ -18,7 +18,7 @@ const ENDS = [
   ['365d', texts.in.year],
 ] as const;
 
-/** Creates a key with at most this session's scopes, and shows it only once. */
+/** Creates a key that has at most this session's scopes. The key is shown only once. */
 export function NewKey({ onTried }: { onTried(): void }) {
   const secret = useSignal<string | null>(null);
   const { isBusy, error, run } = useWork(onTried);

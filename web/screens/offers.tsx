@@ -24,18 +24,18 @@ import {
 
 import { texts } from '../texts/en/machines.js';
 
-/** Approximate row height, which is used until a row has been measured. */
+/** Approximate row height until a row has been measured. */
 const ROW_PX = 46;
 
 interface Column {
   order: OrderName;
   /** The kind of the column's cells and heading. */
   kind: 'number' | 'place';
-  /** The column is only shown if there is room. */
+  /** If set, the column is only shown if there is room. */
   room?: 'roomy' | 'speed' | 'network';
 }
 
-/** The columns, in the order in which a row shows them. */
+/** The columns in the order in which they are shown. */
 const COLUMNS: readonly Column[] = [
   { order: 'PRICE_PER_GPU', kind: 'number' },
   { order: 'PRICE', kind: 'number' },
@@ -49,7 +49,7 @@ const COLUMNS: readonly Column[] = [
   { order: 'NETWORK', kind: 'number', room: 'network' },
 ];
 
-/** Lists the machines that meet the requirements and can be rented now, one per line. */
+/** Lists the machines that meet the requirements and can be rented now, one per row. */
 export function Offers() {
   const { found, error, more } = useOffers();
   const known = found.value;
@@ -101,7 +101,9 @@ export function Offers() {
   );
 }
 
-/** Lets the user choose the mode whose prices are shown and in which a machine is rented from here. */
+/**
+ * Lets the user choose the pricing mode, which determines the prices shown and is preselected when renting from here.
+ */
 function ModeChoice() {
   const chosen = modeShown();
   return (
@@ -120,7 +122,7 @@ function ModeChoice() {
   );
 }
 
-/** Returns the mode shown as a parameter for the page that rents. */
+/** Returns the displayed mode as a parameter for the page that rents. */
 const modeParameter = () => ({ mode: modeShown() === MODES[0] ? null : modeShown().value });
 
 const modeShown = () => modeOf(query.value.get('priced') ?? '');
@@ -160,7 +162,7 @@ function Heads() {
   );
 }
 
-/** A row with a machine. `index` counts from 1 and includes the header rows. */
+/** A row with a machine. `index` starts at 1 and includes the header rows. */
 function Row({ offer, index, isMixed }: { offer: Offer; index: number; isMixed: boolean }) {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps, nvlink, reliability } = offer;
   const mode = modeShown();

@@ -1,4 +1,4 @@
-/** Paths of images drawn for this project, with lines on a grid of 24 by 24 in the text colour. */
+/** Paths of images drawn for this project, with lines in the text colour on a grid of 24 by 24. */
 const PATHS: Readonly<Record<string, string>> = {
   box: 'M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8',
   chat: 'M4 5h16v11h-9l-4 4v-4H4zM8 9h8M8 12h5',

@@ -7,14 +7,14 @@ import { type Model, models, sheet } from '../state/market.js';
 import { isNarrow } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
 
-/** Classes in the order of demand, each with its number of models. */
+/** The classes in order of demand, each with the number of its models to show. */
 const POPULAR = [
   ['FLAGSHIP', 3],
   ['CONSUMER_FLAGSHIP', 2],
   ['DATACENTER', 1],
 ] as const;
 
-/** Shows popular models while none is chosen: those with the most free GPUs in each class. */
+/** Shows popular models while none is chosen, which are those with the most free GPUs in each class. */
 export function PopularModels() {
   const shown = useComputed(() => POPULAR.flatMap(([tier, most]) => mostFree(tier).slice(0, most))).value;
   if (isNarrow.value || (shown.length === 0 && sheet.value !== null)) return null;

@@ -15,7 +15,7 @@ import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/price-sheet.js';
 
 /**
- * Lists every model that meets the requirements with its three prices per GPU-hour and its number of matching free
+ * Lists every model that meets the requirements, with its three prices per GPU-hour and its number of matching free
  * GPUs.
  */
 export function PriceSheet({ onChosen }: { onChosen(): void }) {

@@ -20,11 +20,14 @@ import { texts } from '../texts/en/deploy.js';
 export type Quoted = NonNullable<ResultOf<typeof Quote>['quote']>;
 export type QuoteInput = VariablesOf<typeof Quote>['input'];
 
-/** Delay after typing before the service is queried. */
+/** Pause in typing after which the service is queried. */
 const PAUSE_MS = 200;
 const SECONDS_PER_HOUR = 3_600;
 
-/** Quotes the selection. Quotes it again after each change to it, and when its machine is taken or becomes free. */
+/**
+ * Quotes the selection. Repeats the quote after each change to the selection, and when its machine is taken or becomes
+ * free.
+ */
 export function useQuote(input: QuoteInput | null) {
   const quoted = useSignal<Quoted | null>(null);
   const error = useSignal<unknown>(null);
@@ -58,7 +61,7 @@ export function useQuote(input: QuoteInput | null) {
     const timer = setTimeout(read, quoted.peek() === null ? 0 : PAUSE_MS);
     return () => clearTimeout(timer);
   }, [inputText, isSignedIn]);
-  // Finding the machine among the offers doesn't count against the account's rate limit, but a quote does.
+  // Looking up the machine's offer doesn't count against the account's rate limit, but a quote does.
   const machineId = quoted.value?.machineId ?? input?.machineId ?? null;
   const offered = useRead(OneOffer, machineId === null ? null : { machineId }, marketChanges);
   const offer = offered.data.value?.offer ?? null;
@@ -71,7 +74,7 @@ export function useQuote(input: QuoteInput | null) {
   return { quoted, error, offer, again: () => void read() };
 }
 
-/** Shows the cost line by line, and what to know in advance. */
+/** Shows the cost line by line, and what the user should know in advance. */
 export function Price({ quoted }: { quoted: Quoted }) {
   const { priceHr, diskPriceHr, totalPriceHr, account, reserved, preempts, coverNeeded } = quoted;
   const total = micro(totalPriceHr);
@@ -110,17 +113,17 @@ export function Price({ quoted }: { quoted: Quoted }) {
   );
 }
 
-/** Returns how many seconds the displayed balance lasts with the rental. */
+/** Returns for how many seconds the displayed balance covers this rental and all others. */
 function secondsLeft(account: NonNullable<Quoted['account']>): number {
   const left = (balanceOf(account) * BigInt(SECONDS_PER_HOUR)) / micro(account.burnPerHour);
   return Math.max(0, Number(left));
 }
 
-/** Returns the balance that the whole page shows, once it is known. */
+/** Returns the balance shown on the whole page, once it is known. */
 const balanceOf = ({ balance }: NonNullable<Quoted['account']>): Micro =>
   figures.value === null ? micro(balance) : balanceNow.value;
 
-/** Briefly shows, next to the button, the price and how long the credit lasts with it. */
+/** Shows the price, and how long the credit lasts with it, in short form next to the button. */
 export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quoted }) {
   return (
     <div>

@@ -4,11 +4,11 @@ import { query, setQuery } from '../state/location.js';
 import { texts } from '../texts/en/deploy.js';
 
 interface Props {
-  /** The rental; null while the form is invalid. It has no machine if none matches. */
+  /** The rental, or null while the form is invalid. If no machine matches, it contains none. */
   order: (Omit<Order, 'machineId'> & { machineId: string | null }) | null;
 }
 
-/** Shows commands to copy that rent the same thing without this page. */
+/** Shows commands that rent the same thing without this page, for copying. */
 export function SameAs({ order }: Props) {
   const way = WAYS.find((one) => one === query.value.get('as')) ?? WAYS[0];
   if (order === null) return null;

@@ -17,7 +17,7 @@ import {
 import { say } from '../state/toasts.js';
 import { texts } from '../texts/en/machines.js';
 
-/** Shows the named searches that this browser stores, where they can be saved, opened, renamed and deleted. */
+/** Shows the named searches stored in this browser. They can be saved, opened, renamed and deleted. */
 export function SavedSearches() {
   const isSaving = useSignal(false);
   const isEditing = useSignal(false);
@@ -121,7 +121,7 @@ interface NameProps {
   label: string;
   button: string;
   value?: string;
-  /** Called with the new name. An empty one changes nothing. */
+  /** Called with the new name. An empty name changes nothing. */
   onDone(name: string): void;
 }
 

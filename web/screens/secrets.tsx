@@ -22,13 +22,15 @@ const readAgain = () => {
   changes.value += 1;
 };
 
-/** Reads the account's secrets, sorted by name; null until they are known. */
+/** Reads the account's secrets, sorted by name. They are null until known. */
 export function useSecrets(isSignedIn = true) {
   const { data, error } = useRead(SecretsDocument, isSignedIn ? {} : null, changes);
   return { secrets: data.value?.secrets ?? null, error: error.value };
 }
 
-/** Shows the secret values that launches can refer to. They are created and deleted here, but never shown. */
+/**
+ * Shows the secrets that launches can refer to. They are created and deleted here, but their values are never shown.
+ */
 export function Secrets() {
   const { secrets, error } = useSecrets();
   const isCreating = useSignal(false);
@@ -101,7 +103,7 @@ export function Secrets() {
   );
 }
 
-/** A dialog that creates a secret. `onClose` receives the name of the created secret. */
+/** A dialog that creates a secret. `onClose` receives the name of the new secret. */
 export function NewSecret({ onClose }: { onClose(created: string | null): void }) {
   const isLogin = useSignal(false);
   const { isBusy, error, run } = useWork(readAgain);

@@ -8,10 +8,13 @@ import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/sign-in.js';
 
-/** Example of how every key begins, the same in every language. */
+/** How every key begins, which is the same in every language. */
 const KEY_BEGINS = 'gpu_live_…';
 
-/** Signs the user in with an API key, which is pasted only once, or creates an account if the operator allows it. */
+/**
+ * Signs the user in with an API key, which only has to be pasted once. Creates an account instead if the operator
+ * allows that.
+ */
 export function SignIn({ reason }: { reason?: string }) {
   useTitle(texts.title);
   const { isBusy, error, run } = useWork();

@@ -21,11 +21,11 @@ function chosenDays(): number {
   return PERIODS.includes(requested) ? requested : USUAL;
 }
 
-/** Returns the first UTC day of the period in the address. */
+/** Returns the first UTC day of the period selected in the address. */
 export const firstDay = (): string =>
   new Date(Date.parse(serverDay.value) - (chosenDays() - 1) * DAY_MS).toISOString().slice(0, 10);
 
-/** Shows the spend by UTC day and by instance. These are the service's own sums, which add up to the month's spend. */
+/** Shows the spend by UTC day and by instance. The sums are the service's own and add up to the month's spend. */
 export function Spend({ spent }: { spent: Spent | null }) {
   return (
     <section class="panel" aria-labelledby="spend">

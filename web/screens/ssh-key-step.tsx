@@ -7,11 +7,11 @@ import { session } from '../state/session.js';
 import { texts } from '../texts/en/deploy.js';
 import { SshKeys } from './ssh-keys.js';
 
-/** Shows the number of keys that will be admitted. If the account has none, one can be added here. */
+/** Shows how many keys will have access. If the account has none, one can be added here. */
 export function SshKeyStep() {
   const isIn = session.value === 'in';
   const keys = useRead(SshKeysDocument, isIn ? {} : null, accountChanges).data.value?.sshKeys ?? null;
-  // The step stays after the first key is added, as confirmation.
+  // After the first key is added, the step stays as a confirmation.
   const hadNone = useSignal(false);
   useEffect(() => {
     if (keys?.length === 0) hadNone.value = true;

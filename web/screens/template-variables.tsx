@@ -6,7 +6,7 @@ import { texts } from '../texts/en/launch.js';
 import { useTemplates } from './gallery.js';
 import { useSecrets } from './secrets.js';
 
-/** A template's form, with a field for each variable. The service fills in the fields that are left unchanged. */
+/** A template's form, with a field for each variable. The service fills in any fields left unchanged. */
 export function TemplateVariables({ template, onNewSecret }: { template: string; onNewSecret(): void }) {
   const variables = useTemplates()?.find(({ slug }) => slug === template)?.variables ?? [];
   if (variables.length === 0) return null;
@@ -73,7 +73,7 @@ function SecretVariable({ variable, onNew }: { variable: Variable; onNew(): void
             type="button"
             class="plain"
             onClick={() => {
-              // A created secret is selected where one still has to be chosen.
+              // A newly created secret is selected in the field where one still has to be chosen.
               const others = withSecret(draft.value, name, '').secrets;
               draft.value = { ...draft.value, secrets: [{ secret: '', place: 'variable', name }, ...others] };
               onNew();

@@ -7,13 +7,13 @@ import { defineAdoptedStyle } from '../parts/adopted-style.js';
 import { session } from '../state/session.js';
 import { TerminalLine } from '../state/terminal-line.js';
 
-/** Maximum number of an instance's terminals, which is the number of shells that its host agent keeps. */
+/** Maximum number of terminals per instance, which is the number of shells that its host agent keeps. */
 export const MAX_TERMINALS = 8;
-/** Maximum number of terminals that a page keeps. The ones shown longest ago are closed. */
+/** Maximum number of terminals that a page keeps. Those that were shown longest ago are closed first. */
 const MAX_KEPT = 16;
 const SCROLLBACK_LINES = 5_000;
 const MAX_TITLE = 60;
-/** If the output begins in the middle of a line, up to this many bytes may be the rest of that line. */
+/** If the output begins in the middle of a line, up to this many bytes may belong to the rest of that line. */
 const MAX_REST_BYTES = 4_096;
 const SHELL_BYTES = 16;
 const NEWLINE = 10;
@@ -22,22 +22,23 @@ const READER = 'terminal-screen-reader';
 defineAdoptedStyle();
 
 /**
- * A terminal with its display and its connection to a shell. It lives as long as the page, whichever screen is shown.
+ * A terminal with its display and its connection to a shell. It lives as long as the page, no matter which screen is
+ * shown.
  */
 export class TerminalSession {
   readonly element = document.createElement('div');
   readonly line: TerminalLine;
   /** The title set by the program inside, which is untrusted text. */
   readonly title = signal('');
-  /** Whether the shell is a different one from the one shown before. */
+  /** Whether this is a different shell from the one shown before. */
   readonly isNew = signal(false);
   readonly #terminal: Terminal;
   readonly #fit = new FitAddon();
   readonly #resizes = new ResizeObserver(() => this.fit());
   #isOpened = false;
-  /** Position in the output up to which the terminal's automatic replies have already been sent. */
+  /** Position in the output up to which the terminal has already sent its automatic replies. */
   #answeredUntil = 0;
-  /** Position up to which the output has been shown. */
+  /** Position up to which output has been displayed. */
   #shown = 0;
   #isRest = false;
   /** Counts restarts. */
@@ -47,7 +48,7 @@ export class TerminalSession {
     readonly instance: string,
     readonly shell: string,
     readonly number: number,
-    /** Whether the shell runs as root; otherwise, it runs as the container's own user. */
+    /** Whether the shell runs as root instead of as the container's own user. */
     readonly isRoot: boolean,
   ) {
     this.element.className = 'terminal-view';
@@ -61,7 +62,7 @@ export class TerminalSession {
     });
     this.#terminal = terminal;
     terminal.loadAddon(this.#fit);
-    // A program must neither hide links behind text nor access the clipboard.
+    // A program must not be able to hide links behind text or access the clipboard.
     for (const ignored of [8, 52]) terminal.parser.registerOscHandler(ignored, () => true);
     terminal.onTitleChange((title) => {
       this.title.value = visible(title.slice(0, MAX_TITLE));
@@ -81,7 +82,7 @@ export class TerminalSession {
     terminal.onResize(({ cols, rows }) => this.line.resize(cols, rows));
   }
 
-  /** Shows the terminal in an element of the page. */
+  /** Shows the terminal in an element on the page. */
   show(parent: HTMLElement): void {
     parent.append(this.element);
     if (!this.#isOpened) {
@@ -175,7 +176,7 @@ export class TerminalSession {
   }
 }
 
-/** Whether terminals are read aloud. This is a single, stored setting for all of them. */
+/** Whether terminals are read aloud. This is a single setting for all of them and is stored in the browser. */
 export const readsAloud = signal(remembered() === 'yes');
 
 const sessions = signal<readonly TerminalSession[]>([]);
@@ -183,7 +184,7 @@ const sessions = signal<readonly TerminalSession[]>([]);
 export const terminalsOf = (instance: string): TerminalSession[] =>
   sessions.value.filter((each) => each.instance === instance);
 
-/** Opens an instance's terminals as they were before the page was loaded, and at least one. */
+/** Opens an instance's terminals as they were before the page was loaded, but at least one. */
 export function openTerminals(instance: string): void {
   const known = new Set(sessions.peek().map(({ shell }) => shell));
   const before = read(instance).filter(({ shell }) => !known.has(shell));
@@ -219,8 +220,8 @@ function keep(all: readonly TerminalSession[]): void {
 }
 
 /**
- * Storage key for the names of an instance's shells. They are kept until the tab is closed, and don't give access to
- * the shells.
+ * Storage key for the names of an instance's shells. The names are kept until the tab is closed, and don't give access
+ * to the shells.
  */
 const nameOf = (instance: string) => `terminals:${instance}`;
 
@@ -270,7 +271,7 @@ export function setReadsAloud(isOn: boolean): void {
   }
 }
 
-/** Closes all terminals when the session ends, so that the next account that signs in here sees none of them. */
+/** Closes all terminals when the session ends, so that the next account to sign in here sees none of them. */
 effect(() => {
   if (session.value !== 'out' || sessions.peek().length === 0) return;
   for (const each of sessions.peek()) each.close();
@@ -282,7 +283,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
   for (const each of sessions.peek()) if (each.element.isConnected) each.paint();
 });
 
-/** Returns whether a key press is sent to the program; false for keys that belong to the browser or the page. */
+/** Returns whether a key press is sent to the program rather than to the browser or the page. */
 function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
   const { type, key, ctrlKey, shiftKey, altKey, metaKey } = event;
   if (!ctrlKey || altKey || metaKey) return true;
@@ -297,7 +298,7 @@ function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
     return false;
   }
   if (letter === 'v') return false;
-  // Tab is sent to the program, so this key leaves the terminal.
+  // Tab is sent to the program, so another key is needed to leave the terminal.
   if (key === 'F6' && shiftKey) {
     if (type === 'keydown') document.querySelector<HTMLElement>('.terminal-bar [aria-pressed="true"]')?.focus();
     event.preventDefault();

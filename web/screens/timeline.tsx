@@ -44,7 +44,7 @@ const ICONS: Readonly<Record<string, string>> = {
 interface Shown {
   cursor: string;
   node: TimelineEntry;
-  /** Equal entries directly before this one. There can be many, because a volume is saved every few minutes. */
+  /** Equal entries directly preceding this one. There can be many, because a volume is saved every few minutes. */
   others: TimelineEntry[];
 }
 
@@ -194,7 +194,7 @@ function titleOf(entry: TimelineEntry): string {
   }
 }
 
-/** Returns an entry's details, as briefly as possible. */
+/** Returns an entry's details as briefly as possible. */
 function detailsOf({ kind, stopReason, seconds, amount, sizeBytes, asked }: TimelineEntry): string[] {
   const details: string[] = [];
   if (stopReason !== null) details.push(reasonText(stopReason));
@@ -210,7 +210,7 @@ function Details({ of: details }: { of: readonly string[] }): ComponentChildren 
   return details.length === 0 ? null : <p class="small quiet">{details.join(' · ')}</p>;
 }
 
-/** Shows the caller and the source of the request. */
+/** Shows who sent the request and from where. */
 function Requester({ asked }: { asked: TimelineEntry['asked'] }) {
   const name = useComputed(() => (asked === null ? '' : (keyNames.value.get(asked.keyId) ?? asked.keyId)));
   if (asked === null) return null;

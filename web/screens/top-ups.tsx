@@ -78,7 +78,7 @@ function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
   const asset = useSignal(assets[0]!.code);
   const typedUsd = useSignal('20');
   const { isBusy, error, run } = useWork(onTried);
-  // A different amount is a new request, but a repetition after a lost response is not.
+  // A different amount is a new request, but repeating one whose response was lost is not.
   const idempotencyKey = useRef('');
   useMemo(() => {
     idempotencyKey.current = newIdempotencyKey();
@@ -173,12 +173,12 @@ function Pay({ topUp }: { topUp: TopUp }) {
 }
 
 /**
- * Width of the white margin around the code in modules, as the standard requires, so that it is readable on a dark
- * page.
+ * Width of the white margin around the code in modules, as required by the standard. It keeps the code readable on a
+ * dark page.
  */
 const QUIET_ZONE = 4;
 
-/** A QR code for wallets. The library that draws it is only loaded here. */
+/** A QR code for wallets. The library that draws it is only loaded when this is shown. */
 function Qr({ text }: { text: string }) {
   const path = useSignal<{ size: number; d: string } | null>(null);
   useEffect(() => {

@@ -20,13 +20,13 @@ interface ChangeProps {
   /** The submit button's label. */
   submitLabel: string;
   isDanger?: boolean;
-  /** Makes the change. The key ensures that it is made only once, however often it is sent. */
+  /** Makes the change. The key ensures that the change is made only once, no matter how often it is sent. */
   change(typed: FormData, idempotencyKey: string): Promise<unknown>;
   onClose(): void;
   children: ComponentChildren;
 }
 
-/** A dialog for a change to a volume. */
+/** A dialog for changing a volume. */
 function Change({ title, submitLabel, isDanger = false, change, onClose, children }: ChangeProps) {
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
@@ -57,7 +57,7 @@ function Change({ title, submitLabel, isDanger = false, change, onClose, childre
 
 interface NewProps {
   pricePerGbHour: number | null;
-  /** The new volume starts with this volume's content at that time. */
+  /** If set, the new volume starts with this volume's content as of that snapshot. */
   from?: { volume: Volume; snapshot: string } | undefined;
   onClose(): void;
 }

@@ -12,12 +12,12 @@ import { texts } from '../texts/en/volume-moments.js';
 
 interface Props {
   volume: Volume;
-  /** Called with the snapshot that a new volume starts with. */
+  /** Called with the snapshot from which to create a new volume. */
   onRestore(snapshot: string): void;
   onClose(): void;
 }
 
-/** Lists the kept snapshots of a volume: those of the last 24 hours and the last 7 days in which it was saved. */
+/** Lists a volume's kept snapshots, which cover the last 24 hours and the last 7 days in which it was saved. */
 export function Moments({ volume: { id, name }, onRestore, onClose }: Props) {
   const { data, error } = useRead(VolumeSnapshots, { id }, accountChanges);
   const snapshots = data.value?.volume?.snapshots ?? null;

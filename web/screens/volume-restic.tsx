@@ -8,7 +8,7 @@ import { Failure } from '../parts/notice.js';
 import type { Volume } from '../state/volumes.js';
 import { texts } from '../texts/en/volume-restic.js';
 
-/** Explains how the owner can transfer data without a machine, using restic. */
+/** Explains how the owner can transfer data with restic, without needing a machine. */
 export function OwnRestic({ volume: { id, name, inUseBy }, onClose }: { volume: Volume; onClose(): void }) {
   const password = useSignal<string | null>(null);
   const error = useSignal<unknown>(null);

@@ -17,7 +17,7 @@ const SECONDS_PER_MONTH = 30 * 24 * 3_600;
 
 type Task = 'grow' | 'moments' | 'restic' | 'delete';
 
-/** Shows the account's volumes, which are disks that outlive the machines on which instances run. */
+/** Shows the account's volumes, which are disks that outlive the machines on which its instances run. */
 export function Volumes() {
   useTitle(texts.title);
   const { volumes, pricePerGbHour, error, again } = useVolumes();

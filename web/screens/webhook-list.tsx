@@ -26,7 +26,7 @@ import { Mail } from './mail.js';
 type Webhook = NonNullable<ResultOf<typeof WebhooksDocument>['webhooks']>[number];
 
 const EXAMPLE = 'https://example.com/hooks/gpu';
-/** The service's name for events that don't concern an instance. */
+/** The service's value for the subject of events that don't concern an instance. */
 const OF_ACCOUNT = 'account';
 
 /** Counts the changes made on this page. */
@@ -38,7 +38,7 @@ const readAgain = () => {
 /** Shows webhooks and the outcome of their last deliveries. */
 export function WebhookList() {
   const hasPending = useSignal(false);
-  // The outcome of a delivery isn't reported by any account event.
+  // No account event reports the outcome of a delivery.
   const age = useComputed(() => `${changes.value} ${Math.floor(serverNow.value / (hasPending.value ? 3 : 60))}`);
   const { data, error } = useRead(WebhooksDocument, {}, age);
   const secret = useSignal<string | null>(null);
@@ -236,7 +236,7 @@ function Delivery({ delivery, attempts, isPaused, onAgain }: Sent & { isPaused: 
 const outcomeOf = ({ status, error }: Webhook['attempts'][number]) =>
   status === null ? texts.noResponse(visible(error ?? '')) : texts.responded(status);
 
-/** Shows the last attempt, with the others behind it. */
+/** Shows the outcome of the last attempt, above a list of all attempts that can be expanded. */
 function Attempts({ of: attempts }: { of: Webhook['attempts'] }) {
   const [last] = attempts;
   if (last === undefined) return <span class="small quiet">{texts.notTried}</span>;

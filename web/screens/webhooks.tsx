@@ -2,7 +2,7 @@ import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/notices.js';
 import { WebhookList } from './webhook-list.js';
 
-/** Shows the recipients of notifications. */
+/** Shows where notifications are sent. */
 export function Webhooks() {
   useTitle(texts.title);
   return (

@@ -13,10 +13,10 @@ import { GpuCount } from './filters.js';
 import type { Quoted } from './quoted.js';
 
 interface Props {
-  /** Id of the machine; null for the best match. */
+  /** Id of the machine, or null for the best match. */
   machineId: string | null;
   quoted: Quoted | null;
-  /** The quoted machine's offer; null while unknown or not offered. */
+  /** The quoted machine's offer, or null while unknown or not offered. */
   offer: Offer | null;
 }
 
@@ -41,7 +41,7 @@ export function WhichMachine({ machineId, quoted, offer }: Props) {
   );
 }
 
-/** Shows the most common requirements. The list of machines has the others. */
+/** Shows the most common requirements. The others are on the list of machines. */
 function Requirements() {
   const byTier = TIERS.map((tier) => [...models.value.values()].filter((model) => model.tier === tier));
   const chosen = chosenGpus.value.join(',');

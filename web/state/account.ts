@@ -15,8 +15,8 @@ type Account = NonNullable<Answer['account']>;
 export type Instance = NonNullable<Answer['instances']>[number];
 
 /**
- * The single source of all money figures on the page: what the service had settled by a certain second, and the hourly
- * cost since then. Everything shown between two responses is projected from this and the service's clock.
+ * The single source of all amounts of money on the page: what the service had settled by a certain second, and the
+ * hourly cost since then. Everything shown between two responses is projected from this, using the service's clock.
  */
 export interface Settled extends Figures {
   /** Running and stopped instances, newest first. */
@@ -25,13 +25,13 @@ export interface Settled extends Figures {
 
 /** The account's own figures. */
 export interface Figures {
-  /** Time of the figures, in seconds since 1970. */
+  /** The second to which the figures refer, counted from 1970. */
   asOf: number;
   balance: Micro;
   /** Total hourly cost. */
   burn: Micro;
   monthSpend: Micro;
-  /** When the credit runs out, as computed by the service; null if it never does. */
+  /** When the credit runs out, as computed by the service. Null if it never does. */
   exhaustsAt: number | null;
   diskDeleteAt: number | null;
 }
@@ -39,10 +39,10 @@ export interface Figures {
 export const settled = signal<Settled | null>(null);
 /**
  * Figures that a screen has read together with sums that can't be projected, such as those of a statement. While this
- * is set, the whole page shows the amounts of that second.
+ * is set, the whole page shows the amounts as of that second.
  */
 export const reading = signal<Figures | null>(null);
-/** The account's figures that the page shows. */
+/** The account's figures that are shown on the page. */
 export const figures = computed<Figures | null>(() => reading.value ?? settled.value);
 
 export type Load = ResultOf<typeof AccountChanged>['accountChanged']['loads'][number]['load'];
@@ -51,16 +51,17 @@ export type Load = ResultOf<typeof AccountChanged>['accountChanged']['loads'][nu
 export const loads = signal<ReadonlyMap<string, Load>>(new Map());
 const LOAD_SECONDS = 70;
 
-/** Returns an instance's current load; null if there is no sample from the last minute. */
+/** Returns an instance's current load, or null if there is no sample from the last minute. */
 export function loadNow(id: string): Load | null {
   const load = loads.value.get(id);
   return load !== undefined && serverNow.value - secondsOf(load.at) <= LOAD_SECONDS ? load : null;
 }
 
-/** Counts changes in the account, so that lists with their own query are read again. */
+/** Counts changes in the account, so that lists with their own query are refreshed. */
 export const accountChanges = signal(0);
 /**
- * Counts what makes separately read sums of money outdated: changes, and the passage of time while anything is billed.
+ * Counts everything that makes separately read sums of money outdated: changes, and the passage of time while anything
+ * is billed.
  */
 export const sumsAge = signal(0);
 
@@ -82,7 +83,7 @@ const burned = computed(() => accrued(figures.value?.burn ?? 0n, secondsSince(fi
 export const balanceNow = computed(() => (figures.value?.balance ?? 0n) - burned.value);
 export const monthSpendNow = computed(() => (figures.value?.monthSpend ?? 0n) + burned.value);
 
-/** Returns the name of a live instance, or the id of any other. */
+/** Returns a live instance's name, or any other instance's id. */
 export function instanceName(id: string): string {
   const known = settled.value?.instances.find((instance) => instance.id === id);
   return visible(known?.name ?? id);
@@ -102,15 +103,15 @@ export function costNow(instance: Instance): Micro {
 const SETTLE_EVERY_MS = 30_000;
 
 /**
- * Counts the queries sent and the events received. A response is only used if there was no further query or event after
- * its query.
+ * Counts the queries sent and the events received. A response is only used if no further query or event followed its
+ * query.
  */
 let queries = 0;
 let events = 0;
 const retry = new Retry();
 
 /**
- * Reads the service's figures again. A response that an event has overtaken may be older than the event, so the figures
+ * Reads the service's figures again. If an event has overtaken the response, the response may be older, so the figures
  * are requested once more.
  */
 async function settle(): Promise<void> {
@@ -129,7 +130,7 @@ async function settle(): Promise<void> {
   }
 }
 
-/** Applies the response to a write, and queries its effect on the balance. */
+/** Applies the response to a write and queries the write's effect on the balance. */
 export const takeInstance = (instance: Instance): void => takeInstances([instance]);
 
 /** Does the same for several writes with a single query. */
@@ -140,7 +141,7 @@ export function takeInstances(instances: readonly Instance[]): void {
   void settle();
 }
 
-/** Applies either the response to a query, which contains all instances, or an event with the changed ones. */
+/** Applies a query's response, which contains all instances, or an event, which contains those that have changed. */
 function take(account: Account, changed: readonly Instance[], sent: Sent | null): void {
   const asOf = secondsOf(account.asOf);
   const known = settled.value;
@@ -179,8 +180,8 @@ function countChange(): void {
 }
 
 /**
- * Returns whether more has changed than the time: the credit, the burn rate or an instance's state. An image's download
- * progress doesn't count.
+ * Returns whether anything other than the time has changed: the credit, the burn rate or an instance's state. Progress
+ * in downloading an image doesn't count.
  */
 function hasChanged(before: Settled, after: Settled): boolean {
   if (before.burn !== after.burn) return true;
@@ -189,7 +190,9 @@ function hasChanged(before: Settled, after: Settled): boolean {
   return states(before) !== states(after) || after.balance - expected > 1n || expected - after.balance > 1n;
 }
 
-/** Looks up the session, and keeps the account's figures current while there is one. Must be called only once. */
+/**
+ * Looks up the session, and keeps the account's figures current for as long as there is one. Must be called only once.
+ */
 export function startAccount(): void {
   void lookUpUntilAnswered();
   effect(() => (session.value === 'in' ? untracked(follow) : undefined));
@@ -200,15 +203,15 @@ function follow(): () => void {
     AccountChanged,
     {},
     {
-      // Events don't report earlier changes, so these are queried, and data that screens have read in the meantime is
-      // read again.
+      // Events don't report earlier changes, so these are queried, and data that screens have already read is
+      // refreshed.
       onOpen: () => {
         countChange();
         void settle();
       },
       onEvent: ({ accountChanged: { account, instances, topUps, loads: samples } }) => {
         if (samples.length > 0) {
-          // Its account is the same as in the previous event.
+          // The account is the same as in the previous event.
           loads.value = new Map([
             ...loads.value,
             ...samples.map(({ instanceId, load }) => [instanceId, load] as const),

@@ -6,7 +6,8 @@ import type { Instance, Settled } from './account.js';
 export type HomeRead = ResultOf<typeof Home>;
 
 /**
- * An item that may need the owner's attention. `at` is the time at which it happens or happened, in seconds since 1970.
+ * Something that may need the owner's attention. `at` is the time at which it happens or happened, in seconds since
+ * 1970.
  */
 export type Attention =
   | { kind: 'credit-over'; isBad: true; at: number | null }
@@ -27,12 +28,12 @@ type InstanceKind =
   | 'costs-stopped';
 type VolumeKind = 'volume-lost' | 'volume-unsaved' | 'volume-refused';
 
-/** Events that are further in the future than this are not shown yet. */
+/** Events further in the future than this are not shown yet. */
 const SOON_SECONDS = 86_400;
 /** Credit that runs out within this time is urgent. */
 const URGENT_SECONDS = 6 * 3_600;
 /**
- * Volumes of running instances are saved every 10 minutes, so something is wrong if one hasn't been saved for this
+ * Volumes of running instances are saved every 10 minutes, so something must be wrong if one hasn't been saved for this
  * long.
  */
 const UNSAVED_AFTER_SECONDS = 1_800;
@@ -41,7 +42,7 @@ const FORGOTTEN_AFTER_SECONDS = 3 * 86_400;
 /** Maximum number of items shown. */
 const MAX_SHOWN = 50;
 
-/** Returns up to 50 items that need attention, urgent ones first and then the soonest. */
+/** Returns up to 50 items that need attention. Urgent ones come first, followed by the soonest. */
 export function attentionOf(known: Settled, read: HomeRead | null, now: number): readonly Attention[] {
   const details = new Map(read?.instances?.map((instance) => [instance.id, instance]));
   const all = [
@@ -68,7 +69,7 @@ function ofCredit({ balance, exhaustsAt, diskDeleteAt }: Settled, read: HomeRead
   return found;
 }
 
-/** Returns the items that the followed state itself reveals. */
+/** Returns the items that can be derived from the followed state alone. */
 function ofInstance(instance: Instance, now: number): Attention[] {
   const { status, stopReason, stoppedAt, runtime } = instance;
   const stopped = stoppedAt === null ? null : secondsOf(stoppedAt);
@@ -87,7 +88,7 @@ function ofInstance(instance: Instance, now: number): Attention[] {
 
 type Details = NonNullable<HomeRead['instances']>[number];
 
-/** Returns the items that the separately read details reveal: deadlines, limits and volumes. */
+/** Returns the items that can be derived from the separately read details: deadlines, limits and volumes. */
 function ofDetails(instance: Instance, { stopAt, destroyAt, limitReachedAt, volumes }: Details, now: number) {
   const found: Attention[] = [];
   const soon = (kind: InstanceKind, instant: string | null, isBad: boolean) => {

@@ -4,15 +4,15 @@ import { computed, signal } from '@preact/signals';
 const tick = signal(performance.now());
 
 /**
- * The service's last reported time and when it arrived by the page's monotonic clock. Until then, it is the computer's
- * time.
+ * The last time reported by the service, and when the report arrived on the page's monotonic clock. Until the first
+ * report, it is the computer's time.
  */
 const reported = signal({ second: Math.floor(Date.now() / 1_000), at: performance.now() });
 
-/** Seconds by which the computer's clock is ahead of the service's; 0 while unknown. */
+/** Seconds by which the computer's clock is ahead of the service's, or 0 while unknown. */
 export const clockAhead = signal(0);
 
-/** The service's time in whole seconds since 1970, which is never before the time that it last reported. */
+/** The service's time in whole seconds since 1970. It never lies before the last reported time. */
 export const serverNow = computed(
   () => reported.value.second + Math.max(0, Math.floor((tick.value - reported.value.at) / 1_000)),
 );
@@ -20,10 +20,10 @@ export const serverNow = computed(
 /** The UTC day by the service's clock, as YYYY-MM-DD. */
 export const serverDay = computed(() => new Date(serverNow.value * 1_000).toISOString().slice(0, 10));
 
-/** If the difference exceeds this, the computer's clock is wrong. */
+/** If the difference exceeds this, the computer's clock is considered wrong. */
 const TOLERATED_SECONDS = 5;
 
-/** The time at which a query was sent, by both of the page's clocks. */
+/** The time at which a query was sent, on both of the page's clocks. */
 export interface Sent {
   wall: number;
   at: number;
@@ -32,8 +32,8 @@ export interface Sent {
 export const sentNow = (): Sent => ({ wall: Date.now(), at: performance.now() });
 
 /**
- * Applies the time that the service reported. It lies between the sending of the query and now, however long the
- * response took, so the clock is only wrong if it is outside that range. `sent` is null for an event, which has no
+ * Applies the time reported by the service. No matter how long the response took, that time lies between the sending of
+ * the query and now, so the clock is only wrong if it is outside that range. `sent` is null for an event, which has no
  * query.
  */
 export function setServiceTime(second: number, sent: Sent | null): void {
@@ -49,10 +49,13 @@ export function setServiceTime(second: number, sent: Sent | null): void {
   else if (sent !== null) clockAhead.value = 0;
 }
 
-/** A tick that is this late means that the computer slept or the page was suspended, so projected values may be old. */
+/**
+ * A tick that is this late means that the computer was asleep or the page was suspended, so projected values may be
+ * outdated.
+ */
 const LATE_AFTER_MS = 5_000;
 
-/** Ticks while the page is visible and calls `onLate` after a pause. Returns a function that stops it. */
+/** Ticks while the page is visible, and calls `onLate` after a pause. Returns a function that stops it. */
 export function startClock(onLate: () => void): () => void {
   let wall = Date.now();
   const timer = setInterval(() => {

@@ -17,9 +17,9 @@ export interface Command {
 const MAX_SHOWN = 40;
 
 /**
- * Returns the commands that match a text, which must contain each of its words in their name, hint or keywords.
- * Commands whose name begins with the text come first, then those whose name has a word that does, and then all others.
- * Otherwise, their order is kept.
+ * Returns the commands that match a text. Each word in the text must occur in the command's name, hint or keywords.
+ * Commands whose name begins with the text come first, then those with a word in their name that does, and then all
+ * others. Otherwise, the order is unchanged.
  */
 export function foundCommands<Found extends Pick<Command, 'name' | 'hint' | 'keywords' | 'isFirst'>>(
   commands: readonly Found[],

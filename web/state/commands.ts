@@ -29,7 +29,7 @@ const SCREENS = [
   ['/webhooks', 'webhook'],
 ] as const;
 
-/** Screens that need no key. */
+/** Screens that don't need a key. */
 const OPEN = new Set<string>(['/machines']);
 
 const TASKS = [
@@ -46,7 +46,7 @@ const ICONS: Record<Action, string> = { STOP: 'pause', START: 'play', DESTROY: '
 /** Number of instances shown before anything is typed. */
 const FIRST_INSTANCES = 5;
 
-/** Returns all current commands of the palette, in the order of its groups. */
+/** Returns all of the palette's current commands, in the order of its groups. */
 export function allCommands(): readonly Command[] {
   const isIn = session.value === 'in';
   return [
@@ -141,7 +141,7 @@ function taskCommands(isIn: boolean): Command[] {
   ];
 }
 
-/** Returns the machine searches that this browser stores. */
+/** Returns the machine searches stored in this browser. */
 function searchCommands(): Command[] {
   return savedSearches.value.map((one) => ({
     id: `search ${one.name}`,

@@ -1,9 +1,9 @@
 import { FILTER_NAMES } from './filters.js';
 import { path, presentParameters, withParameters } from './location.js';
 
-/** The parameter that names a machine. If it is missing, the best match is rented. */
+/** The parameter that names a machine. Without it, the best match is rented. */
 export const MACHINE = 'machine';
-/** Parts of a launch that the address contains. They include no secrets and nothing that the user owns. */
+/** Parts of a launch that the address contains. They include no secrets and nothing owned by the user. */
 export const LAUNCH = ['name', 'port'] as const;
 
 /** Returns the address of the page that rents, with the current requirements and the given parameters. */
@@ -13,10 +13,10 @@ export function deployPath(extra: Readonly<Record<string, string | null>> = {}):
   return withParameters('/deploy', parameters);
 }
 
-/** Returns the address of the machines that meet the current requirements. */
+/** Returns the address of the list of machines that meet the current requirements. */
 export const machinesPath = (): string => withParameters('/machines', presentParameters(FILTER_NAMES));
 
-/** Returns the new address for one from when renting was a dialog over the machines. */
+/** Converts an address from when renting was a dialog on the machines screen. */
 export function deployPathOfOld(parameters: URLSearchParams): string {
   const next = new URLSearchParams(parameters);
   const machine = next.get('deploy') ?? '';

@@ -9,10 +9,10 @@ type Variables = VariablesOf<typeof OfferSearch>;
 export type OfferFilter = NonNullable<Variables['filter']>;
 export type OfferSort = NonNullable<Variables['sort']>;
 
-/** Classes of models, in the order of demand. */
+/** The model classes, in order of demand. */
 export const TIERS = ['FLAGSHIP', 'CONSUMER_FLAGSHIP', 'DATACENTER', 'CONSUMER'] as const;
 
-/** Parameters with whole numbers, with the API's bounds. */
+/** Parameters that are whole numbers, with the API's bounds. */
 const BOUNDS = {
   gpus: 8,
   vram: 10_000,
@@ -31,23 +31,23 @@ function decimal(text: string | null): number | null {
 
 const isTier = (text: string | null): text is (typeof TIERS)[number] => TIERS.some((tier) => tier === text);
 
-/** The individually chosen models. */
+/** The models that were chosen individually. */
 export const chosenGpus = computed<readonly string[]>(() => query.value.get('gpu')?.split(',').filter(Boolean) ?? []);
 /** The text typed to find models. */
 export const typedModel = computed(() => query.value.get('q')?.trim() ?? '');
 
-/** Returns the address that toggles a model. */
+/** Returns the address that results from toggling a model. */
 export function toggledGpu(slug: string): string {
   const chosen = chosenGpus.value;
   return (chosen.includes(slug) ? chosen.filter((other) => other !== slug) : [...chosen, slug]).join(',');
 }
 
-/** Stands for no model, because the API interprets an empty list as every model. */
+/** Stands for no model, because the API interprets an empty list as all models. */
 const NO_MODEL = '-';
-/** The API's maximum length of a list. */
+/** The API's maximum list length. */
 const MAX_MODELS = 100;
 
-/** The chosen models or, if there are none, those that the typed text matches; null for all models. */
+/** The chosen models or, if there are none, those that match the typed text. Null stands for all models. */
 const wantedGpus = computed<string[] | null>(() => {
   if (chosenGpus.value.length > 0) return chosenGpus.value.slice(0, MAX_MODELS);
   if (typedModel.value === '') return null;
@@ -55,7 +55,7 @@ const wantedGpus = computed<string[] | null>(() => {
   return matching.length === 0 ? [NO_MODEL] : matching.slice(0, MAX_MODELS).map(({ slug }) => slug);
 });
 
-/** Whether the filter is known. The typed text matches models of the sheet, so the sheet must be read first. */
+/** Whether the filter is known. The typed text is matched against the price sheet, which must have been read first. */
 export const isFilterKnown = computed(
   () => sheet.value !== null || typedModel.value === '' || chosenGpus.value.length > 0,
 );
@@ -83,7 +83,7 @@ export const filter = computed<OfferFilter>(() => {
 });
 
 /**
- * The requirements other than models; null if there are none, in which case the price sheet itself contains the numbers
+ * The requirements other than models. Null if there are none, in which case the price sheet itself contains the numbers
  * of free GPUs.
  */
 export const machineFilter = computed<OfferFilter | null>(() => {

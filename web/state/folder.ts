@@ -3,11 +3,11 @@ import { type Folder, listFolder } from '../graph/files.js';
 import { Refusal } from '../graph/send.js';
 import { sessionIsOver } from './session.js';
 
-/** The view of a container's folder. */
+/** The view of a folder in a container. */
 export interface FolderView {
-  /** Path of the folder in percent-encoded bytes. */
+  /** The folder's path in percent-encoded bytes. */
   path: ReadonlySignal<string>;
-  /** The last response; null before the first one for this path. */
+  /** The last response, or null before the first one for this path. */
   folder: ReadonlySignal<Folder | null>;
   error: ReadonlySignal<unknown>;
   /** Shows the first of these folders that exists. */

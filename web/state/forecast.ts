@@ -5,15 +5,15 @@ import { balanceNow, figures, monthSpendNow, reading } from './account.js';
 import { serverNow } from './clock.js';
 
 export interface Forecast {
-  /** Cost of the whole UTC month, at the current rate and with unlimited credit. */
+  /** Cost of the whole UTC month at the current rate, assuming unlimited credit. */
   total: Micro;
-  /** Credit needed in addition to the balance, rounded up to whole cents; 0 if the balance suffices. */
+  /** Credit needed in addition to the balance, rounded up to whole cents. It is 0 if the balance suffices. */
   missing: Micro;
 }
 
 const CENT = 10_000n;
 
-/** The month's forecast; null until the account is known. */
+/** The month's forecast, or null until the account is known. */
 export const forecast = computed<Forecast | null>(() => {
   const known = figures.value;
   if (known === null) return null;

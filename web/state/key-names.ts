@@ -10,15 +10,15 @@ const keys = signal<readonly Key[] | null>(null);
 let isRequested = false;
 
 /**
- * Labels for the account's keys by id. A label is the key's name or, without one, its last four characters. Empty until
- * the keys are read.
+ * Labels for the account's keys, by id. A label is the key's name or, if it has none, its last four characters. Empty
+ * until the keys have been read.
  */
 export const keyNames = computed(
   () => new Map(keys.value?.map(({ id, name, lastFour }) => [id, name === null ? `…${lastFour}` : visible(name)])),
 );
 
 /**
- * Reads the keys when a screen opens. A session whose key may not list keys gets no names, and the screen then shows
+ * Reads the keys when a screen opens. If the session's key may not list keys, no names are read and the screen shows
  * ids.
  */
 export async function readKeyNames(): Promise<void> {

@@ -4,7 +4,7 @@ import { EMPTY, formOfLink, type LaunchForm } from './launch-form.js';
 import { go, path, query, setQuery, withParameters } from './location.js';
 
 /**
- * The launch form of the page that rents. It is kept during the sign-in and discarded when the user leaves the page.
+ * The launch form on the page that rents. It is kept during the sign-in and discarded when the user leaves the page.
  */
 export const draft = signal(EMPTY);
 
@@ -22,8 +22,8 @@ export function readLink(): void {
   const { form, leftOut } = formOfLink(query.peek());
   const text = JSON.stringify(form);
   if (link.peek()?.text === text) return;
-  // The mode, machine and end time are the user's own choice, so that a link can neither commit users to a term nor
-  // steer them to its author's host.
+  // The mode, machine and end time are the user's own choice. Otherwise, a link could commit users to a term or steer
+  // them to its author's host.
   setQuery(Object.fromEntries(READER_PARAMETERS.map((name) => [name, null])), { replace: true });
   link.value = { text, leftOut: [...new Set(leftOut)] };
   draft.value = form;

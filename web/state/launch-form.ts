@@ -16,7 +16,7 @@ export interface SecretRow {
   name: string;
 }
 
-/** Content of the form's fields, as typed. */
+/** The content of the form's fields, as typed. */
 export interface LaunchForm {
   name: string;
   env: readonly { name: string; value: string }[];
@@ -29,7 +29,7 @@ export interface LaunchForm {
   user: string;
   restart: keyof typeof RESTARTS;
   onExit: keyof typeof EXITS;
-  /** The volumes aren't part of the launch, because an instance has them for its lifetime. */
+  /** The volumes aren't part of the launch, because an instance keeps them for its lifetime. */
   volumes: readonly VolumeRow[];
 }
 
@@ -53,7 +53,7 @@ export const EMPTY: LaunchForm = {
   volumes: [],
 };
 
-/** Returns the launch in the form, or the form's error. The service checks the bounds. */
+/** Returns the launch in the form, or the form's error. Bounds are checked by the service. */
 export function launchOf(form: LaunchForm): { launch: LaunchInput | null; fault: string | null } {
   const command = splitWords(form.command);
   const entrypoint = splitWords(form.entrypoint);
@@ -112,7 +112,8 @@ export function formOf(launch: Launch): LaunchForm {
 export const envOf = ({ env }: Launch): [string, string][] => Object.entries(env as Record<string, string>);
 
 /**
- * Bounds for links. Anyone can write a link, so only a little is accepted, and only text that looks like what it is.
+ * Bounds for links. Anyone can create a link, so links are limited to a small amount of text that looks like what it
+ * is.
  */
 const MAX_ROWS = 30;
 const MAX_VALUE = 1_000;
@@ -122,7 +123,7 @@ const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const USER = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,64}$/;
 const PORT = /^(\d{1,5})(?::([\w .-]{1,40}))?$/;
 
-/** Returns the form that a link's parameters fill in, and the parameters that were left out. */
+/** Returns the form filled in by a link's parameters, and the parameters that were left out. */
 export function formOfLink(parameters: URLSearchParams): { form: LaunchForm; leftOut: string[] } {
   const leftOut: string[] = [];
   const taken = (name: string, isTaken: boolean): boolean => {
@@ -142,7 +143,7 @@ export function formOfLink(parameters: URLSearchParams): { form: LaunchForm; lef
     name: of('name').find((name) => taken('name', NAME.test(name))) ?? '',
     user: of('user').find((user) => taken('user', USER.test(user))) ?? '',
     env: [...new Map(env.map((row) => [row.name, row])).values()],
-    // Users choose themselves which of their secrets to use.
+    // Which of their secrets to use is up to the users themselves.
     secrets: of('secret')
       .filter((name, at) => taken('secret', at < MAX_ROWS && VARIABLE.test(name)))
       .map((name) => ({ secret: '', place: 'variable', name })),
@@ -156,11 +157,11 @@ export function formOfLink(parameters: URLSearchParams): { form: LaunchForm; lef
   return { form, leftOut };
 }
 
-/** Returns a link's template or image; null if it is missing or invalid. */
+/** Returns a link's template or image, or null if it is missing or invalid. */
 export function imageOfLink(parameters: URLSearchParams): string | null {
   const image = parameters.get('template') || parameters.get('image') || '';
   return IMAGE.test(image) ? image : null;
 }
 
-/** Returns whether the text looks like what it is, and is on a single line. */
+/** Returns whether the text looks like what it is and fits on a single line. */
 const isPlain = (value: string): boolean => value.length <= MAX_VALUE && !/\t/.test(value) && visible(value) === value;

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/** The address contains the view's state, so that everything in it can be shared, reloaded and navigated back to. */
+/** The address contains the view's state, so that the view can be shared, reloaded and navigated back to. */
 const address = signal(new URL(location.href));
 addEventListener('popstate', () => {
   address.value = new URL(location.href);
@@ -10,8 +10,8 @@ export const path = computed(() => address.value.pathname);
 export const query = computed(() => address.value.searchParams);
 
 /**
- * Returns whether the address contained the parameter when the page was loaded, in which case someone else may have
- * written it.
+ * Returns whether the address contained the parameter when the page was loaded. In that case, it may have been written
+ * by someone else.
  */
 export const wasLoadedWith = (name: string): boolean => loaded.has(name);
 const loaded = new URLSearchParams(location.search);
@@ -26,7 +26,7 @@ export function go(to: string, { replace = false } = {}): void {
   if (isAnotherScreen) scrollTo(0, 0);
 }
 
-/** Sets parameters of the address, or removes those that are null, and keeps all others. */
+/** Sets parameters in the address, or removes those that are null. All others are kept. */
 export function setQuery(changes: Record<string, string | null>, options?: { replace?: boolean }): void {
   go(withQuery(changes), options);
 }
@@ -40,14 +40,14 @@ export function withQuery(changes: Record<string, string | null>): string {
   return withParameters(next.pathname, next.searchParams);
 }
 
-/** Adds parameters to a path. Commas stay unencoded, which is allowed and easier to read. */
+/** Adds parameters to a path. Commas are not encoded, which is allowed and easier to read. */
 export function withParameters(to: string, parameters: URLSearchParams): string {
   return `${to}${parameters.size === 0 ? '' : `?${textOf(parameters)}`}`;
 }
 
 export const textOf = (parameters: URLSearchParams): string => parameters.toString().replaceAll('%2C', ',');
 
-/** Returns those of the named parameters that the address contains, in the order of `names`. */
+/** Returns the named parameters that the address contains, in the order of `names`. */
 export function presentParameters(names: readonly string[]): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const name of names) {

@@ -6,36 +6,38 @@ import { Refusal } from '../graph/send.js';
 import { keepFollowing } from './stream.js';
 
 export interface LogLine {
-  /** A number that increases from line to line. */
+  /** A number that increases with each line. */
   key: number;
   time: string;
   isError: boolean;
   text: string;
 }
 
-/** Lines that are drawn together. A full block never changes again. */
+/** A group of lines that are drawn together. A full block never changes again. */
 export interface Block {
   key: number;
   lines: readonly LogLine[];
 }
 
 const BLOCK_LINES = 100;
-/** Maximum number of lines kept, which are the newest ones. */
+/** Maximum number of lines kept. Older lines are dropped. */
 export const MAX_LINES = 2_000;
 const MAX_CHARACTERS = 2_000_000;
-/** Number of earlier lines that the service sends at the beginning. */
+/** Number of earlier lines that the service sends first. */
 const TAIL = 1_000;
 
 type Received = ResultOf<typeof InstanceLogged>['instanceLogged'];
 
 export interface FollowedLog {
-  /** The blocks of lines; null until the output is known. */
+  /** The blocks of lines, or null until the output is known. */
   blocks: ReadonlySignal<readonly Block[] | null>;
   error: ReadonlySignal<unknown>;
   end(): void;
 }
 
-/** Follows an instance's output until `end` is called. Redraws at most once per frame, however fast lines arrive. */
+/**
+ * Follows an instance's output until `end` is called. Redraws at most once per frame, no matter how fast lines arrive.
+ */
 export function followLog(id: string): FollowedLog {
   const blocks = signal<readonly Block[] | null>(null);
   const error = signal<unknown>(null);
@@ -44,7 +46,7 @@ export function followLog(id: string): FollowedLog {
   let lastKey = 0;
   /** Blocks of complete lines. */
   let whole: readonly Block[] = [];
-  /** Incomplete lines by stream, shown after the others. */
+  /** Incomplete lines by stream, which are shown after the others. */
   const growing = new Map<Received[number]['stream'], Received[number]>();
   const lineOf = ({ time, stream, text }: Received[number]): LogLine => {
     lastKey += 1;
@@ -80,7 +82,7 @@ export function followLog(id: string): FollowedLog {
         waiting = [...waiting, ...instanceLogged].slice(-MAX_LINES);
         if (frame === 0) frame = requestAnimationFrame(flush);
       },
-      // This error has its own message, because the machine isn't responding rather than the service.
+      // This error has its own message, because it is the machine rather than the service that isn't responding.
       onRefused: (refusal) => {
         const isAway = refusal.code === 'unavailable';
         error.value = isAway ? new Refusal('machine_unreachable', refusal.message) : refusal;
@@ -121,7 +123,7 @@ function added(blocks: readonly Block[], lines: readonly LogLine[]): Block[] {
   return all;
 }
 
-/** Removes whole blocks, oldest first. The newest block stays. */
+/** Removes whole blocks, oldest first. The newest block always stays. */
 function kept(blocks: readonly Block[]): readonly Block[] {
   let [lines, characters, first] = [0, 0, blocks.length];
   while (first > 0) {
@@ -143,7 +145,7 @@ export function findIn(blocks: readonly Block[], wanted: string): { line: number
   );
 }
 
-/** Returns a pattern that matches the text; null if the text is empty. */
+/** Returns a pattern that matches the text, or null if the text is empty. */
 export function patternOf(wanted: string): RegExp | null {
   return wanted === '' ? null : new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'gi');
 }

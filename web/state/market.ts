@@ -31,7 +31,7 @@ export const regions = computed<ReadonlyMap<string, Region>>(
   () => new Map(sheet.value?.regions.map((region) => [region.code, region])),
 );
 
-/** The sheet's date. If it changes, the market has changed. */
+/** The sheet's date. A different date means that the market has changed. */
 export const marketSnapshot = computed(() => sheet.value?.pricing.marketSnapshot ?? null);
 
 export const modelName = (slug: string): string => models.value.get(slug)?.name ?? slug;
@@ -50,7 +50,7 @@ export async function readSheet(): Promise<void> {
   }
 }
 
-/** Keeps the sheet current while a screen shows it. Returns a function that stops this. */
+/** Keeps the sheet current while it is shown on a screen. Returns a function that stops this. */
 export function followMarket(): () => void {
   let isFirst = true;
   return keepFollowing(

@@ -41,7 +41,7 @@ export function messageOf(error: unknown): ComponentChildren {
   );
 }
 
-/** Returns the same message as plain text, for places where no element is possible. */
+/** Returns the same message as plain text, for places that can't contain elements. */
 export function plainMessageOf(error: unknown): string {
   const { text, own } = explain(error);
   return own === null ? text : `${text} ${own}`;

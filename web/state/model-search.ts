@@ -1,7 +1,7 @@
 /**
- * Returns whether a typed text matches a model. Each of its words must occur in the name, regardless of spacing, and
- * commas separate alternatives. For example, "h100" matches every H100, "h100 pcie" one of them, and "rtx4090, l40s"
- * two models.
+ * Returns whether a typed text matches a model. Each of the text's words must occur in the name, regardless of spacing,
+ * and commas separate alternatives. For example, "h100" matches every H100, "h100 pcie" one of them, and "rtx4090,
+ * l40s" two models.
  */
 export function matchesModel(typed: string, { slug, name }: { slug: string; name: string }): boolean {
   const known = `${plain(name)} ${plain(slug)}`;

@@ -10,7 +10,7 @@ export interface Mode {
   /** The mode's field in an offer's price. */
   price: 'onDemand' | 'interruptible' | 'reserved';
   /**
-   * Minimum number of decimals, so that prices align. On-demand prices are whole cents, and half or 65% of such a price
+   * Minimum number of decimals, so that prices align. On-demand prices are whole cents, but half or 65% of such a price
    * has more decimals.
    */
   decimals: number;

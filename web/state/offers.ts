@@ -17,8 +17,8 @@ const PAGE = 100;
 export const MAX_OFFERS = 2_000;
 
 /**
- * The order by a column. If the API supports it, the machines are read page by page, and otherwise all of them are read
- * first.
+ * The order by a column. If it is supported by the API, the machines are read page by page. Otherwise, all of them are
+ * read first.
  */
 interface Order {
   api: OfferSort | null;
@@ -42,7 +42,8 @@ export const ORDERS = {
 export type OrderName = keyof typeof ORDERS;
 
 /**
- * Returns the total memory bandwidth of the machine's GPUs in GB/s, as published by their maker; undefined if unknown.
+ * Returns the total memory bandwidth of the machine's GPUs in GB/s, as published by their vendor, or undefined if it is
+ * unknown.
  */
 export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
   const one = models.value.get(gpu)?.gpuModel?.memoryBandwidth;
@@ -50,8 +51,8 @@ export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
 }
 
 /**
- * The default if neither an order nor models are chosen: class by class in the order of demand, and by price within
- * each class.
+ * The default if neither an order nor models are chosen. The classes are in order of demand, and each is sorted by
+ * price.
  */
 const BY_CLASS = 'CLASS';
 
@@ -60,10 +61,10 @@ export const isNarrow = computed(
   () => chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier'),
 );
 
-/** Whether a column is chosen, which then alone determines the order. */
+/** Whether a column is selected for sorting, in which case only that column determines the order. */
 const isSorted = computed(() => Object.hasOwn(ORDERS, query.value.get('sort') ?? ''));
 
-/** The order in the address. The default is by price of a machine, or by class while no model is chosen. */
+/** The order in the address. The default is by machine price, or by class while no model is chosen. */
 export const order = computed<OrderName | typeof BY_CLASS>(() => {
   if (isSorted.value) return query.value.get('sort') as OrderName;
   return isNarrow.value ? 'PRICE' : BY_CLASS;
@@ -102,7 +103,7 @@ export interface Offers {
   more(): void;
 }
 
-/** Reads the matching machines. When the market changes, it reads again as many as had been requested so far. */
+/** Reads the matching machines. When the market changes, as many as had been requested so far are read again. */
 export function useOffers(): Offers {
   const offers = useMemo(createOffers, []);
   useEffect(() => offers.start(), []);
@@ -112,7 +113,7 @@ export function useOffers(): Offers {
 function createOffers() {
   const found = signal<Found | null>(null);
   const error = signal<unknown>(null);
-  /** Number of machines requested: one page at first, and one more each time the user comes near the end. */
+  /** Number of machines requested. This is one page at first, and one more each time the user comes near the end. */
   const wanted = signal(PAGE);
   const searchKey = computed(() => JSON.stringify([filter.value, order.value]));
   const retry = new Retry();
@@ -192,7 +193,7 @@ function sortBy(offers: Offer[], value: Order['value']): void {
   });
 }
 
-/** Maximum number of machines to compare. The address contains their ids. */
+/** Maximum number of machines to compare, whose ids are in the address. */
 export const MAX_COMPARED = 4;
 export const compared = computed<readonly string[]>(() =>
   (query.value.get('compare')?.split(',') ?? []).filter(Boolean).slice(0, MAX_COMPARED),

@@ -3,8 +3,8 @@ import { type Inputs, useEffect, useMemo, useRef } from 'preact/hooks';
 import { Retry } from '../graph/retry.js';
 
 /**
- * Reads page after page, from the beginning when one of `changes` differs, and further on request. `read` receives the
- * cursor to continue after, which is null for the beginning, and the data so far. Its result replaces that data.
+ * Reads page after page, on request. Starts again from the beginning when one of `changes` differs. `read` receives the
+ * cursor to continue after, which is null at the beginning, and the data so far. Its result replaces that data.
  */
 export function usePages<Known>(
   read: (after: string | null, before: Known | null) => Promise<Known | null>,

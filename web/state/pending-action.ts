@@ -13,7 +13,7 @@ interface PendingAction {
 }
 
 /**
- * The requested action, whose dialog first shows the cost. It is kept outside the table rows, because a row may be
+ * The requested action. Its dialog shows the cost first. It is kept outside the table rows, because a row may be
  * removed while the dialog is open.
  */
 export const pendingAction = signal<PendingAction | null>(null);

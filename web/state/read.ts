@@ -12,7 +12,7 @@ export interface Read<Data> {
 }
 
 /**
- * Reads a screen's data: immediately, whenever its variables or `on` change, and after a reconnect. The last response
+ * Reads a screen's data immediately, whenever its variables or `on` change, and after a reconnect. The last response
  * stays until the next one arrives, and only the response to the last query is used. Failed reads are retried
  * automatically while the screen is shown. If `variables` is null, nothing is sent.
  */
@@ -53,7 +53,7 @@ function createRead<Data, Variables>(document: TadaDocumentNode<Data, Variables>
       error.value = null;
     } catch (fault) {
       if (own !== latest) return;
-      // Shows those parts that were not refused.
+      // Shows the parts that were not refused.
       if (fault instanceof Refusal && fault.partial !== null) data.value = fault.partial as Data;
       error.value = fault;
       retry.after(fault, () => void query(variables));

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { FILTER_NAMES } from './filters.js';
 import { presentParameters, textOf } from './location.js';
 
-/** A machine search that the user has named. It is stored in this browser. */
+/** A machine search that was named by the user and is stored in this browser. */
 export interface SavedSearch {
   name: string;
   /** The query string of the Machines screen, without the question mark. */
@@ -13,7 +13,7 @@ const STORAGE_KEY = 'saved-searches';
 export const MAX_SEARCHES = 50;
 export const MAX_NAME_LENGTH = 60;
 const MAX_SEARCH_LENGTH = 2_000;
-/** Parameters of the Machines screen that belong to a search. */
+/** Parameters of the Machines screen that are part of a search. */
 const NAMES: readonly string[] = [...FILTER_NAMES, 'sort', 'priced'];
 
 /** Whether the browser keeps the searches beyond this page. */
@@ -26,12 +26,12 @@ addEventListener('storage', ({ key }) => {
   if (key === STORAGE_KEY || key === null) savedSearches.value = read();
 });
 
-/** Returns the current search, with its parameters in the order of the fields. Empty for all machines. */
+/** Returns the current search, with its parameters in the order of the fields. Empty if the list isn't filtered. */
 export function searchNow(): string {
   return textOf(presentParameters(NAMES)).slice(0, MAX_SEARCH_LENGTH);
 }
 
-/** Saves a search and replaces any with the same name. Returns false if there are too many. */
+/** Saves a search, replacing any with the same name. Returns false if there are too many. */
 export function saveSearch({ name, search }: SavedSearch): boolean {
   const others = read().filter((one) => one.name !== name);
   if (others.length >= MAX_SEARCHES) return false;
@@ -51,7 +51,7 @@ export function removeSearch(name: string): void {
 
 export const pathOfSearch = ({ search }: SavedSearch): string => `/machines${search === '' ? '' : `?${search}`}`;
 
-/** Reads the saved searches. Ignores any other data in the storage. */
+/** Reads the saved searches. Any other data in the storage is ignored. */
 function read(): SavedSearch[] {
   // Without storage, this page's own values are used.
   if (!isKept.peek()) return [...savedSearches.peek()];

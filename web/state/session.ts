@@ -6,13 +6,13 @@ import { texts } from '../texts/en/errors.js';
 export type Session = 'unknown' | 'out' | 'in';
 
 export const session = signal<Session>('unknown');
-/** Why the page's session ended, which is shown once. */
+/** Why the page's session ended. The reason is shown once. */
 export const endedBecause = signal<string | null>(null);
 /** Whether a new account can be created here. */
 export const signupOpen = signal(false);
 
 /**
- * Storage key that only records that there was a session, so that the page's frame is in place before the service has
+ * Storage key that only records that there was a session, so that the page's frame can be shown before the service has
  * responded.
  */
 const HINT = 'signed-in';
@@ -31,7 +31,7 @@ effect(() => {
     if (session.value === 'in') localStorage.setItem(HINT, '1');
     else if (session.value === 'out') localStorage.removeItem(HINT);
   } catch {
-    // As above.
+    // The browser may not allow storage.
   }
 });
 
@@ -63,14 +63,14 @@ export async function signOut(): Promise<void> {
   session.value = 'out';
 }
 
-/** Creates an account and resolves to its key, which is shown only once. */
+/** Creates an account. Resolves to its key, which is shown only once. */
 export async function createAccount(): Promise<string> {
   const { key } = await write<{ key: string }>(ACCOUNT_PATH, 'POST', {});
   return key;
 }
 
 /**
- * Ends the page's session when the service no longer accepts it, because its key was revoked, the account was
+ * Ends the page's session once the service no longer accepts it, because its key was revoked, the account was
  * suspended, or twelve hours have passed.
  */
 export function sessionIsOver(): void {

@@ -3,7 +3,7 @@ import { go } from './location.js';
 import { session } from './session.js';
 import { undoable, undoToast } from './toasts.js';
 
-/** The overlay that is shown above the screen. */
+/** The overlay shown above the screen. */
 export const overlay = signal<'palette' | 'shortcuts' | null>(null);
 
 export type ShortcutName =
@@ -25,7 +25,7 @@ interface Shortcut {
   keys: readonly string[];
   /** The shortcut's action, whose text is loaded with the sheet that shows it. */
   name: ShortcutName;
-  /** The screen that the shortcut opens; null if it opens none. */
+  /** The screen opened by the shortcut, or null if it opens none. */
   to: string | null;
 }
 
@@ -47,7 +47,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
 
 const STORAGE_KEY = 'single-keys';
 
-/** Whether single keys are active, because users with speech input may want to disable them (WCAG 2.1.4). */
+/** Whether single-key shortcuts are active. Users with speech input may want to disable them (WCAG 2.1.4). */
 export const singleKeys = signal(readSetting());
 
 function readSetting(): boolean {
@@ -107,14 +107,14 @@ function follow({ keys: [key], to }: Shortcut): void {
   } else search();
 }
 
-/** Focuses the screen's own search, if it has one. */
+/** Focuses the screen's own search field, if it has one. */
 function search(): void {
   const field = document.querySelector<HTMLInputElement>('main input[type="search"]');
   if (field === null) overlay.value = 'palette';
   else field.focus();
 }
 
-/** Matches Ctrl-K, or Cmd-K on a Mac. In a terminal, Ctrl-K belongs to the shell. */
+/** Matches Ctrl-K, or Cmd-K on a Mac. In a terminal, Ctrl-K is left to the shell. */
 export function isPaletteKey({ key, altKey, shiftKey, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
   if (key.toLowerCase() !== 'k' || altKey || shiftKey || ctrlKey === metaKey) return false;
   return !(ctrlKey && target instanceof Element && target.closest('.xterm') !== null);

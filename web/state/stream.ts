@@ -10,13 +10,13 @@ import { Refusal } from '../graph/send.js';
 export type Connection = 'waiting' | 'live' | 'restarting' | 'limited' | 'lost';
 
 export const connection = signal<Connection>('waiting');
-/** Counts reconnects, after which the data that a screen has read may be old. */
+/** Counts reconnects, after which the data that a screen has read may be outdated. */
 export const regained = signal(0);
 
 /** When a rate-limited account may connect again, in the time of `performance.now()`. */
 export const limitedUntil = signal<number | null>(null);
 
-/** Number of streams that the page wants. Without any, there is no connection to report. */
+/** Number of streams that the page wants. If there are none, there is no connection to report. */
 export const streams = signal(0);
 
 const FIRST_PAUSE_MS = 250;
@@ -34,8 +34,8 @@ interface Handlers<Data> {
    */
   onRefused?(refusal: Refusal): boolean;
   /**
-   * Whether the stream's state concerns only one machine rather than the service, so that it doesn't affect the page's
-   * connection.
+   * Whether the stream depends on a single machine rather than the service, in which case it doesn't affect the page's
+   * connection state.
    */
   isOfOneMachine?: boolean;
 }
@@ -66,7 +66,7 @@ export function keepFollowing<Data, Variables>(
           onEvent,
           onOpen: () => {
             pauseMs = FIRST_PAUSE_MS / 2;
-            // The updates are batched, so that data which both of them outdate is read only once.
+            // The updates are batched, so that data outdated by both of them is read only once.
             batch(() => {
               if (!isOfOneMachine && connection.value !== 'waiting' && connection.value !== 'live') regained.value += 1;
               setConnection('live');
@@ -106,11 +106,11 @@ export function keepFollowing<Data, Variables>(
     current = null;
     look();
   };
-  /** Reconnects when the browser is back online, without waiting for the end of the pause. */
+  /** Reconnects as soon as the browser is back online instead of waiting for the end of the pause. */
   const whenOnline = () => isLost && restart();
   /**
-   * Checks the connection when the browser goes offline, which an open stream may take long to notice. A gateway on
-   * this computer is still reachable, so reconnecting is tried.
+   * Checks the connection when the browser goes offline, which may take a long time to show on an open stream. A
+   * gateway on this computer is still reachable, so a reconnect is attempted.
    */
   const whenOffline = () => {
     if (current === null) return;

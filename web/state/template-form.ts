@@ -5,11 +5,11 @@ import type { LaunchForm } from './launch-form.js';
 export type Template = ResultOf<typeof Templates>['templates'][number];
 export type Variable = Template['variables'][number];
 
-/** Returns the form's text for a variable; undefined if there is none. */
+/** Returns the form's text for a variable, or undefined if there is none. */
 export const textOf = ({ env }: LaunchForm, variable: string): string | undefined =>
   env.find(({ name }) => name === variable)?.value;
 
-/** Returns the form's secret for a variable; undefined if there is none. */
+/** Returns the form's secret for a variable, or undefined if there is none. */
 export const secretOf = ({ secrets }: LaunchForm, variable: string): string | undefined =>
   secrets.find(({ place, name }) => place === 'variable' && name === variable)?.secret;
 

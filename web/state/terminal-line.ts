@@ -18,7 +18,7 @@ type Frame =
 interface Options {
   instance: string;
   shell: string;
-  /** The user; null for the container's own. */
+  /** The container user, or null for the container's own. */
   user: string | null;
   /**
    * Called when the connection is open. The output starts at position `from` and is old up to position `to`. `before`
@@ -34,17 +34,17 @@ const LONGEST_PAUSE_MS = 8_000;
 /** Maximum size of the input in one frame, in bytes. Pasted text may be longer. */
 const FRAME_BYTES = 16_384;
 /**
- * Number of shown bytes after which a report is sent. The service sends only a limited number of bytes beyond those
- * reported as shown.
+ * Number of displayed bytes after which a report is sent. The service sends only a limited number of bytes beyond those
+ * reported.
  */
 const REPORT_EVERY_BYTES = 65_536;
-/** Reasons of temporary refusals. */
+/** Reasons for temporary refusals. */
 const TEMPORARY_REASONS = new Set(['starting', 'unreachable']);
 
 /** The connection between a terminal and its shell, which is reopened whenever it is lost. */
 export class TerminalLine {
   readonly state = signal<LineState>({ kind: 'opening' });
-  /** Size of the terminal. */
+  /** The terminal's size. */
   size = { columns: 80, rows: 24 };
   readonly #options: Options;
   #socket: WebSocket | null = null;
@@ -64,7 +64,7 @@ export class TerminalLine {
     return this.#received;
   }
 
-  /** Reports that the output has been shown up to this position, so that more may be sent. */
+  /** Reports that the output has been displayed up to this position, so that more may be sent. */
   show(place: number): void {
     if (place - this.#reported < REPORT_EVERY_BYTES) return;
     this.#reported = place;
@@ -101,7 +101,7 @@ export class TerminalLine {
     this.typeBytes(this.#encoder.encode(text));
   }
 
-  /** Sends typed bytes. Input without a connection is dropped, because its effect would not be visible. */
+  /** Sends typed bytes. Without a connection, input is dropped, because its effect would not be visible. */
   typeBytes(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.state.peek().kind !== 'open') return;
     for (let at = 0; at < bytes.length; at += FRAME_BYTES) this.#socket?.send(bytes.subarray(at, at + FRAME_BYTES));
@@ -116,7 +116,7 @@ export class TerminalLine {
   end(): void {
     this.#send({ type: 'end' });
     const socket = this.#socket;
-    // The service closes the connection when the shell has ended.
+    // The service closes the connection once the shell has ended.
     if (socket !== null) socket.onmessage = socket.onclose = null;
     this.#socket = null;
     this.close();
@@ -152,7 +152,7 @@ export class TerminalLine {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  /** Reconnects when the browser is back online, without waiting for the end of the pause. */
+  /** Reconnects as soon as the browser is back online instead of waiting for the end of the pause. */
   readonly #online = () => {
     if (this.state.peek().kind === 'lost') this.open();
   };

@@ -16,7 +16,7 @@ const MAX_ENTRIES = 100;
 /** Refresh interval for changes that no account event reports, such as saving a volume. */
 const REFRESH_SECONDS = 60;
 
-/** The entries read so far and whether there are older ones. */
+/** The entries read so far, and whether there are older ones. */
 export interface ReadTimeline {
   edges: readonly Edge[];
   hasMore: boolean;
@@ -30,7 +30,7 @@ export function withNewest(before: ReadTimeline | null, newest: ReadTimeline): R
   return { edges: [...newest.edges, ...before.edges.slice(at + 1)], hasMore: before.hasMore };
 }
 
-/** Reads an instance's events. The newest are read again after each change, and older ones page by page. */
+/** Reads an instance's events. The newest ones are read again after each change, and older ones page by page. */
 export function useTimeline(id: string) {
   const read = async (after: string | null, before: ReadTimeline | null): Promise<ReadTimeline | null> => {
     const first = after === null ? Math.min(Math.max(before?.edges.length ?? 0, PAGE), MAX_ENTRIES) : PAGE;

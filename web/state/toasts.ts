@@ -8,14 +8,14 @@ export interface Toast {
   undo: Undo | null;
 }
 
-/** How to undo an action, if undoing it is free. */
+/** How to undo an action, if that costs nothing. */
 export interface Undo {
   run(): Promise<unknown>;
   /** Text shown once the action has been undone. */
   done: string;
 }
 
-/** The toasts that are shown, at most 4, with the newest last. */
+/** The toasts being shown. There are at most 4, and the newest is last. */
 export const toasts = signal<readonly Toast[]>([]);
 
 const MAX_TOASTS = 4;

@@ -10,7 +10,7 @@ export type UploadState = 'waiting' | 'sending' | 'taken' | 'done' | 'failed';
 export interface Upload {
   id: number;
   instance: string;
-  /** Path of the folder in percent-encoded bytes. */
+  /** The folder's path in percent-encoded bytes. */
   folder: string;
   file: File;
   state: UploadState;
@@ -20,10 +20,7 @@ export interface Upload {
   replaces: boolean;
 }
 
-/**
- * Maximum concurrent uploads, because a browser opens only six connections to an address and the page needs some of
- * them.
- */
+/** Maximum concurrent uploads. A browser opens only six connections to an address, and the page needs some of them. */
 const MAX_CONCURRENT = 2;
 export const MAX_UPLOADS = 200;
 
@@ -36,7 +33,7 @@ const sendings = new Map<number, Sending>();
 let lastId = 0;
 
 const isInProgress = computed(() => uploads.value.some(({ state }) => state === 'waiting' || state === 'sending'));
-/** Warns before the page is left, because that would abort the uploads. */
+/** Warns the user before leaving the page, because that would abort the uploads. */
 isInProgress.subscribe((inProgress) => {
   if (inProgress) addEventListener('beforeunload', hold);
   else removeEventListener('beforeunload', hold);

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 
 /**
- * Runs a screen's actions one at a time and keeps the last one's error. `tried` is called after each action, because an
+ * Runs a screen's actions one at a time and keeps the last error. `tried` is called after each action, because an
  * action may have been done even if there was no response.
  */
 export function useWork(tried: () => void = () => {}) {

@@ -1,7 +1,7 @@
 import type { Action } from '../../state/pending-action.js';
 import type { ShortcutName } from '../../state/shortcuts.js';
 
-/** The palette and the list of shortcuts. Keywords find an entry in addition to its name, and are never shown. */
+/** The palette and the list of shortcuts. An entry is found by its name or its keywords, which are never shown. */
 export const texts = {
   label: 'Command palette',
   field: 'What are you looking for?',

@@ -7,11 +7,11 @@ export const texts = {
   tooOften: 'This account sent too many requests within a minute.',
   sessionOver: 'You are signed out: this session’s key is no longer valid, or the session is 12 hours old.',
   tryAgain: (seconds: number) => (seconds === 0 ? ' Try again now.' : ` Try again in ${seconds} s.`),
-  /** `nothing`: the absent effect, such as "nothing was rented". */
+  /** `nothing` describes the absent effect, such as "nothing was rented". */
   notArrived: (nothing: string) => `The request didn’t reach the service: ${nothing}. Press the button to resend it.`,
 };
 
-/** Replacements of the service's message, by code. */
+/** Replacements for the service's messages, by code. */
 export const replacements: Record<string, string> = {
   unauthorized: 'You are signed out: the key isn’t valid, or no longer valid.',
   idempotency_in_progress: 'Your first request is still in progress. Check your instances in a moment.',
@@ -21,8 +21,10 @@ export const replacements: Record<string, string> = {
   internal: 'Something went wrong in the service; it wasn’t your fault. Try again in a moment.',
 };
 
-/** Translations of the service's messages, with the values that they contain. English needs none. */
+/** Translations of the service's messages, including the values that these contain. English needs none. */
 export const translations: readonly (readonly [message: RegExp, translate: (...values: string[]) => string])[] = [];
 
-/** Returns the text that precedes the service's own message, by code; null if the page is in that message's language. */
+/**
+ * Returns the text that precedes the service's own message, by code, or null if the page is in that message's language.
+ */
 export const introduction: (code: string) => string | null = () => null;

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 
-/** Texts around every screen, and of parts that many screens share. */
+/** Texts around every screen, and texts shared by many screens. */
 export const texts = {
-  /** The name of a screen in tabs, in the history and for screen readers. */
+  /** A screen's name in browser tabs, in the history and for screen readers. */
   titleOf: (screen: string) => `${screen} · GPU rental`,
   skip: 'Skip to content',
   moment: 'Loading …',
@@ -22,7 +22,7 @@ export const texts = {
     limited: 'This account exceeded its rate limit. The page resumes automatically',
     lost: 'No connection to the service. Figures are projected from the last response; the page reconnects automatically.',
   },
-  /** Follows `limited`; hidden from screen readers. */
+  /** Follows `limited`. Hidden from screen readers. */
   resumesIn: (seconds: number) => (seconds === 0 ? ' now.' : ` in ${seconds} s.`),
   clockFast: (by: string) => `This computer’s clock is ${by} fast. Figures use the service’s clock.`,
   clockSlow: (by: string) => `This computer’s clock is ${by} slow. Figures use the service’s clock.`,
@@ -42,7 +42,7 @@ export const texts = {
     </>
   ),
 
-  /** Rows of fields; `one`: the name of a row. */
+  /** Rows of fields. `one` is the name of a row. */
   ofRow: (one: string, place: number) => `of ${one} ${place}`,
   removeRow: (one: string, place: number) => `Remove ${one} ${place}`,
   remove: 'Remove',

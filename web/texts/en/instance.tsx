@@ -4,7 +4,7 @@ export const texts = {
   all: 'Instances',
   label: 'Views of this instance',
   title: (name: string) => `Instance ${name}`,
-  /** In the title of the page. */
+  /** Used in the page's title. */
   page: (count: number, model: string, name: string) => `${count} × ${model} ${name}`,
   tabs: { overview: 'Overview', terminal: 'Terminal', files: 'Files', log: 'Log' },
   gpus: (count: number, model: string) => `${count} × ${model}`,

@@ -2,7 +2,7 @@ export const texts = {
   // The gallery.
   template: 'Template',
   yours: (about: string) => `Yours · ${about}`,
-  /** A category of the service’s own templates; an operator may have others. */
+  /** A category of the service’s own templates. Operators may have others. */
   category: (name: string) => name,
   ofCategory: (category: string, vramGb: number) => `${category} · ${vramGb} GB`,
   ownImage: 'Custom image',
@@ -20,7 +20,7 @@ export const texts = {
   isDeleted: (name: string) => `Template ${name} deleted.`,
   restored: (name: string) => `Template ${name} restored.`,
 
-  // Variables of a template.
+  // A template's variables.
   templateSettings: 'Template settings',
   variable: (name: string, isNeeded: boolean, description: string) =>
     `${name}${isNeeded ? ' (required)' : ''}: ${description}`,
@@ -81,7 +81,7 @@ export const texts = {
   save: 'Save',
   isSaved: (name: string) => `Saved as ${name}`,
 
-  // The launch of an instance.
+  // An instance's launch.
   launched: 'Workload',
   again: 'Deploy this again',
   shownEntrypoint: 'Entrypoint',

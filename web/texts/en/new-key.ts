@@ -5,7 +5,7 @@ export const texts = {
   create: 'Create key',
   restrict: 'Restrict this key',
   scopes: 'Permissions; if none are selected, those of this session',
-  /** By the scope's name, which is the API's. */
+  /** By the API's name for the scope. */
   may: {
     READ: 'read everything except logs and secrets',
     RENT: 'rent, start, stop, destroy',

@@ -5,9 +5,9 @@ export const texts = {
   days: (count: number) => `${count} days`,
   none: 'Nothing spent in this period',
   noneWhat: 'Spend appears here from the first second of a rental.',
-  /** The dates are ISO dates; the amount is formatted. */
+  /** The dates are in ISO format, and the amount is already formatted. */
   chart: (from: string, to: string, total: string) => `Spend by UTC day from ${from} to ${to}: ${total} USD in total`,
-  /** Under the axis. */
+  /** Shown under the axis. */
   shortDay: (date: string) => date.slice(5),
   ofDay: (date: string, amount: string) => `${date}: ${amount} USD`,
   byInstance: 'Spend by instance',

@@ -1,4 +1,4 @@
-/** Public keys that open instances. `key`: its comment or fingerprint. */
+/** Public keys that give access to instances. `key` is a key's comment or fingerprint. */
 export const texts = {
   title: 'SSH keys',
   hint: 'Anyone with the private part can access every instance of this account.',

@@ -19,7 +19,7 @@ export const texts = {
   },
   movements: { CREDIT: 'Credit', ADJUSTMENT: 'Adjustment', SERVICE_CREDIT: 'Service credit' },
   atRate: (time: string, hourly: string) => `${time} at ${hourly} USD/h`,
-  /** `rows`: the number of rows shown of each kind. */
+  /** `rows` is the number of rows shown of each kind. */
   shown: (rows: number) => `Shows the first ${rows} of each kind; the download contains all.`,
   download: 'Download CSV',
 };

@@ -15,7 +15,7 @@ export const reasons = {
   IDLE: 'it was idle',
 };
 
-/** Short stop reasons, to choose from. */
+/** Short stop reasons for selection. */
 export const shortReasons = {
   USER: 'by you',
   PREEMPTED: 'preempted',
