@@ -77,7 +77,7 @@ async function scrolled(page) {
   return `frames of ${middle(times).toFixed(1)} ms, ${long} of ${times.length} longer than 25 ms; ${cpu('TaskDuration')} ms of CPU per frame (${parts.join(', ')}); ${after.Nodes} nodes`;
 }
 
-/** Returns the main thread's CPU time while the page is left alone, in ms per second. */
+/** Returns the main thread's CPU time while the page is left untouched, in ms per second. */
 async function resting(page) {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });

@@ -7,7 +7,10 @@ import '../style/palette.css';
 import { texts } from '../texts/en/commands.js';
 import { Icon } from './icon.js';
 
-/** Finds screens, instances, models and actions as the user types. It works with the keyboard or a pointer alone. */
+/**
+ * Finds screens, instances, models and actions as the user types. It can be used with only the keyboard or only a
+ * pointer.
+ */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useId();

@@ -69,7 +69,7 @@ function ofCredit({ balance, exhaustsAt, diskDeleteAt }: Settled, read: HomeRead
   return found;
 }
 
-/** Returns the items that can be derived from the followed state alone. */
+/** Returns the items that can be derived from the followed state itself. */
 function ofInstance(instance: Instance, now: number): Attention[] {
   const { status, stopReason, stoppedAt, runtime } = instance;
   const stopped = stoppedAt === null ? null : secondsOf(stoppedAt);

@@ -16,7 +16,7 @@ export const regained = signal(0);
 /** When a rate-limited account may connect again, in the time of `performance.now()`. */
 export const limitedUntil = signal<number | null>(null);
 
-/** Number of streams that the page wants. If there are none, there is no connection to report. */
+/** Number of streams that the page wants. At zero, there is no connection to report. */
 export const streams = signal(0);
 
 const FIRST_PAUSE_MS = 250;
