@@ -5,7 +5,7 @@ import { cpuSecondsOf } from './programs.mjs';
  * second.
  */
 const TURN_SECONDS = 0.5;
-/** V8 compiles hot code in the background for about this long, on the same core. */
+/** Warm-up time. V8 compiles hot code in the background for about this long, on the same core. */
 const WARM_UP_SECONDS = 8;
 
 /**

@@ -1,4 +1,4 @@
-/** The languages of the console; the first is the default. Each has its folder of texts. */
+/** The console's languages, the first of which is the default. Each has its own folder of texts. */
 export const LANGUAGES = [
   { code: 'en', name: 'English' },
   { code: 'de', name: 'Deutsch' },
