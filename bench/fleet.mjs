@@ -1,6 +1,6 @@
-// `npm run bench:fleet` connects 5,000 host agents to one gateway and one PostgreSQL. It prints the cost of an idle fleet,
-// how soon a deploy reaches its agent, and whether offers and balance are as fast as without the fleet. The exit code is 1
-// if a bound is missed.
+// `npm run bench:fleet` connects 5,000 host agents to one gateway and one PostgreSQL. It prints the cost of an idle
+// fleet, how soon a deploy reaches its agent, and whether offers and balance are as fast as without the fleet. The exit
+// code is 1 if a bound is missed.
 import { Agents, addHosts, machineIdOf } from './support/agents.mjs';
 import { rowsOf } from './support/database.mjs';
 import { fillAccounts, keyOf, settleTables } from './support/fill.mjs';

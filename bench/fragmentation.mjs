@@ -1,7 +1,8 @@
-// `npm run bench:fragmentation` measures how often a rental is refused because no block is free although enough GPUs are.
-// Rentals of 1, 2, 4 and 8 GPUs arrive at 50 eight-GPU hosts and leave again, at a load of 85%. It compares three packers,
-// which all get the same arrivals: the service's own, which chooses the block to split with `breaksOf`, one that takes the
-// first free block, and a repacker that may move running instances and only refuses if fewer GPUs are free than requested.
+// `npm run bench:fragmentation` measures how often a rental is refused because no block is free although enough GPUs
+// are. Rentals of 1, 2, 4 and 8 GPUs arrive at 50 eight-GPU hosts and leave again, at a load of 85%. It compares three
+// packers, which all get the same arrivals: the service's own, which chooses the block to split with `breaksOf`, one
+// that takes the first free block, and a repacker that may move running instances and only refuses if fewer GPUs are
+// free than requested.
 import { breaksOf, layoutOf } from '../dist/src/domain/rules/layout.js';
 import { ALL_SIZES } from '../dist/src/domain/rules/slices.js';
 import { randomFrom } from './support/random.mjs';

@@ -1,6 +1,7 @@
-// `npm run bench:gateways` runs one, two and four gateways on one PostgreSQL and one Redis, behind Caddy with TLS. It prints
-// requests per second and where the CPU time goes. Nothing is pinned, so gateways, Caddy, PostgreSQL and the load generator
-// share the machine's cores. On a small machine, those cores limit the total rather than the number of gateways.
+// `npm run bench:gateways` runs one, two and four gateways on one PostgreSQL and one Redis, behind Caddy with TLS. It
+// prints requests per second and where the CPU time goes. Nothing is pinned, so gateways, Caddy, PostgreSQL and the
+// load generator share the machine's cores. On a small machine, those cores limit the total rather than the number of
+// gateways.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// `npm run bench:growth` compares every route on a large data set with the same route on the default data, in one run, and
-// writes the slowest route's query plans to a file. The exit code is 1 if the data is inconsistent or a route can't be
-// measured.
+// `npm run bench:growth` compares every route on a large data set with the same route on the default data, in one run,
+// and writes the slowest route's query plans to a file. The exit code is 1 if the data is inconsistent or a route can't
+// be measured.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { growthRoutes, historyOf, publicGrowthRoutes } from './cases/growth-routes.mjs';

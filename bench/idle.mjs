@@ -1,5 +1,6 @@
-// `npm run bench:idle` runs gateways on the demo inventory without clients and prints the cost of one and of two gateways.
-// The exit code is 1 if one gateway takes 10 ms of CPU time per second or more, or 2 transactions per second or more.
+// `npm run bench:idle` runs gateways on the demo inventory without clients and prints the cost of one and of two
+// gateways. The exit code is 1 if one gateway takes 10 ms of CPU time per second or more, or 2 transactions per second
+// or more.
 import { postmasterOf, rowsOf } from './support/database.mjs';
 import { cpuSecondsOf, cpuSecondsOfTree, startGateway } from './support/programs.mjs';
 import { withServer } from './support/session.mjs';

@@ -1,5 +1,5 @@
-// `npm run bench` starts the gateway and its peers and compares them in one run. `-- --case NAME` runs a single case. The
-// exit code is 1 if responses differ or a case can't run. A missed target is reported but isn't an error.
+// `npm run bench` starts the gateway and its peers and compares them in one run. `-- --case NAME` runs a single case.
+// The exit code is 1 if responses differ or a case can't run. A missed target is reported but isn't an error.
 import { parseArgs } from 'node:util';
 import { accessCases } from './cases/access.mjs';
 import { accountsCases } from './cases/accounts.mjs';

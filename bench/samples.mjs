@@ -1,6 +1,6 @@
-// `npm run bench:samples` runs 5,000 host agents, each with a running instance, that report with and without samples. It
-// prints what the samples cost the gateway and PostgreSQL. The exit code is 1 if that exceeds a quarter of a core or 50
-// writes per second.
+// `npm run bench:samples` runs 5,000 host agents, each with a running instance, that report with and without samples.
+// It prints what the samples cost the gateway and PostgreSQL. The exit code is 1 if that exceeds a quarter of a core or
+// 50 writes per second.
 import { Agents, addHosts } from './support/agents.mjs';
 import { postmasterOf, rowsOf } from './support/database.mjs';
 import { fillAccounts, fillInstancesOfAgents, settleTables } from './support/fill.mjs';

@@ -1,6 +1,6 @@
-// `npm run bench:scale` measures the capacity of one gateway, one PostgreSQL and one Redis for docs/scale.md. Its data has
-// 1,000,000 past instances, 100,000 accounts and 100,000 machines. As with bench:growth, BENCH_DATA=FOLDER keeps the data
-// for the next run. `--database NAME` uses another database in that folder.
+// `npm run bench:scale` measures the capacity of one gateway, one PostgreSQL and one Redis for docs/scale.md. Its data
+// has 1,000,000 past instances, 100,000 accounts and 100,000 machines. As with bench:growth, BENCH_DATA=FOLDER keeps
+// the data for the next run. `--database NAME` uses another database in that folder.
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';

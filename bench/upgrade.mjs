@@ -1,7 +1,7 @@
-// `npm run bench:upgrade -- --from CHECKOUT` measures an upgrade. A gateway of an older release, built in CHECKOUT, serves
-// renters with 1,000,000 past instances in the database while this version starts on that database and migrates it. It
-// prints how long each migration took, and the slowest responses before, during and after the upgrade. The exit code is 1
-// if a request failed or the audit finds a mismatch.
+// `npm run bench:upgrade -- --from CHECKOUT` measures an upgrade. A gateway of an older release, built in CHECKOUT,
+// serves renters with 1,000,000 past instances in the database while this version starts on that database and migrates
+// it. It prints how long each migration took, and the slowest responses before, during and after the upgrade. The exit
+// code is 1 if a request failed or the audit finds a mismatch.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { authorization } from './cases/accounts.mjs';

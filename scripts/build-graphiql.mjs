@@ -1,6 +1,6 @@
 // node scripts/build-graphiql.mjs           writes GraphiQL's files to dist/graphiql, or to the given folder
-// The package contains these files as strings in one 9 MB module, which the server must never load. `version` is written
-// last and identifies the package's version and this script. If it already matches, nothing is written.
+// The package contains these files as strings in one 9 MB module, which the server must never load. `version` is
+// written last and identifies the package's version and this script. If it already matches, nothing is written.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

@@ -1,7 +1,7 @@
 // node scripts/check-readme.mjs [FILE]    runs the shell examples of README.md, or of the given file, against a new gateway
-// Each `sh` block must print the content of the block that follows it, or nothing if there is none. Ids, times and amounts
-// that grow with time are masked on both sides. Blocks with npm commands are skipped, because they need the checkout rather
-// than a gateway.
+// Each `sh` block must print the content of the block that follows it, or nothing if there is none. Ids, times and
+// amounts that grow with time are masked on both sides. Blocks with npm commands are skipped, because they need the
+// checkout rather than a gateway.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';

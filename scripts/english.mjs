@@ -1,6 +1,6 @@
-// Checks the English in documentation, comments and messages with textlint and the replacements in .english/replacements.yml.
-// (cspell checks the spelling, using the words in .english/words.txt.) Prints each finding with its position. Fails if there
-// are any, or if the rules accept a sentence from .english/refused.txt.
+// Checks the English in documentation, comments and messages with textlint and the replacements in
+// .english/replacements.yml. (cspell checks the spelling, using the words in .english/words.txt.) Prints each finding
+// with its position. Fails if there are any, or if the rules accept a sentence from .english/refused.txt.
 //   node scripts/english.mjs [file ...]      checks the given files, including those that aren't checked by default
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

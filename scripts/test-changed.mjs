@@ -1,6 +1,7 @@
 // node scripts/test-changed.mjs [BASE]    runs the tests that may be affected by changes since BASE
-// The default is HEAD, which covers uncommitted changes. `npm run test:changed -- BASE` builds first. Vitest knows which tests
-// import a file. This script adds the tests that start a program built from the file, and those that read it.
+// The default is HEAD, which covers uncommitted changes. `npm run test:changed -- BASE` builds first. Vitest knows
+// which tests import a file. This script adds the tests that start a program built from the file, and those that read
+// it.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 // node scripts/upgrade-fixture.mjs CHECKOUT FOLDER    writes a release's data for test/programs/upgrades
-// CHECKOUT is a built checkout of that release. Its own gateway runs through three weeks of rentals on this script's clock.
-// Afterwards, every row in its database is written to FOLDER/rows.gz, and its responses to FOLDER/expected.json.
+// CHECKOUT is a built checkout of that release. Its own gateway runs through three weeks of rentals on this script's
+// clock. Afterwards, every row in its database is written to FOLDER/rows.gz, and its responses to FOLDER/expected.json.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

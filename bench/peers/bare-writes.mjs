@@ -1,6 +1,6 @@
-// A bare node-postgres program that deploys and destroys with only the rows and locks that a rental needs. There is no HTTP,
-// no key, no rate limit, no validation, and no check of state or balance. Each worker has one connection, on which it sends
-// these prepared statements:
+// A bare node-postgres program that deploys and destroys with only the rows and locks that a rental needs. There is no
+// HTTP, no key, no rate limit, no validation, and no check of state or balance. Each worker has one connection, on
+// which it sends these prepared statements:
 //   deploy   begin · lock the account · lock the machine · one statement that updates the account and inserts the instance
 //            and its two usage intervals · commit
 //   destroy  begin · lock the account and read the instance · one statement that updates instance, usage intervals and

@@ -113,8 +113,8 @@ def check_destinations(paths: Sequence[str], into: str) -> None:
 
 
 def safe_place(path: str, id: str, into: str) -> str:
-    """Returns a destination at which no existing file changes, because any client with a key of the account may have chosen
-    the path."""
+    """Returns a destination at which no existing file changes, because any client with a key of the account may have
+    chosen the path."""
     first = PurePosixPath(path).parts[0]
     is_free = not first.startswith(".") and not os.path.lexists(os.path.join(into, first))
     return path if is_free else f"{id}/{path}"
@@ -142,8 +142,11 @@ def land(draft: Folder, path: str, into: str, to: str) -> List[str]:
 
 @contextmanager
 def _descend(folder: Folder, names: Sequence[str], parents: Optional[List[str]], missing: str) -> Iterator[Folder]:
-    """Opens the folder at the end of `names`. If `parents` is a list, which contains the names of the folders above, missing
-    folders are created. If it is None, they raise LandingFailed with the message `missing`."""
+    """Opens the folder at the end of `names`.
+
+    If `parents` is a list, which contains the names of the folders above, missing folders are created. If it is None,
+    they raise LandingFailed with the message `missing`.
+    """
     if not names:
         yield folder
         return
@@ -212,8 +215,8 @@ def _move(source: Folder, name: str, place: Folder, target: str, shown: str) -> 
 
 
 def _move_whole(source: Folder, name: str, place: Folder, target: str) -> bool:
-    """Moves an entry in one step. On another file system, a folder is only created, and False means that its content must
-    be moved separately."""
+    """Moves an entry in one step. Returns False if a folder could only be created, because it moves to another file
+    system. Its content must then be moved separately."""
     try:
         place.replace(source, name, target)
         return True

@@ -1,7 +1,8 @@
 """Runs a command on its own instance, as ``gpu run`` does. Start with :meth:`gpu_rental.Client.run`.
 
 OpenSSH's ``ssh`` and ``ssh-keygen``, and ``tar``, must be installed, because Python includes no SSH. The scripts for the
-container are in ``run_scripts.py``, which is generated from those of ``gpu run``, so that each can find the other's runs.
+container are in ``run_scripts.py``. They are generated from those of ``gpu run``, so that each can find the other's
+runs.
 """
 
 import json
@@ -461,8 +462,8 @@ class Run:
         raise RunFailed(f"{self.id} does not run yet", self.id)
 
     def _finish(self) -> None:
-        """Ends the container so that the service receives the exit code, which others may be waiting for, and then destroys the
-        instance."""
+        """Ends the container so that the service receives the exit code, which others may be waiting for. Then destroys
+        the instance."""
         self._is_closed.set()
         with suppress(GpuRentalError):
             deadline = time.monotonic() + CODE_IS_KEPT_WITHIN
@@ -495,8 +496,8 @@ class _Lost:
 
 
 def _terms_of(text: str, id: str) -> Terms:
-    """Parses the options stored in a launch. Raises RunFailed for paths that escape the local folder, because anyone with a
-    key of the account may have created the launch."""
+    """Parses the options stored in a launch. Raises RunFailed for paths that escape the local folder, because anyone
+    with a key of the account may have created the launch."""
     try:
         told = json.loads(text)
         out = checked_out([path for path in told.get("out", []) if isinstance(path, str)])

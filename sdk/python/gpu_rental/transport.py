@@ -80,7 +80,7 @@ class Transport:
         body: Optional[bytes] = None,
         idempotency_key: Optional[str] = None,
     ) -> T:
-        """Sends a request and returns the response as `kind`. Retries after temporary failures, up to the client's limits."""
+        """Sends a request and returns the response as `kind`. Temporary failures are retried up to the client's limits."""
         if idempotency_key is not None and not VISIBLE_ASCII.fullmatch(idempotency_key):
             raise ValueError("idempotency_key must be 1 to 255 visible ASCII characters")
         key = None if method == "GET" else idempotency_key or str(uuid.uuid4())
@@ -92,8 +92,11 @@ class Transport:
     def graphql(
         self, document: str, variables: Mapping[str, Any], *, idempotency_key: Optional[str] = None
     ) -> Dict[str, Any]:
-        """Returns the data of a GraphQL operation, or raises its first error as the REST routes do. It is retried like any
-        other request, so a mutation that must not be executed twice needs an idempotency key in its variables."""
+        """Returns the data of a GraphQL operation, or raises its first error as the REST routes do.
+
+        The operation is retried like any other request, so a mutation that must not be executed twice needs an
+        idempotency key in its variables.
+        """
         body = json.dumps({"query": document, "variables": dict(variables)}).encode()
         target = re.sub("/v1$", "", self._prefix) + "/graphql"
         headers = self._headers(False, body, None)
