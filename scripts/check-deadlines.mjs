@@ -1,6 +1,6 @@
-// node --expose-gc scripts/check-deadlines.mjs Checks that a host agent times out while polling a gateway that never
-// responds, even if all garbage is collected in the meantime. Node 20 collects a timeout that only an AbortSignal.any()
-// refers to.
+// node --expose-gc scripts/check-deadlines.mjs
+// Checks that a host agent times out while polling a gateway that never responds, even if all garbage is collected in
+// the meantime. Node 20 collects a timeout that only an AbortSignal.any() refers to.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { performance } from 'node:perf_hooks';
