@@ -5,9 +5,9 @@ import { inLongTransaction, type PreparedStatement } from '../../src/database/tr
 import { createAccount } from '../../src/domain/accounts/accounts.js';
 import { createApiKey } from '../../src/domain/accounts/api-keys.js';
 import type { Deps } from '../../src/domain/deps.js';
+import { MICRO_PER_USD } from '../../src/domain/kernel/money.js';
+import { formatInstant, type Instant } from '../../src/domain/kernel/time.js';
 import { publication } from '../../src/domain/market/market.js';
-import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
-import { formatInstant, type Instant } from '../../src/domain/rules/time.js';
 import { type Catalogue, FIRST_SNAPSHOT_DATE, loadCatalogue } from './catalogue.js';
 import { generateInventory } from './inventory.js';
 

@@ -16,10 +16,10 @@ import {
   TunnelSocket,
   type TunnelTarget,
   WANT_SECONDS,
-} from '../agent/tunnel-protocol.js';
+} from '../agent-protocol/tunnel-protocol.js';
 import type { Deps } from '../domain/deps.js';
 import { type Opener, type Reach, reachOf } from '../domain/fleet/reach.js';
-import { bearerOf } from '../domain/rules/bearer.js';
+import { bearerOf } from '../domain/kernel/bearer.js';
 import { type Access, ReachWatch } from './reach-watch.js';
 
 /*
@@ -27,7 +27,7 @@ import { type Access, ReachWatch } from './reach-watch.js';
  *
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
- * `target` is a TunnelTarget from src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves once the
+ * `target` is a TunnelTarget from src/agent-protocol/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves once the
  * agent has opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the
  * renter. `tunnel` is a Duplex of bytes with backpressure and half-close, with
  *   tunnel.id                    the id shown in the log

@@ -10,7 +10,7 @@ import {
   suspendAccount,
 } from '../domain/accounts/accounts.js';
 import type { Deps } from '../domain/deps.js';
-import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
+import { type Micro, parseUsd, usdNumber } from '../domain/kernel/money.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
 

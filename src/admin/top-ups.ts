@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type { Deps } from '../domain/deps.js';
-import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
-import { type Instant, parseInstant } from '../domain/rules/time.js';
-import { creditedMicro, type Payment, type TopUpState } from '../domain/rules/top-up.js';
+import { type Micro, parseUsd, usdNumber } from '../domain/kernel/money.js';
+import { type Instant, parseInstant } from '../domain/kernel/time.js';
 import { listQuarantined, type QuarantinedCallback, removeQuarantined } from '../domain/top-ups/callbacks.js';
 import {
   bookedLines,
@@ -14,6 +13,7 @@ import {
   refusePayment,
   showTopUp,
 } from '../domain/top-ups/operator.js';
+import { creditedMicro, type Payment, type TopUpState } from '../domain/top-ups/rules/top-up.js';
 import type { PaidTopUp } from '../domain/top-ups/top-up-rows.js';
 import { type Column, CSV_CAST, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';

@@ -10,8 +10,8 @@ import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { startReconciliation } from '../domain/top-ups/reconcile.js';
 import { startVolumeUpkeep } from '../domain/volumes/upkeep.js';
 import { startWebhooks } from '../domain/webhooks/deliver.js';
-import { logRecheck } from '../log-recheck.js';
-import { volumeLog } from '../log-volumes.js';
+import { logRecheck } from '../logging/log-recheck.js';
+import { volumeLog } from '../logging/log-volumes.js';
 
 export interface BackgroundOptions {
   log: Logger;

@@ -2,23 +2,23 @@ import type { Database } from '../database/database.js';
 import { AccountLoader } from './accounts/account-loader.js';
 import { ApiKeyCache } from './accounts/api-key-cache.js';
 import { ActivityLog } from './activity/activity-log.js';
-import type { ActivityNote } from './activity-note.js';
-import { type DomainEvents, NO_EVENTS } from './events.js';
+import type { ActivityNote } from './activity/activity-note.js';
 import { Fleet } from './fleet/fleet.js';
 import { Slots } from './fleet/slots.js';
 import { MachineLoader } from './instances/machine-loader.js';
 import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
 import { Inventory } from './inventory/inventory.js';
+import type { Offer } from './inventory/rules/offer.js';
 import { SharedResults } from './inventory/shared-results.js';
-import type { OpenLogs } from './log-source.js';
+import { type DomainEvents, NO_EVENTS } from './kernel/domain-events.js';
+import type { SealingKey } from './kernel/sealing.js';
+import type { Clock } from './kernel/time.js';
 import type { PriceSheet } from './market/price-sheet.js';
-import type { Offer } from './rules/offer.js';
-import type { SealingKey } from './rules/sealing.js';
-import type { Clock } from './rules/time.js';
 import { LoadWatch } from './samples/load-watch.js';
 import { LoadLoader, MetricLoader } from './samples/metric-points.js';
 import { SampleBuffer } from './samples/sample-buffer.js';
 import type { PaymentProcessor } from './top-ups/processor.js';
+import type { OpenLogs } from './updates/log-source.js';
 import { SubscriptionRegistry } from './updates/subscriptions.js';
 import { AttachmentLoader } from './volumes/attachment-loader.js';
 import { silentText } from './volumes/ended-leases.js';
@@ -29,7 +29,7 @@ import type { SendMail, SendWebhook } from './webhooks/receiver.js';
 
 /**
  * The operator's settings, in the units that the rules use. They are filled in from the rows of the table in
- * src/config.ts that are marked for the domain.
+ * src/compose/config.ts that are marked for the domain.
  */
 export interface Settings {
   /** Public URL of the service, without a trailing slash. */

@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
-import { databaseState } from '../domain/database-state.js';
+import { databaseState } from '../database/database-state.js';
 import type { Deps } from '../domain/deps.js';
+import { formatInstant, type Instant } from '../domain/kernel/time.js';
 import { recheckTimes } from '../domain/market/recheck.js';
-import { formatInstant, type Instant } from '../domain/rules/time.js';
 import type { RedisState } from './rate-limit/redis-buckets.js';
 
 export interface HealthOptions {
@@ -19,7 +19,7 @@ export const liveness: RequestHandler = (_request, response) => void response.js
 /** Handles GET /readyz. Redis is not required, because each process limits requests separately without it. */
 export function createReadiness({ deps, redisState, isServing }: HealthOptions): RequestHandler {
   return async (_request, response) => {
-    const database = await databaseState(deps);
+    const database = await databaseState(deps.db.pool);
     const ready = database === 'ok' && isServing();
     response.status(ready ? 200 : 503).json({
       status: ready ? 'ready' : 'not ready',

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { type Caller, recordKeyUses } from '../domain/accounts/api-keys.js';
 import type { Deps } from '../domain/deps.js';
-import { wideNetworkOf } from '../domain/rules/client-network.js';
-import type { Instant } from '../domain/rules/time.js';
+import { wideNetworkOf } from '../domain/kernel/client-network.js';
+import type { Instant } from '../domain/kernel/time.js';
 import { type KeyNetwork, recordKeyNetworks } from '../domain/webhooks/key-networks.js';
 
 const FLUSH_EVERY_MS = 30_000;

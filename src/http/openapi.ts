@@ -1,6 +1,6 @@
 import type { Deps } from '../domain/deps.js';
 import { findOffers } from '../domain/inventory/offers.js';
-import { STATUS_OF } from '../domain/rules/errors.js';
+import { STATUS_OF } from '../domain/kernel/errors.js';
 import { openApi } from '../rest/openapi.js';
 import type { PreparedRoute } from '../rest/prepare.js';
 

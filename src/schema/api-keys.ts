@@ -2,7 +2,7 @@ import { type ApiKey, createApiKeyOnce, listApiKeys, revokeApiKey } from '../dom
 import { type KeyLimit, type KeySpend, keySpend, setKeyLimit } from '../domain/accounts/monthly-limits.js';
 import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
-import { SCOPE_MEANINGS, SCOPES, type Scope } from '../domain/rules/scopes.js';
+import { SCOPE_MEANINGS, SCOPES, type Scope } from '../domain/kernel/scopes.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { Node } from './node.js';

@@ -1,6 +1,6 @@
 import { type Caller, unauthorized } from '../domain/accounts/api-keys.js';
+import type { KeyFault } from '../domain/accounts/rules/key-restrictions.js';
 import type { Deps } from '../domain/deps.js';
-import type { KeyFault } from '../domain/rules/key-restrictions.js';
 import type { Visitor } from '../domain/updates/subscriptions.js';
 
 /** The context of a request's resolvers. The HTTP layer creates it for both GraphQL and REST. */

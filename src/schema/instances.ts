@@ -21,8 +21,8 @@ import {
 import { launchOf } from '../domain/instances/launch.js';
 import { changeSpendLimit, limitReachedAtOf } from '../domain/instances/spend-limits.js';
 import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
-import { type Instant, secondOf } from '../domain/rules/time.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
+import { type Instant, secondOf } from '../domain/kernel/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';

@@ -8,10 +8,10 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { Caller } from '../domain/accounts/api-keys.js';
-import { ActivityNote } from '../domain/activity-note.js';
+import { ActivityNote } from '../domain/activity/activity-note.js';
 import type { Deps } from '../domain/deps.js';
-import { DomainError } from '../domain/rules/errors.js';
-import { checkScope, checkWriteResponse, PUBLIC, scopeOf } from '../domain/rules/scopes.js';
+import { DomainError } from '../domain/kernel/errors.js';
+import { checkScope, checkWriteResponse, PUBLIC, scopeOf } from '../domain/kernel/scopes.js';
 import { callerOf, type GatewayContext } from './context.js';
 
 /**

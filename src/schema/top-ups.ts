@@ -1,8 +1,8 @@
 import type { Deps } from '../domain/deps.js';
 import { check, fields } from '../domain/fields.js';
-import { confirmationsOf, creditedMicro, MIN_TOP_UP_MICRO, type Payment } from '../domain/rules/top-up.js';
-import { ASSETS, type AssetCode } from '../domain/rules/top-up-assets.js';
 import { createTopUp, topUpAssets } from '../domain/top-ups/create-top-up.js';
+import { confirmationsOf, creditedMicro, MIN_TOP_UP_MICRO, type Payment } from '../domain/top-ups/rules/top-up.js';
+import { ASSETS, type AssetCode } from '../domain/top-ups/rules/top-up-assets.js';
 import type { PaidTopUp } from '../domain/top-ups/top-up-rows.js';
 import { findTopUp, listTopUps } from '../domain/top-ups/top-ups.js';
 import { topUpChanges } from '../domain/updates/change-streams.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { openDatabase } from '../../src/database/database.js';
 import { createAccount } from '../../src/domain/accounts/accounts.js';
 import { createDeps, type Deps, type Settings } from '../../src/domain/deps.js';
-import { parseUsd } from '../../src/domain/rules/money.js';
+import { parseUsd } from '../../src/domain/kernel/money.js';
 import { TestClock, testSettings } from './clock.js';
 import { createTestDatabase } from './database.js';
 

@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/database/database.js';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
 import { applyMigrations } from '../../src/database/migrate.js';
 import { createDeps } from '../../src/domain/deps.js';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../src/std/package-root.js';
 import { TestClock, testSettings } from './clock.js';
 import { TEMPLATE_DATABASE } from './database.js';
 

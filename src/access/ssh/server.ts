@@ -1,10 +1,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
+import { SSH_KEY_TYPES } from '../../domain/accounts/rules/ssh-key.js';
 import { findSshAccess, type SshAccess } from '../../domain/accounts/ssh-keys.js';
 import type { Deps } from '../../domain/deps.js';
-import { clientNetworkOf } from '../../domain/rules/client-network.js';
-import { SSH_KEY_TYPES } from '../../domain/rules/ssh-key.js';
+import { clientNetworkOf } from '../../domain/kernel/client-network.js';
 import { type Access, ReachWatch } from '../reach-watch.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 import { AgentForwarding } from './agent-forwarding.js';

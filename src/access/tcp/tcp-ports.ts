@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Deps } from '../../domain/deps.js';
 import { readTcpPorts, type TcpTarget } from '../../domain/instances/tcp-ports.js';
-import { clientNetworkOf } from '../../domain/rules/client-network.js';
+import { clientNetworkOf } from '../../domain/kernel/client-network.js';
 import { PendingConnections } from '../ssh/pending-connections.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 

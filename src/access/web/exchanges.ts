@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isUnavailable } from '../../database/faults.js';
 import type { Notice } from '../../database/notices.js';
 import type { Deps } from '../../domain/deps.js';
-import type { WebSite } from '../../domain/rules/web-site.js';
+import type { WebSite } from '../../domain/kernel/web-site.js';
 import type { Visit } from '../../domain/web-ports/visits.js';
 
 /**

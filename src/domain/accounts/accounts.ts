@@ -3,9 +3,8 @@ import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../rules/accrual.js';
-import { DomainError } from '../rules/errors.js';
+import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../kernel/accrual.js';
+import { DomainError } from '../kernel/errors.js';
 import {
   type Account,
   credit,
@@ -14,11 +13,12 @@ import {
   type LedgerKind,
   resume,
   suspend,
-} from '../rules/lifecycle.js';
-import { type Micro, unitsOfMicro } from '../rules/money.js';
-import { requestsPerMinute } from '../rules/rate-tier.js';
-import { limitReachedAt } from '../rules/spend-limit.js';
-import { type Instant, instantOf, latest } from '../rules/time.js';
+} from '../kernel/lifecycle.js';
+import { type Micro, unitsOfMicro } from '../kernel/money.js';
+import { randomId } from '../kernel/random-id.js';
+import { limitReachedAt } from '../kernel/spend-limit.js';
+import { type Instant, instantOf, latest } from '../kernel/time.js';
+import { requestsPerMinute } from './rules/rate-tier.js';
 
 /** Number of random bytes in an account id. */
 export const ACCOUNT_ID_BYTES = 8;

@@ -6,23 +6,23 @@ import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { lifetimeSpendAt } from '../rules/accrual.js';
-import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
-import { instantAfter } from '../rules/deadline.js';
-import { DomainError } from '../rules/errors.js';
+import { lifetimeSpendAt } from '../kernel/accrual.js';
+import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../kernel/api-key.js';
+import { instantAfter } from '../kernel/deadline.js';
+import { DomainError } from '../kernel/errors.js';
+import { holds, networkList } from '../kernel/networks.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import type { KeyOwner } from './api-key-cache.js';
+import { limitKey } from './key-limit.js';
 import {
   type KeyFault,
   type KeyRestrictions,
   keyFaultOf,
   restrictionsOfNewKey,
   UNRESTRICTED,
-} from '../rules/key-restrictions.js';
-import { holds, networkList } from '../rules/networks.js';
-import { requestsPerMinute } from '../rules/rate-tier.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import type { KeyOwner } from './api-key-cache.js';
-import { limitKey } from './key-limit.js';
+} from './rules/key-restrictions.js';
+import { requestsPerMinute } from './rules/rate-tier.js';
 
 const KEY_ID_BYTES = 8;
 const MAX_LISTED_KEYS = 200;

@@ -1,6 +1,6 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import { formatInstant } from '../kernel/time.js';
 import { noAccount } from './accounts.js';
 
 /** A table with data about an account, and the condition that selects the account's rows. */

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import { formatInstant } from '../kernel/time.js';
 
 /**
  * Returns a secret shared by all gateways of a database, creating it on first use. If two gateways create it at the

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { inTransaction } from '../../database/transaction.js';
-import { type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
-import { hashApiKey } from '../rules/api-key.js';
-import { earliest, formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
+import { hashApiKey } from '../kernel/api-key.js';
+import { type Sweep, whenDue } from '../kernel/background.js';
+import { earliest, formatInstant, type Instant, SECONDS_PER_HOUR } from '../kernel/time.js';
 import type { KeyOwner } from './api-key-cache.js';
 import {
   authenticate,

@@ -1,9 +1,9 @@
 import type { Transaction } from '../../database/transaction.js';
 import { write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import { ACCOUNT_ID_BYTES } from './accounts.js';
 import { createApiKey } from './api-keys.js';
 

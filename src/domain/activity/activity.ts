@@ -1,7 +1,7 @@
 import type { Activity, Prisma } from '../../database/generated/client/client.js';
-import { every, type Sweep } from '../background.js';
 import type { Deps } from '../deps.js';
-import { dateOf, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { every, type Sweep } from '../kernel/background.js';
+import { dateOf, formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 
 /** Number of days for which activity is kept. */
 export const ACTIVITY_DAYS = 90n;

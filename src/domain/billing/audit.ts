@@ -1,7 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { overlapping, USED_GB } from '../machine-condition.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
+import { overlapping, USED_GB } from '../kernel/machine-condition.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../kernel/preemption.js';
 import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 
 /** One violation of a check. */

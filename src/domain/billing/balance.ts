@@ -1,8 +1,8 @@
 import type { Deps } from '../deps.js';
-import { balanceAt, monthSpendAt } from '../rules/accrual.js';
-import { type Account, diskDeleteAtOf, exhaustsAtOf } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { type Instant, latest } from '../rules/time.js';
+import { balanceAt, monthSpendAt } from '../kernel/accrual.js';
+import { type Account, diskDeleteAtOf, exhaustsAtOf } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { type Instant, latest } from '../kernel/time.js';
 import { settledAccount } from './settlement.js';
 
 export interface Balance {

@@ -3,8 +3,8 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 
 /** Seconds for which the response to a request with an idempotency key is kept. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;

@@ -1,10 +1,9 @@
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { emit } from '../outbox.js';
-import { DomainError } from '../rules/errors.js';
-import { eventsOf, type NewEvent } from '../rules/events.js';
-import { runningOn } from '../rules/free-machine.js';
+import { DomainError } from '../kernel/errors.js';
+import { eventsOf, type NewEvent } from '../kernel/events.js';
+import { runningOn } from '../kernel/free-machine.js';
 import {
   type Account,
   hasMonthlyLimits,
@@ -15,10 +14,10 @@ import {
   type Step,
   type StopReason,
   type Volume,
-} from '../rules/lifecycle.js';
-import { settle, updateLimits } from '../rules/settle.js';
-import type { LimitedKey } from '../rules/spend-limit.js';
-import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../rules/time.js';
+} from '../kernel/lifecycle.js';
+import { emit } from '../kernel/outbox.js';
+import type { LimitedKey } from '../kernel/spend-limit.js';
+import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../kernel/time.js';
 import {
   INSERT_ACCOUNT,
   INSTANCE_OF_ACCOUNT,
@@ -37,6 +36,7 @@ import {
   VOLUME_OF_ACCOUNT,
   writesOf,
 } from './ledger-rows.js';
+import { settle, updateLimits } from './rules/settle.js';
 
 /**
  * The only place that writes to the tables account, instance, usage_interval, volume_interval and ledger_entry, and to

@@ -1,8 +1,8 @@
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type Account, hasMonthlyLimits, isDue } from '../rules/lifecycle.js';
-import type { LimitedKey } from '../rules/spend-limit.js';
-import type { Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Account, hasMonthlyLimits, isDue } from '../kernel/lifecycle.js';
+import type { LimitedKey } from '../kernel/spend-limit.js';
+import type { Instant } from '../kernel/time.js';
 import { write } from './ledger.js';
 import { READ_LIMITED_KEYS } from './ledger-rows.js';
 

@@ -1,8 +1,8 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../rules/money.js';
-import { formatInstant, type Instant, latest } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../kernel/money.js';
+import { formatInstant, type Instant, latest } from '../kernel/time.js';
 import {
   type Checkpoint,
   checkpointBefore,

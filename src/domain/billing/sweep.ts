@@ -1,6 +1,6 @@
-import { every, type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
-import type { Instant } from '../rules/time.js';
+import { every, type Sweep, whenDue } from '../kernel/background.js';
+import type { Instant } from '../kernel/time.js';
 import { pruneIdempotencyRecords } from './idempotency.js';
 import { nextDueAt, settleDue } from './settlement.js';
 

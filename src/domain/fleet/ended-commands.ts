@@ -1,6 +1,6 @@
 import { write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
-import { destroy, stop } from '../rules/lifecycle.js';
+import { destroy, stop } from '../kernel/lifecycle.js';
 
 /** Maximum instances ended in one pass. The next pass handles the rest. */
 const MAX_ENDED_PER_PASS = 100;

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent/protocol.js';
+import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent-protocol/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { LOCK_MACHINE, lockHost, writeBlocks } from '../host-blocks.js';
-import { onHostOf, USED_GB } from '../machine-condition.js';
-import { DomainError } from '../rules/errors.js';
-import { modelOfGpu, type NamedModel } from '../rules/gpu-names.js';
-import { type HostGpu, type HostLayout, layoutOf } from '../rules/host-gpus.js';
-import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRET_BYTES } from '../rules/host-token.js';
-import { ALL_SIZES, MAX_HOST_GPUS } from '../rules/slices.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { LOCK_MACHINE, lockHost, writeBlocks } from '../inventory/host-blocks.js';
+import { type HostGpu, type HostLayout, layoutOf } from '../inventory/rules/host-gpus.js';
+import { DomainError } from '../kernel/errors.js';
+import { modelOfGpu, type NamedModel } from '../kernel/gpu-names.js';
+import { onHostOf, USED_GB } from '../kernel/machine-condition.js';
+import { ALL_SIZES, MAX_HOST_GPUS } from '../kernel/slices.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { markRevoked } from './heartbeats.js';
 import { recordLosses } from './hosts.js';
+import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRET_BYTES } from './rules/host-token.js';
 
 /** Validity of a join code, in seconds. */
 const CODE_LIFE_SECONDS = 3_600n;

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.js';
-import type { Clock, Instant } from '../rules/time.js';
+import type { Clock, Instant } from '../kernel/time.js';
 import { Connections } from './connections.js';
 import { DesiredStates } from './desired-state.js';
 import { Heartbeats } from './heartbeats.js';

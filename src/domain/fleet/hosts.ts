@@ -1,15 +1,15 @@
-import type { Report } from '../../agent/protocol.js';
+import type { Report } from '../../agent-protocol/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { gpusOf, type HostBlocks, type HostRow, lockHost, writeBlocks } from '../host-blocks.js';
-import { onHostOf, USED_GB } from '../machine-condition.js';
-import { emit } from '../outbox.js';
-import { DomainError } from '../rules/errors.js';
-import type { NewEvent } from '../rules/events.js';
-import { missingOf } from '../rules/host-gpus.js';
-import type { MachineState } from '../rules/machine-state.js';
-import { blocksOf } from '../rules/slices.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { gpusOf, type HostBlocks, type HostRow, lockHost, writeBlocks } from '../inventory/host-blocks.js';
+import { missingOf } from '../inventory/rules/host-gpus.js';
+import { DomainError } from '../kernel/errors.js';
+import type { NewEvent } from '../kernel/events.js';
+import { onHostOf, USED_GB } from '../kernel/machine-condition.js';
+import type { MachineState } from '../kernel/machine-state.js';
+import { emit } from '../kernel/outbox.js';
+import { blocksOf } from '../kernel/slices.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
 /** A host with an agent, as shown to the operator. */
 export interface HostView extends HostBlocks {

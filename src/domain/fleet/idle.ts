@@ -1,8 +1,8 @@
 import { type Write, write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
-import { decideIdle, type IdleDecision, type IdleWatch } from '../rules/idle.js';
-import { type Instance, stop } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
+import { decideIdle, type IdleDecision, type IdleWatch } from '../kernel/idle.js';
+import { type Instance, stop } from '../kernel/lifecycle.js';
+import { formatInstant } from '../kernel/time.js';
 
 /** Maximum instances read in one pass: as many as can be watched on a fleet of 20,000 machines. */
 const MAX_ROWS = 20_000;

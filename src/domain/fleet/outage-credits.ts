@@ -1,9 +1,9 @@
 import type { PreparedStatement } from '../../database/transaction.js';
 import { write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
-import { within } from '../rules/fleet.js';
-import type { Rate } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { within } from '../kernel/fleet.js';
+import type { Rate } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { type Resource, ServiceGaps } from './service-gaps.js';
 
 /** Maximum outages settled in one pass. The next pass handles the rest. */

@@ -1,8 +1,8 @@
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
-import type { ContainerPhase } from '../rules/fleet.js';
-import { INSTANCE_ID, type InstanceStatus } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
+import type { ContainerPhase } from '../kernel/fleet.js';
+import { INSTANCE_ID, type InstanceStatus } from '../kernel/lifecycle.js';
+import { formatInstant } from '../kernel/time.js';
 
 /** The client that opens a connection to an instance: an account using one of its keys, or no key for a public port. */
 export interface Opener {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Report } from '../../agent/protocol.js';
+import type { Report } from '../../agent-protocol/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
 /** Maximum machines whose last report is cached. */

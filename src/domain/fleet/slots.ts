@@ -1,4 +1,4 @@
-import { DomainError } from '../rules/errors.js';
+import { DomainError } from '../kernel/errors.js';
 
 const RETRY_AFTER_SECONDS = 5;
 

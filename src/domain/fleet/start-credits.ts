@@ -1,16 +1,16 @@
 import { type Write, write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
-import { overlapping } from '../machine-condition.js';
-import { type Account, stop } from '../rules/lifecycle.js';
-import type { Rate } from '../rules/money.js';
+import { type Account, stop } from '../kernel/lifecycle.js';
+import { overlapping } from '../kernel/machine-condition.js';
+import type { Rate } from '../kernel/money.js';
+import { formatInstant, type Instant, LAST_INSTANT } from '../kernel/time.js';
 import {
   creditOfStart,
   type ObservedStart,
   SLOW_START_SECONDS,
   type StartCredit,
   TEMPLATE_START_SECONDS,
-} from '../rules/start-credit.js';
-import { formatInstant, type Instant, LAST_INSTANT } from '../rules/time.js';
+} from './rules/start-credit.js';
 import { ServiceGaps } from './service-gaps.js';
 
 /** Maximum accounts settled in one pass. The next pass handles the rest. */

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import type { Launch } from '../rules/launch.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Launch } from '../kernel/launch.js';
 import { tokensOf } from '../secrets/generated-tokens.js';
 import { type SecretsOfStart, secretsOfStart } from '../secrets/secrets.js';
 

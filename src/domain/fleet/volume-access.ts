@@ -1,10 +1,10 @@
-import type { VolumeAccess } from '../../agent/protocol.js';
+import type { VolumeAccess } from '../../agent-protocol/protocol.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant } from '../rules/time.js';
-import { leaseToken, SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant } from '../kernel/time.js';
 import { leaseSecret } from '../volumes/lease-secret.js';
 import { passwordOf } from '../volumes/password.js';
+import { leaseToken, SAVED_WITHIN_DAYS } from '../volumes/rules/volume-lease.js';
 
 interface AccessRow {
   id: string;

@@ -1,5 +1,5 @@
-import { every, guarded, type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
+import { every, guarded, type Sweep, whenDue } from '../kernel/background.js';
 import { endInstances } from './ended-commands.js';
 import { markUnreachableIfDue } from './heartbeats.js';
 import { stopIdle } from './idle.js';

@@ -2,9 +2,9 @@ import type { Prisma } from '../../database/database.js';
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import type { InstanceStatus, StopReason } from '../rules/lifecycle.js';
-import type { PricingMode } from '../rules/price-rule.js';
-import type { Instant } from '../rules/time.js';
+import type { InstanceStatus, StopReason } from '../kernel/lifecycle.js';
+import type { PricingMode } from '../kernel/price-rule.js';
+import type { Instant } from '../kernel/time.js';
 import { readWith } from './as-of.js';
 import type { InstanceRow } from './instance-row.js';
 

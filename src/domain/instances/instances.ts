@@ -15,7 +15,6 @@ import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields, limitOf, priceLimit } from '../fields.js';
-import { randomId } from '../random-id.js';
 import {
   type AddedSpend,
   admitAccount,
@@ -24,17 +23,16 @@ import {
   checkLimits,
   checkMaxRate,
   type InstanceOnMachine,
-} from '../rules/admission.js';
-import { checkCover } from '../rules/cover.js';
-import { type DeadlineTexts, deadlinesOf } from '../rules/deadline.js';
-import { checkGrownVolumes } from '../rules/disk.js';
-import { checkEarlyExit } from '../rules/early-exit.js';
-import { DomainError } from '../rules/errors.js';
-import { claim } from '../rules/free-machine.js';
-import { checkIdleWatch } from '../rules/idle.js';
-import { MAX_LIVE_INSTANCES } from '../rules/instance-limit.js';
-import { checkAgent, type Launch } from '../rules/launch.js';
-import * as lifecycle from '../rules/lifecycle.js';
+} from '../kernel/admission.js';
+import { checkCover } from '../kernel/cover.js';
+import { type DeadlineTexts, deadlinesOf } from '../kernel/deadline.js';
+import { checkGrownVolumes } from '../kernel/disk.js';
+import { DomainError } from '../kernel/errors.js';
+import { claim } from '../kernel/free-machine.js';
+import { checkIdleWatch } from '../kernel/idle.js';
+import { MAX_LIVE_INSTANCES } from '../kernel/instance-limit.js';
+import { checkAgent, type Launch } from '../kernel/launch.js';
+import * as lifecycle from '../kernel/lifecycle.js';
 import {
   type Account,
   checkAllowed,
@@ -50,22 +48,24 @@ import {
   stop,
   stopEndOf,
   type Takeover,
-} from '../rules/lifecycle.js';
-import type { Micro, Rate } from '../rules/money.js';
-import { minimumUntilOf } from '../rules/preemption.js';
-import type { PricingMode } from '../rules/price-rule.js';
-import { checkInstanceSpendLimit, newLimited } from '../rules/spend-limit.js';
-import { type Instant, latest } from '../rules/time.js';
-import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
-import { checkSupportsVolumes, type VolumeAtPath } from '../rules/volume-attachment.js';
+} from '../kernel/lifecycle.js';
+import type { Micro, Rate } from '../kernel/money.js';
+import { minimumUntilOf } from '../kernel/preemption.js';
+import type { PricingMode } from '../kernel/price-rule.js';
+import { randomId } from '../kernel/random-id.js';
+import { checkInstanceSpendLimit, newLimited } from '../kernel/spend-limit.js';
+import { type Instant, latest } from '../kernel/time.js';
 import { checkSecrets } from '../secrets/secrets.js';
 import { attachedTo, readVolumes } from '../volumes/attachments.js';
 import { type LockedVolume, lockVolumes, takeLeases, totalGb } from '../volumes/leases.js';
+import { checkSupportsVolumes, type VolumeAtPath } from '../volumes/rules/volume-attachment.js';
 import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 import { checkLaunchOfStart, type LaunchInput, readLaunch, storeLaunch } from './launch.js';
+import { checkEarlyExit } from './rules/early-exit.js';
+import { earlyExitCostAt, termEndAt, type Usage, usageAt } from './rules/usage.js';
 import { reserveTcpPorts, storeTcpPorts } from './tcp-ports.js';
 import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } from './template-terms.js';
 

@@ -1,7 +1,7 @@
 import { settledAccount } from '../billing/settlement.js';
 import type { Deps } from '../deps.js';
-import { runningOn } from '../rules/free-machine.js';
-import { isDue } from '../rules/lifecycle.js';
+import { runningOn } from '../kernel/free-machine.js';
+import { isDue } from '../kernel/lifecycle.js';
 import type { MachineAsRead } from './machine-loader.js';
 
 /** Settles the accounts that hold the machine and then returns the machine, or null if it doesn't exist. */

@@ -1,11 +1,11 @@
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import type { Launch } from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { MAX_TCP_PORTS_OF_ACCOUNT, QUARANTINE_SECONDS } from '../rules/tcp-ports.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Launch } from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import { MAX_TCP_PORTS_OF_ACCOUNT, QUARANTINE_SECONDS } from './rules/tcp-ports.js';
 
 /** Advisory lock that allows only one deploy at a time to assign ports. */
 const LOCK = 7_302_411;

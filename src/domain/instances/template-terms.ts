@@ -1,10 +1,10 @@
 import type { Write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import type { Deps } from '../deps.js';
-import type { Launch } from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import type { SealingKey } from '../rules/sealing.js';
-import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../rules/template.js';
+import type { Launch } from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import type { SealingKey } from '../kernel/sealing.js';
+import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../kernel/template.js';
 import { generateTokens, tokenKeyOf } from '../secrets/generated-tokens.js';
 
 /** The parts of a template that a rental needs, read before the transaction starts. */

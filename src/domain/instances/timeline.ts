@@ -1,9 +1,9 @@
 import type { Deps } from '../deps.js';
-import type { StopReason } from '../rules/lifecycle.js';
-import { type Micro, type Rate, shownSpend, type Units } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from '../rules/timeline.js';
+import type { StopReason } from '../kernel/lifecycle.js';
+import { type Micro, type Rate, shownSpend, type Units } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import type { InstanceRow } from './instance-row.js';
+import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from './rules/timeline.js';
 
 /** A request made with an API key, as stored in `activity`. */
 export interface CausingRequest {

@@ -2,11 +2,18 @@ import { z } from 'zod';
 import { putRow, type Row } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { DryRun, FileFaults, type FileRecord, type ImportReport, readBatches, reportOfDryRun } from '../import.js';
-import { DomainError } from '../rules/errors.js';
-import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../rules/gpu-tier.js';
-import { parseUsd } from '../rules/money.js';
-import { onDemandRate } from '../rules/price-rule.js';
+import { DomainError } from '../kernel/errors.js';
+import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../kernel/gpu-tier.js';
+import {
+  DryRun,
+  FileFaults,
+  type FileRecord,
+  type ImportReport,
+  readBatches,
+  reportOfDryRun,
+} from '../kernel/import.js';
+import { parseUsd } from '../kernel/money.js';
+import { onDemandRate } from '../kernel/price-rule.js';
 
 export const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 /** Maximum rows of a file. All of them are read before the first one is written. */

@@ -1,6 +1,6 @@
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Deps } from '../deps.js';
-import { modelsNamed } from '../rules/gpu-names.js';
+import { modelsNamed } from '../kernel/gpu-names.js';
 
 /** Returns all GPU models in catalogue order. */
 export async function gpuModels(deps: Deps): Promise<readonly GpuModel[]> {

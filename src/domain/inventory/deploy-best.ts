@@ -1,5 +1,5 @@
 import type { Transaction } from '../../database/transaction.js';
-import { nearestName } from '../../nearest-name.js';
+import { nearestName } from '../../std/nearest-name.js';
 import { activeAccount } from '../billing/active-account.js';
 import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
@@ -17,19 +17,19 @@ import {
   writeOnce,
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '../machine-condition.js';
-import { type BestOffer, bestOffer } from '../rules/best-offer.js';
-import { DomainError } from '../rules/errors.js';
-import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
-import { needsAgent } from '../rules/launch.js';
-import type { Account } from '../rules/lifecycle.js';
-import { formatUsd } from '../rules/money.js';
-import { groupKeyOf, offerOf, type PricedModel, traitsOf } from '../rules/offer.js';
-import { fits } from '../rules/offer-filter.js';
-import { compareOffers } from '../rules/offer-order.js';
+import { DomainError } from '../kernel/errors.js';
+import { modelsNamed, type NamedModel } from '../kernel/gpu-names.js';
+import { needsAgent } from '../kernel/launch.js';
+import type { Account } from '../kernel/lifecycle.js';
+import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '../kernel/machine-condition.js';
+import { formatUsd } from '../kernel/money.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
+import { type BestOffer, bestOffer } from './rules/best-offer.js';
+import { groupKeyOf, offerOf, type PricedModel, traitsOf } from './rules/offer.js';
+import { fits } from './rules/offer-filter.js';
+import { compareOffers } from './rules/offer-order.js';
 
 /** Maximum attempts of a request that keeps waiting for a locked machine and losing it to another request. */
 const MAX_ATTEMPTS = 50;

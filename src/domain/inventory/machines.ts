@@ -4,14 +4,14 @@ import type { Prisma } from '../../database/database.js';
 import type { Machine, MachineHeartbeat } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { lockHost, writeBlocks } from '../host-blocks.js';
-import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
-import { onHostOf, USED_GB } from '../machine-condition.js';
-import { usedDiskGb } from '../rules/disk.js';
-import { DomainError } from '../rules/errors.js';
-import { type MachineChange, type MachineState, stateAfter } from '../rules/machine-state.js';
-import { hostIdOf } from '../rules/slices.js';
-import { formatInstant } from '../rules/time.js';
+import { usedDiskGb } from '../kernel/disk.js';
+import { DomainError } from '../kernel/errors.js';
+import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../kernel/import.js';
+import { onHostOf, USED_GB } from '../kernel/machine-condition.js';
+import { type MachineChange, type MachineState, stateAfter } from '../kernel/machine-state.js';
+import { hostIdOf } from '../kernel/slices.js';
+import { formatInstant } from '../kernel/time.js';
+import { lockHost, writeBlocks } from './host-blocks.js';
 
 export type { Machine, MachineChange, MachineState };
 

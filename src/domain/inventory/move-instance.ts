@@ -6,16 +6,16 @@ import { fromRow } from '../instances/instance-row.js';
 import { countOutcome, notFound, type Outcome, type RentalTerms } from '../instances/instances.js';
 import { launchOf } from '../instances/launch.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { bestOffer } from '../rules/best-offer.js';
-import { DomainError } from '../rules/errors.js';
-import { silentBefore } from '../rules/fleet.js';
-import { type Launch, needsAgent } from '../rules/launch.js';
-import { type Account, INSTANCE_ID, type Instance, stop } from '../rules/lifecycle.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
-import type { VolumeAtPath } from '../rules/volume-attachment.js';
+import { DomainError } from '../kernel/errors.js';
+import { silentBefore } from '../kernel/fleet.js';
+import { type Launch, needsAgent } from '../kernel/launch.js';
+import { type Account, INSTANCE_ID, type Instance, stop } from '../kernel/lifecycle.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import { attachedTo, sizeOfVolumes } from '../volumes/attachments.js';
 import { lockVolumes } from '../volumes/leases.js';
+import type { VolumeAtPath } from '../volumes/rules/volume-attachment.js';
 import { checkPreferences, rentBest, type Search } from './deploy-best.js';
+import { bestOffer } from './rules/best-offer.js';
 
 /** Number of days after which a destroyed instance can no longer be moved. */
 const MOVES_WITHIN_DAYS = 7n;

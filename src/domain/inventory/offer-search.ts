@@ -1,10 +1,11 @@
 import type { Deps } from '../deps.js';
 import { checkOptional, type Field, fields, priceLimit } from '../fields.js';
-import { cudaNumber } from '../rules/cuda.js';
-import { type NamedModel, slugsOf } from '../rules/gpu-names.js';
-import type { GpuTier } from '../rules/gpu-tier.js';
-import type { Offer } from '../rules/offer.js';
-import { criteriaOf, type OfferCriteria, type OfferRequirements } from '../rules/offer-filter.js';
+import { cudaNumber } from '../kernel/cuda.js';
+import { type NamedModel, slugsOf } from '../kernel/gpu-names.js';
+import type { GpuTier } from '../kernel/gpu-tier.js';
+import type { OfferIndex, OfferRange } from './offer-index.js';
+import type { Offer } from './rules/offer.js';
+import { criteriaOf, type OfferCriteria, type OfferRequirements } from './rules/offer-filter.js';
 import {
   BY_PRICE,
   BY_PRICE_PER_GPU,
@@ -12,8 +13,7 @@ import {
   type GroupPrice,
   type OfferOrder,
   type OfferPosition,
-} from '../rules/offer-order.js';
-import type { OfferIndex, OfferRange } from './offer-index.js';
+} from './rules/offer-order.js';
 
 /** Requirements for a machine. A field that is null, omitted or an empty list requires nothing. */
 export interface OfferSearchFilter {

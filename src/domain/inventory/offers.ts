@@ -1,10 +1,10 @@
 import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
-import { cudaNumber } from '../rules/cuda.js';
-import { slugsOf } from '../rules/gpu-names.js';
-import type { Offer } from '../rules/offer.js';
-import { criteriaOf } from '../rules/offer-filter.js';
+import { cudaNumber } from '../kernel/cuda.js';
+import { slugsOf } from '../kernel/gpu-names.js';
 import { checkFilter } from './offer-search.js';
+import type { Offer } from './rules/offer.js';
+import { criteriaOf } from './rules/offer-filter.js';
 
 export type { Offer };
 

@@ -2,12 +2,12 @@ import type pg from 'pg';
 import { insertRows } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import type { NamedModel } from '../rules/gpu-names.js';
-import { checkJumps, checkLosses, checkNewer, type PriceMove } from '../rules/market-snapshot.js';
-import type { Micro } from '../rules/money.js';
-import { publishedRate } from '../rules/price-rule.js';
-import { type Clock, dateOf, formatDay, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import type { NamedModel } from '../kernel/gpu-names.js';
+import type { Micro } from '../kernel/money.js';
+import { publishedRate } from '../kernel/price-rule.js';
+import { type Clock, dateOf, formatDay, formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import type { MarketReading } from './listings.js';
+import { checkJumps, checkLosses, checkNewer, type PriceMove } from './rules/market-snapshot.js';
 
 /** A model's figures in a snapshot. */
 export interface MarketFigure {

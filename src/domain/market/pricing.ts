@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
-import type { Micro, Rate } from '../rules/money.js';
-import { modeRates } from '../rules/price-rule.js';
+import type { Micro, Rate } from '../kernel/money.js';
+import { modeRates } from '../kernel/price-rule.js';
 import type { GpuPrice, PriceSheet } from './price-sheet.js';
 
 /** Returns the newest snapshot's prices in catalogue order, each with the number of GPUs that can be deployed now. */

@@ -1,8 +1,6 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { isMostlyUnreadable, NotNewer } from '../rules/market-snapshot.js';
-import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from '../rules/recheck.js';
+import { DomainError } from '../kernel/errors.js';
 import {
   dateOf,
   dateOfDay,
@@ -12,9 +10,11 @@ import {
   instantOf,
   latest,
   SECONDS_PER_DAY,
-} from '../rules/time.js';
+} from '../kernel/time.js';
 import { type MarketPlan, planSnapshot, publishPlan } from './market.js';
 import { SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
+import { isMostlyUnreadable, NotNewer } from './rules/market-snapshot.js';
+import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from './rules/recheck.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
 import { readSourceInWorker } from './source-reader.js';
 

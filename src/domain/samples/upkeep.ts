@@ -1,10 +1,10 @@
 import type { Database } from '../../database/database.js';
 import { inTransaction } from '../../database/transaction.js';
-import { every, type Sweep } from '../background.js';
 import type { Deps } from '../deps.js';
-import { SAMPLE_SECONDS, STEPS, stepOf } from '../rules/samples.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { every, type Sweep } from '../kernel/background.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, mergedOf, namesOf } from './columns.js';
+import { SAMPLE_SECONDS, STEPS, stepOf } from './rules/samples.js';
 
 const CHECK_EVERY_MS = 10_000;
 /** Maximum delay of a sample: 60 s until it is reported, and then the time until it is written. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type SealingKey, seal } from '../rules/sealing.js';
+import { DomainError } from '../kernel/errors.js';
+import { type SealingKey, seal } from '../kernel/sealing.js';
 import { openSealed, sealingKeyOf } from './secrets.js';
 
 /** 128 bits. */

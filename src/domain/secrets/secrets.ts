@@ -2,11 +2,11 @@ import type { Prisma, Secret } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { type Launch, registryOf, secretsOf } from '../rules/launch.js';
-import { type SealingKey, seal, unseal } from '../rules/sealing.js';
-import { formatInstant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Launch, registryOf, secretsOf } from '../kernel/launch.js';
+import { randomId } from '../kernel/random-id.js';
+import { type SealingKey, seal, unseal } from '../kernel/sealing.js';
+import { formatInstant } from '../kernel/time.js';
 
 const ID_BYTES = 8;
 export const MAX_SECRETS = 100;

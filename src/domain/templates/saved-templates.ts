@@ -3,11 +3,11 @@ import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
 import { type LaunchInput, readLaunch } from '../instances/launch.js';
-import { DomainError } from '../rules/errors.js';
-import type { Launch } from '../rules/launch.js';
-import { launchLink } from '../rules/launch-link.js';
-import type { TemplateVariable } from '../rules/template.js';
-import { dateOf, formatInstant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Launch } from '../kernel/launch.js';
+import type { TemplateVariable } from '../kernel/template.js';
+import { dateOf, formatInstant } from '../kernel/time.js';
+import { launchLink } from './rules/launch-link.js';
 
 export const MAX_SAVED_TEMPLATES = 100;
 /** Maximum size of a saved launch, as JSON. */

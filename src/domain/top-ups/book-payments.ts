@@ -1,10 +1,11 @@
 import { type Write, write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
-import { rateOf } from '../rules/decimal.js';
-import { type EventType, type NewEvent, usdOf } from '../rules/events.js';
-import { type Account, credit, type LedgerKind } from '../rules/lifecycle.js';
-import { type Micro, unitsOfMicro } from '../rules/money.js';
-import type { Instant } from '../rules/time.js';
+import { rateOf } from '../kernel/decimal.js';
+import { type EventType, type NewEvent, usdOf } from '../kernel/events.js';
+import { type Account, credit, type LedgerKind } from '../kernel/lifecycle.js';
+import { type Micro, unitsOfMicro } from '../kernel/money.js';
+import type { Instant } from '../kernel/time.js';
+import { ProcessorUnavailable } from './processor.js';
 import {
   evaluatePayment,
   isOver,
@@ -14,9 +15,8 @@ import {
   type PaymentState,
   type ReportedPayment,
   type TopUp,
-} from '../rules/top-up.js';
-import { ASSETS } from '../rules/top-up-assets.js';
-import { ProcessorUnavailable } from './processor.js';
+} from './rules/top-up.js';
+import { ASSETS } from './rules/top-up-assets.js';
 import { paymentsOf, savePayment, unconfirmedMicro } from './top-up-rows.js';
 
 /** The outcome of one payment, for the operator's log. */

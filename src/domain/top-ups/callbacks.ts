@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Deps } from '../deps.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { bookPayments, type PaymentEvent } from './book-payments.js';
 import { type CallbackHeaders, ProcessorUnavailable } from './processor.js';
 import { findTopUpRow } from './top-up-rows.js';

@@ -3,12 +3,12 @@ import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../bi
 import { write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import type { Micro } from '../rules/money.js';
-import { DEFAULT_RATE_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from '../rules/top-up.js';
-import { ASSET_CODES, type AssetCode, assetNamed } from '../rules/top-up-assets.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Micro } from '../kernel/money.js';
+import { randomId } from '../kernel/random-id.js';
 import { type PaymentProcessor, ProcessorRefusal, ProcessorUnavailable } from './processor.js';
+import { DEFAULT_RATE_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from './rules/top-up.js';
+import { ASSET_CODES, type AssetCode, assetNamed } from './rules/top-up-assets.js';
 import type { PaidTopUp } from './top-up-rows.js';
 import { insertTopUp } from './top-up-rows.js';
 import { countWaiting, findTopUp } from './top-ups.js';

@@ -1,20 +1,13 @@
 import { type Write, write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { balanceAt } from '../rules/accrual.js';
-import { DomainError } from '../rules/errors.js';
-import type { Account } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import {
-  creditedMicro,
-  isOver,
-  MAX_PAYMENT_MICRO,
-  type Payment,
-  type TopUp,
-  type TopUpState,
-} from '../rules/top-up.js';
+import { balanceAt } from '../kernel/accrual.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Account } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { bookCredit, bookLine } from './book-payments.js';
+import { creditedMicro, isOver, MAX_PAYMENT_MICRO, type Payment, type TopUp, type TopUpState } from './rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, paymentsOf, savePayment, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
 /** Maximum top-ups listed to the operator. */

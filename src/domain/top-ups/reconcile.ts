@@ -1,9 +1,9 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
 import type { Deps } from '../deps.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
-import { type ReportedPayment, SEEN_SECONDS, type TopUp } from '../rules/top-up.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import { bookPayments, keyOf, type PaymentEvent, storedReport } from './book-payments.js';
 import { type PaymentProcessor, ProcessorUnavailable } from './processor.js';
+import { type ReportedPayment, SEEN_SECONDS, type TopUp } from './rules/top-up.js';
 import { paymentsOf, TOP_UP_COLUMNS } from './top-up-rows.js';
 
 const RECONCILE_LOCK = 4_207_017;

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import type { TopUp, TopUpState } from '../rules/top-up.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import type { TopUp, TopUpState } from './rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
 /** Maximum top-ups listed. The operator can get longer lists with `admin topup export`. */

@@ -1,14 +1,14 @@
-import { deadline } from '../../deadline.js';
-import { ByteQueue } from '../../untrusted/byte-queue.js';
-import { LineSplitter } from '../../untrusted/line-splitter.js';
-import { turn } from '../../untrusted/turn.js';
+import { deadline } from '../../std/deadline.js';
+import { ByteQueue } from '../../std/untrusted/byte-queue.js';
+import { LineSplitter } from '../../std/untrusted/line-splitter.js';
+import { turn } from '../../std/untrusted/turn.js';
 import { isAccepted } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import type { LogSource, WantedLogs } from '../log-source.js';
-import { DomainError } from '../rules/errors.js';
-import { type LogLine, MAX_LOG_LINE, readLogLine } from '../rules/log-line.js';
-import type { Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Instant } from '../kernel/time.js';
+import type { LogSource, WantedLogs } from './log-source.js';
+import { type LogLine, MAX_LOG_LINE, readLogLine } from './rules/log-line.js';
 import type { Stream, Subscriber } from './subscriptions.js';
 
 /** Maximum characters in one response. The last ones are kept. */

@@ -2,13 +2,13 @@ import type { QueryResult } from 'pg';
 import type { Transaction } from '../../database/transaction.js';
 import { authenticate, type Caller, unauthorized } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
-import { hashApiKey } from '../rules/api-key.js';
-import { DomainError } from '../rules/errors.js';
-import { checkScope } from '../rules/scopes.js';
-import { isLeaseToken, isUpkeepToken } from '../rules/volume-lease.js';
+import { hashApiKey } from '../kernel/api-key.js';
+import { DomainError } from '../kernel/errors.js';
+import { checkScope } from '../kernel/scopes.js';
 import { LEASE_SECRET } from './lease-secret.js';
 import { releaseEndedLeases } from './leases.js';
 import { noVolume, volumeInUse } from './refusals.js';
+import { isLeaseToken, isUpkeepToken } from './rules/volume-lease.js';
 import type { ObjectName } from './store.js';
 
 const PRUNE_RETRY_SECONDS = 5;

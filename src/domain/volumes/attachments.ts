@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import type { Instance } from '../rules/lifecycle.js';
-import type { VolumeAtPath } from '../rules/volume-attachment.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import type { VolumeAtPath } from './rules/volume-attachment.js';
 
 /** Parses the volumes of a launch; returns undefined if there are none. Throws invalid_request. */
 export function readVolumes(input: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {

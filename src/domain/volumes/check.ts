@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { VOLUME_ID } from '../rules/volume.js';
+import { DomainError } from '../kernel/errors.js';
+import { VOLUME_ID } from '../kernel/volume.js';
 import { passwordOf } from './password.js';
 import { type Difference, differenceOf } from './reconcile.js';
 

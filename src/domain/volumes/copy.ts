@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import { formatInstant } from '../kernel/time.js';
 import { recount } from './reconcile.js';
 
 /** Maximum passes. If the source is written during a pass, another pass copies the new objects. */

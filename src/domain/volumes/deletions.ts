@@ -1,7 +1,7 @@
 import type { Transaction } from '../../database/transaction.js';
-import { ActivityNote } from '../activity-note.js';
+import { ActivityNote } from '../activity/activity-note.js';
 import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import { formatInstant } from '../kernel/time.js';
 import type { RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 

@@ -1,6 +1,6 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
+import { DomainError } from '../kernel/errors.js';
 import { lockVolume, type RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 

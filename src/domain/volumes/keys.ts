@@ -2,10 +2,10 @@ import { scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { keyOf, openObject, type ResticKey } from '../rules/restic-key.js';
+import { DomainError } from '../kernel/errors.js';
 import type { VolumeFacts } from './access.js';
 import { volumePassword } from './password.js';
+import { keyOf, openObject, type ResticKey } from './rules/restic-key.js';
 import type { ObjectName } from './store.js';
 
 /**

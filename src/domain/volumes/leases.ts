@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { Report } from '../../agent/protocol.js';
+import type { Report } from '../../agent-protocol/protocol.js';
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
-import { DomainError, type ErrorCode } from '../rules/errors.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
-import type { VolumeAtPath } from '../rules/volume-attachment.js';
-import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
+import { DomainError, type ErrorCode } from '../kernel/errors.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { formatInstant } from '../kernel/time.js';
 import { isOver, silentText } from './ended-leases.js';
+import type { VolumeAtPath } from './rules/volume-attachment.js';
+import { MAX_SNAPSHOT_BYTES } from './rules/volume-history.js';
 
 /**
  * A lease lets one instance at a time write to a volume, from the instance's start until its last snapshot is stored.

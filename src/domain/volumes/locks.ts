@@ -1,6 +1,6 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
+import { DomainError } from '../kernel/errors.js';
 import { lockVolume } from './access.js';
 
 /** Age at which restic considers a lock stale. While restic runs, it renews its lock every five minutes. */

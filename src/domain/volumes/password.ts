@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type SealingKey, seal } from '../rules/sealing.js';
-import { VOLUME_ID } from '../rules/volume.js';
+import { DomainError } from '../kernel/errors.js';
+import { type SealingKey, seal } from '../kernel/sealing.js';
+import { VOLUME_ID } from '../kernel/volume.js';
 import { openSealed } from '../secrets/secrets.js';
 
 /** 256 bits. */

@@ -1,7 +1,7 @@
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { storedSize } from '../rules/volume-history.js';
 import { lockVolume } from './access.js';
+import { storedSize } from './rules/volume-history.js';
 import { dropSnapshots } from './snapshots.js';
 import { OBJECT_KINDS } from './store.js';
 

@@ -1,9 +1,9 @@
 import { activeAccount } from '../billing/active-account.js';
 import { write } from '../billing/ledger.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import type { Instant } from '../rules/time.js';
-import { VOLUME_ID } from '../rules/volume.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Instant } from '../kernel/time.js';
+import { VOLUME_ID } from '../kernel/volume.js';
 import { silentText } from './ended-leases.js';
 import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, type VolumeRow } from './leases.js';
 import { noVolume } from './refusals.js';

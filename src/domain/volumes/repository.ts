@@ -3,9 +3,8 @@ import type { Readable } from 'node:stream';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { isAccepted, unauthorized } from '../accounts/api-keys.js';
 import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { mayDo } from '../rules/scopes.js';
-import { historyLimit, MAX_OBJECT_BYTES, storedSize } from '../rules/volume-history.js';
+import { DomainError } from '../kernel/errors.js';
+import { mayDo } from '../kernel/scopes.js';
 import {
   checkMayAdd,
   checkMayBegin,
@@ -19,6 +18,7 @@ import { VolumeFull } from './full.js';
 import { checkIsSound, recordIndex, removeIndex } from './indexes.js';
 import { checkKey, checkKeyExists, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
 import { checkMayPrune, recordIndexesRead, removeStaleLocks } from './locks.js';
+import { historyLimit, MAX_OBJECT_BYTES, storedSize } from './rules/volume-history.js';
 import { dropSnapshots, recordSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
 

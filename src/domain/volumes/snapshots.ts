@@ -1,9 +1,9 @@
 import type { Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
-import { MAX_SNAPSHOTS } from '../rules/volume-history.js';
+import { formatInstant } from '../kernel/time.js';
 import type { RepositoryAccess } from './access.js';
 import { VolumeFull } from './full.js';
+import { MAX_SNAPSHOTS } from './rules/volume-history.js';
 
 /**
  * Writes the row for a snapshot whose object is stored in this transaction, which must have locked the volume's row.

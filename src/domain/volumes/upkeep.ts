@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
-import { deadline } from '../../deadline.js';
-import { every, type Sweep } from '../background.js';
+import { deadline } from '../../std/deadline.js';
 import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
-import { droppedSnapshots, type StoredSnapshot } from '../rules/volume-keeping.js';
-import { upkeepToken } from '../rules/volume-lease.js';
+import { every, type Sweep } from '../kernel/background.js';
+import { formatInstant } from '../kernel/time.js';
 import { compareStore, type StoreComparison } from './check.js';
 import { copyRepository } from './copy.js';
 import { markIndexes, unverifiedIndexes } from './indexes.js';
@@ -14,6 +12,8 @@ import { isLocked, removeStaleLocks } from './locks.js';
 import { passwordOf } from './password.js';
 import { reconcile, recount } from './reconcile.js';
 import type { ResticExit } from './restic.js';
+import { droppedSnapshots, type StoredSnapshot } from './rules/volume-keeping.js';
+import { upkeepToken } from './rules/volume-lease.js';
 import { dropSnapshots } from './snapshots.js';
 import { StoreFault } from './store.js';
 

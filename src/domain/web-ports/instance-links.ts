@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
 import { fields } from '../fields.js';
-import { pathWithValues } from '../rules/template.js';
+import { pathWithValues } from '../kernel/template.js';
 import { tokensOf } from '../secrets/generated-tokens.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';

@@ -3,9 +3,9 @@ import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
 import type { InstanceRow } from '../instances/instance-row.js';
 import { findInstance } from '../instances/instances.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant } from '../rules/time.js';
-import { MAX_OPEN_PORTS } from '../rules/web-pass.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant } from '../kernel/time.js';
+import { MAX_OPEN_PORTS } from './rules/web-pass.js';
 
 /** Returns the account's instance if it is not destroyed. Throws not_found or action_failed. */
 export async function liveInstance(deps: Deps, accountId: string, id: string): Promise<InstanceRow> {

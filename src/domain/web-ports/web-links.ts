@@ -1,18 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import { WEB_TOKEN_HEADER } from '../rules/web-headers.js';
-import {
-  COOKIE_SECONDS,
-  hashWebPass,
-  LINK_SECONDS,
-  MAX_PASSES_OF_INSTANCE,
-  WEB_PASS_BYTES,
-} from '../rules/web-pass.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, type PortsRow, webUrlOf } from './ports.js';
+import { WEB_TOKEN_HEADER } from './rules/web-headers.js';
+import { COOKIE_SECONDS, hashWebPass, LINK_SECONDS, MAX_PASSES_OF_INSTANCE, WEB_PASS_BYTES } from './rules/web-pass.js';
 
 /** Path of a link on an instance's host. The gateway itself serves it. */
 export const LINK_PATH = '/.gpu/open';

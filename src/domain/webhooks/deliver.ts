@@ -1,15 +1,17 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
-import { every, type Sweep, whenDue } from '../background.js';
 import type { Deps } from '../deps.js';
+import { every, type Sweep, whenDue } from '../kernel/background.js';
+import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../kernel/time.js';
+import { addressOf, linkTo } from './mail-address.js';
+import { emitTimedEvents } from './notices.js';
 import {
   CONFIRM_SECONDS,
   CONFIRMATION,
   CONFIRMATIONS_KEPT_SECONDS,
   confirmationMail,
   mailOfEvent,
-} from '../rules/mail.js';
-import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../rules/time.js';
+} from './rules/mail.js';
 import {
   type Attempt,
   isAccepted,
@@ -18,9 +20,7 @@ import {
   pauseOf,
   retryAfterOf,
   signedHeaders,
-} from '../rules/webhook.js';
-import { addressOf, linkTo } from './mail-address.js';
-import { emitTimedEvents } from './notices.js';
+} from './rules/webhook.js';
 import { pause, pausedEvent, type SealedRow, secretsOf } from './webhooks.js';
 
 const CHECK_EVERY_MS = 500;

@@ -1,9 +1,9 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
-import { emit } from '../outbox.js';
-import { ACCOUNT_SUBJECT } from '../rules/events.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { ACCOUNT_SUBJECT } from '../kernel/events.js';
+import { emit } from '../kernel/outbox.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
 /** Maximum networks stored per key. Beyond this number, no events are sent. */
 const MAX_OF_KEY = 200;

@@ -3,10 +3,11 @@ import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { wideNetworkOf } from '../rules/client-network.js';
-import { DomainError } from '../rules/errors.js';
-import type { EventType } from '../rules/events.js';
+import { wideNetworkOf } from '../kernel/client-network.js';
+import { DomainError } from '../kernel/errors.js';
+import type { EventType } from '../kernel/events.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import {
   CONFIRM_SECONDS,
   CONFIRMATION,
@@ -17,8 +18,7 @@ import {
   linkToken,
   MAX_CONFIRMATIONS,
   mailboxOf,
-} from '../rules/mail.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+} from './rules/mail.js';
 import {
   newSecret,
   notifyOne,

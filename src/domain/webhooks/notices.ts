@@ -1,14 +1,14 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Deps } from '../deps.js';
-import { emit, HAS_ACTIVE_WEBHOOK } from '../outbox.js';
-import { balanceAt } from '../rules/accrual.js';
-import { ACCOUNT_SUBJECT, type NewEvent, usdOf } from '../rules/events.js';
-import type { Account, Instance } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { instanceLimitAt } from '../rules/spend-limit.js';
-import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../rules/time.js';
-import { LONGEST_LEAD, leadAt } from '../rules/webhook.js';
+import { balanceAt } from '../kernel/accrual.js';
+import { ACCOUNT_SUBJECT, type NewEvent, usdOf } from '../kernel/events.js';
+import type { Account, Instance } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { emit, HAS_ACTIVE_WEBHOOK } from '../kernel/outbox.js';
+import { instanceLimitAt } from '../kernel/spend-limit.js';
+import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../kernel/time.js';
+import { LONGEST_LEAD, leadAt } from './rules/webhook.js';
 
 /** Maximum rows read per call. Rows that were already reported are read again without effect. */
 const MAX_ROWS = 5_000;

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import express, { type RequestHandler, type Router } from 'express';
-import type { LogLine } from '../../domain/rules/log-line.js';
-import { checkScope } from '../../domain/rules/scopes.js';
+import { checkScope } from '../../domain/kernel/scopes.js';
 import { keptLog } from '../../domain/updates/instance-logs.js';
+import type { LogLine } from '../../domain/updates/rules/log-line.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { sendAttachment } from './attachment.js';
 import { createPageSession, type PageSessionOptions } from './page-session.js';

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { unauthorized } from '../../domain/accounts/api-keys.js';
 import { authenticateSession, type SessionCaller } from '../../domain/accounts/sessions.js';
 import type { Deps } from '../../domain/deps.js';
-import { DomainError } from '../../domain/rules/errors.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import type { KeyUses } from '../key-uses.js';
 import { addressOf } from '../request-state.js';
 import type { IsTrusted } from '../trust-proxy.js';

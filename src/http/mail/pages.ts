@@ -1,7 +1,7 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { Deps } from '../../domain/deps.js';
-import type { LinkPurpose } from '../../domain/rules/mail.js';
 import { confirmByLink, endByLink, isLink, type LinkOutcome } from '../../domain/webhooks/mail-address.js';
+import type { LinkPurpose } from '../../domain/webhooks/rules/mail.js';
 import { named, refuseOtherMethods } from '../routing.js';
 
 /**

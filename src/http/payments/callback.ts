@@ -1,7 +1,7 @@
 import express, { type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Deps } from '../../domain/deps.js';
-import { DomainError } from '../../domain/rules/errors.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import type { PaymentEvent } from '../../domain/top-ups/book-payments.js';
 import { receiveCallback } from '../../domain/top-ups/callbacks.js';
 

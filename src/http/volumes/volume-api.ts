@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import type { Deps } from '../../domain/deps.js';
-import { DomainError } from '../../domain/rules/errors.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import { accessOf, type RepositoryAccess } from '../../domain/volumes/access.js';
 import { VolumeFull } from '../../domain/volumes/full.js';
 import { deleteObject, listObjects, objectSize, putObject, readObject } from '../../domain/volumes/repository.js';

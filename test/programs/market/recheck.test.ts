@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/database/database.js';
 import { createDeps, type Deps, type Settings } from '../../../src/domain/deps.js';
+import { formatInstant } from '../../../src/domain/kernel/time.js';
 import { readListings } from '../../../src/domain/market/listings.js';
 import { planSnapshot, publishPlan } from '../../../src/domain/market/market.js';
 import { priceSheet } from '../../../src/domain/market/pricing.js';
@@ -14,7 +15,6 @@ import {
   recheckIfDue,
   recheckStatus,
 } from '../../../src/domain/market/recheck.js';
-import { formatInstant } from '../../../src/domain/rules/time.js';
 import { TestClock, testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 import { csv, listings, MARKET_HEADER, type MarketSource, market, openMarketSource } from '../../support/market.js';
