@@ -17,7 +17,8 @@ import {
   type TunnelTarget,
   WANT_SECONDS,
 } from '../agent-protocol/tunnel-protocol.js';
-import type { Deps } from '../domain/deps.js';
+import type { SettlingDeps } from '../domain/billing/deps.js';
+import type { FleetDeps } from '../domain/fleet/deps.js';
 import { type Opener, type Reach, reachOf } from '../domain/fleet/reach.js';
 import { bearerOf } from '../domain/kernel/bearer.js';
 import { type Access, ReachWatch } from './reach-watch.js';
@@ -102,7 +103,7 @@ export interface Tunnel extends Duplex {
 }
 
 export interface TunnelsOptions {
-  deps: Deps;
+  deps: SettlingDeps & Pick<FleetDeps, 'fleet'>;
   log: Logger;
   /** Address at which agents reach exactly this gateway; null for the address shared by all gateways. */
   tunnelsUrl: string | null;
@@ -110,7 +111,7 @@ export interface TunnelsOptions {
 
 /** The tunnels of this process, both requested and open. */
 export class Tunnels {
-  readonly #deps: Deps;
+  readonly #deps: TunnelsOptions['deps'];
   readonly #log: Logger;
   readonly #tunnelsUrl: string | null;
   readonly #dialled = new Map<string, Pending>();

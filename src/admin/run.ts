@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { type Config, loadEnvFile, readConfig } from '../compose/config.js';
+import type { Deps } from '../compose/deps.js';
 import { openDomain } from '../compose/gateway.js';
-import type { Deps } from '../domain/deps.js';
 import { systemClock } from '../std/system-clock.js';
 
 export type Run = (command: (deps: Deps) => Promise<void>) => Promise<void>;

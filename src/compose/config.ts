@@ -434,7 +434,7 @@ export type Config = { -readonly [V in Variable as Rows[V]['name']]: V extends '
 type DomainVariable = { [V in Variable]: Rows[V] extends { domain: true } ? V : never }[Variable];
 type DomainConfig = Pick<Config, Rows[DomainVariable]['name']>;
 
-declare module '../domain/deps.js' {
+declare module '../domain/kernel/settings.js' {
   // The domain doesn't import this file. Instead, the table adds its part to the domain's own interface.
   interface Settings extends DomainConfig {}
 }

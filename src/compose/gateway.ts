@@ -12,7 +12,6 @@ import { type TunnelRequest, Tunnels } from '../access/tunnels.js';
 import { WebFront } from '../access/web/web-front.js';
 import { serveRequests } from '../database/pool.js';
 import { SLOW_MS } from '../database/report-if-slow.js';
-import { createDeps, type Deps } from '../domain/deps.js';
 import type { Clock } from '../domain/kernel/time.js';
 import { GatewayServer } from '../http/gateway-server.js';
 import { createKeyUses, type KeyUses } from '../http/key-uses.js';
@@ -32,6 +31,7 @@ import { createSender } from '../webhooks/send.js';
 import { type BackgroundWork, startBackgroundWork } from './background.js';
 import { type Config, domainSettings } from './config.js';
 import { DatabaseUnusable, type OpenDatabase, openConfiguredDatabase, within } from './database.js';
+import { createDeps, type Deps } from './deps.js';
 import {
   findRestic,
   type OpenSsh,

@@ -4,7 +4,7 @@ import { hostKey } from '../access/ssh/host-key.js';
 import { SshServer } from '../access/ssh/server.js';
 import { TcpPorts } from '../access/tcp/tcp-ports.js';
 import type { Database } from '../database/database.js';
-import type { Settings } from '../domain/deps.js';
+import type { Settings } from '../domain/kernel/settings.js';
 import type { Clock } from '../domain/kernel/time.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
 import type { RunRestic } from '../domain/volumes/restic.js';

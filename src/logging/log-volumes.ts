@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { Deps } from '../domain/deps.js';
 import type { StoreComparison } from '../domain/volumes/check.js';
+import type { VolumeDeps } from '../domain/volumes/deps.js';
 
 /** Returns the handlers that log the state of the volume store. */
-export function volumeLog(log: Logger, { restic }: Pick<Deps, 'restic'>) {
+export function volumeLog(log: Logger, { restic }: Pick<VolumeDeps, 'restic'>) {
   if (restic === null) log.info("restic not found on the PATH; old snapshots of volumes aren't pruned");
   return {
     onFailure: (volume: string, reason: string) => log.warn({ volume, reason }, 'volume upkeep failed'),

@@ -1,5 +1,5 @@
 import { domainSettings, readConfig } from '../../src/compose/config.js';
-import type { Settings } from '../../src/domain/deps.js';
+import type { Settings } from '../../src/domain/kernel/settings.js';
 import type { Clock, Instant } from '../../src/domain/kernel/time.js';
 
 /** A clock that advances only when the test says so. */

@@ -2,9 +2,9 @@ import { type ClientRequest, type IncomingMessage, request as requestPort, type 
 import { type Duplex, pipeline } from 'node:stream';
 import proxyAddr from 'proxy-addr';
 import { isUnavailable } from '../../database/faults.js';
-import type { Deps } from '../../domain/deps.js';
 import { clientNetworkOf } from '../../domain/kernel/client-network.js';
 import { isWebPath, type WebSite, webSiteOf } from '../../domain/kernel/web-site.js';
+import type { WebPortDeps } from '../../domain/web-ports/deps.js';
 import {
   headersForContainer,
   headersForVisitor,
@@ -50,7 +50,7 @@ const PAGE_OF_REFUSAL: Partial<Record<TunnelRefused['reason'], Page>> = {
 };
 
 export interface WebFrontOptions {
-  deps: Deps;
+  deps: Pick<WebPortDeps, 'db' | 'clock' | 'settings' | 'visits'>;
   /** Address at which agents reach exactly this gateway; null for the address shared by all gateways. */
   streamsUrl: string | null;
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;

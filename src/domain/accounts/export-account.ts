@@ -1,5 +1,5 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant } from '../kernel/time.js';
 import { noAccount } from './accounts.js';
 
@@ -39,7 +39,11 @@ const REFERENCES = `
  * the account, directly or through other tables, all from one snapshot of the database. Sealed secrets and hashes of
  * secrets are omitted. Throws not_found.
  */
-export function exportAccount(deps: Deps, accountId: string, write: (text: string) => Promise<void>): Promise<void> {
+export function exportAccount(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  accountId: string,
+  write: (text: string) => Promise<void>,
+): Promise<void> {
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
     await transaction.query(`set local statement_timeout = ${LIMIT_MS}`);

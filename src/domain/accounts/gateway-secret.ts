@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant } from '../kernel/time.js';
 
 /**
@@ -7,7 +7,7 @@ import { formatInstant } from '../kernel/time.js';
  * database or a copy of it can read the secret.
  */
 export async function gatewaySecret(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   name: string,
   make: () => string,
 ): Promise<string> {

@@ -1,5 +1,5 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { overlapping, USED_GB } from '../kernel/machine-condition.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../kernel/preemption.js';
 import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
@@ -30,7 +30,7 @@ const CHECK_TIMEOUT_MS = 3_600_000;
  * Recomputes every account and checks the invariants on one snapshot of the database. The database does all the
  * counting, so memory use in this process doesn't grow with the number of instances. Writes nothing.
  */
-export function audit(deps: Deps): Promise<AuditReport> {
+export function audit(deps: Pick<KernelDeps, 'db'>): Promise<AuditReport> {
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
     await transaction.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`);

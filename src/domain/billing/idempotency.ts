@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 
@@ -88,7 +88,11 @@ export async function recall(transaction: Transaction, request: IdempotentReques
  * Returns the response to an earlier request with the key, or undefined if no such request was carried out. Waits up to
  * 5 s for a request in progress, then throws idempotency_in_progress.
  */
-export function storedResponse(deps: Deps, accountId: string, key: string): Promise<unknown> {
+export function storedResponse(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  accountId: string,
+  key: string,
+): Promise<unknown> {
   return retryWhileInUse(async () => {
     const marks = await deps.db.pool.query<{ free: boolean }>(
       'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
@@ -121,7 +125,7 @@ export function storeResponse(
 }
 
 /** Deletes expired responses. Returns how many were deleted. */
-export async function pruneIdempotencyRecords(deps: Deps): Promise<number> {
+export async function pruneIdempotencyRecords(deps: Pick<KernelDeps, 'db' | 'clock'>): Promise<number> {
   const { rowCount } = await deps.db.pool.query('delete from idempotency_key where created_at <= $1::timestamptz', [
     formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS),
   ]);

@@ -1,6 +1,6 @@
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { eventsOf, type NewEvent } from '../kernel/events.js';
 import { runningOn } from '../kernel/free-machine.js';
@@ -18,6 +18,7 @@ import {
 import { emit } from '../kernel/outbox.js';
 import type { LimitedKey } from '../kernel/spend-limit.js';
 import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../kernel/time.js';
+import type { LedgerDeps, SettlingDeps } from './deps.js';
 import {
   INSERT_ACCOUNT,
   INSTANCE_OF_ACCOUNT,
@@ -122,7 +123,7 @@ export interface Write extends Second {
  * response to the same request.
  */
 export async function write<T>(
-  deps: Deps,
+  deps: LedgerDeps,
   scope: Scope,
   decide: (write: Write) => Promise<T> | T,
   recall?: (transaction: Transaction) => Promise<T | undefined>,
@@ -158,7 +159,10 @@ export async function write<T>(
 /**
  * Publishes the changes before the response is sent, so that this process's caches are never older than its responses.
  */
-function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
+function publishChanges(
+  { db, apiKeyCache, events }: Pick<SettlingDeps, 'db' | 'apiKeyCache' | 'events'>,
+  { written }: WriteRows,
+): void {
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
   db.notices.publish([
@@ -169,7 +173,7 @@ function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRow
   ]);
 }
 
-async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Promise<WriteRows> {
+async function openWrite(deps: Pick<KernelDeps, 'clock'>, transaction: Transaction, scope: Scope): Promise<WriteRows> {
   const rows = new WriteRows(transaction);
   if (scope.newAccount !== undefined) rows.create(scope.newAccount, deps.clock.now());
   await rows.lock(scope);
@@ -181,7 +185,7 @@ async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Pr
   return rows;
 }
 
-async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
+async function settleAll(deps: Pick<KernelDeps, 'settings'>, rows: WriteRows): Promise<void> {
   for (const account of rows.accounts()) {
     if (!isDue(account, rows.at)) continue;
     const live = await rows.liveInstancesOf(account);

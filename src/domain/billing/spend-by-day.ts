@@ -1,5 +1,4 @@
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
 import { DomainError } from '../kernel/errors.js';
 import type { Instance } from '../kernel/lifecycle.js';
@@ -15,6 +14,7 @@ import {
   SECONDS_PER_DAY,
 } from '../kernel/time.js';
 import { checkpointBefore, makeCheckpoints, openingOf, sizesWithin, usedSince } from './checkpoints.js';
+import type { SettlingDeps } from './deps.js';
 import { CHARGED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
@@ -86,7 +86,7 @@ interface Charge {
  * the period is too long or starts in the future.
  */
 export async function spendByDay(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   period: { from: string; to?: string | null; limit?: number | null },
 ): Promise<SpendByDay> {

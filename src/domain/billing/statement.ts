@@ -1,5 +1,4 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../kernel/money.js';
 import { formatInstant, type Instant, latest } from '../kernel/time.js';
@@ -11,6 +10,7 @@ import {
   sizesWithin,
   usedSince,
 } from './checkpoints.js';
+import type { SettlingDeps } from './deps.js';
 import { MOVED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
@@ -72,7 +72,7 @@ export interface Statement {
  * has more than `maxLines`.
  */
 export async function statement(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   period: { from: Instant; to: Instant | null },
   maxLines: number = Number.MAX_SAFE_INTEGER,

@@ -1,11 +1,11 @@
 import type { Database } from '../../database/database.js';
+import { Slots } from '../kernel/slots.js';
 import type { Clock, Instant } from '../kernel/time.js';
 import { Connections } from './connections.js';
 import { DesiredStates } from './desired-state.js';
 import { Heartbeats } from './heartbeats.js';
 import { HostTokens } from './host-tokens.js';
 import { ReceivedReports } from './received-reports.js';
-import { Slots } from './slots.js';
 import { TunnelRequests } from './tunnel-requests.js';
 
 /** Maximum reports written concurrently, so that most connections remain available to renters. */

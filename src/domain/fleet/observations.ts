@@ -1,8 +1,9 @@
 import type { DesiredInstance, Report } from '../../agent-protocol/protocol.js';
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, type PreparedStatement, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { missingOf } from '../inventory/rules/host-gpus.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import type { NewEvent } from '../kernel/events.js';
 import { isLate } from '../kernel/fleet.js';
@@ -10,6 +11,7 @@ import { emit } from '../kernel/outbox.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import { checkSamples } from '../samples/check-samples.js';
 import { takeVolumeReport } from '../volumes/leases.js';
+import type { FleetDeps } from './deps.js';
 import { endInstances } from './ended-commands.js';
 import { recordGpus } from './hosts.js';
 import { changesOf, type ReportChanges, type SeenContainer } from './report-changes.js';
@@ -34,7 +36,11 @@ interface HostRow {
  * Records what is new in an agent's report. Throws invalid_request, without changing anything, if the report contains
  * instances that the machine was never assigned or starts that never existed.
  */
-export async function recordReport(deps: Deps, machineId: string, report: Report): Promise<void> {
+export async function recordReport(
+  deps: LedgerDeps & Pick<FleetDeps, 'fleet' | 'samples'>,
+  machineId: string,
+  report: Report,
+): Promise<void> {
   const at = deps.clock.now();
   const { received, heartbeats, onFault, writing } = deps.fleet;
   const { samples = [] } = report;
@@ -75,7 +81,7 @@ interface Seen {
 
 /** Records a report. Returns null for a late report, which is ignored. */
 async function observe(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   transaction: Transaction,
   machineId: string,
   report: Report,

@@ -1,6 +1,6 @@
 import type { PreparedStatement } from '../../database/transaction.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
 import { within } from '../kernel/fleet.js';
 import type { Rate } from '../kernel/money.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
@@ -33,7 +33,7 @@ interface Loss extends Affected, Omit<Outage, 'machineId'> {}
 /**
  * Settles outages that have ended, and the parts of ongoing outages in which usage ended. Does the same for lost GPUs.
  */
-export async function settleOpenOutages(deps: Deps): Promise<void> {
+export async function settleOpenOutages(deps: LedgerDeps): Promise<void> {
   const { pool } = deps.db;
   await pool.query({ name: 'settle-idle-outages', text: SETTLE_IDLE_OUTAGES });
   const { rows: outages } = await pool.query<Outage>({ name: 'open-outages', text: OPEN_OUTAGES });
@@ -42,14 +42,14 @@ export async function settleOpenOutages(deps: Deps): Promise<void> {
   for (const loss of losses) await settleLoss(deps, loss);
 }
 
-async function settleLoss(deps: Deps, loss: Loss): Promise<void> {
+async function settleLoss(deps: LedgerDeps, loss: Loss): Promise<void> {
   const { accountId, instanceId, startedAt, endedAt } = loss;
   await settleOutageOf(deps, loss, accountId, instanceId);
   const values = [instanceId, formatInstant(startedAt), endedAt === null ? null : formatInstant(endedAt)];
   await deps.db.pool.query({ name: 'settle-gpu-loss', text: SETTLE_LOSS, values });
 }
 
-async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
+async function settleOutage(deps: LedgerDeps, outage: Outage): Promise<void> {
   const { pool } = deps.db;
   const startedAt = formatInstant(outage.startedAt);
   const values = [outage.machineId, startedAt, outage.endedAt === null ? null : formatInstant(outage.endedAt)];
@@ -63,7 +63,7 @@ async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
  * is unreachable, only intervals that have ended count.
  */
 function settleOutageOf(
-  deps: Deps,
+  deps: LedgerDeps,
   { startedAt, endedAt }: Pick<Outage, 'startedAt' | 'endedAt'>,
   accountId: string,
   instanceId: string,

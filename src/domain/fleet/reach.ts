@@ -1,5 +1,6 @@
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import type { ContainerPhase } from '../kernel/fleet.js';
 import { INSTANCE_ID, type InstanceStatus } from '../kernel/lifecycle.js';
 import { formatInstant } from '../kernel/time.js';
@@ -29,7 +30,7 @@ export interface Reach {
 const NOTHING: Reach = { state: 'unknown', machineId: null };
 
 /** Settles anything that is due, then returns whether the client may reach the instance now. */
-export async function reachOf(deps: Deps, opener: Opener, instanceId: string): Promise<Reach> {
+export async function reachOf(deps: SettlingDeps, opener: Opener, instanceId: string): Promise<Reach> {
   if (!INSTANCE_ID.test(instanceId)) return NOTHING;
   await settledAccount(deps, opener.accountId);
   return readReach(deps, opener, instanceId);
@@ -44,7 +45,11 @@ interface Row {
 }
 
 /** Does the same as `reachOf` without settling first. */
-export async function readReach({ db, clock }: Deps, opener: Opener, instanceId: string): Promise<Reach> {
+export async function readReach(
+  { db, clock }: Pick<KernelDeps, 'db' | 'clock'>,
+  opener: Opener,
+  instanceId: string,
+): Promise<Reach> {
   const { rows } = await db.pool.query<Row>({
     name: 'reach',
     text: REACH_SQL,

@@ -1,5 +1,5 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
 import { type Account, stop } from '../kernel/lifecycle.js';
 import { overlapping } from '../kernel/machine-condition.js';
 import type { Rate } from '../kernel/money.js';
@@ -33,7 +33,7 @@ interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
  * start failed permanently. Processes starts in the order in which they ended, so that the same starts always use up
  * the daily seconds for templates. Idempotent.
  */
-export function settleStarts(deps: Deps, accountId: string): Promise<void> {
+export function settleStarts(deps: LedgerDeps, accountId: string): Promise<void> {
   return write(deps, { accountIds: [accountId] }, async (current) => {
     const account = current.account(accountId);
     if (account === undefined) return;
@@ -90,7 +90,7 @@ async function withinDay(current: Write, accountId: string, credit: StartCredit)
 }
 
 /** Settles starts that are over or have earned the maximum credit. */
-export async function settleOpenStarts(deps: Deps): Promise<void> {
+export async function settleOpenStarts(deps: LedgerDeps): Promise<void> {
   const values = [formatInstant(deps.clock.now())];
   const { rows } = await deps.db.pool.query<{ accountId: string }>({ name: 'due-starts', text: DUE_SQL, values });
   for (const { accountId } of rows) await settleStarts(deps, accountId);

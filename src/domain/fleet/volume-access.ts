@@ -1,5 +1,5 @@
 import type { VolumeAccess } from '../../agent-protocol/protocol.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { formatInstant } from '../kernel/time.js';
 import { leaseSecret } from '../volumes/lease-secret.js';
@@ -23,7 +23,7 @@ interface AccessRow {
  * destroyed more than a week ago or has no volumes.
  */
 export async function volumesForAgent(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings' | 'sealingKeys'>,
   machineId: string,
   instanceId: string,
   start: number,

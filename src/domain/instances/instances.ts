@@ -2,6 +2,7 @@ import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import {
   type IdempotentRequest,
   idempotentRequest,
@@ -13,7 +14,6 @@ import {
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields, limitOf, priceLimit } from '../fields.js';
 import {
   type AddedSpend,
@@ -26,6 +26,7 @@ import {
 } from '../kernel/admission.js';
 import { checkCover } from '../kernel/cover.js';
 import { type DeadlineTexts, deadlinesOf } from '../kernel/deadline.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { checkGrownVolumes } from '../kernel/disk.js';
 import { DomainError } from '../kernel/errors.js';
 import { claim } from '../kernel/free-machine.js';
@@ -62,6 +63,7 @@ import { checkSupportsVolumes, type VolumeAtPath } from '../volumes/rules/volume
 import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
+import type { InstanceDeps } from './deps.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 import { checkLaunchOfStart, type LaunchInput, readLaunch, storeLaunch } from './launch.js';
 import { checkEarlyExit } from './rules/early-exit.js';
@@ -140,7 +142,7 @@ export interface Outcome {
 
 /** Returns the account's running and stopped instances, newest first. */
 export async function activeInstances(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   query: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow[]> {
@@ -161,7 +163,7 @@ export async function activeInstances(
  * Returns up to 10,000 instances that aren't destroyed, of one account or of all accounts, settled and newest first.
  * Used by the operator.
  */
-export async function listInstances(deps: Deps, accountId: string | null): Promise<InstanceRow[]> {
+export async function listInstances(deps: SettlingDeps, accountId: string | null): Promise<InstanceRow[]> {
   if (accountId !== null) await settledAccount(deps, accountId);
   else while ((await settleDue(deps)) > 0);
   return deps.db.prisma.instance.findMany({
@@ -176,7 +178,7 @@ export async function listInstances(deps: Deps, accountId: string | null): Promi
  * one that doesn't exist.
  */
 export async function findInstance(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   id: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
@@ -195,7 +197,7 @@ export async function findInstance(
  * Throws invalid_request or idempotency_in_progress.
  */
 export async function instanceByIdempotencyKey(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   idempotencyKey: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
@@ -211,7 +213,7 @@ export async function instanceByIdempotencyKey(
  * deploy_failed.
  */
 export function deploy(
-  deps: Deps,
+  deps: LedgerDeps & Pick<InstanceDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployInput,
   keyId: string | null = null,
@@ -220,7 +222,7 @@ export function deploy(
 }
 
 async function deployMachine(
-  deps: Deps,
+  deps: LedgerDeps & Pick<InstanceDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployInput,
   keyId: string | null,
@@ -250,7 +252,7 @@ export function checkEnds({ deadlines, mode }: Pick<RentalTerms, 'deadlines' | '
 
 /** Rents the machine, no matter how it was chosen. */
 export async function rent(
-  deps: Deps,
+  deps: Pick<InstanceDeps, 'settings' | 'fleet'>,
   current: Write,
   account: Account,
   machine: MachineUnderLock,
@@ -304,7 +306,7 @@ export function checkSpendLimits(
 
 /** Starts, stops or destroys one of the account's instances. Throws not_found or action_failed. */
 export async function act(
-  deps: Deps,
+  deps: LedgerDeps & Pick<InstanceDeps, 'fleet'>,
   accountId: string,
   input: ActionInput,
   keyId: string | null = null,
@@ -331,7 +333,7 @@ export async function act(
  * removes one. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
  */
 export async function changeDeadlines(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   id: string,
   input: DeadlinesInput,
@@ -357,7 +359,7 @@ export async function changeDeadlines(
  * Stops or destroys an instance on behalf of the operator, regardless of the account's balance. Throws not_found or
  * action_failed.
  */
-export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DESTROY'): Promise<InstanceRow> {
+export async function operatorAct(deps: LedgerDeps, id: string, action: 'STOP' | 'DESTROY'): Promise<InstanceRow> {
   const found = INSTANCE_ID.test(id) ? await deps.db.prisma.instance.findUnique({ where: { id } }) : null;
   if (found === null) throw notFound();
   const scope: Scope = { accountIds: [found.accountId], instanceId: id };
@@ -368,7 +370,7 @@ export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DEST
 }
 
 function actOn(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'settings'>,
   current: Write,
   account: Account,
   wanted: {
@@ -418,7 +420,7 @@ function actOn(
  * not available on this host.
  */
 async function volumesOfStart(
-  deps: Deps,
+  deps: Pick<InstanceDeps, 'fleet'>,
   current: Write,
   machine: MachineUnderLock,
   instance: Instance,
@@ -493,7 +495,7 @@ function takeOver(current: Write, { soldUntil }: MachineUnderLock, preempted: re
 }
 
 export async function writeOnce(
-  deps: Deps,
+  deps: LedgerDeps,
   scope: Scope,
   request: IdempotentRequest | null,
   decide: (current: Write) => Promise<Instance> | Instance,
@@ -518,7 +520,10 @@ function outcomeOf(current: Write, instance: Instance): Outcome {
 }
 
 /** Counts the outcome of a deploy. */
-export async function countOutcome({ events }: Deps, deploy: () => Promise<Outcome>): Promise<Outcome> {
+export async function countOutcome(
+  { events }: Pick<InstanceDeps, 'events'>,
+  deploy: () => Promise<Outcome>,
+): Promise<Outcome> {
   try {
     const outcome = await deploy();
     events.deploy(outcome.replayed ? 'replayed' : 'rented');
@@ -539,7 +544,7 @@ export function unknownMachine(id: string): DomainError {
 }
 
 /** Returns the id of an instance's machine. It never changes, so it can be read before anything is locked. */
-async function machineOf(deps: Deps, accountId: string, id: string): Promise<string> {
+async function machineOf(deps: Pick<KernelDeps, 'db'>, accountId: string, id: string): Promise<string> {
   const row = await deps.db.prisma.instance.findFirst({ where: { id, accountId }, select: { machineId: true } });
   if (row === null) throw notFound();
   return row.machineId;

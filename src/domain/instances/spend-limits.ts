@@ -1,7 +1,7 @@
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
 import { setSpendLimit } from '../billing/rules/settle.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
 import { DomainError } from '../kernel/errors.js';
 import { INSTANCE_ID } from '../kernel/lifecycle.js';
@@ -17,7 +17,7 @@ import { notFound } from './instances.js';
  * is destroyed.
  */
 export async function changeSpendLimit(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   id: string,
   usd: number | null | undefined,

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import type { Launch } from '../kernel/launch.js';
 import type { Instance } from '../kernel/lifecycle.js';
@@ -25,7 +25,7 @@ export interface TcpTarget {
   port: number;
 }
 
-type Place = Pick<Deps, 'settings'> & { accountId: string; at: Instant };
+type Place = Pick<KernelDeps, 'settings'> & { accountId: string; at: Instant };
 
 /** Throws deploy_failed if not all ports of a launch can be assigned. Called before anything is rented. */
 export async function checkTcpPorts(
@@ -42,7 +42,7 @@ export async function checkTcpPorts(
  */
 export async function reserveTcpPorts(
   { transaction, at }: Write,
-  { settings }: Pick<Deps, 'settings'>,
+  { settings }: Pick<KernelDeps, 'settings'>,
   accountId: string,
   { tcpPorts = [] }: Launch,
 ): Promise<number[]> {
@@ -65,7 +65,7 @@ export function storeTcpPorts(
 
 /** Returns the ports of an instance that isn't destroyed, ordered by container port. */
 export function tcpPortsOf(
-  { serviceDomain }: Deps['settings'],
+  { serviceDomain }: KernelDeps['settings'],
   { status, tcpPorts }: { status: string; tcpPorts: readonly { port: number; publicPort: number }[] },
 ): TcpPort[] {
   if (status === 'DESTROYED') return [];
@@ -73,7 +73,7 @@ export function tcpPortsOf(
 }
 
 /** Returns the target of every gateway port that is assigned. */
-export async function readTcpPorts({ db }: Pick<Deps, 'db'>): Promise<Map<number, TcpTarget>> {
+export async function readTcpPorts({ db }: Pick<KernelDeps, 'db'>): Promise<Map<number, TcpTarget>> {
   const { rows } = await db.pool.query<TcpTarget & { publicPort: number }>({ name: 'tcp-ports', text: READ_PORTS });
   return new Map(rows.map(({ publicPort, ...target }) => [publicPort, target]));
 }

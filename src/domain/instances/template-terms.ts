@@ -1,11 +1,11 @@
 import type { Write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
-import type { Deps } from '../deps.js';
 import type { Launch } from '../kernel/launch.js';
 import type { Instance } from '../kernel/lifecycle.js';
 import type { SealingKey } from '../kernel/sealing.js';
 import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../kernel/template.js';
 import { generateTokens, tokenKeyOf } from '../secrets/generated-tokens.js';
+import type { InstanceDeps } from './deps.js';
 
 /** The parts of a template that a rental needs, read before the transaction starts. */
 export interface TemplateInUse {
@@ -16,7 +16,10 @@ export interface TemplateInUse {
 }
 
 /** Returns what a deploy needs to know about the template with this slug, or null for an image. */
-export async function templateTerms(deps: Deps, slug: string): Promise<TemplateTerms | null> {
+export async function templateTerms(
+  deps: Pick<InstanceDeps, 'inventory'>,
+  slug: string,
+): Promise<TemplateTerms | null> {
   const found = await deps.inventory.template(slug);
   if (found === null) return null;
   return {
@@ -26,7 +29,11 @@ export async function templateTerms(deps: Deps, slug: string): Promise<TemplateT
   };
 }
 
-export async function templateInUse(deps: Deps, slug: string, launch: Launch = {}): Promise<TemplateInUse> {
+export async function templateInUse(
+  deps: Pick<InstanceDeps, 'db' | 'sealingKeys' | 'inventory'>,
+  slug: string,
+  launch: Launch = {},
+): Promise<TemplateInUse> {
   const terms = await templateTerms(deps, slug);
   const makes = terms !== null && variablesToGenerate(terms, launch).length > 0;
   return { terms, tokenKey: makes ? await tokenKeyOf(deps) : null };

@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import type { StopReason } from '../kernel/lifecycle.js';
 import { type Micro, type Rate, shownSpend, type Units } from '../kernel/money.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
@@ -54,7 +54,11 @@ export interface TimelinePage {
  * its volumes, and requests made with the account's keys. The newest entry comes first, or the oldest if the page is
  * inverted. The caller must have checked that the instance may be shown.
  */
-export async function timelineOf(deps: Deps, instance: InstanceRow, page: TimelinePage): Promise<TimelineEntry[]> {
+export async function timelineOf(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  instance: InstanceRow,
+  page: TimelinePage,
+): Promise<TimelineEntry[]> {
   const { after, before, limit, inverted } = page;
   const { rows } = await deps.db.pool.query<
     Omit<TimelineEntry, 'kind' | 'amount'> & { rank: number; units: Units | null }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { putRow, type Row } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../kernel/gpu-tier.js';
 import {
@@ -51,7 +51,11 @@ export const REGION_COLUMNS = Object.keys(regionRow.shape);
  * Creates or updates models by slug, either all of them or none. Until a snapshot includes it, a new model has its
  * reference price.
  */
-export function importModels(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
+export function importModels(
+  deps: Pick<KernelDeps, 'db'>,
+  records: AsyncIterable<FileRecord>,
+  dryRun: boolean,
+): Promise<ImportReport> {
   return importRows(deps, records, dryRun, {
     table: 'gpu_model',
     key: 'slug',
@@ -74,7 +78,11 @@ const PRICE_NEW_MODEL = {
 };
 
 /** Creates or updates regions by code, either all of them or none. */
-export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
+export function importRegions(
+  deps: Pick<KernelDeps, 'db'>,
+  records: AsyncIterable<FileRecord>,
+  dryRun: boolean,
+): Promise<ImportReport> {
   return importRows(deps, records, dryRun, { table: 'region', key: 'code', schema: regionRow, dataOf: (row) => row });
 }
 
@@ -91,7 +99,7 @@ interface Import<T> {
 
 /** Imports rows. New ones are placed after all existing ones in the catalogue. */
 export async function importRows<T>(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   records: AsyncIterable<FileRecord>,
   dryRun: boolean,
   { table, key, schema, dataOf, afterwards = () => [] }: Import<T>,

@@ -1,10 +1,10 @@
 import type { Transaction } from '../../database/transaction.js';
 import { nearestName } from '../../std/nearest-name.js';
 import { activeAccount } from '../billing/active-account.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
 import { settleUnlocked } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
 import {
   checkEnds,
@@ -24,6 +24,7 @@ import type { Account } from '../kernel/lifecycle.js';
 import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '../kernel/machine-condition.js';
 import { formatUsd } from '../kernel/money.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
+import type { InventoryDeps } from './deps.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
 import { type BestOffer, bestOffer } from './rules/best-offer.js';
@@ -61,7 +62,7 @@ type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
  * Throws invalid_request, unavailable, or deploy_failed, for example if no matching machine is free.
  */
 export function deployBest(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployBestInput,
   keyId: string | null = null,
@@ -70,7 +71,7 @@ export function deployBest(
 }
 
 async function deployBestMachine(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployBestInput,
   keyId: string | null,
@@ -124,7 +125,7 @@ export interface BestRental {
  * functions of the rental throw.
  */
 export async function rentBest(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'inventory' | 'fleet'>,
   scope: Scope & { accountIds: readonly [string] },
   request: IdempotentRequest | null,
   { best, prepare, refusal }: BestRental,
@@ -194,7 +195,7 @@ export interface Search extends BestOffer {
 /**
  * Creates a picker for the best machine. It takes candidates from the offers in memory, but decides on the locked rows.
  */
-function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePicker {
+function pickerOf(deps: Pick<InventoryDeps, 'inventory'>, best: Search, waitFor: string | null): MachinePicker {
   return {
     waitFor,
     lockBest: (transaction, busyAccounts) =>
@@ -214,7 +215,7 @@ function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePick
  * Calls `find` with batches of candidates from memory, best first, and returns its first result other than undefined.
  */
 async function firstCandidate<T>(
-  { inventory }: Deps,
+  { inventory }: Pick<InventoryDeps, 'inventory'>,
   { criteria, order }: BestOffer,
   find: (machineIds: readonly string[]) => Promise<T | undefined>,
 ): Promise<T | undefined> {

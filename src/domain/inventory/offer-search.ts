@@ -1,8 +1,8 @@
-import type { Deps } from '../deps.js';
 import { checkOptional, type Field, fields, priceLimit } from '../fields.js';
 import { cudaNumber } from '../kernel/cuda.js';
 import { type NamedModel, slugsOf } from '../kernel/gpu-names.js';
 import type { GpuTier } from '../kernel/gpu-tier.js';
+import type { InventoryDeps } from './deps.js';
 import type { OfferIndex, OfferRange } from './offer-index.js';
 import type { Offer } from './rules/offer.js';
 import { criteriaOf, type OfferCriteria, type OfferRequirements } from './rules/offer-filter.js';
@@ -61,7 +61,7 @@ const ORDERS: Record<OfferSort, OfferOrder<GroupPrice>> = {
 };
 
 /** Returns one page of the matching offers, and the number of all of them. */
-export async function searchOffers(deps: Deps, search: OfferSearch): Promise<OfferPage> {
+export async function searchOffers(deps: Pick<InventoryDeps, 'inventory'>, search: OfferSearch): Promise<OfferPage> {
   const wanted = checkFilter(search.filter);
   const { offers, catalogue } = await deps.inventory.current();
   const criteria = criteriaOf(withModels(catalogue.gpuModels, wanted));
@@ -83,19 +83,26 @@ export interface OfferedRegion {
 }
 
 /** Returns the models of the matching offers, sorted by slug. */
-export async function offeredModels(deps: Deps, filter: OfferSearchFilter | null | undefined): Promise<OfferedModel[]> {
+export async function offeredModels(
+  deps: Pick<InventoryDeps, 'inventory'>,
+  filter: OfferSearchFilter | null | undefined,
+): Promise<OfferedModel[]> {
   return (await gpusBy('gpu', deps, filter)).map(([gpu, gpus]) => ({ gpu, gpus }));
 }
 
 /** Returns the regions of the matching offers, sorted by code. */
 export async function offeredRegions(
-  deps: Deps,
+  deps: Pick<InventoryDeps, 'inventory'>,
   filter: OfferSearchFilter | null | undefined,
 ): Promise<OfferedRegion[]> {
   return (await gpusBy('region', deps, filter)).map(([region, gpus]) => ({ region, gpus }));
 }
 
-async function gpusBy(kind: 'gpu' | 'region', deps: Deps, filter: OfferSearchFilter | null | undefined) {
+async function gpusBy(
+  kind: 'gpu' | 'region',
+  deps: Pick<InventoryDeps, 'inventory'>,
+  filter: OfferSearchFilter | null | undefined,
+) {
   const wanted = checkFilter(filter);
   const { offers, catalogue } = await deps.inventory.current();
   const criteria = criteriaOf(withModels(catalogue.gpuModels, wanted));

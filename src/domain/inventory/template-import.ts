@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Deps } from '../deps.js';
 import { fields } from '../fields.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import type { FileRecord, ImportReport } from '../kernel/import.js';
 import { isPinned, MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, namesIn, PICTURES } from '../kernel/template.js';
 import { isWebPath } from '../kernel/web-site.js';
@@ -110,7 +110,7 @@ export const MORE_TEMPLATE_COLUMNS = Object.keys(templateRow.shape).filter((name
  * with.
  */
 export function importTemplates(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   records: AsyncIterable<FileRecord>,
   dryRun: boolean,
 ): Promise<ImportReport> {

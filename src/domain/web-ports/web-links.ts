@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Deps } from '../deps.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { check, fields } from '../fields.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import { liveInstance } from './open-ports.js';
@@ -29,7 +30,7 @@ export interface WebLinkInput {
  * link and the cookie that replaces it become invalid with the API key.
  */
 export async function createWebLink(
-  deps: Deps,
+  deps: SettlingDeps,
   caller: { accountId: string; keyId: string },
   input: WebLinkInput,
 ): Promise<WebLink> {
@@ -53,7 +54,7 @@ export interface WebToken {
  * becomes invalid with the API key.
  */
 export async function createWebToken(
-  deps: Deps,
+  deps: SettlingDeps,
   caller: { accountId: string; keyId: string },
   input: Omit<WebLinkInput, 'path'>,
 ): Promise<WebToken> {
@@ -62,7 +63,7 @@ export async function createWebToken(
 }
 
 async function createPass(
-  deps: Deps,
+  deps: SettlingDeps,
   caller: { accountId: string; keyId: string },
   input: Omit<WebLinkInput, 'path'>,
   isLink: boolean,
@@ -100,7 +101,7 @@ async function createPass(
  * the link has already been used.
  */
 export async function exchangeWebLink(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   link: string,
   instanceId: string,
   port: number,

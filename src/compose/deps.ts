@@ -1,42 +1,32 @@
 import type { Database } from '../database/database.js';
-import { AccountLoader } from './accounts/account-loader.js';
-import { ApiKeyCache } from './accounts/api-key-cache.js';
-import { ActivityLog } from './activity/activity-log.js';
-import type { ActivityNote } from './activity/activity-note.js';
-import { Fleet } from './fleet/fleet.js';
-import { Slots } from './fleet/slots.js';
-import { MachineLoader } from './instances/machine-loader.js';
-import { UsageIntervalLoader } from './instances/usage-interval-loader.js';
-import { Inventory } from './inventory/inventory.js';
-import type { Offer } from './inventory/rules/offer.js';
-import { SharedResults } from './inventory/shared-results.js';
-import { type DomainEvents, NO_EVENTS } from './kernel/domain-events.js';
-import type { SealingKey } from './kernel/sealing.js';
-import type { Clock } from './kernel/time.js';
-import type { PriceSheet } from './market/price-sheet.js';
-import { LoadWatch } from './samples/load-watch.js';
-import { LoadLoader, MetricLoader } from './samples/metric-points.js';
-import { SampleBuffer } from './samples/sample-buffer.js';
-import type { PaymentProcessor } from './top-ups/processor.js';
-import type { OpenLogs } from './updates/log-source.js';
-import { SubscriptionRegistry } from './updates/subscriptions.js';
-import { AttachmentLoader } from './volumes/attachment-loader.js';
-import { silentText } from './volumes/ended-leases.js';
-import type { RunRestic } from './volumes/restic.js';
-import { NO_STORE, type VolumeStore } from './volumes/store.js';
-import { Visits } from './web-ports/visits.js';
-import type { SendMail, SendWebhook } from './webhooks/receiver.js';
-
-/**
- * The operator's settings, in the units that the rules use. They are filled in from the rows of the table in
- * src/compose/config.ts that are marked for the domain.
- */
-export interface Settings {
-  /** Public URL of the service, without a trailing slash. */
-  publicUrl: string;
-  /** Address for SSH access to instances, and the SSH server's public host key. Null if SSH is disabled. */
-  ssh: { host: string; port: number; hostKey: string } | null;
-}
+import { ApiKeyCache } from '../domain/accounts/api-key-cache.js';
+import { ActivityLog } from '../domain/activity/activity-log.js';
+import { AccountLoader } from '../domain/billing/account-loader.js';
+import { Fleet } from '../domain/fleet/fleet.js';
+import { MachineLoader } from '../domain/instances/machine-loader.js';
+import { UsageIntervalLoader } from '../domain/instances/usage-interval-loader.js';
+import { Inventory } from '../domain/inventory/inventory.js';
+import type { Offer } from '../domain/inventory/rules/offer.js';
+import { SharedResults } from '../domain/inventory/shared-results.js';
+import type { ActivityNote } from '../domain/kernel/activity-note.js';
+import { type DomainEvents, NO_EVENTS } from '../domain/kernel/domain-events.js';
+import type { SealingKey } from '../domain/kernel/sealing.js';
+import type { Settings } from '../domain/kernel/settings.js';
+import { Slots } from '../domain/kernel/slots.js';
+import type { Clock } from '../domain/kernel/time.js';
+import type { PriceSheet } from '../domain/market/price-sheet.js';
+import { LoadWatch } from '../domain/samples/load-watch.js';
+import { LoadLoader, MetricLoader } from '../domain/samples/metric-points.js';
+import { SampleBuffer } from '../domain/samples/sample-buffer.js';
+import type { PaymentProcessor } from '../domain/top-ups/processor.js';
+import type { OpenLogs } from '../domain/updates/log-source.js';
+import { SubscriptionRegistry } from '../domain/updates/subscriptions.js';
+import { AttachmentLoader } from '../domain/volumes/attachment-loader.js';
+import { silentText } from '../domain/volumes/ended-leases.js';
+import type { RunRestic } from '../domain/volumes/restic.js';
+import { NO_STORE, type VolumeStore } from '../domain/volumes/store.js';
+import { Visits } from '../domain/web-ports/visits.js';
+import type { SendMail, SendWebhook } from '../domain/webhooks/receiver.js';
 
 /** Dependencies of every use case. The composition root creates this object once and freezes it. */
 export type Deps = Readonly<{

@@ -1,6 +1,6 @@
 import type { PreparedStatement, Transaction } from '../../database/transaction.js';
-import { API_KEY_PREFIX } from '../kernel/api-key.js';
-import { formatInstant, type Instant } from '../kernel/time.js';
+import { API_KEY_PREFIX } from './api-key.js';
+import { formatInstant, type Instant } from './time.js';
 
 /** The requester of a change: the API key, the console session if there is one, and the client's address. */
 export interface Actor {

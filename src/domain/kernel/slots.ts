@@ -1,4 +1,4 @@
-import { DomainError } from '../kernel/errors.js';
+import { DomainError } from './errors.js';
 
 const RETRY_AFTER_SECONDS = 5;
 

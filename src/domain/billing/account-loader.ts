@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type pg from 'pg';
-import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Account, Instance } from '../kernel/lifecycle.js';
+import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from './ledger-rows.js';
 
 /** Maximum accounts read by one statement. */
 const MAX_BATCH = 50;
