@@ -12,7 +12,7 @@ function printEnvExample() {
     `${variable}=${/\s/.test(value) ? `"${value}"` : value}`,
   ]);
   const head =
-    '# Copy to .env and change what you need. Each variable shows its default; nothing after the = means unset.';
+    '# Copy to .env and change what you need. Each variable shows its default. Nothing after the = means unset.';
   return `${head}\n\n${lines.join('\n')}\n`;
 }
 
@@ -20,9 +20,9 @@ const PAGE_HEAD = `<!-- Written by \`npm run settings\` from the table in src/co
 # Configuration
 
 The gateway and the operator commands read their settings from the environment, or from a \`.env\` file in the working
-directory; the environment takes precedence. [\`.env.example\`](../.env.example) lists every variable with its default. An
-empty variable counts as unset. With invalid values the start fails with one line per variable, which names the variable
-and the accepted values.
+directory. The environment takes precedence. [\`.env.example\`](../.env.example) lists every variable with its default. An
+empty variable counts as unset. If any values are invalid, the program doesn't start, and prints one line per invalid
+variable with the values that it accepts.
 `;
 
 function printPage() {

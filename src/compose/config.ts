@@ -29,7 +29,7 @@ interface Setting {
   unset?: string;
   /** Whether `NAME=` sets an empty value. For any other setting, it means unset. */
   takesNothing?: true;
-  /** Description for operators, in one sentence. */
+  /** Description for operators. */
   about: string;
   /** Whether the domain's use cases read the setting, which is then part of their `Settings`. */
   domain?: true;
@@ -65,14 +65,14 @@ export const SETTINGS = {
     name: 'port',
     takes: whole(0, 65_535),
     default: '4000',
-    about: 'Port of REST, GraphQL and GraphiQL; 0 picks a free port and prints it.',
+    about: 'Port for REST, GraphQL and GraphiQL. 0 picks a free port and prints it.',
   },
   HOST: {
     group: 'Server',
     name: 'host',
     takes: anyText('a host name or IP address'),
     default: '127.0.0.1',
-    about: 'Address to listen on; 0.0.0.0 for all network interfaces.',
+    about: 'Address to listen on. 0.0.0.0 means all network interfaces.',
   },
   SSH_PORT: {
     group: 'Access',
@@ -82,64 +82,64 @@ export const SETTINGS = {
     ),
     takesNothing: true,
     default: '2222',
-    about: 'Port of SSH into instances, on HOST; 0 picks a free port and prints it. An empty value disables SSH.',
+    about: 'Port on HOST for SSH to instances. 0 picks a free port and prints it. An empty value disables SSH.',
   },
   TCP_PORTS: {
     group: 'Access',
     name: 'tcpPorts',
     takes: text(`a range such as 30000-30999, of at most ${MAX_TCP_RANGE} ports`, readPorts),
     unset: 'no TCP ports',
-    about: 'Ports on HOST that are forwarded to ports of instances; the same for all gateways.',
+    about: 'Ports on HOST that are forwarded to instance ports. Use the same range for all gateways.',
     domain: true,
   },
   STREAMS_URL: {
     group: 'Access',
     name: 'streamsUrl',
     takes: address(['http:', 'https:'], 'https://gateway-1.example.com', (input) => input.replace(/\/+$/, '')),
-    unset: 'the address agents joined at',
-    about: 'Address of this process for host agents, if several gateways share one.',
+    unset: 'the address through which agents joined',
+    about: 'Address at which host agents reach this gateway, if several gateways share one address.',
   },
   DATA_DIR: {
     group: 'Data',
     name: 'dataDir',
     takes: anyText('a folder'),
     default: '.data',
-    about: 'Folder of the embedded PostgreSQL; ignored when DATABASE_URL is set.',
+    about: 'Data folder of the embedded PostgreSQL, which is not used if DATABASE_URL is set.',
   },
   DATABASE_URL: {
     group: 'Data',
     name: 'databaseUrl',
     takes: address(['postgresql:', 'postgres:'], 'postgresql://user:password@host:5432/database'),
     unset: 'the embedded PostgreSQL in DATA_DIR',
-    about: 'Your own PostgreSQL, version 15 or newer.',
+    about: 'Address of your own PostgreSQL, version 15 or newer.',
   },
   SECRETS_KEY: {
     group: 'Data',
     name: 'secretsKeys',
     takes: text('one key of 64 hex characters, or several separated by commas', readKeys),
-    unset: 'secrets.key in DATA_DIR, none for DATABASE_URL',
-    about: "Keys for renters' secrets: the first encrypts, all decrypt.",
+    unset: 'secrets.key in DATA_DIR, or none with DATABASE_URL',
+    about: "Keys for renters' secrets. The first key encrypts, and all of them decrypt.",
   },
   VOLUME_STORE: {
     group: 'Data',
     name: 'volumeStore',
     takes: text('an address such as s3://bucket/prefix', readS3),
-    unset: 'the folder volumes in DATA_DIR',
-    about: "Store of volume snapshots; the AWS SDK's own variables configure access.",
+    unset: 'the volumes folder in DATA_DIR',
+    about: "Store for volume snapshots. Configure access to it with the AWS SDK's own variables.",
   },
   REDIS_URL: {
     group: 'Data',
     name: 'redisUrl',
     takes: address(['redis:', 'rediss:'], 'redis://host:6379'),
     unset: 'each process counts separately',
-    about: 'Redis in which gateway processes share their rate limits.',
+    about: 'Redis server through which gateway processes share their rate limits.',
   },
   SERVICE_DOMAIN: {
     group: 'Callers',
     name: 'serviceDomain',
     takes: text('a domain name in lower case', (input) => (DOMAIN_NAME.test(input) ? input : undefined)),
     default: 'gpu.localhost',
-    about: "Domain of the instances' host names: <instance id>.<domain>.",
+    about: 'Domain for instance host names, which have the form <instance id>.<domain>.',
     domain: true,
   },
   PUBLIC_URL: {
@@ -147,21 +147,22 @@ export const SETTINGS = {
     name: 'publicUrl',
     takes: address(['http:', 'https:'], 'https://api.example.com', (input) => input.replace(/\/+$/, '')),
     unset: 'the address that the gateway listens on',
-    about: 'Address at which clients reach the gateway, used in links.',
+    about: 'Address at which clients reach the gateway. Links use it.',
   },
   CORS_ORIGINS: {
     group: 'Callers',
     name: 'corsOrigins',
     takes: text('* or origins separated by commas, such as https://console.example.com', readOrigins),
     default: '*',
-    about: 'Web origins that browsers may send requests from, separated by commas, or * for all.',
+    about: 'Web origins from which browsers may send requests, separated by commas, or * for all.',
   },
   TRUST_PROXY: {
     group: 'Callers',
     name: 'trustProxy',
     takes: text('off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8', readProxies),
     default: 'off',
-    about: 'Proxies whose X-Forwarded-For is trusted, in log and limits: off, their number, or addresses and networks.',
+    about:
+      'Proxies trusted to set X-Forwarded-For, for the log and limits: off, their number, or addresses and networks.',
   },
   CONSOLE: {
     group: 'Callers',
@@ -175,35 +176,36 @@ export const SETTINGS = {
     name: 'webhookNetworks',
     takes: text('none, or networks such as 10.1.0.0/16,127.0.0.1', readNetworks),
     default: 'none',
-    about: "Networks that webhooks may reach although they aren't public; any renter can then send requests there.",
+    about: 'Non-public networks that webhooks may reach. Any renter can then send requests to them.',
   },
   SMTP_URL: {
     group: 'Mail',
     name: 'smtpUrl',
     takes: address(['smtp:', 'smtps:'], 'smtp://user:password@mail.example.com:587'),
     unset: 'no mail',
-    about: 'Mail server for notices to renters; percent-encode user and password.',
+    about: 'Mail server for notices to renters. Percent-encode the user name and password.',
   },
   SMTP_TLS: {
     group: 'Mail',
     name: 'smtpTls',
     takes: oneOf(['required', 'offered'], 'required or offered'),
     default: 'required',
-    about: 'Whether smtp:// requires STARTTLS: required, or offered, which sends in plaintext to a server without it.',
+    about:
+      'Whether smtp:// requires STARTTLS: required, or offered, which falls back to plaintext if the server lacks it.',
   },
   MAIL_FROM: {
     group: 'Mail',
     name: 'mailFrom',
     takes: text('an address such as notices@example.com, or GPU rental <notices@example.com>', readSender),
     unset: 'required with SMTP_URL',
-    about: 'Sender of mail.',
+    about: 'Sender address for outgoing mail.',
   },
   SIGNUP: {
     group: 'Callers',
     name: 'signup',
     takes: oneOf(['open', 'closed'], 'open or closed'),
     default: 'closed',
-    about: 'Whether anyone may create an account, without credit, in the web console: open or closed.',
+    about: 'Whether anyone can create an account (without credit) in the web console: open or closed.',
   },
   INTROSPECTION: {
     group: 'Callers',
@@ -217,7 +219,7 @@ export const SETTINGS = {
     name: 'seed',
     takes: oneOf(['demo', 'catalogue', 'none'], 'demo, catalogue or none'),
     unset: 'demo with the embedded PostgreSQL, otherwise catalogue',
-    about: 'Data for the first start: demo, catalogue or none.',
+    about: 'Data to load on the first start: demo, catalogue or none.',
   },
   LOG_LEVEL: {
     group: 'Log and limits',
@@ -231,7 +233,7 @@ export const SETTINGS = {
     name: 'rateLimitPerMinute',
     takes: whole(0, 1_000_000),
     default: '120',
-    about: 'Requests per 60 seconds for an account of the lowest tier; 0 for no limit.',
+    about: 'Requests per 60 seconds for an account in the lowest tier. 0 means no limit.',
     domain: true,
   },
   METRICS_PORT: {
@@ -239,21 +241,21 @@ export const SETTINGS = {
     name: 'metricsPort',
     takes: whole(0, 65_535),
     unset: 'no metrics',
-    about: 'Port of /metrics, for Prometheus, on METRICS_HOST; 0 picks a free port and prints it.',
+    about: 'Port on METRICS_HOST for Prometheus to scrape /metrics. 0 picks a free port and prints it.',
   },
   METRICS_HOST: {
     group: 'Metrics and traces',
     name: 'metricsHost',
     takes: anyText('a host name or IP address'),
     default: '127.0.0.1',
-    about: 'Address that metrics are served on. They are for the operator only; never use a public address.',
+    about: 'Address on which metrics are served. They are for the operator only, so never use a public address.',
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     group: 'Metrics and traces',
     name: 'tracesUrl',
     takes: address(['http:', 'https:'], 'http://127.0.0.1:4318', (input) => input.replace(/\/+$/, '')),
     unset: 'no traces',
-    about: 'OTLP over HTTP endpoint for traces; /v1/traces is appended.',
+    about: 'Endpoint that receives traces by OTLP over HTTP. The gateway appends /v1/traces.',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     group: 'Metrics and traces',
@@ -274,14 +276,14 @@ export const SETTINGS = {
     name: 'tracesSampler',
     takes: oneOf(SAMPLERS, `one of ${SAMPLERS.join(', ')}`),
     default: 'parentbased_always_on',
-    about: "Which requests are traced; the parentbased samplers follow the caller's traceparent.",
+    about: "Which requests are traced. The parentbased samplers follow the caller's traceparent.",
   },
   OTEL_TRACES_SAMPLER_ARG: {
     group: 'Metrics and traces',
     name: 'tracesRatio',
     takes: text('a number from 0 to 1', readRatio),
     default: '1',
-    about: 'Share of requests that traceidratio and parentbased_traceidratio trace.',
+    about: 'Share of requests traced by traceidratio and parentbased_traceidratio.',
   },
   DISK_USD_PER_GB_HOUR: {
     group: 'Billing',
@@ -289,7 +291,7 @@ export const SETTINGS = {
     name: 'diskRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.00014',
-    about: 'Price of disk in USD per GB and hour, fixed when an instance is deployed.',
+    about: 'Disk price in USD per GB-hour. It is locked when an instance is deployed.',
     domain: true,
   },
   VOLUME_USD_PER_GB_HOUR: {
@@ -298,7 +300,7 @@ export const SETTINGS = {
     name: 'volumeRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.0001',
-    about: 'Price of volumes in USD per GB and hour, fixed when a volume is created.',
+    about: 'Volume price in USD per GB-hour. It is locked when a volume is created.',
     domain: true,
   },
   VOLUME_SNAPSHOT_SECONDS: {
@@ -306,7 +308,8 @@ export const SETTINGS = {
     name: 'volumeSnapshotSeconds',
     takes: whole(10, 86_400),
     default: '600',
-    about: 'Seconds between snapshots of a volume while its instance runs: the most that the loss of a host can cost.',
+    about:
+      'Seconds between volume snapshots while an instance runs. If its host is lost, at most this much work is lost.',
     domain: true,
   },
   GRACE_DAYS: {
@@ -314,7 +317,7 @@ export const SETTINGS = {
     name: 'graceSeconds',
     takes: seconds(0, 365, SECONDS_PER_DAY),
     default: '7',
-    about: "Days from the exhaustion of credit to the deletion of the account's instances and volumes.",
+    about: "Days between running out of credit and the deletion of the account's instances and volumes.",
     domain: true,
   },
   COVER_HOURS: {
@@ -322,7 +325,7 @@ export const SETTINGS = {
     name: 'coverSeconds',
     takes: seconds(0, 720, SECONDS_PER_HOUR),
     default: '1',
-    about: 'Hours at all current rates that a balance must cover to deploy or start.',
+    about: 'Hours of all current charges that the balance must cover to deploy or start an instance.',
     domain: true,
   },
   VOLUME_HISTORY_FACTOR: {
@@ -330,7 +333,7 @@ export const SETTINGS = {
     name: 'volumeHistoryFactor',
     takes: whole(1, 100),
     default: '3',
-    about: "Maximum size of a volume's snapshots in the store, as a multiple of its size, plus 1 GB.",
+    about: 'Maximum size of all snapshots of a volume, as a multiple of the volume size. 1 GB is added to the result.',
     domain: true,
   },
   MARKET_SOURCE: {
@@ -340,7 +343,7 @@ export const SETTINGS = {
       isAddress(input) || !HAS_SCHEME.test(input) ? input : undefined,
     ),
     unset: 'prices change only by import',
-    about: 'CSV of market listings, fetched on schedule.',
+    about: 'CSV file of market listings, fetched on MARKET_SCHEDULE.',
     domain: true,
   },
   MARKET_SCHEDULE: {
@@ -351,7 +354,7 @@ export const SETTINGS = {
     ),
     default: '0 4 * * 1',
     about:
-      'When to fetch MARKET_SOURCE, at most once per day, as a cron pattern in UTC; a sixth field, at the front, is seconds.',
+      'When to fetch MARKET_SOURCE, as a cron pattern in UTC, at most once per day. A sixth field at the front means seconds.',
     domain: true,
   },
   MARKET_MAX_JUMP_PERCENT: {
@@ -359,7 +362,7 @@ export const SETTINGS = {
     name: 'marketMaxJumpPercent',
     takes: whole(0, 100_000),
     default: '50',
-    about: 'Price change, or share of lost medians, in percent above which an import needs --accept-jumps.',
+    about: 'Price change or share of lost medians, in percent, above which an import requires --accept-jumps.',
     domain: true,
   },
   PAYMENTS: {
@@ -381,14 +384,14 @@ export const SETTINGS = {
     name: 'paymentsKey',
     takes: anyText('an API key'),
     unset: 'required with PAYMENTS',
-    about: "The processor's API key; in SHKeeper it also signs callbacks.",
+    about: "The processor's API key. SHKeeper also uses it to sign callbacks.",
   },
   PAYMENTS_SECRET: {
     group: 'Payments',
     name: 'paymentsSecret',
     takes: anyText("a webhook's secret"),
     unset: 'required with PAYMENTS=btcpay',
-    about: "Secret of BTCPay Server's webhook.",
+    about: 'Secret of the webhook in BTCPay Server.',
   },
   PAYMENTS_STORE: {
     group: 'Payments',
@@ -402,14 +405,14 @@ export const SETTINGS = {
     name: 'paymentsCallbackUrl',
     takes: address(['http:', 'https:'], 'http://gateway:4000/payments/callback'),
     unset: 'PUBLIC_URL with /payments/callback',
-    about: 'Address of the gateway for the processor; keep it unchanged.',
+    about: "Address at which the processor reaches the gateway. Don't change it later.",
   },
   TOPUP_CONFIRMATIONS: {
     group: 'Payments',
     name: 'topUpConfirmations',
     takes: text('assets and numbers from 1 to 1000 such as BTC=3,USDT-TRX=25', readConfirmations),
     default: 'BTC=2,LTC=6,XMR=10,ETH=12,SOL=32,TRX=19,USDT-TRX=19,USDT-ETH=12,USDT-SOL=32',
-    about: 'Confirmations after which a payment is final, per asset.',
+    about: 'Number of confirmations after which a payment is final, for each asset.',
     domain: true,
   },
   TOPUP_ASK_ABOVE_USD: {
@@ -418,7 +421,7 @@ export const SETTINGS = {
     name: 'topUpAskAboveMicro',
     takes: text('an amount in USD from 0 to 1000000', readAskAbove),
     default: '500',
-    about: 'USD credited to an account within 24 hours above which each payment is confirmed with the processor first.',
+    about: 'USD credited to an account within 24 hours before further payments must be confirmed with the processor.',
     domain: true,
   },
 } as const satisfies Record<string, Setting>;
