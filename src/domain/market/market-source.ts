@@ -22,7 +22,7 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 const WEB = ['http:', 'https:'];
 
-/** Whether the source is an http or https URL rather than the path of a file. */
+/** Whether the source is an http or https URL rather than a file path. */
 export function isAddress(source: string): boolean {
   return URL.canParse(source) && WEB.includes(new URL(source).protocol);
 }
@@ -68,7 +68,7 @@ async function* download(address: URL, signal: AbortSignal): AsyncGenerator<Uint
     const target = URL.canParse(next, url.href) ? new URL(next, url) : null;
     if (target === null || !WEB.includes(target.protocol))
       throw new SourceFault("the source redirects to an address that isn't http or https");
-    // Credentials are sent only to the origin that they were given for.
+    // Credentials must not be forwarded to another origin.
     if (target.origin !== url.origin) authorization = null;
     url = target;
   }
@@ -86,7 +86,7 @@ function withoutCredentials(address: URL): [url: URL, authorization: string | nu
   return [url, `Basic ${Buffer.from(pair).toString('base64')}`];
 }
 
-/** Returns the reason for an error. The message "fetch failed" doesn't say why, but the error's cause does. */
+/** Returns an error's reason. `fetch` only reports "fetch failed" and puts the reason in the error's cause. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const { code, message } = (cause instanceof Error ? cause : error) as NodeJS.ErrnoException;

@@ -1,9 +1,12 @@
-/** A measured column, and how its values are merged into one. The merged value is null if all of them are unknown. */
+/**
+ * A measured column, and how several of its values are merged into one. The merged value is null if all values are
+ * unknown.
+ */
 interface Column {
   name: string;
   /** Name in responses. */
   as: string;
-  /** SQL of the merged value. */
+  /** SQL for the merged value. */
   merged: string;
 }
 
@@ -45,5 +48,5 @@ export const namesOf = (columns: readonly Column[]) => columns.map(({ name }) =>
 export const mergedOf = (columns: readonly Column[]) =>
   columns.map(({ name, merged }) => `${merged} as ${name}`).join(', ');
 
-/** Returns the members of a JSON object. */
+/** Returns the columns as arguments to json_build_object. */
 export const membersOf = (columns: readonly Column[]) => columns.map(({ name, as }) => `'${as}', ${name}`).join(', ');

@@ -10,7 +10,7 @@ import type { TemplateVariable } from '../rules/template.js';
 import { dateOf, formatInstant } from '../rules/time.js';
 
 export const MAX_SAVED_TEMPLATES = 100;
-/** Maximum size of a saved launch, as JSON. */
+/** Maximum size of a saved launch as JSON, in bytes. */
 const MAX_SAVED_BYTES = 32_000;
 
 export type { SavedTemplate };
@@ -33,8 +33,9 @@ export function savedTemplates(deps: Deps, accountId: string): Promise<SavedTemp
 }
 
 /**
- * Saves a launch under a name, replacing any previous one. Its template and secrets are not checked until it is
- * deployed. Throws invalid_request, or action_failed if the account would have more than 100 saved templates.
+ * Saves a launch under a name, replacing any template already saved under it. Its template and secrets are not checked
+ * until it is deployed. Throws invalid_request, or action_failed if the account would have more than 100 saved
+ * templates.
  */
 export async function saveTemplate(deps: Deps, accountId: string, input: SavedTemplateInput): Promise<SavedTemplate> {
   const name = check('name', fields.savedTemplateName, input.name);
@@ -79,7 +80,7 @@ export async function deleteTemplate(deps: Deps, accountId: string, name: string
   return found;
 }
 
-/** Returns a link that opens the console's deploy dialog with these settings. Secrets are left out. */
+/** Returns a link that opens the console's deploy dialog with these settings. Secrets are omitted. */
 export async function linkOf(
   deps: Deps,
   saved: Pick<SavedTemplate, 'template' | 'diskGb' | 'launch'>,

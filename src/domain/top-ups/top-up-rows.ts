@@ -14,7 +14,7 @@ import {
 /** Matches ids created by `createTopUp`: `t-` followed by 20 hex characters. */
 const TOP_UP_ID = /^t-[0-9a-f]{20}$/;
 
-/** SQL for the rows of top-ups and payments. */
+/** SQL for top-up and payment rows. */
 
 /** A top-up with its payments, oldest first, and the state that follows from them. */
 export interface PaidTopUp extends TopUp {
@@ -44,7 +44,7 @@ export async function paymentsOf(from: Queryable, topUpId: string): Promise<Paym
   return (await from.query<Payment & pg.QueryResultRow>(text, [topUpId])).rows;
 }
 
-/** Returns the top-ups with their payments, in the order given. */
+/** Returns the top-ups with their payments, in the given order. */
 export async function withPayments(from: Queryable, topUps: readonly TopUp[], now: Instant): Promise<PaidTopUp[]> {
   const text = `select top_up_id as "topUpId", ${PAYMENT_COLUMNS} from payment
     where top_up_id = any($1::text[]) order by first_seen_at, transaction, asset`;
@@ -56,7 +56,7 @@ export async function withPayments(from: Queryable, topUps: readonly TopUp[], no
   });
 }
 
-/** Returns the amount that the account was credited within the last day without confirmation by the processor. */
+/** Returns the amount credited to the account within the last day without the processor's confirmation. */
 export async function unconfirmedMicro(from: Queryable, accountId: string, now: Instant): Promise<Micro> {
   const { rows } = await from.query<{ micro: Micro }>(
     `select coalesce(sum(payment.usd_micro), 0)::bigint as micro from payment join top_up on top_up.id = top_up_id
@@ -87,7 +87,7 @@ export function insertTopUp(transaction: Transaction, topUp: TopUp): void {
   });
 }
 
-/** Inserts a payment, or updates the stored one. */
+/** Returns the statement that inserts or updates a payment. */
 export function savePayment({ processor, id }: TopUp, payment: Payment): PreparedStatement {
   const { creditedAt, firstSeenAt } = payment;
   return {
