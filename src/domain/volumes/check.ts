@@ -12,10 +12,10 @@ export interface VolumeView {
   storedBytes: bigint;
   snapshots: number;
   newestAt: Date | null;
-  /** The instance that holds its lease. */
+  /** The instance that holds the volume's lease. */
   heldBy: string | null;
   keepFailedAt: Date | null;
-  /** Why old snapshots can't be deleted, if the owner can fix the cause. */
+  /** Why old snapshots can't be deleted, if the owner can fix it. */
   keepFault: string | null;
   deletedAt: Date | null;
 }
@@ -40,13 +40,13 @@ export interface StoreComparison {
   volumes: number;
   differences: Difference[];
   /**
-   * Folders in the store whose volumes are not in the database. Either the database is older than the store, or the
+   * Folders in the store whose volumes are not in the database, because the database is older than the store or the
    * volumes belong to another service.
    */
   unknownVolumes: string[];
 }
 
-/** Compares all volumes, or only one, without changing anything. Rejects with StoreFault. */
+/** Compares all volumes, or only one, without changing anything. Throws StoreFault. */
 export async function compareStore(deps: Deps, only: string | null = null): Promise<StoreComparison> {
   const { rows } = await deps.db.pool.query<{ id: string; isLive: boolean }>(
     `select id, deleted_at is null and (copy_of is null or copied_at is not null) as "isLive"
@@ -64,7 +64,7 @@ export async function compareStore(deps: Deps, only: string | null = null): Prom
   return { volumes: rows.length, differences, unknownVolumes };
 }
 
-/** Result of running restic's check. */
+/** The result of restic's check. */
 export interface CheckedRepository {
   volumeId: string;
   /** Null if the repository is sound, or if nothing was ever saved to it. */
@@ -73,7 +73,7 @@ export interface CheckedRepository {
 
 /**
  * Runs restic's own check on a repository directly in the store. With `readData`, it reads every byte. It takes no
- * lock, so it may report objects that are about to be deleted if the volume is being written. Throws not_found or
+ * lock, so while the volume is being written, it may report objects that are about to be deleted. Throws not_found or
  * action_failed.
  */
 export async function checkRepository(deps: Deps, id: string, readData: boolean): Promise<CheckedRepository> {

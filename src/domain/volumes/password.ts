@@ -32,8 +32,8 @@ export function makePassword(
 }
 
 /**
- * Returns the plaintext password of a volume's repository: 64 hexadecimal digits. Throws not_found if the volume is
- * deleted or belongs to another account, and with action_failed if the key that sealed it is missing.
+ * Returns the plaintext password of a volume's repository, which is 64 hexadecimal digits. Throws not_found if the
+ * volume is deleted or belongs to another account, or action_failed if the key that sealed it is missing.
  */
 export async function volumePassword(deps: Deps, accountId: string, id: string): Promise<string> {
   const { rows } = await deps.db.pool.query<SealedRow>({
@@ -45,7 +45,7 @@ export async function volumePassword(deps: Deps, accountId: string, id: string):
   return passwordOf(deps, rows[0]);
 }
 
-/** Does the same as `volumePassword` for a row that has already been read. */
+/** Returns the same as `volumePassword`, given a row that has already been read. */
 export async function passwordOf(deps: Pick<Deps, 'sealingKeys'>, row: SealedRow): Promise<string> {
   return openPassword(await deps.sealingKeys(), row);
 }

@@ -24,7 +24,7 @@ export type { VolumeRow };
 const ID_BYTES = 4;
 
 /**
- * The account that makes a request, and the API key whose limit the new cost counts towards. The key is null for the
+ * The account that makes a request, and the API key whose limit the added cost counts towards. The key is null for the
  * operator.
  */
 export interface Owner {
@@ -35,7 +35,7 @@ export interface Owner {
 interface CreateVolumeInput {
   name: string;
   sizeGb: number;
-  /** Initial contents; empty if omitted. */
+  /** Initial contents. The volume is empty if this is omitted. */
   fromSnapshot?: SnapshotInput | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
@@ -52,7 +52,8 @@ interface ChangeInput {
 }
 
 /**
- * The volume after the change. `replayed` means that an earlier request with the same idempotency key made the change.
+ * The volume after the change. `replayed` means that the change was made by an earlier request with the same
+ * idempotency key.
  */
 export interface VolumeOutcome {
   volume: VolumeRow;
@@ -61,7 +62,7 @@ export interface VolumeOutcome {
 
 type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
 
-/** Returns up to 100 of the account's volumes, oldest first, without deleted ones. */
+/** Returns up to 100 of the account's volumes, oldest first, excluding deleted ones. */
 export async function listVolumes(deps: Deps, accountId: string, query: Query = {}): Promise<VolumeRow[]> {
   await settledAccount(deps, accountId);
   await releaseEndedLeasesOf(deps, accountId);
@@ -74,8 +75,8 @@ export async function listVolumes(deps: Deps, accountId: string, query: Query = 
 }
 
 /**
- * Returns a volume, even a deleted one; null if the account has no such volume. Another account's volume is
- * indistinguishable from a missing one.
+ * Returns one of the account's volumes, even if it is deleted, or null if there is no such volume. Another account's
+ * volume looks as if it didn't exist.
  */
 export async function findVolume(
   deps: Deps,
@@ -92,8 +93,8 @@ export async function findVolume(
 }
 
 /**
- * Creates a volume. Throws invalid_request, or action_failed if the account has 100 volumes or the balance or a limit
- * doesn't suffice.
+ * Creates a volume. Throws invalid_request, or action_failed if the account already has 100 volumes or the balance or a
+ * limit doesn't suffice.
  */
 export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
   const name = check('name', fields.volumeName, input.name);
@@ -118,8 +119,8 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
 }
 
 /**
- * Grows a volume. Has no effect if the volume already has that size. Throws invalid_request or not_found, or
- * action_failed if the size is smaller or the balance or a limit doesn't suffice.
+ * Grows a volume. Has no effect if it already has that size. Throws invalid_request, not_found, or action_failed if the
+ * new size is smaller or the balance or a limit doesn't suffice.
  */
 export async function growVolume(
   deps: Deps,
@@ -134,7 +135,7 @@ export async function growVolume(
     if (sizeGb === volume.sizeGb) return volume;
     const rate = rules.volumeRate({ ...volume, sizeGb });
     const addedRate = rate - rules.volumeRate(volume);
-    // If another key set the current size, the volume's entire cost moves to this key.
+    // If another key set the current size, the volume's entire cost is transferred to this key.
     const addedToKey = volume.sizeKeyId === owner.keyId ? addedRate : rate;
     admit(deps, current, account, { keyId: owner.keyId, addedRate, addedToKey });
     rules.growVolume(current.step(account), volume, sizeGb, owner.keyId);
@@ -142,7 +143,7 @@ export async function growVolume(
   });
 }
 
-/** Deletes a volume with all its snapshots. Throws not_found, or action_failed while an instance uses the volume. */
+/** Deletes a volume and all its snapshots. Throws not_found, or action_failed while an instance uses the volume. */
 export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput): Promise<VolumeOutcome> {
   const { id, idempotencyKey } = input;
   return changeOnce(deps, owner, 'deleteVolume', [id], idempotencyKey, async (current, account) => {
@@ -201,7 +202,7 @@ async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<vo
   if (holder !== null) throw volumeInUse(id, holder);
 }
 
-/** Changes one volume, once per idempotency key, and returns the volume after the change. */
+/** Changes one volume, once per idempotency key. Returns the volume after the change. */
 async function changeOnce(
   deps: Deps,
   { accountId }: Owner,

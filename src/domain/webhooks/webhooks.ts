@@ -24,13 +24,13 @@ export interface WebhookInput {
   paused?: boolean | null | undefined;
 }
 
-/** A secret that signs deliveries. After it has been replaced, it is valid until `until`. */
+/** A secret that signs deliveries. Once replaced, it remains valid until `until`. */
 interface Secret {
   secret: string;
   until: string | null;
 }
 
-/** Returns the account's webhooks, of which there are at most 10, oldest first. */
+/** Returns the account's webhooks (at most 10), oldest first. */
 export function listWebhooks(
   deps: Deps,
   accountId: string,
@@ -46,8 +46,8 @@ export function listWebhooks(
 }
 
 /**
- * Waits for those writes of the account that began before the webhook was changed, and therefore send no events to it.
- * A client that reads after receiving the response then sees their results.
+ * Waits for the account's writes that began before the webhook was changed, because they send no events to it. A client
+ * that reads after receiving the response then sees their results.
  */
 export async function waitForEarlierWrites(deps: Deps, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
@@ -57,7 +57,7 @@ export async function waitForEarlierWrites(deps: Deps, accountId: string): Promi
 
 /**
  * Creates a webhook. Only this response contains the secret. Throws invalid_request, or action_failed if the account
- * has 10 webhooks.
+ * already has 10 webhooks.
  */
 export async function createWebhook(
   deps: Deps,
@@ -87,7 +87,10 @@ export async function createWebhook(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/** Changes only the given fields. A resumed webhook receives only later events. Throws invalid_request or not_found. */
+/**
+ * Changes only the given fields. A resumed webhook receives only events that occur later. Throws invalid_request or
+ * not_found.
+ */
 export async function changeWebhook(deps: Deps, accountId: string, id: string, input: WebhookInput): Promise<Webhook> {
   const url = checkOptional('url', fields.webhookUrl, input.url);
   const events = checkOptional('events', fields.webhookEvents, input.events);
@@ -125,7 +128,7 @@ export async function pause(
   await transaction.query('update webhook_delivery set is_pending = false where webhook_id = $1 and is_pending', [id]);
 }
 
-/** Deletes a webhook together with its attempts. Throws not_found. */
+/** Deletes a webhook and its attempts. Throws not_found. */
 export async function deleteWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -136,7 +139,7 @@ export async function deleteWebhook(deps: Deps, accountId: string, id: string): 
   return webhook;
 }
 
-/** Rotates the secret. The previous one also signs for a day. Throws not_found. */
+/** Rotates the secret. For another day, deliveries are also signed with the previous one. Throws not_found. */
 export async function rotateSecret(
   deps: Deps,
   accountId: string,
@@ -244,9 +247,7 @@ export async function notifyOne(
   );
 }
 
-/**
- * Sends an event again, regardless of its earlier result. Throws not_found, or action_failed if the webhook is paused.
- */
+/** Resends an event, regardless of its earlier result. Throws not_found, or action_failed if the webhook is paused. */
 export async function redeliver(deps: Deps, accountId: string, id: string, eventId: string): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
@@ -265,7 +266,7 @@ export async function redeliver(deps: Deps, accountId: string, id: string, event
   return webhook;
 }
 
-/** Sets the low-balance threshold in micro-USD; null disables the notice. */
+/** Sets the low-balance threshold in micro-USD. Null disables the notice. */
 export async function setBalanceNotice(deps: Deps, accountId: string, input: bigint | null): Promise<bigint | null> {
   const below = checkOptional('below', fields.balanceBelow, input) ?? null;
   await inTransaction(deps.db.pool, async (transaction) => {
