@@ -14,8 +14,6 @@ import {
 /** Matches ids created by `createTopUp`: `t-` followed by 20 hex characters. */
 const TOP_UP_ID = /^t-[0-9a-f]{20}$/;
 
-/** SQL for top-up and payment rows. */
-
 /** A top-up with its payments, oldest first, and the state that follows from them. */
 export interface PaidTopUp extends TopUp {
   payments: Payment[];

@@ -10,7 +10,7 @@ import type { VolumeAtPath } from '../rules/volume-attachment.js';
 import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
 import { isOver, silentText } from './ended-leases.js';
 
-/**
+/*
  * A lease lets one instance at a time write to a volume, from the instance's start until its last snapshot is stored.
  * Leases are numbered, and the store rejects writes under any lease but the newest. A lease ends when its host reports
  * that everything is saved (which is checked against the snapshots that the gateway received), when the host has been

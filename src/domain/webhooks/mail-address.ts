@@ -29,7 +29,7 @@ import {
   waitForEarlierWrites,
 } from './webhooks.js';
 
-/**
+/*
  * A mail address receives events in the same way as a webhook, and its row, deliveries and attempts are stored in the
  * same tables. It must first be confirmed through a link sent to it.
  */
