@@ -13,7 +13,7 @@ export function logPayment(log: Logger): (event: PaymentEvent) => void {
   };
 }
 
-/** Wraps the payment processor to log its faults. Callers only learn that it is unavailable. */
+/** Wraps the payment processor to log its faults. Callers learn only that it is unavailable. */
 export function withLog(
   processor: PaymentProcessor,
   log: Logger,
