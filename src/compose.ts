@@ -73,7 +73,7 @@ export interface Gateway extends Domain {
   demoKey: string | null;
 }
 
-/** Time limit for background work to end, and again for sending the remaining traces. */
+/** Time limit for background work to end, and then for the remaining traces to be sent. */
 const CLOSE_MS = 1_000;
 
 /** Opens the database and the use cases that run on it. */

@@ -494,7 +494,7 @@ export function domainSettings(config: Config): DomainConfig {
   return Object.fromEntries(rows.map(({ name }) => [name, config[name as keyof Config]])) as unknown as DomainConfig;
 }
 
-/** Returns a variable's schema. `read` returns the variable's value, or undefined if the string is invalid. */
+/** Returns a variable's schema. `read` parses the variable's value, and returns undefined for an invalid string. */
 function text<T>(takes: string, read: (input: string) => T | undefined) {
   return z
     .string()

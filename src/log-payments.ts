@@ -3,7 +3,7 @@ import { formatUsd } from './domain/rules/money.js';
 import type { PaymentEvent } from './domain/top-ups/book-payments.js';
 import type { PaymentProcessor } from './domain/top-ups/processor.js';
 
-/** Logs the outcome of each payment. Warnings and errors need the operator's attention. */
+/** Logs each payment's outcome. Warnings and errors need the operator's attention. */
 export function logPayment(log: Logger): (event: PaymentEvent) => void {
   return ({ usdMicro, state, ...event }) => {
     const line = { ...event, state, usd: usdMicro === null ? null : formatUsd(usdMicro) };

@@ -245,7 +245,7 @@ export class Notices {
     const probe = async () => {
       await this.#last.catch(() => {});
       const sentAtMs = performance.now();
-      // Every other gateway has either announced itself or existed before this one.
+      // All other gateways are known: each has either announced itself or already existed when this connection opened.
       if (this.#peers.size === 0 && !this.#isLossFresh) await answered(client);
       else await this.#checkPeers(client);
       this.#provenAtMs = sentAtMs;

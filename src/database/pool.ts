@@ -66,7 +66,7 @@ export function createPool(
   return pool;
 }
 
-/** Makes a patient pool serve requests, which wait less time for a connection. */
+/** Makes a patient pool serve requests, which don't wait as long for a connection. */
 export function serveRequests(pool: pg.Pool): void {
   pool.options.connectionTimeoutMillis = ACQUIRE_TIMEOUT_MS;
 }

@@ -75,7 +75,7 @@ export class DatabaseFigures {
       this.#readAtMs = startedAt;
       this.#hasFailed = false;
     } catch (error) {
-      // The fault is reported once, and later scrapes try again.
+      // The fault is reported only once. Later scrapes try again.
       if (!this.#hasFailed) this.#onFault(error);
       this.#hasFailed = true;
     } finally {

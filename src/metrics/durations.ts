@@ -18,7 +18,7 @@ export interface Series {
 
 /**
  * A histogram of durations in seconds. To find an observation's series, the library's own histogram joins its labels,
- * which takes a twentieth of the time of a cached public response. Here, the caller keeps the series instead.
+ * which takes a twentieth as long as a cached public response. Here, the caller keeps the series instead.
  */
 export class Durations {
   readonly name: string;

@@ -10,7 +10,7 @@ const MAX_RESPONSE_BYTES = 1_000_000;
  */
 const MAX_IN_FLIGHT = 50;
 
-/** Returns headers for a single call, such as its trace. */
+/** Returns headers for a single call, such as the one that propagates its trace. */
 export type MoreHeaders = () => Record<string, string>;
 export type SendRequest = (
   path: string,

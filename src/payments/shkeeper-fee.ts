@@ -22,7 +22,7 @@ export interface Quote {
 /** One dollar. `feeOf` relies on this being the unit of the percentage. */
 export const SMALL_USD = 1n;
 export const LARGE_USD = 1_000_000_000_000n;
-/** Rounding step of a quote, because SHKeeper rounds coins to at least 8 decimals. */
+/** Rounding step of a quote's coins, which SHKeeper rounds to at least 8 decimals. */
 const COIN_STEP = '0.00000001';
 
 /** Returns the fee, or null if one of the quotes is invalid. */

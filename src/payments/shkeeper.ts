@@ -44,7 +44,7 @@ const MAX_TRANSACTIONS = 100;
 /** A path that requires the key and returns an empty list, because no top-up has this id. */
 const KEY_PROBE = '/invoices/none';
 
-/** SHKeeper's names for our assets. It supports others too. */
+/** SHKeeper's names for our assets. It also supports other assets. */
 const CODES: Record<AssetCode, string> = {
   BTC: 'BTC',
   LTC: 'LTC',

@@ -79,7 +79,7 @@ const SIZE_GB: Input = { in: 'body', name: 'size_gb', variable: 'sizeGb' };
 const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const IDEMPOTENCY_KEY: Input = { in: 'header', name: 'Idempotency-Key', variable: 'idempotencyKey' };
 
-/** Inputs for the launch, which are the members of GraphQL's LaunchInput. */
+/** Launch inputs, which correspond to the members of GraphQL's LaunchInput. */
 const LAUNCH: readonly Input[] = [
   { in: 'body', name: 'name', variable: 'name' },
   { in: 'body', name: 'env', variable: 'env' },

@@ -205,7 +205,7 @@ function rethrow(error: unknown): never {
   throw asFault(error);
 }
 
-/** Converts operating system errors to store faults. Returns any other error unchanged. */
+/** Converts operating system errors to store faults. Returns other errors unchanged. */
 function asFault(error: unknown): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined || code === 'ECONNRESET') return error;

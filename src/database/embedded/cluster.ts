@@ -11,7 +11,7 @@ export const CLUSTER_USER = 'gateway';
 export const ATTEMPT_PREFIX = 'postgres.new-';
 /** Prefix of a folder in which a backup is being restored. It is followed by the restoring process's id. */
 export const RESTORE_PREFIX = `${ATTEMPT_PREFIX}restore-`;
-/** initdb needs up to 2 s of CPU time. */
+/** initdb takes up to 2 s of CPU time, so this is enough even on a slow machine. */
 const INITDB_LIMIT_MS = 300_000;
 const ABANDONED_AFTER_MS = 10 * 60_000;
 /**

@@ -92,7 +92,7 @@ export async function chooseLauncher(binaries: Binaries, directory: string): Pro
     ],
     ownerUid: NOBODY,
   };
-  // A user without an entry in /etc/passwd, such as a container's arbitrary uid, can start postgres but not initdb. A
+  // A user without an entry in /etc/passwd, such as a container's arbitrary uid, can run postgres but not initdb. A
   // namespace solves this.
   const candidates: Launcher[] = uid === 0 ? [namespace, capability] : [direct, namespace];
   const reasons: string[] = [];

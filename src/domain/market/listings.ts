@@ -28,7 +28,7 @@ export interface MarketReading {
   /** The first 20 unreadable rows. */
   rejected: { line: number; reason: string }[];
   rejectedCount: number;
-  /** The first 20 rows that repeat the id of a listing that was already counted. */
+  /** The first 20 rows that repeat the id of a listing already counted. */
   repeated: { line: number; listingId: string }[];
   repeatedCount: number;
 }

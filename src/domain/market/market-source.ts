@@ -4,7 +4,7 @@ import type { ReadableStream } from 'node:stream/web';
 import { deadline } from '../../deadline.js';
 
 /**
- * Thrown if the market source can't be reached or used. The message gives the reason in one line and never contains the
+ * Thrown if the market source can't be reached or used. The one-line message gives the reason and never contains the
  * source's URL.
  */
 export class SourceFault extends Error {}
@@ -12,7 +12,7 @@ export class SourceFault extends Error {}
 export interface SourceLimits {
   /** Time limit for the whole transfer, from the first connection to the last byte. */
   timeoutMs: number;
-  /** Maximum size of the content after decompression. */
+  /** Maximum size of the decompressed content. */
   maxBytes: number;
 }
 
@@ -27,7 +27,10 @@ export function isAddress(source: string): boolean {
   return URL.canParse(source) && WEB.includes(new URL(source).protocol);
 }
 
-/** Yields the content of a file or URL, within the limits and until `signal` aborts. Throws SourceFault. */
+/**
+ * Yields the content of a file or URL. Throws SourceFault if it can't be read, exceeds a limit or is aborted by
+ * `signal`.
+ */
 export async function* readSource(
   source: string,
   signal: AbortSignal,

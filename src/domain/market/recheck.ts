@@ -18,7 +18,7 @@ import { SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.j
 import { lastDue, nextDue, onSchedule } from './schedule.js';
 import { readSourceInWorker } from './source-reader.js';
 
-/** The progress of a re-check, for the log. */
+/** A re-check's progress, for the log. */
 export type RecheckEvent =
   | { kind: 'started'; attempt: number; attempts: number }
   | { kind: 'succeeded'; sheet: string; listings: number; leftOut: number; models: number; changedPrices: number }

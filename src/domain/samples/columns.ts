@@ -44,7 +44,7 @@ export const GPU_COLUMNS: readonly Column[] = [
 
 export const namesOf = (columns: readonly Column[]) => columns.map(({ name }) => name).join(', ');
 
-/** Returns each column's merged value under that column's name, for a grouped select. */
+/** Returns SQL for each column's merged value, named after the column, for a grouped select. */
 export const mergedOf = (columns: readonly Column[]) =>
   columns.map(({ name, merged }) => `${merged} as ${name}`).join(', ');
 

@@ -57,7 +57,7 @@ export type VerifiedCallback =
    */
   | { kind: 'accepted'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
 
-/** Thrown if the processor is down, too slow, or returns an invalid response. Only the operator sees the details. */
+/** Thrown if the processor is down, is too slow or returns an invalid response. Only the operator sees the details. */
 export class ProcessorUnavailable extends Error {}
 
 /**

@@ -31,7 +31,7 @@ const PAYMENT_COLUMNS = `asset, transaction, state, coins, usd_micro as "usdMicr
   first_seen_at as "firstSeenAt", credited_at as "creditedAt", asked_back as "confirmedByProcessor", reason`;
 
 export async function findTopUpRow(from: Queryable, id: string): Promise<TopUp | null> {
-  // Any other string can't be an id, and PostgreSQL may not even accept it.
+  // No other string can be an id, and PostgreSQL might even reject it.
   if (!TOP_UP_ID.test(id)) return null;
   const { rows } = await from.query<TopUp>(`select ${TOP_UP_COLUMNS} from top_up where id = $1`, [id]);
   return rows[0] ?? null;

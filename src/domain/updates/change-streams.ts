@@ -42,7 +42,7 @@ export function instanceChanges(
 function changedInstances(deps: Deps, accountId: string, id: string | null) {
   /** The last known state of each live instance, by id. */
   const seen = new Map<string, string>();
-  /** The sequence number of the account's newest instance at the last read. */
+  /** Sequence number of the account's newest instance at the last read. */
   let newest: number | null = null;
 
   const begin = async () => {

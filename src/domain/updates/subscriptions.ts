@@ -29,7 +29,7 @@ const MAX_CHANGED_INSTANCES = 1_000;
 export interface Subscriber {
   accountId: string;
   keyId: string;
-  /** Token hash of the key's console session, if there is one. */
+  /** Hash of the token for the key's console session, if there is one. */
   session?: Buffer;
   /** When the key or session expires. Null or undefined means never. */
   expiresAt?: Instant | null;
@@ -293,7 +293,7 @@ export class Stream {
     this.markChanged({ access: true, content: true, topUps: true });
   }
 
-  /** Adds the newest samples of instances. */
+  /** Adds instances' newest samples. */
   addLoads(loads: readonly InstanceLoad[]): void {
     for (const load of loads) this.#loads.set(load.instanceId, load);
     this.#wakeReader();

@@ -6,7 +6,7 @@ import { type SealingKey, seal } from '../rules/sealing.js';
 import { VOLUME_ID } from '../rules/volume.js';
 import { openSealed } from '../secrets/secrets.js';
 
-/** 256 bits. */
+/** Number of random bytes in a password (256 bits). */
 const PASSWORD_BYTES = 32;
 
 interface SealedRow {
@@ -19,7 +19,7 @@ interface SealedRow {
 const SEALED = `id, account_id as "accountId", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId"`;
 
 /**
- * Creates the password for a new volume's repository, in the form that the ledger writes. For a copy, `known` is the
+ * Creates the password for a new volume's repository, in the form written by the ledger. For a copy, `known` is the
  * source volume's password. Only `passwordOf` returns the password in plaintext.
  */
 export function makePassword(

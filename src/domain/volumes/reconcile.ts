@@ -10,7 +10,7 @@ export interface Difference {
   volumeId: string;
   /** Whether the store has no repository, although the database has snapshots of it. */
   isGone: boolean;
-  /** Ids of snapshots that only the database has, because the store is older or was damaged. */
+  /** Ids of snapshots that only the database has, because the store is older or damaged. */
   missing: string[];
   /** Snapshots that only the store has, because the database is older. */
   unknown: { id: string; modifiedAtMs: number }[];

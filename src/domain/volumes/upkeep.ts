@@ -48,7 +48,7 @@ const CRASHED = 2;
  * Time limit for verifying one volume, because all other volumes wait for it. A check already in progress is completed.
  */
 const VERIFY_MS = 600_000;
-/** Age at which an unfinished upload is assumed to be abandoned by a gateway that crashed. */
+/** Age at which an unfinished upload is assumed to have been abandoned by a crashed gateway. */
 const ABANDONED_MS = 86_400_000;
 
 export interface UpkeepOptions {
@@ -87,7 +87,7 @@ export function startVolumeUpkeep(
   const all = { ...options, signal: ending.signal };
   const copies = () => copyVolumes(deps, all);
   const work = () => pruneVolumes(deps, all);
-  // If the store is down, that is reported when it is next used.
+  // A store outage is ignored here, because it is reported when the store is next used.
   const compared = compareStore(deps).then(options.onCompared, (error: unknown) => {
     if (!(error instanceof StoreFault)) throw error;
   });
@@ -197,7 +197,7 @@ async function maintain(deps: Deps, id: string, options: UpkeepOptions): Promise
     else await postpone(deps, id);
   } catch (error) {
     if (options.signal.aborted) return;
-    // A problem that only the owner can fix is checked again no more often than a sound volume.
+    // If only the owner can fix the problem, the volume is checked again no more often than a sound one.
     await recordPruned(deps, id, error instanceof RepositoryFault ? deps.clock.now() : retryAt(deps), error as Error);
     throw error;
   }
