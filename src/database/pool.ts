@@ -60,8 +60,8 @@ export function createPool(
   });
   // A broken idle connection is replaced when it is next used. Without a listener, its error would end the process.
   pool.on('error', () => {});
-  // A connection has no listener either while the pool hands it over to its user, and the packet that says it is ready
-  // may also say that it has ended.
+  // A connection also has no listener while the pool hands it over, and the packet that reports it as ready may also
+  // report that it has ended.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }

@@ -67,7 +67,7 @@ export function lengthFrom(length: { argument: string; usual: number; most: numb
   return { extensions: { length } };
 }
 
-/** Marks an unpaginated list of at most `mostEntries` entries. This number is used to compute query complexity. */
+/** Marks a list without pages, of at most `mostEntries` entries. This number is used to compute query complexity. */
 export function atMost(mostEntries: number) {
   return { extensions: { mostEntries } };
 }

@@ -42,7 +42,7 @@ export async function pendingTopUps(deps: Deps, accountId: string): Promise<Paid
   return topUps.filter(({ state }) => PENDING_STATES.has(state));
 }
 
-/** Counts the account's unpaid, unexpired top-ups. */
+/** Counts the account's unpaid top-ups that have not expired. */
 export async function countWaiting(deps: Deps, accountId: string, now: Instant): Promise<number> {
   const { rows } = await deps.db.pool.query<{ waiting: bigint }>(
     `select count(*) as waiting from top_up where account_id = $1 and expires_at > $2::timestamptz
