@@ -15,7 +15,7 @@ import type { Deps } from './deps.js';
 
 export interface BackgroundOptions {
   log: Logger;
-  /** Address of this gateway, such as http://127.0.0.1:4000. */
+  /** This gateway's address, such as http://127.0.0.1:4000. */
   address: string;
   onPayment(event: PaymentEvent): void;
   onFault(error: unknown): void;
@@ -23,7 +23,7 @@ export interface BackgroundOptions {
 
 /** A gateway's background work. */
 export interface BackgroundWork {
-  /** Stops sending requests to other services. Resolves once those in flight have ended. */
+  /** Stops sending requests to other services. Resolves once those in flight have finished. */
   stopOutgoing(): Promise<void>;
   /** Stops everything else and stores the reports received from host agents. */
   stop(): Promise<void>;

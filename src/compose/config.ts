@@ -21,17 +21,17 @@ interface Setting {
     | 'Payments';
   /** Name in `Config`. The value is in the code's unit, which may differ from the variable's. */
   name: string;
-  /** Schema of the accepted values, created by `text`. */
+  /** Schema for the accepted values, created by `text`. */
   takes: z.ZodType<unknown, string>;
-  /** Default, as written in the environment. If it is missing, the value is null or as `unset` describes. */
+  /** Default, as written in the environment. Without one, the value is null or as described by `unset`. */
   default?: string;
-  /** Describes the effect of leaving the variable unset. */
+  /** Describes what happens if the variable is unset. */
   unset?: string;
-  /** Whether `NAME=` sets an empty value. For any other setting, it means unset. */
+  /** Whether `NAME=` sets an empty value. For all other settings, it means unset. */
   takesNothing?: true;
   /** Description for operators. */
   about: string;
-  /** Whether the domain's use cases read the setting, which is then part of their `Settings`. */
+  /** Whether the setting is read by the domain's use cases. If so, it is part of their `Settings`. */
   domain?: true;
 }
 
@@ -56,8 +56,8 @@ const MAX_ASK_ABOVE_MICRO = 1_000_000_000_000n;
 
 /**
  * All environment variables, in the order in which `npm run settings` writes them from this table to .env.example and
- * docs/configuration.md. `Config` and the domain's `Settings` are derived from the table, so adding a setting only
- * takes a new row.
+ * docs/configuration.md. `Config` and the domain's `Settings` are derived from the table, so a new setting needs only a
+ * new row.
  */
 export const SETTINGS = {
   PORT: {
@@ -438,14 +438,14 @@ type DomainVariable = { [V in Variable]: Rows[V] extends { domain: true } ? V : 
 type DomainConfig = Pick<Config, Rows[DomainVariable]['name']>;
 
 declare module '../domain/kernel/settings.js' {
-  // The domain doesn't import this file. Instead, the table adds its part to the domain's own interface.
+  // The domain doesn't import this file. Instead, the table adds its settings to the domain's own interface.
   interface Settings extends DomainConfig {}
 }
 
-/** Thrown for invalid settings. The message has one line per variable, with the values that it accepts. */
+/** Thrown for invalid settings. The message has a line for each invalid variable, with the values that it accepts. */
 export class ConfigError extends Error {}
 
-/** Loads variables that are missing from the environment from an optional .env file in the working directory. */
+/** Loads variables that aren't set in the environment from an optional .env file in the working directory. */
 export function loadEnvFile(): void {
   try {
     process.loadEnvFile();
@@ -491,13 +491,13 @@ function checkPayments(config: Config): void {
   if (missing.length > 0) throw new ConfigError(missing.join('\n'));
 }
 
-/** Returns the part of the configuration that the domain's use cases read. */
+/** Returns the part of the configuration read by the domain's use cases. */
 export function domainSettings(config: Config): DomainConfig {
   const rows = Object.values<Setting>(SETTINGS).filter((row) => row.domain === true);
   return Object.fromEntries(rows.map(({ name }) => [name, config[name as keyof Config]])) as unknown as DomainConfig;
 }
 
-/** Returns a variable's schema. `read` returns the variable's value, or undefined if the string is invalid. */
+/** Returns a variable's schema. `read` parses the variable's value, and returns undefined for an invalid string. */
 function text<T>(takes: string, read: (input: string) => T | undefined) {
   return z
     .string()

@@ -48,22 +48,24 @@ import { sealingKeysOf } from './sealing-keys.js';
 
 export { DatabaseUnusable };
 
-/** The domain and its database without an HTTP server, which is all that operator commands need. */
+/** The domain and its database, without an HTTP server. This is all that operator commands need. */
 export interface Domain {
   deps: Deps;
   close(): Promise<void>;
 }
 
 export interface Gateway extends Domain {
-  /** Shuts down. First fails only the readiness check for `noticeMs`, so that load balancers stop sending requests. */
+  /**
+   * Shuts down. For the first `noticeMs`, only the readiness check fails, so that load balancers stop sending requests.
+   */
   close(noticeMs?: number): Promise<void>;
   /** Address that the gateway listens on, such as http://127.0.0.1:4000. */
   address: string;
-  /** Address for SSH connections to instances; null if SSH is disabled. */
+  /** Address for SSH connections to instances. Null if SSH is disabled. */
   sshAddress: Deps['settings']['ssh'];
   /** Tunnels into instances. */
   tunnels: Tunnels;
-  /** Address of the metrics; null if they are disabled. */
+  /** Address of the metrics. Null if they are disabled. */
   metricsAddress: string | null;
   /** Whether the console is served. */
   hasConsole: boolean;
@@ -71,10 +73,10 @@ export interface Gateway extends Domain {
   demoKey: string | null;
 }
 
-/** Time limit for background work to end, and again for sending the remaining traces. */
+/** Time limit for background work to end, and then for the remaining traces to be sent. */
 const CLOSE_MS = 1_000;
 
-/** Opens the database and the use cases on it. */
+/** Opens the database and the use cases that run on it. */
 export async function openDomain(config: Config, clock: Clock, log: Logger): Promise<Domain> {
   const { db, close } = await openConfiguredDatabase(config, log, 'within');
   const settings = { ...domainSettings(config), publicUrl: config.publicUrl ?? '', ssh: null };
@@ -83,11 +85,11 @@ export async function openDomain(config: Config, clock: Clock, log: Logger): Pro
   return { deps: createDeps(db, clock, settings, adapters), close };
 }
 
-/** Writes the log's request lines and counts its dropped lines. */
+/** Writes request lines to the log and counts dropped lines. */
 export interface LogLines {
-  /** Writes a request's line; null if the log level excludes it. */
+  /** Writes a request's log line. Null if the log level excludes it. */
   writeRequest: WriteRequest | null;
-  /** Number of log lines dropped. */
+  /** Returns the number of dropped log lines. */
   droppedLines(): number;
 }
 
@@ -98,7 +100,8 @@ export async function openGateway(
   log: Logger,
   { writeRequest, droppedLines }: LogLines = { writeRequest: requestWriter(log), droppedLines: () => 0 },
 ): Promise<Gateway> {
-  // These modules are imported while the database opens, because operator commands never need them.
+  // These modules are imported while the database opens. They aren't imported statically, because operator commands
+  // never need them.
   const surfaces = Promise.all([
     import('../http/app.js'),
     import('../http/surface.js'),
@@ -141,7 +144,7 @@ export async function openGateway(
     });
     const identify = createTerminalAuth({ deps, keyUses, isTrusted });
     const terminals = config.console ? new Terminals({ log, tunnels, identify }) : null;
-    // An instance may use any path, so its host's requests are left to its web ports.
+    // An instance's programs may use any path, so requests to its host are left to its web ports.
     const onUpgrade: UpgradeListener = (request, socket, head) =>
       webPorts.siteOf(request) === undefined &&
       (tunnels.handleUpgrade(request, socket, head) || (terminals?.handleUpgrade(request, socket, head) ?? false));
@@ -168,7 +171,7 @@ export async function openGateway(
 /** Functions that close what has been opened so far, in case the start fails. */
 type Opened = (() => unknown)[];
 
-/** The dependencies of the use cases, and the parts that run alongside them. */
+/** The use cases' dependencies, and the parts that run alongside them. */
 interface Base {
   config: Config;
   clock: Clock;
@@ -203,7 +206,7 @@ async function openBase(config: Config, clock: Clock, log: Logger, opened: Opene
   return { config, clock, log, database, traces, metrics, redis, messages, server, address, ssh, tcpPorts };
 }
 
-/** Creates the use cases' dependencies, including the tunnels into instances through which logs are read. */
+/** Creates the use cases' dependencies, including the tunnels into instances that are used to read logs. */
 async function openUseCases({ config, clock, log, database, traces, metrics, address, ssh }: Base) {
   const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
   const publicUrl = config.publicUrl ?? address;
@@ -238,7 +241,7 @@ async function serveMetrics(
   return metrics.serve({ ...parts, ssh: ssh?.server ?? null, redisState: redis?.state ?? null });
 }
 
-/** Returns the settings that only the HTTP layer uses. */
+/** Returns the settings used only by the HTTP layer. */
 function appSettings({ corsOrigins, introspection, console: hasConsole, signup }: Config) {
   const consoleDir = hasConsole ? join(PACKAGE_ROOT, 'dist/console') : null;
   return { corsOrigins, introspection, signup, consoleDir, graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql') };
@@ -258,7 +261,7 @@ function observers({ redis, metrics, traces }: Base) {
 interface Running extends Base {
   deps: Deps;
   tunnels: Tunnels;
-  /** The terminals of the console; null if the console is disabled. */
+  /** The console's terminals. Null if the console is disabled. */
   terminals: Terminals | null;
   webPorts: WebFront;
   keyUses: KeyUses;
@@ -266,7 +269,7 @@ interface Running extends Base {
   metricsServer: MetricsServer | null;
 }
 
-/** Stops accepting requests, waits for those in flight, then closes what they needed. */
+/** Stops accepting requests, waits for those in flight, then closes what they used. */
 async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   const {
     deps,
@@ -287,7 +290,7 @@ async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   tcpPorts?.stopListening();
   const outgoingEnded = background.stopOutgoing();
   await sleep(noticeMs);
-  // A stream never ends on its own, so it is closed, and its client reconnects to another process.
+  // A stream never ends on its own, so it is closed here, and its client reconnects to another process.
   deps.subscriptions.close();
   deps.fleet.endWaits();
   webPorts.close();
@@ -306,7 +309,7 @@ async function closeGateway(running: Running, noticeMs: number): Promise<void> {
   await running.database.close();
 }
 
-/** Returns a function that writes request lines; null if the log level excludes them. */
+/** Returns a function that writes request lines, or null if the log level excludes them. */
 function requestWriter(log: Logger): WriteRequest | null {
   return log.isLevelEnabled('info') ? (line) => log.info(line, 'request') : null;
 }

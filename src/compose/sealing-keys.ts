@@ -8,15 +8,15 @@ const FILE = 'secrets.key';
 const OWNER_ONLY = 0o600;
 
 interface Sources {
-  /** Keys from the setting; null if it is unset. */
+  /** Keys from the setting. Null if it is unset. */
   secretsKeys: readonly string[] | null;
-  /** URL of the database; null for the embedded PostgreSQL, with its data in `dataDir`. */
+  /** URL of the database. Null for the embedded PostgreSQL, whose data is in `dataDir`. */
   databaseUrl: string | null;
   dataDir: string;
 }
 
 /**
- * Returns a function that reads the keys for sealing secrets when they are first needed. They come from the setting or,
+ * Returns a function that reads the sealing keys for secrets when they are first needed. They come from the setting or,
  * with the embedded database, from the file secrets.key, which is created if needed. Gateways that share a database
  * don't share a file, so they require the setting.
  */
@@ -48,7 +48,7 @@ async function keyOfFile(dataDir: string): Promise<string> {
     await file.writeFile(`${randomBytes(SEALING_KEY_BYTES).toString('hex')}\n`);
     await file.sync();
     await file.close();
-    // The file is created either completely or not at all. A process that loses the race uses the winner's file.
+    // The file is created completely or not at all. A process that loses the race uses the winner's file.
     await link(made, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

@@ -1,19 +1,19 @@
 import type { Writable } from 'node:stream';
 
-/** Maximum bytes buffered in memory while the log isn't read. */
+/** Maximum number of bytes buffered in memory while the log isn't read. */
 export const MAX_BUFFERED_BYTES = 8_388_608;
 
 /**
- * Writes the log without ever waiting for its reader. If a pipe isn't read, lines are buffered in memory up to a limit.
- * Further lines are dropped and counted. This uses Node's own standard error stream, which never blocks on a pipe.
- * pino's destinations sleep when the pipe is full, or use a thread without which the process can't end.
+ * Writes the log without ever waiting for its reader. While a pipe isn't read, lines are buffered in memory up to a
+ * limit, beyond which they are dropped and counted. This uses Node's own standard error stream, which never blocks on a
+ * pipe. pino's destinations either sleep when the pipe is full, or use a thread without which the process can't end.
  */
 export class LogOutput {
   readonly #stream: Writable;
   readonly #maxBytes: number;
   #dropped = 0;
   #unreported = 0;
-  /** Called with the number of lines dropped since the last call, as soon as there is room to log it. */
+  /** Called with the number of lines dropped since the last call, once there is room to log it. */
   onDropped: (lines: number) => void = () => {};
 
   constructor(stream: Writable, maxBytes = MAX_BUFFERED_BYTES) {
@@ -24,12 +24,12 @@ export class LogOutput {
     stream.on('drain', () => this.#reportDropped());
   }
 
-  /** Number of lines dropped since the start. */
+  /** Number of lines dropped since startup. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Writes a string that consists of `lines` complete lines. */
+  /** Writes a string of `lines` complete lines. */
   write(text: string, lines = 1): void {
     if (this.#stream.writableLength + text.length > this.#maxBytes) {
       this.#drop(lines);
@@ -42,7 +42,7 @@ export class LogOutput {
     });
   }
 
-  /** Resolves when everything has been passed to the system, or after `withinMs`. */
+  /** Resolves once everything has been passed to the operating system, or after `withinMs`. */
   written(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.#stream.writableLength === 0) return resolve();

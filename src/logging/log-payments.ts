@@ -3,7 +3,7 @@ import { formatUsd } from '../domain/kernel/money.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
 
-/** Logs the outcome of each payment. Warnings and errors need the operator's attention. */
+/** Logs each payment's outcome. Warnings and errors need the operator's attention. */
 export function logPayment(log: Logger): (event: PaymentEvent) => void {
   return ({ usdMicro, state, ...event }) => {
     const line = { ...event, state, usd: usdMicro === null ? null : formatUsd(usdMicro) };
@@ -13,7 +13,7 @@ export function logPayment(log: Logger): (event: PaymentEvent) => void {
   };
 }
 
-/** Wraps the payment processor to log its faults. Callers only learn that it is unavailable. */
+/** Wraps the payment processor to log its faults. Callers learn only that it is unavailable. */
 export function withLog(
   processor: PaymentProcessor,
   log: Logger,

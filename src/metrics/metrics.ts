@@ -14,7 +14,7 @@ export interface MetricsOptions {
   host: string;
   port: number;
   hasPayments: boolean;
-  /** Called with the faults of background work. */
+  /** Called when background work fails. */
   onFault(error: unknown): void;
 }
 
@@ -23,10 +23,10 @@ export interface Metrics {
   registry: Registry;
   observeRequest: ObserveRequest;
   events: DomainEvents;
-  /** Counts payments; null if top-ups are disabled. */
+  /** Counts payments. Null if top-ups are disabled. */
   payments: PaymentCounts | null;
   countAdmissions(limiter: RateLimiter): RateLimiter;
-  /** Adds the gauges that are read on each scrape, and serves all metrics. */
+  /** Adds the gauges that are read on each scrape, and starts serving all metrics. */
   serve(watched: Watched): Promise<MetricsServer>;
 }
 

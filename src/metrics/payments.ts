@@ -8,7 +8,7 @@ export interface PaymentCounts {
   fault(what: string): void;
 }
 
-/** Counts the outcomes of payments. */
+/** Counts payment outcomes. */
 export function countPayments(registry: Registry): PaymentCounts {
   const registers = [registry];
   const events = new Counter({

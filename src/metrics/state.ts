@@ -20,16 +20,16 @@ export interface Watched {
     Pick<UpdateDeps, 'subscriptions'> &
     Pick<FleetDeps, 'fleet' | 'samples'>;
   tunnels: Tunnels;
-  /** Open SSH connections; null if SSH is disabled. */
+  /** Open SSH connections. Null if SSH is disabled. */
   ssh: { readonly size: number } | null;
   webPorts: { readonly size: number };
-  /** State of Redis; null if it is not used. */
+  /** Redis's state. Null if Redis is not used. */
   redisState: (() => 'ok' | 'away') | null;
-  /** Number of log lines dropped. */
+  /** Returns the number of dropped log lines. */
   droppedLines(): number;
 }
 
-/** Registers gauges of this process's in-memory state, which are read on each scrape. */
+/** Registers gauges for this process's in-memory state, which are read on each scrape. */
 export function watchState(registry: Registry, watched: Watched): void {
   const { deps, tunnels, ssh, webPorts, redisState, droppedLines } = watched;
   const registers = [registry];
@@ -147,7 +147,7 @@ export function watchState(registry: Registry, watched: Watched): void {
   watchInventory(registry, deps);
 }
 
-/** Registers gauges of this process's in-memory inventory. */
+/** Registers gauges for this process's in-memory inventory. */
 function watchInventory(registry: Registry, { inventory }: Pick<InventoryDeps, 'inventory'>): void {
   const registers = [registry];
   const byModel = (name: string, help: string, read: (slug: string) => number) => {
@@ -180,7 +180,7 @@ function watchInventory(registry: Registry, { inventory }: Pick<InventoryDeps, '
   });
 }
 
-/** Wraps the limiter to count its decisions. */
+/** Wraps the rate limiter to count its decisions. */
 export function countAdmissions(registry: Registry, limiter: RateLimiter): RateLimiter {
   const decisions = new Tally({
     name: 'gpu_rental_rate_limit_decisions_total',

@@ -15,7 +15,7 @@ export interface ProcessorSettings {
   moreHeaders: MoreHeaders;
 }
 
-/** Creates the processor that the operator chose. */
+/** Creates the processor chosen by the operator. */
 export function createProcessor(
   settings: ProcessorSettings,
   callbackUrl: string,

@@ -52,7 +52,7 @@ builder.prismaObjectField(InstanceType, 'volumes', (t) =>
     ...atMost(MAX_ATTACHED),
     description: 'Volumes of the instance, by path.',
     select: { id: true, volumeGb: true },
-    // Almost all instances have no volumes.
+    // Most instances have no volumes.
     resolve: ({ id, volumeGb }, _args, { deps }) => (volumeGb === 0 ? [] : deps.attachmentLoader.of(id)),
   }),
 );

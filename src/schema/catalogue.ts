@@ -47,7 +47,7 @@ export const RegionType = builder.prismaObject('Region', {
   }),
 });
 
-/** A container port that a template names. */
+/** A container port named by a template. */
 const TemplatePortType = builder.objectRef<{ port: number; name: string | null }>('TemplatePort').implement({
   description: 'A port that a program of a template listens on.',
   fields: (t) => ({

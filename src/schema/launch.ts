@@ -127,10 +127,7 @@ export const LaunchType = builder.objectRef<Launch>('Launch').implement({
   }),
 });
 
-/**
- * Returns the account for a rental. Throws forbidden if the launch names secrets and the key isn't permitted to use
- * them.
- */
+/** Returns the account for a rental. Throws forbidden if the launch names secrets that the key may not use. */
 export function accountForRental(
   context: GatewayContext,
   { launch }: { launch?: typeof LaunchInput.$inferInput | null },

@@ -16,7 +16,7 @@ const HostType = builder.objectRef<MachineAsRead>('Host').implement({
   }),
 });
 
-// A machine has no relation to its instances, because it would show one account the instances of others.
+// A machine has no relation to its instances, because it would show an account the instances of others.
 builder.prismaObject('Machine', {
   description:
     'The rentable unit: GPUs of one host, with their share of its CPUs, memory and disk. It is rented only as a whole.',

@@ -10,8 +10,8 @@ import { InstanceType } from './instances.js';
 const unknown = (description: string) => ({ nullable: true as const, description: `${description} Null if unknown.` });
 
 /**
- * Number of GPUs assumed when computing complexity, which is as many as most instances have. The values in the actual
- * response are counted.
+ * Number of GPUs assumed when computing complexity, because most instances have at most this many. The values actually
+ * returned are counted separately.
  */
 const USUAL_GPUS = { extensions: { mostEntries: 2 } };
 

@@ -43,7 +43,7 @@ builder.scalarType('Date', {
 builder.scalarType('Variables', {
   description: 'Environment variables: a JSON object of strings by name, such as {"MODE": "fast"}.',
   serialize: (value) => value,
-  // The variables' names and values are checked by the code that uses them.
+  // Variable names and values are checked by the code that uses them.
   parseValue: (value) => value as Record<string, string>,
   parseLiteral: (node, variables) => valueFromASTUntyped(node, variables) as Record<string, string>,
 });

@@ -12,8 +12,8 @@ interface ProgramTexts {
 }
 
 /**
- * Creates a program without commands. `complain` writes one line to standard error. If the program or a group is run
- * without a command, it prints that line instead of the whole help.
+ * Creates a program without commands. `complain` writes a line to standard error. If the program or a group is run
+ * without a command, only that line is printed instead of the whole help.
  */
 export function newProgram(
   name: string,
@@ -28,15 +28,15 @@ export function newProgram(
 }
 
 /**
- * Makes a program and its commands throw instead of exiting. Adds the `examples`, by command path, to the end of their
- * help.
+ * Makes a program and its commands throw instead of exiting. Appends each of the `examples`, by command path, to the
+ * command's help.
  */
 export function finishProgram(program: Command, examples: Examples): void {
   finish(program, [], examples);
 }
 
 function finish(command: Command, path: readonly string[], examples: Examples): void {
-  // Otherwise, both would be listed in the last group of each.
+  // Otherwise, both would be listed in each one's last group.
   if (command.commandsGroup() !== '') command.commandsGroup('Help:');
   command.exitOverride().optionsGroup('Options:').helpOption('-h, --help', 'Print help');
   if (command.commands.length > 0) command.helpCommand('help [command]', 'Print help for a command');
@@ -45,7 +45,7 @@ function finish(command: Command, path: readonly string[], examples: Examples): 
   for (const child of command.commands) finish(child, [...path, child.name()], examples);
 }
 
-/** Returns a command's name and arguments for the command list. Its options are only shown in its own help. */
+/** Returns a command's name and arguments for the command list. Options are shown only in the command's own help. */
 export function subcommandTerm(command: Command): string {
   const names = command.registeredArguments.map((each) => {
     const name = each.variadic ? `${each.name()}...` : each.name();

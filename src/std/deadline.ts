@@ -1,16 +1,16 @@
-/** A time limit that ends work that takes too long. */
+/** A time limit that aborts work that takes too long. */
 export interface Deadline {
-  /** Aborted when the time has elapsed or the given signal is aborted. */
+  /** Aborted when time runs out or the given signal is aborted. */
   readonly signal: AbortSignal;
-  /** Whether the time has elapsed. */
+  /** Whether time has run out. */
   readonly isOver: boolean;
-  /** Cancels the deadline when the work is done and releases its timer. */
+  /** Releases the timer. Call it when the work is done. */
   clear(): void;
 }
 
 /**
  * Creates a deadline. It replaces `AbortSignal.timeout()` within `AbortSignal.any()`, which Node 20 may garbage-collect
- * before it fires. This timer is referenced until it fires or is cleared.
+ * before it fires. This timer stays referenced until it fires or is cleared.
  */
 export function deadline(withinMs: number, signal?: AbortSignal): Deadline {
   const controller = new AbortController();

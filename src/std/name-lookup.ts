@@ -3,21 +3,21 @@ import { readFileSync, statSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { isIP } from 'node:net';
 
-/** Time limit for looking up a name, including all candidates of the search list. */
+/** Time limit for looking up a name, including all candidates from the search list. */
 const WITHIN_MS = 4_000;
-/** A server that doesn't respond within this time is queried once more. */
+/** Time after which a server that hasn't responded is queried once more. */
 const TRY_MS = 1_200;
 const TRIES = 2;
-/** Maximum time that the addresses of one family wait for those of the other. */
+/** Maximum time that one family's addresses wait for the other's. */
 const OTHER_FAMILY_MS = 300;
 /** Maximum number of concurrent lookups. */
 const MAX_NAMES = 256;
 /**
- * Maximum number of concurrent lookups by the system. Each one occupies a thread of libuv's pool, in which at most two
- * of them run.
+ * Maximum number of concurrent lookups by the system. Each one occupies a thread in libuv's pool, which runs at most
+ * two of them at a time.
  */
 const MAX_SYSTEM = 2;
-/** Maximum number of domains in the search list, see resolv.conf(5). */
+/** Maximum number of domains in the search list (see resolv.conf(5)). */
 const MAX_SEARCH = 6;
 const LOOPBACK: readonly LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
@@ -36,7 +36,7 @@ export interface NameLookupOptions {
   servers?: readonly string[];
   hostsFile?: string;
   resolvConf?: string;
-  /** Fallback for names that DNS doesn't know, such as those of mDNS; null for no fallback. */
+  /** Fallback for names that DNS doesn't know, such as mDNS names. Null means no fallback. */
   system?: LookupAll | null;
   withinMs?: number;
 }
@@ -44,9 +44,9 @@ export interface NameLookupOptions {
 const systemLookup: LookupAll = dns.lookup;
 
 /**
- * Creates a function that looks up names in /etc/hosts and DNS, with the search list of resolv.conf and outside libuv's
- * thread pool. If no server responds for a name, its lookup fails with EAI_AGAIN without delaying anything else.
- * `dns.lookup`, however, would occupy a thread until the system times out, and it can't be cancelled.
+ * Creates a function that looks up names in /etc/hosts and DNS, outside libuv's thread pool and with the search list of
+ * resolv.conf. If no server responds for a name, its lookup fails with EAI_AGAIN without delaying anything else. In
+ * contrast, `dns.lookup` would occupy a thread until the system times out, and it can't be cancelled.
  */
 export function createNameLookup({
   servers,
@@ -73,7 +73,7 @@ export function createNameLookup({
       for (const candidate of candidatesOf(host.toLowerCase(), search.read() ?? { domains: [], ndots: 1 })) {
         const found = await resolve(resolver, candidate).catch((error: NodeJS.ErrnoException) => {
           if (SILENT.has(error.code ?? '')) throw fault('EAI_AGAIN', host);
-          // A server may fail for one domain of the search list but know the next candidate.
+          // A server may fail for one domain in the search list but know the next candidate.
           hasFailed = true;
           return [];
         });
@@ -109,7 +109,7 @@ export function createNameLookup({
   };
 }
 
-/** Replaces `dns.lookup` for every connection of this thread, whichever library opens it. */
+/** Replaces `dns.lookup` for every connection in this thread, regardless of which library opens it. */
 export function installNameLookup(): void {
   const lookup = createNameLookup({ system: systemLookup });
   const installed = (
@@ -126,7 +126,7 @@ export function installNameLookup(): void {
     const done = (typeof optionsOrDone === 'function' ? optionsOrDone : then)!;
     const family = isIP(host ?? '');
     if (!host || family !== 0) {
-      // An address needs no lookup.
+      // IP addresses need no lookup.
       (systemLookup as (...args: unknown[]) => void)(host, options, done);
       return;
     }
@@ -148,7 +148,7 @@ function familyOf(family: NonNullable<LookupOptions['family']>): number {
 }
 
 /**
- * Resolves to the addresses of both families, IPv4 first, or to none for an unknown name. Rejects if no server
+ * Resolves to the addresses of both families, IPv4 first, or to an empty list for an unknown name. Rejects if no server
  * responds.
  */
 async function resolve(resolver: Resolver, name: string): Promise<LookupAddress[]> {
@@ -169,7 +169,7 @@ async function resolve(resolver: Resolver, name: string): Promise<LookupAddress[
   return found.flat();
 }
 
-/** Resolves to the addresses of one family, or to none for an unknown name. */
+/** Resolves to one family's addresses, or to an empty list for an unknown name. */
 function addressesOf(resolver: Resolver, name: string, family: 4 | 6): Promise<LookupAddress[]> {
   return new Promise((take, reject) => {
     const done = (error: NodeJS.ErrnoException | null, addresses: string[]) => {
@@ -184,12 +184,12 @@ function addressesOf(resolver: Resolver, name: string, family: 4 | 6): Promise<L
 
 const MISSING = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 /**
- * Errors for servers that don't respond. The system isn't queried after them, because it would wait for the same
- * servers.
+ * Errors for servers that don't respond. After one of them, the system isn't queried, because it would wait for the
+ * same servers.
  */
 const SILENT = new Set(['ETIMEOUT', 'ECANCELLED']);
 
-/** Returns the candidates for a name, in the order of resolv.conf(5). */
+/** Returns a name's candidates in the order defined by resolv.conf(5). */
 function candidatesOf(name: string, { domains, ndots }: Search): string[] {
   if (name.endsWith('.')) return [name.slice(0, -1)];
   const longer = domains.map((domain) => `${name}.${domain}`);
@@ -233,7 +233,7 @@ function readHosts(text: string): Map<string, LookupAddress[]> {
 }
 
 /**
- * Caches a small file's content and reads it again when the file changes. The content is null if the file is missing.
+ * Caches a small file's content, and reads it again when the file changes. The content is null if the file is missing.
  */
 class CachedFile<T> {
   readonly #path: string;

@@ -1,13 +1,11 @@
 import { distance } from 'fastest-levenshtein';
 
-/**
- * Maximum length of names that are compared, because comparing takes time proportional to the product of both lengths.
- */
+/** Maximum length of compared names, because comparing takes time proportional to the product of both lengths. */
 const MAX_CHARACTERS = 64;
 
 /**
- * Returns the known name that `input` most likely means; null if none is similar. Case, separators and the order of
- * words are ignored, so `maxPrice` matches `price_max`.
+ * Returns the known name that `input` most likely means, or null if none is similar. Case, separators and word order
+ * are ignored, so `maxPrice` matches `price_max`.
  */
 export function nearestName(input: string, known: readonly string[]): string | null {
   if (input.length > MAX_CHARACTERS) return null;
@@ -30,7 +28,7 @@ function unlikeness(input: readonly string[], name: readonly string[]): number {
   return isWithin ? Math.min(share, 0.4) : share;
 }
 
-/** Returns a name's words in lower case and alphabetical order. */
+/** Returns a name's words in lower case, sorted alphabetically. */
 function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of package.json, whether run from the sources or from the build. */
+/** Folder of package.json, whether this runs from the sources or from the build. */
 export const PACKAGE_ROOT = findRoot(dirname(fileURLToPath(import.meta.url)));
 
 function findRoot(directory: string): string {

@@ -8,13 +8,14 @@ export function visible(text: string): string {
 }
 
 /**
- * Escapes these characters in JSON, which stays equivalent because `JSON.stringify` leaves them only within strings.
+ * Escapes these characters in JSON. The JSON stays equivalent, because `JSON.stringify` leaves them unescaped only
+ * within strings.
  */
 export function visibleJson(json: string): string {
   return json.replace(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, escapeOf);
 }
 
-/** Does the same as `visible` but keeps colours and tabs, which logs may contain. */
+/** Does the same as `visible`, but keeps colours and tabs, which logs may contain. */
 export function visibleButColours(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
   return text.replace(/\u001b\[[\d;]*m|\t|[^\t]/gu, (part) =>

@@ -14,7 +14,7 @@ export interface MarketFigure {
   gpu: string;
   medianMicro: Micro | null;
   listings: number;
-  /** The price of a model that has no median and whose price was never published. */
+  /** Price used if the model has neither a median nor a previously published price. */
   referencePriceMicro: Micro;
 }
 
@@ -29,15 +29,15 @@ export interface ModelPlan extends MarketFigure, PriceMove {
   oldMedianMicro: Micro | null;
 }
 
-/** Lock that allows only one publication at a time, so that each is based on the previous one. */
+/** Lock that serializes publications, so that each builds on the previous one. */
 const PUBLISH_LOCK = 4_207_002;
 
-/** Reads the listings of a market file. Receives the models of the catalogue. */
+/** Reads a market file's listings for the models in the catalogue. */
 export type MarketReader = (models: readonly NamedModel[]) => Promise<MarketReading>;
 
 /**
- * Reads a market and computes prices according to the rule, without changing anything. If the date isn't newer than the
- * current one, throws before reading.
+ * Reads a market and computes prices without changing anything. Throws before reading if the date isn't newer than the
+ * newest snapshot's.
  */
 export async function planSnapshot(
   deps: Pick<KernelDeps, 'db' | 'clock'>,
@@ -59,8 +59,9 @@ export async function planSnapshot(
 }
 
 /**
- * Publishes a plan and runs the statements in `alongside` in the same transaction. Throws if a price changes by more
- * than `maxJumpPercent` (null means no limit), if too many models lose their median, or if the date is no longer newer.
+ * Publishes a plan, running the `alongside` statements in the same transaction. Throws if a price changes by more than
+ * `maxJumpPercent` (null means no limit), if too many models lose their median, or if the date is no longer newer than
+ * the newest snapshot's.
  */
 export async function publishPlan(
   deps: Pick<KernelDeps, 'db' | 'clock'>,
@@ -97,7 +98,7 @@ export function publication(
   return prices.length === 0 ? [snapshot] : [snapshot, insertRows('gpu_price', prices)];
 }
 
-/** The most recently published price of a model. */
+/** A model's most recently published price. */
 interface LastPrice {
   onDemandRate: Micro;
   medianMicro: Micro | null;

@@ -11,7 +11,7 @@ export interface GpuPrice {
   marketMedian: Micro | null;
   /** Number of listings that the median is based on. */
   listings: number;
-  /** Date of the snapshot, YYYY-MM-DD. */
+  /** Snapshot date (YYYY-MM-DD). */
   snapshot: string;
   /** Number of GPUs in the model's offers. */
   availableGpus: number;

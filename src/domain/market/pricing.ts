@@ -4,7 +4,10 @@ import { modeRates } from '../kernel/price-rule.js';
 import type { MarketDeps } from './deps.js';
 import type { GpuPrice, PriceSheet } from './price-sheet.js';
 
-/** Returns the newest snapshot's prices in catalogue order, each with the number of GPUs that can be deployed now. */
+/**
+ * Returns the newest snapshot's prices in catalogue order, with the number of GPUs of each model that can be deployed
+ * now.
+ */
 export async function priceSheet(deps: Pick<MarketDeps, 'settings' | 'inventory'>): Promise<PriceSheet> {
   const { catalogue, offers } = await deps.inventory.current();
   const data = catalogue.gpuModels.flatMap(({ slug, name, vramGb, tier }): GpuPrice[] => {
@@ -29,7 +32,7 @@ export async function priceSheet(deps: Pick<MarketDeps, 'settings' | 'inventory'
   return { marketSnapshot: catalogue.marketSnapshot, data };
 }
 
-/** The price of a model in one snapshot. */
+/** A model's price in one snapshot. */
 export interface PastPrice {
   snapshot: string;
   onDemand: Rate;
@@ -37,9 +40,7 @@ export interface PastPrice {
   listings: number;
 }
 
-/**
- * Returns up to 1,000 prices of the model, oldest first, from the newest snapshots between the days `from` and `to`.
- */
+/** Returns up to 1,000 of the model's prices, oldest first, from the newest snapshots dated between `from` and `to`. */
 export async function priceHistory(
   deps: Pick<KernelDeps, 'db'>,
   gpu: string,
@@ -58,7 +59,7 @@ export async function priceHistory(
   return rows;
 }
 
-/** Recent prices of a model. */
+/** A model's recent prices. */
 export interface PriceTrend {
   gpu: string;
   /** Prices, oldest first. The last one is the price in the current sheet. */
@@ -66,7 +67,7 @@ export interface PriceTrend {
 }
 
 /**
- * Returns each model's on-demand prices in the newest 26 snapshots. For weekly snapshots this is half a year. Models
+ * Returns each model's on-demand prices in the newest 26 snapshots, which cover half a year if published weekly. Models
  * without prices are omitted.
  */
 export async function priceTrends(deps: Pick<KernelDeps, 'db'>): Promise<PriceTrend[]> {

@@ -7,7 +7,7 @@ import { LISTING_COLUMNS, listingRows, readListings } from './listings.js';
 import { readSource, SourceFault } from './market-source.js';
 import type { SourceRead, SourceToRead } from './source-reader.js';
 
-/** The thread that `readSourceInWorker` starts and ends. */
+/** Entry point of the thread that `readSourceInWorker` starts and ends. */
 const { source, models, limits } = workerData as SourceToRead;
 
 async function read(): Promise<SourceRead> {
@@ -22,6 +22,6 @@ async function read(): Promise<SourceRead> {
   }
 }
 
-// Each thread needs its own.
+// Must be installed separately in each thread.
 installNameLookup();
 parentPort!.postMessage(await read());

@@ -11,7 +11,7 @@ import { dateOf, formatInstant } from '../kernel/time.js';
 import { launchLink } from './rules/launch-link.js';
 
 export const MAX_SAVED_TEMPLATES = 100;
-/** Maximum size of a saved launch, as JSON. */
+/** Maximum size of a saved launch as JSON, in bytes. */
 const MAX_SAVED_BYTES = 32_000;
 
 export type { SavedTemplate };
@@ -34,8 +34,9 @@ export function savedTemplates(deps: Pick<KernelDeps, 'db'>, accountId: string):
 }
 
 /**
- * Saves a launch under a name, replacing any previous one. Its template and secrets are not checked until it is
- * deployed. Throws invalid_request, or action_failed if the account would have more than 100 saved templates.
+ * Saves a launch under a name, replacing any template already saved under it. Its template and secrets are not checked
+ * until it is deployed. Throws invalid_request, or action_failed if the account would have more than 100 saved
+ * templates.
  */
 export async function saveTemplate(
   deps: Pick<KernelDeps, 'db' | 'clock'>,
@@ -88,7 +89,7 @@ export async function deleteTemplate(
   return found;
 }
 
-/** Returns a link that opens the console's deploy dialog with these settings. Secrets are left out. */
+/** Returns a link that opens the console's deploy dialog with these settings. Secrets are omitted. */
 export async function linkOf(
   deps: Pick<InstanceDeps, 'settings' | 'inventory'>,
   saved: Pick<SavedTemplate, 'template' | 'diskGb' | 'launch'>,

@@ -11,8 +11,8 @@ import { type CallbackHeaders, ProcessorUnavailable } from './processor.js';
 import { findTopUpRow } from './top-up-rows.js';
 
 /**
- * Maximum quarantined callbacks. Further ones are answered with 503, so that the processor keeps them and sends them
- * again.
+ * Maximum number of quarantined callbacks. Further ones are answered with 503, so that the processor keeps and resends
+ * them.
  */
 const MAX_QUARANTINED = 1_000;
 const MAX_KEPT_CHARACTERS = 4_000;
@@ -29,14 +29,14 @@ export interface QuarantinedCallback {
 }
 
 /**
- * Outcome of a callback. `refused`: it did not come from the processor. `quarantined`: it came from the processor, but
+ * A callback's outcome. `refused` means that it did not come from the processor. `quarantined` means that it did, but
  * was set aside for the operator.
  */
 export type CallbackOutcome = { kind: 'refused' | 'quarantined'; reason: string } | { kind: 'accepted' };
 
 /**
- * Handles a callback, given its raw bytes. Resolves once everything is committed; the processor must not receive a
- * response before that. Throws if the callback must be repeated because the database or the processor is down.
+ * Handles a callback from its raw bytes. Resolves once everything is committed, because the processor must not receive
+ * a response before that. Throws if the callback must be resent because the database or the processor is down.
  */
 export async function receiveCallback(
   deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,

@@ -14,7 +14,7 @@ import type { PaidTopUp } from './top-up-rows.js';
 import { insertTopUp } from './top-up-rows.js';
 import { countWaiting, findTopUp } from './top-ups.js';
 
-/** Unlike instance ids, these are long enough that they can't be guessed. */
+/** Number of random bytes in an id. Unlike instance ids, these must be impossible to guess. */
 const ID_BYTES = 10;
 const RETRY_AFTER_SECONDS = 10;
 
@@ -30,8 +30,8 @@ export interface CreatedTopUp {
 }
 
 /**
- * Opens an invoice at the processor and stores it as a top-up. No lock or transaction is held while the processor is
- * queried. Repeating an idempotency key returns the same top-up in its current state. Throws invalid_request,
+ * Opens an invoice with the processor and stores it as a top-up. Holds no lock or transaction while querying the
+ * processor. Repeating an idempotency key returns the same top-up in its current state. Throws invalid_request,
  * action_failed (if there is no processor or too many top-ups are waiting) or unavailable (if the processor is down).
  */
 export async function createTopUp(
@@ -57,7 +57,7 @@ export async function createTopUp(
       `the account has ${MAX_WAITING} top-ups waiting for a payment, the maximum; pay one or wait until one expires`,
     );
   }
-  // The id is always new, because repeating an id with another amount would reprice an existing invoice.
+  // The id is always new, because reusing one with another amount would reprice the existing invoice.
   const id = randomId('t', ID_BYTES);
   const { invoice, address, amount, rate, holdsUntil } = await open(processor, { id, asset, usd: usdMicro });
   const made: TopUp = {
@@ -92,7 +92,7 @@ export async function createTopUp(
   return { topUp: (await findTopUp(deps, accountId, kept.id))!, replayed: kept.id !== id };
 }
 
-/** Returns the assets that are currently accepted, or none if no processor is set up. Throws unavailable. */
+/** Returns the assets that are currently accepted. Returns none if no processor is configured. Throws unavailable. */
 export async function topUpAssets(deps: Pick<TopUpDeps, 'payments'>): Promise<AssetCode[]> {
   if (deps.payments === null) return [];
   return orUnavailable(deps.payments.assets());
@@ -102,7 +102,7 @@ function open(processor: PaymentProcessor, request: { id: string; asset: AssetCo
   return orUnavailable(processor.open(request));
 }
 
-/** Converts a processor's errors for the caller. The processor's own message is only for the operator. */
+/** Converts a processor's errors for the caller. Only the operator sees the processor's own message. */
 async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   try {
     return await request;

@@ -11,8 +11,7 @@ import { bookCredit, bookLine } from './book-payments.js';
 import { creditedMicro, isOver, MAX_PAYMENT_MICRO, type Payment, type TopUp, type TopUpState } from './rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, paymentsOf, savePayment, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
-/** Maximum top-ups listed to the operator. */
-
+/** Maximum number of top-ups listed for the operator. */
 const MAX_LISTED = 1_000;
 const MAX_EXPORTED = 100_000;
 
@@ -21,7 +20,7 @@ export interface TopUpFilter {
   state?: TopUpState | undefined;
 }
 
-/** Returns the newest top-ups of one account, or of all accounts, newest first. Scans up to 1,000 top-ups. */
+/** Returns the top-ups of one account, or of all accounts, newest first. Only the newest 1,000 are searched. */
 export async function listAllTopUps(
   deps: Pick<KernelDeps, 'db' | 'clock'>,
   { accountId, state }: TopUpFilter,
@@ -46,8 +45,8 @@ export interface Decision {
 }
 
 /**
- * Credits a payment by the operator's decision. The payment may be quarantined or pending, or one that the processor
- * never reported. In the last case, the operator must give the amount.
+ * Credits a payment on the operator's decision. The payment may be quarantined, pending, or one never reported by the
+ * processor, in which case the operator must specify the amount.
  */
 export async function creditPayment(
   deps: LedgerDeps,
@@ -84,7 +83,7 @@ export async function creditPayment(
 
 /**
  * Refuses a payment permanently. If it was already credited, it is reversed by an adjustment, even if the balance
- * becomes negative, because the money was never received (for example after a chain reorganization).
+ * becomes negative, because the money was never received (for example, after a chain reorganization).
  */
 export async function refusePayment(deps: LedgerDeps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
   return decide(deps, id, (current, account, topUp, payments) => {
@@ -112,12 +111,12 @@ function isDone({ state }: Payment): boolean {
 
 export interface Refund {
   usdMicro: Micro;
-  /** The external transaction that sent the money back. A refund is recorded once per transaction. */
+  /** The external transaction that returned the money. Each transaction is recorded as a refund only once. */
   transaction: string;
   note: string;
 }
 
-/** Records a refund, which can't exceed the balance or the amount that the top-up credited. */
+/** Records a refund. It can't exceed the balance, or the amount credited by the top-up less earlier refunds. */
 export async function refundTopUp(deps: LedgerDeps, id: string, refund: Refund): Promise<PaidTopUp> {
   const transaction = check('transaction', fields.reference, refund.transaction);
   const note = check('note', fields.note, refund.note);
@@ -168,7 +167,7 @@ async function known(deps: Pick<KernelDeps, 'db'>, id: string): Promise<TopUp> {
   return topUp;
 }
 
-/** One ledger entry of a top-up: a payment, its reversal or a refund. */
+/** A top-up's ledger entry: a payment, its reversal or a refund. */
 export interface BookedLine {
   at: Instant;
   kind: 'credit' | 'reversal' | 'refund';
@@ -184,10 +183,7 @@ export interface BookedLine {
   note: string | null;
 }
 
-/**
- * Returns the top-ups' ledger entries within [from, to), oldest first. Throws if the period has more than 100,000
- * lines.
- */
+/** Returns the top-ups' ledger entries within [from, to), oldest first. Throws if there are more than 100,000. */
 export async function bookedLines(deps: Pick<KernelDeps, 'db'>, from: Instant, to: Instant): Promise<BookedLine[]> {
   const { rows } = await deps.db.pool.query<BookedLine>(
     `select entry.at, split_part(entry.id, '/', 1) as kind, entry.account_id as "accountId", top_up.id as "topUpId",

@@ -11,19 +11,19 @@ import { paymentsOf, TOP_UP_COLUMNS } from './top-up-rows.js';
 const RECONCILE_LOCK = 4_207_017;
 const ROUND_EVERY_MS = 20_000;
 /**
- * Interval between queries about a top-up that was created today or has a pending payment. Older ones from this week
- * are queried hourly.
+ * Interval between queries about a top-up that was created within the last day or has a pending payment. Older ones
+ * from the last week are queried hourly.
  */
 const RECENT_EVERY_SECONDS = 60n;
 const OLDER_EVERY_SECONDS = 3_600n;
 const RECENT_SECONDS = SECONDS_PER_DAY;
-/** Age at which a top-up without a payment is no longer queried. With a pending payment, it is queried for a month. */
+/** Age at which a top-up without a payment is no longer queried. One with a pending payment is queried for a month. */
 const OPEN_SECONDS = 7n * SECONDS_PER_DAY;
 const PENDING_SECONDS = 30n * SECONDS_PER_DAY;
-/** Maximum top-ups queried in one round. */
+/** Maximum number of top-ups queried per round. */
 const MAX_PER_ROUND = 300;
 const MAX_CONCURRENT = 6;
-/** Number of failures that end a round, because the processor is probably down. */
+/** Number of failures after which a round ends, because the processor is probably down. */
 const MAX_FAILURES = 5;
 
 export interface Reconciliation {
@@ -31,8 +31,8 @@ export interface Reconciliation {
 }
 
 /**
- * Starts querying the processor about open and recent top-ups, which recovers lost callbacks. Only one gateway at a
- * time does this.
+ * Starts querying the processor about open and recent top-ups, to recover from lost callbacks. Only one gateway does
+ * this at a time.
  */
 export function startReconciliation(
   deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
@@ -57,7 +57,7 @@ export function startReconciliation(
   };
 }
 
-/** Runs one round. Returns how many top-ups were queried; null if another gateway is running a round. */
+/** Runs one round. Returns how many top-ups were queried, or null if another gateway is running a round. */
 export async function reconcile(
   deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   onEvent: (event: PaymentEvent) => void,
@@ -83,7 +83,7 @@ export async function reconcile(
   });
 }
 
-/** Books the stored payments that this response confirms, together with the invoice's other payments. */
+/** Books the stored payments that this response confirms, along with the invoice's other payments. */
 async function bookReports(
   deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   topUp: TopUp,
@@ -96,8 +96,8 @@ async function bookReports(
 }
 
 /**
- * Records the poll after its result is booked, so that a crash in between loses nothing. Failed polls are recorded too.
- * Otherwise, a few unreadable top-ups would always come first and block all others.
+ * Records the poll after booking its result, so that a crash in between loses nothing. Failed polls are recorded too,
+ * because otherwise a few unreadable top-ups would always come first and block all others.
  */
 async function recordPoll({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>, { id }: TopUp): Promise<void> {
   await db.pool.query('update top_up set checked_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);

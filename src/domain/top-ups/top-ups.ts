@@ -3,14 +3,14 @@ import { formatInstant, type Instant } from '../kernel/time.js';
 import type { TopUp, TopUpState } from './rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
-/** Maximum top-ups listed. The operator can get longer lists with `admin topup export`. */
+/** Maximum number of top-ups listed. The operator can get longer lists with `admin topup export`. */
 const MAX_TOP_UPS = 100;
-/** Age above which a top-up can no longer be pending. */
+/** Age beyond which a top-up can no longer be pending. */
 const CONFIRMS_WITHIN_SECONDS = 30n * 86_400n;
 
 const PENDING_STATES: ReadonlySet<TopUpState> = new Set(['SEEN', 'CONFIRMING', 'QUARANTINED']);
 
-/** Returns one of the account's top-ups; null if it doesn't exist or belongs to another account. */
+/** Returns one of the account's top-ups, or null if it doesn't exist or belongs to another account. */
 export async function findTopUp(
   deps: Pick<KernelDeps, 'db' | 'clock'>,
   accountId: string,
@@ -35,8 +35,8 @@ export async function listTopUps(
 }
 
 /**
- * Returns top-ups with a payment that was seen but is neither final nor credited yet, newest first. They don't delay
- * the exhaustion of the balance.
+ * Returns the top-ups with a payment that has been seen but is neither final nor credited yet, newest first. Pending
+ * payments don't postpone the exhaustion of the balance.
  */
 export async function pendingTopUps(deps: Pick<KernelDeps, 'db' | 'clock'>, accountId: string): Promise<PaidTopUp[]> {
   const now = deps.clock.now();

@@ -13,10 +13,10 @@ export interface VolumeView {
   storedBytes: bigint;
   snapshots: number;
   newestAt: Date | null;
-  /** The instance that holds its lease. */
+  /** The instance that holds the volume's lease. */
   heldBy: string | null;
   keepFailedAt: Date | null;
-  /** Why old snapshots can't be deleted, if the owner can fix the cause. */
+  /** Why old snapshots can't be deleted, if the owner can fix it. */
   keepFault: string | null;
   deletedAt: Date | null;
 }
@@ -41,13 +41,13 @@ export interface StoreComparison {
   volumes: number;
   differences: Difference[];
   /**
-   * Folders in the store whose volumes are not in the database. Either the database is older than the store, or the
+   * Folders in the store whose volumes are not in the database, because the database is older than the store or the
    * volumes belong to another service.
    */
   unknownVolumes: string[];
 }
 
-/** Compares all volumes, or only one, without changing anything. Rejects with StoreFault. */
+/** Compares all volumes, or only one, without changing anything. Throws StoreFault. */
 export async function compareStore(
   deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
   only: string | null = null,
@@ -68,7 +68,7 @@ export async function compareStore(
   return { volumes: rows.length, differences, unknownVolumes };
 }
 
-/** Result of running restic's check. */
+/** The result of restic's check. */
 export interface CheckedRepository {
   volumeId: string;
   /** Null if the repository is sound, or if nothing was ever saved to it. */
@@ -77,7 +77,7 @@ export interface CheckedRepository {
 
 /**
  * Runs restic's own check on a repository directly in the store. With `readData`, it reads every byte. It takes no
- * lock, so it may report objects that are about to be deleted if the volume is being written. Throws not_found or
+ * lock, so while the volume is being written, it may report objects that are about to be deleted. Throws not_found or
  * action_failed.
  */
 export async function checkRepository(

@@ -2,12 +2,12 @@ import { formatInstant } from '../kernel/time.js';
 import type { VolumeDeps } from './deps.js';
 import { recount } from './reconcile.js';
 
-/** Maximum passes. If the source is written during a pass, another pass copies the new objects. */
+/** Maximum number of passes. If the source is written during a pass, another pass copies the new objects. */
 const MAX_PASSES = 20;
 
 /**
- * Copies the source volume's repository to a new volume: all of its data, but only the snapshot that the copy starts
- * from. Unneeded data is pruned later. Rejects if the source is no longer complete.
+ * Copies the source volume's repository to a new volume, with all of its data, but only the snapshot that the copy
+ * starts from. Unneeded data is pruned later. Throws if the source is no longer complete.
  */
 export async function copyRepository(
   deps: Pick<VolumeDeps, 'db' | 'clock' | 'volumeStore' | 'events'>,
@@ -48,7 +48,7 @@ export async function copyRepository(
   deps.events.volumeMaintained('copied');
 }
 
-/** Returns the names of all index objects, which change whenever data is added or pruned. */
+/** Returns the names of all index objects. They change whenever data is added or pruned. */
 async function indexOf({ volumeStore }: Pick<VolumeDeps, 'volumeStore'>, id: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of volumeStore.list(id, 'index')) names.push(name);

@@ -13,8 +13,8 @@ const COMBINED_SECONDS = 3_600n;
 const DELETIONS = { snapshots: 'deleteVolumeSnapshot', keys: 'deleteVolumeKey' } as const;
 
 /**
- * Records an owner's deletion from a repository in the account's activity, in the same transaction. Snapshots appear as
- * `deleteVolumeSnapshot`, keys as `deleteVolumeKey`, and packs and indexes together as `pruneVolume`.
+ * Records in the account's activity what an owner deletes from a repository, in the same transaction. Snapshots appear
+ * as `deleteVolumeSnapshot`, keys as `deleteVolumeKey`, and packs and indexes combined as `pruneVolume`.
  */
 export async function recordDeletion(
   { clock }: Pick<KernelDeps, 'clock'>,

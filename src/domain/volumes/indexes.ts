@@ -12,7 +12,7 @@ import type { ObjectName } from './store.js';
  */
 type Reader = Pick<Transaction, 'query'>;
 
-/** Records an index object stored in this transaction, which has locked the volume's row. */
+/** Records an index object stored in this transaction, which must have locked the volume's row. */
 export async function recordIndex(
   transaction: Reader,
   { kind, volume }: RepositoryAccess,
@@ -27,15 +27,15 @@ export async function recordIndex(
   );
 }
 
-/** Removes the record of an index object that is deleted in this transaction. */
+/** Removes the record of an index object deleted in this transaction. */
 export async function removeIndex(transaction: Reader, volumeId: string, name: string): Promise<void> {
   await transaction.query('delete from volume_index where volume_id = $1 and name = $2', [volumeId, name]);
 }
 
 /**
  * Throws action_failed if an owner's restic deletes packs or indexes while an index is doubted, because restic may be
- * relying on that index. An index known to be false may be deleted. If the gateway has no restic, it can't verify
- * anything, so everything may be deleted.
+ * relying on that index. An index known to be false may be deleted. Without restic, the gateway can't verify anything,
+ * so everything may be deleted.
  */
 export async function checkIsSound(
   { restic }: Pick<VolumeDeps, 'restic'>,
@@ -58,7 +58,7 @@ export async function checkIsSound(
 }
 
 /**
- * Returns the names of the unverified index objects in the store, with those that failed verification last. Removes the
+ * Returns the names of the store's unverified index objects, with those that failed verification last. Removes the
  * records of index objects that no longer exist.
  */
 export async function unverifiedIndexes(
@@ -93,8 +93,8 @@ async function removeIfGone(
 }
 
 /**
- * Records a verification's result for those indexes that still exist, because the owner may have deleted some in the
- * meantime.
+ * Records the result of verifying these indexes. Skips those that no longer exist, because the owner may have deleted
+ * some in the meantime.
  */
 export async function markIndexes(
   deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,

@@ -9,20 +9,20 @@ import { keyOf, openObject, type ResticKey } from './rules/restic-key.js';
 import type { ObjectName } from './store.js';
 
 /**
- * Maximum keys of a volume, because restic tries only a limited number. All keys of a volume open with the same
- * password.
+ * Maximum number of keys per volume, because restic tries only a limited number. All of a volume's keys open with the
+ * same password.
  */
 const MAX_KEYS = 8;
-/** Maximum size of a key file, in bytes. restic's own files have about 450. */
+/** Maximum size of a key file, in bytes. restic's own key files have about 450 bytes. */
 export const MAX_KEY_BYTES = 16_384;
 const MAX_CONFIG_BYTES = 65_536;
 /**
- * Maximum of scrypt's N × r, because each unit takes 128 bytes of memory, and of N × r × p, which takes several
- * seconds.
+ * Maximum values of scrypt's N × r, because each unit takes 128 bytes of memory, and of N × r × p, because the maximum
+ * already takes several seconds.
  */
 const MAX_BLOCKS = 2 ** 20;
 const MAX_WORK = 2 ** 23;
-/** Maximum of r × p, which determines how long scrypt's first step takes. */
+/** Maximum value of r × p, which determines how long scrypt's first step takes. */
 const MAX_LANES = 2 ** 10;
 const KEY_BYTES = 64;
 
@@ -45,7 +45,7 @@ const masterKey = z.object({ mac: z.object({ k: base64, r: base64 }), encrypt: b
 
 /**
  * Throws action_failed if the key doesn't open the repository with the volume's own password, because no instance could
- * restore it. `restic key passwd`, and `restic init` with a different password, upload such keys.
+ * then restore it. Such keys are uploaded by `restic key passwd`, and by `restic init` with a different password.
  */
 export async function checkKey(
   deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'volumeStore' | 'volumeKeys'>,
@@ -65,7 +65,7 @@ export async function checkKey(
 
 /**
  * Returns the name of another key that opens the repository with the volume's own password. Throws action_failed if
- * no other key does, so that the last key can't be deleted.
+ * there is no such key, so that the last one can't be deleted.
  */
 export async function keyThatRemains(
   deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'volumeStore' | 'volumeKeys'>,
@@ -81,7 +81,8 @@ export async function keyThatRemains(
 }
 
 /**
- * Fails like `keyThatRemains` if that key has been deleted in the meantime. Call it in the transaction that deletes.
+ * Throws the same error as `keyThatRemains` if that key has been deleted in the meantime. Call it in the transaction
+ * that deletes.
  */
 export async function checkKeyExists(
   { volumeStore }: Pick<VolumeDeps, 'volumeStore'>,
@@ -107,7 +108,7 @@ async function opens(
   return config === null || openObject(master, config) !== null;
 }
 
-/** Returns the master key; null if the file is not a key, takes too long to open or opens with another password. */
+/** Returns the master key. Returns null if the file is not a key, takes too long to open or has another password. */
 async function masterOf(
   { volumeKeys }: Pick<VolumeDeps, 'volumeKeys'>,
   accountId: string,
@@ -131,7 +132,8 @@ async function masterOf(
 }
 
 /**
- * Returns null for parameters that scrypt rejects, because it has more rules for N, r and p than the key file's schema.
+ * Returns null for parameters that scrypt rejects, because its rules for N, r and p are stricter than the key file
+ * schema.
  */
 function nullIfRefused(error: NodeJS.ErrnoException): null {
   if (error.code === 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS') return null;

@@ -3,7 +3,7 @@ import { gatewaySecret } from '../accounts/gateway-secret.js';
 import type { KernelDeps } from '../kernel/deps.js';
 
 const SECRET_BYTES = 32;
-/** Name of the secret among the gateway secrets. */
+/** The secret's name among the gateway secrets. */
 export const LEASE_SECRET = 'volume-leases';
 
 /** Returns the secret from which lease tokens are derived (see rules/volume-lease.ts). */

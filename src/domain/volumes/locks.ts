@@ -4,7 +4,7 @@ import { DomainError } from '../kernel/errors.js';
 import { lockVolume } from './access.js';
 import type { VolumeDeps } from './deps.js';
 
-/** Age at which restic considers a lock stale. While restic runs, it renews its lock every five minutes. */
+/** Age at which restic considers a lock stale. While it runs, restic renews its lock every five minutes. */
 const STALE_MS = 1_800_000;
 
 interface Writer {
@@ -21,8 +21,8 @@ interface Holder {
 
 /**
  * Removes stale locks and the locks of clients that can no longer write, because restic would wait for them. While an
- * instance holds the volume, the owner's locks are removed too. The owner can then neither delete anything nor renew a
- * lock.
+ * instance holds the volume, the owner's locks are removed too, because the owner can then neither delete anything nor
+ * renew a lock.
  */
 export async function removeStaleLocks(deps: Pick<VolumeDeps, 'db' | 'volumeStore'>, volumeId: string): Promise<void> {
   if ((await staleLocks(deps, deps.db.pool, volumeId)).length === 0) return;
@@ -37,8 +37,8 @@ export async function removeStaleLocks(deps: Pick<VolumeDeps, 'db' | 'volumeStor
 
 /**
  * Throws action_failed if an owner's restic deletes packs without a lock, or based on indexes that it read before the
- * newest lease. It would then delete packs that newer snapshots need. A lease removes the owner's locks, but a prune
- * that is still running renews its own lock afterwards.
+ * newest lease, because it would then delete packs that newer snapshots need. A lease removes the owner's locks, but a
+ * prune that is still running renews its own lock afterwards.
  */
 export async function checkMayPrune(transaction: Transaction, volumeId: string): Promise<void> {
   const { rows } = await transaction.query<{ isLocked: boolean; isCurrent: boolean }>(
@@ -60,7 +60,7 @@ export async function checkMayPrune(transaction: Transaction, volumeId: string):
     );
 }
 
-/** Records which leases the indexes include, before an owner lists them. */
+/** Records which leases the indexes include. Call it before an owner lists them. */
 export async function recordIndexesRead({ db }: Pick<KernelDeps, 'db'>, volumeId: string): Promise<void> {
   await db.pool.query(
     `update volume set listed_lease = lease

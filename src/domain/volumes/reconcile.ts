@@ -8,15 +8,15 @@ import { OBJECT_KINDS } from './store.js';
 /** Differences between the store and the database for one volume. */
 export interface Difference {
   volumeId: string;
-  /** Whether the store has no repository although the database has snapshots of it. */
+  /** Whether the store has no repository, although the database has snapshots of it. */
   isGone: boolean;
-  /** Ids of snapshots that only the database has, because the store is older or was damaged. */
+  /** Ids of snapshots that only the database has, because the store is older or damaged. */
   missing: string[];
   /** Snapshots that only the store has, because the database is older. */
   unknown: { id: string; modifiedAtMs: number }[];
 }
 
-/** Returns a volume's difference without changing anything; null if store and database agree. */
+/** Returns a volume's differences without changing anything. Returns null if the store and the database agree. */
 export async function differenceOf(
   deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
   volumeId: string,
@@ -38,8 +38,8 @@ export async function differenceOf(
 }
 
 /**
- * Updates the database to match the store by dropping missing snapshots and adding unknown ones. If the whole
- * repository is gone, it is probably the wrong store, so nothing is changed and the result is false.
+ * Updates the database to match the store, by dropping missing snapshots and adding unknown ones. If the whole
+ * repository is gone, this is probably the wrong store, so nothing is changed and the result is false.
  */
 export async function reconcile(
   deps: Pick<VolumeDeps, 'db' | 'clock' | 'volumeStore'>,
@@ -50,7 +50,7 @@ export async function reconcile(
   if (found.isGone) return false;
   await inTransaction(deps.db.pool, async (transaction) => {
     await lockVolume(transaction, volumeId);
-    // Compares again under the lock, because the volume may have been written or deleted in the meantime.
+    // Compared again under the lock, because the volume may have been written or deleted in the meantime.
     const still = await differenceOf(deps, volumeId);
     if (still === null || still.isGone) return;
     await dropSnapshots(deps, transaction, volumeId, still.missing);
@@ -64,7 +64,7 @@ export async function reconcile(
   return true;
 }
 
-/** Recalculates the size of the repository and returns it, in bytes. */
+/** Recalculates the repository's size and returns it, in bytes. */
 export async function recount(deps: Pick<VolumeDeps, 'db' | 'volumeStore'>, volumeId: string): Promise<bigint> {
   let bytes = storedSize((await deps.volumeStore.size(volumeId, { kind: 'config' })) ?? 0);
   for (const kind of OBJECT_KINDS)

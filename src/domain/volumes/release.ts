@@ -9,17 +9,17 @@ import { silentText } from './ended-leases.js';
 import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, type VolumeRow } from './leases.js';
 import { noVolume } from './refusals.js';
 
-/** A lease that the volume's owner ended. */
+/** A lease ended by the volume's owner. */
 export interface Release {
   volumeId: string;
   instanceId: string;
-  /** Changes that the instance made after this time are not in the store; null if it never had access. */
+  /** Changes that the instance made after this time are not in the store. Null if it never had access. */
   lostSince: Instant | null;
 }
 
 /**
  * Ends the lease of an instance that isn't running, even if it has unsaved changes, in case its host never reports that
- * it has finished. Throws not_found, or with action_failed if the instance is running or no instance holds the volume.
+ * it has finished. Throws not_found, or action_failed if the instance is running or no instance holds the volume.
  */
 export async function releaseVolume(
   deps: LedgerDeps & Pick<VolumeDeps, 'fleet'>,

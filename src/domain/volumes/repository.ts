@@ -23,17 +23,19 @@ import { historyLimit, MAX_OBJECT_BYTES, storedSize } from './rules/volume-histo
 import { dropSnapshots, recordSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
 
-/** Maximum locks of a repository, and maximum size of a lock in bytes. restic's own locks have about 200. */
+/**
+ * Maximum number of locks per repository, and maximum size of a lock in bytes. restic's own locks have about 200 bytes.
+ */
 const MAX_LOCKS = 100;
 const MAX_LOCK_BYTES = 16_384;
-/** Matches an object's name. Other files in a folder are not objects. */
+/** Matches an object's name. A folder's other files are not objects. */
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Stores an object completely or not at all. `length` is the size declared by the sender, or null if it declared none.
- * Checks whether the client may write and whether its lease is still the newest, both before reading the bytes and
- * again in the transaction that publishes the object. Throws forbidden, action_failed, invalid_request,
- * payload_too_large, not_found or VolumeFull, and rejects with StoreFault.
+ * Stores an object completely or not at all. `length` is the size declared by the sender, or null if none was declared.
+ * Checks that the client may write and that its lease is still the newest, both before reading the bytes and again in
+ * the transaction that publishes the object. Throws forbidden, action_failed, invalid_request, payload_too_large,
+ * not_found, VolumeFull or StoreFault.
  */
 export async function putObject(
   deps: Pick<
@@ -52,7 +54,7 @@ export async function putObject(
   const checked = new CheckedBytes(object, bytes);
   const received = await deps.volumeStore.receive(access.volume.id, object, checked);
   try {
-    // Checked after the bytes were received, which may have taken hours.
+    // Checked after receiving the bytes, which may have taken hours.
     if (object.kind === 'keys') await checkKey(deps, access.volume, object, checked.kept);
     if (access.kind === 'owner' && !(await isAccepted(deps, access.caller))) throw unauthorized(null);
     await writing(deps, (transaction) => commit(deps, transaction, access, object, received, checked.size));
@@ -61,7 +63,7 @@ export async function putObject(
   }
 }
 
-/** Returns the object's size, and a stream of all or part of its contents; null if it doesn't exist. */
+/** Returns the object's size and a stream of all or part of its contents. Returns null if it doesn't exist. */
 export async function readObject(
   deps: Pick<VolumeDeps, 'volumeStore'>,
   { volume }: RepositoryAccess,
@@ -99,12 +101,15 @@ export async function* listObjects(
   }
 }
 
-/** Excludes keys that can't delete: a check that reads the indexes in the meantime says nothing about what a prune has read. */
+/**
+ * Excludes keys that can't delete, because a check that reads the indexes during a prune says nothing about what that
+ * prune has read.
+ */
 function mayPrune(access: RepositoryAccess): boolean {
   return access.kind === 'owner' && mayDo(access.caller.scopes, 'write to the repository of a volume');
 }
 
-/** Deletes an object; returns false if it doesn't exist. Fails like `putObject`. */
+/** Deletes an object. Returns false if it doesn't exist. Throws the same errors as `putObject`. */
 export async function deleteObject(
   deps: Pick<
     VolumeDeps,
@@ -135,8 +140,8 @@ export async function deleteObject(
 }
 
 /**
- * Limits concurrent writes. Each one occupies a database connection while it waits for the store, and most connections
- * must remain available for other work.
+ * Limits the number of concurrent writes. Each one occupies a database connection while it waits for the store, and
+ * most connections must remain available for other work.
  */
 function writing<T>(
   deps: Pick<VolumeDeps, 'db' | 'volumeWrites'>,
@@ -167,8 +172,8 @@ async function commit(
 }
 
 /**
- * Fails if a config would be replaced, because the whole repository would become unreadable. Also fails if a lease adds
- * a second key: restic tries only a few keys, so a malicious host could lock the owner out.
+ * Throws if a config would be replaced, because the whole repository would become unreadable. Also throws if a lease's
+ * client adds a second key: restic tries only a few keys, so a malicious host could lock the owner out.
  */
 async function checkIsNew(
   deps: Pick<VolumeDeps, 'volumeStore'>,
@@ -213,7 +218,7 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
 
 /**
  * Throws VolumeFull if the write would exceed the limit. The gateway's own work is exempt, because it frees space but
- * needs some first. Locks are exempt too, because restoring a full volume must remain possible.
+ * needs some first. Locks are exempt too, because it must remain possible to restore from a full volume.
  */
 function checkSpace(
   { settings }: Pick<KernelDeps, 'settings'>,
@@ -239,7 +244,7 @@ function tooLarge(object: ObjectName): DomainError {
   return new DomainError('payload_too_large', `an object of this kind must have at most ${maxBytes(object)} bytes`);
 }
 
-/** Passes bytes through, counts them and finally verifies them against the object's name. */
+/** Passes bytes through and counts them, then verifies them against the object's name. */
 class CheckedBytes implements AsyncIterable<Buffer> {
   readonly #object: ObjectName;
   readonly #bytes: AsyncIterable<Buffer>;
@@ -251,7 +256,7 @@ class CheckedBytes implements AsyncIterable<Buffer> {
     this.#bytes = bytes;
   }
 
-  /** All bytes of a key, which is small. */
+  /** All of a key's bytes, of which there are few. */
   get kept(): Buffer {
     return Buffer.concat(this.#kept);
   }

@@ -6,9 +6,9 @@ import { VolumeFull } from './full.js';
 import { MAX_SNAPSHOTS } from './rules/volume-history.js';
 
 /**
- * Writes the row for a snapshot whose object is stored in this transaction, which must have locked the volume's row.
- * The snapshot's time is later than those of all previous ones, even within the same second of the clock. Throws
- * VolumeFull if the volume already has the maximum number of snapshots.
+ * Inserts the row for a snapshot whose object is stored in this transaction, which must have locked the volume's row.
+ * The snapshot's time is later than those of all previous ones, even within one second of the clock. Throws VolumeFull
+ * if the volume already has the maximum number of snapshots.
  */
 export async function recordSnapshot(
   { clock }: Pick<KernelDeps, 'clock'>,
@@ -39,8 +39,8 @@ export async function recordSnapshot(
 }
 
 /**
- * Deletes the rows of snapshots whose objects no longer exist, in a transaction that has locked the volume's row. The
- * newest row of each lease is kept, because it shows until when the lease's changes were stored.
+ * Deletes the rows of snapshots whose objects no longer exist, in a transaction that has locked the volume's row. Keeps
+ * the newest row of each lease, because it shows until when the lease's changes were stored.
  */
 export async function dropSnapshots(
   { clock }: Pick<KernelDeps, 'clock'>,

@@ -26,7 +26,7 @@ export type { VolumeRow };
 const ID_BYTES = 4;
 
 /**
- * The account that makes a request, and the API key whose limit the new cost counts towards. The key is null for the
+ * The account that makes a request, and the API key whose limit the added cost counts towards. The key is null for the
  * operator.
  */
 export interface Owner {
@@ -37,7 +37,7 @@ export interface Owner {
 interface CreateVolumeInput {
   name: string;
   sizeGb: number;
-  /** Initial contents; empty if omitted. */
+  /** Initial contents. The volume is empty if this is omitted. */
   fromSnapshot?: SnapshotInput | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
@@ -54,7 +54,8 @@ interface ChangeInput {
 }
 
 /**
- * The volume after the change. `replayed` means that an earlier request with the same idempotency key made the change.
+ * The volume after the change. `replayed` means that the change was made by an earlier request with the same
+ * idempotency key.
  */
 export interface VolumeOutcome {
   volume: VolumeRow;
@@ -63,7 +64,7 @@ export interface VolumeOutcome {
 
 type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
 
-/** Returns up to 100 of the account's volumes, oldest first, without deleted ones. */
+/** Returns up to 100 of the account's volumes, oldest first, excluding deleted ones. */
 export async function listVolumes(
   deps: SettlingDeps & Pick<VolumeDeps, 'fleet'>,
   accountId: string,
@@ -80,8 +81,8 @@ export async function listVolumes(
 }
 
 /**
- * Returns a volume, even a deleted one; null if the account has no such volume. Another account's volume is
- * indistinguishable from a missing one.
+ * Returns one of the account's volumes, even if it is deleted, or null if there is no such volume. Another account's
+ * volume looks as if it didn't exist.
  */
 export async function findVolume(
   deps: SettlingDeps & Pick<VolumeDeps, 'fleet'>,
@@ -98,8 +99,8 @@ export async function findVolume(
 }
 
 /**
- * Creates a volume. Throws invalid_request, or action_failed if the account has 100 volumes or the balance or a limit
- * doesn't suffice.
+ * Creates a volume. Throws invalid_request, or action_failed if the account already has 100 volumes or the balance or a
+ * limit doesn't suffice.
  */
 export async function createVolume(
   deps: LedgerDeps & Pick<KernelDeps, 'sealingKeys'>,
@@ -128,8 +129,8 @@ export async function createVolume(
 }
 
 /**
- * Grows a volume. Has no effect if the volume already has that size. Throws invalid_request or not_found, or
- * action_failed if the size is smaller or the balance or a limit doesn't suffice.
+ * Grows a volume. Has no effect if it already has that size. Throws invalid_request, not_found, or action_failed if the
+ * new size is smaller or the balance or a limit doesn't suffice.
  */
 export async function growVolume(
   deps: LedgerDeps,
@@ -144,7 +145,7 @@ export async function growVolume(
     if (sizeGb === volume.sizeGb) return volume;
     const rate = rules.volumeRate({ ...volume, sizeGb });
     const addedRate = rate - rules.volumeRate(volume);
-    // If another key set the current size, the volume's entire cost moves to this key.
+    // If another key set the current size, the volume's entire cost is transferred to this key.
     const addedToKey = volume.sizeKeyId === owner.keyId ? addedRate : rate;
     admit(deps, current, account, { keyId: owner.keyId, addedRate, addedToKey });
     rules.growVolume(current.step(account), volume, sizeGb, owner.keyId);
@@ -152,7 +153,7 @@ export async function growVolume(
   });
 }
 
-/** Deletes a volume with all its snapshots. Throws not_found, or action_failed while an instance uses the volume. */
+/** Deletes a volume and all its snapshots. Throws not_found, or action_failed while an instance uses the volume. */
 export async function deleteVolume(
   deps: LedgerDeps & Pick<VolumeDeps, 'fleet'>,
   owner: Owner,
@@ -215,7 +216,7 @@ async function checkFree(deps: Pick<VolumeDeps, 'clock' | 'fleet'>, current: Wri
   if (holder !== null) throw volumeInUse(id, holder);
 }
 
-/** Changes one volume, once per idempotency key, and returns the volume after the change. */
+/** Changes one volume, once per idempotency key. Returns the volume after the change. */
 async function changeOnce(
   deps: LedgerDeps,
   { accountId }: Owner,

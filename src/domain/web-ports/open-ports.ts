@@ -7,7 +7,7 @@ import { DomainError } from '../kernel/errors.js';
 import { formatInstant } from '../kernel/time.js';
 import { MAX_OPEN_PORTS } from './rules/web-pass.js';
 
-/** Returns the account's instance if it is not destroyed. Throws not_found or action_failed. */
+/** Returns one of the account's instances, unless it is destroyed. Throws not_found or action_failed. */
 export async function liveInstance(deps: SettlingDeps, accountId: string, id: string): Promise<InstanceRow> {
   const instance = await findInstance(deps, accountId, id);
   if (instance === null) throw new DomainError('not_found', 'no such instance');
@@ -45,8 +45,8 @@ export async function openPort(deps: SettlingDeps, accountId: string, id: string
 }
 
 /**
- * Makes a port private again and closes the connections of visitors without a pass. Has no effect if the port is
- * already private.
+ * Makes a port private again and closes the connections of visitors without a pass. Has no effect if it is already
+ * private.
  */
 export async function closePort(
   deps: SettlingDeps,

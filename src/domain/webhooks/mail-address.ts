@@ -31,8 +31,8 @@ import {
 } from './webhooks.js';
 
 /*
- * A mail address receives events in the same way as a webhook, and uses the same tables for its row, deliveries and
- * attempts. It must first be confirmed through a link in a mail.
+ * A mail address receives events in the same way as a webhook, and its row, deliveries and attempts are stored in the
+ * same tables. It must first be confirmed through a link sent to it.
  */
 
 const ID_BYTES = 8;
@@ -41,13 +41,13 @@ const SCHEME = 'mailto:';
 
 export type MailAddress = Webhook;
 
-/** The account that makes a request, and its client's IP address. */
+/** The account that makes a request, and the client's IP address. */
 interface Requester {
   accountId: string;
   address: string;
 }
 
-/** Returns the account's mail address; null if it has none. */
+/** Returns the account's mail address, or null if it has none. */
 export function findMailAddress(
   deps: Pick<KernelDeps, 'db'>,
   accountId: string,
@@ -65,7 +65,7 @@ export function linkTo(publicUrl: string, purpose: LinkPurpose, id: string, secr
 }
 
 /**
- * Sets the address that receives notices. It replaces the previous one as soon as it is confirmed. An address that was
+ * Sets the address that receives notices. It replaces the previous one once it is confirmed. An address that was
  * already confirmed stays confirmed, and is resumed if it was paused. Throws invalid_request, action_failed if this
  * service sends no mail, or rate_limited if too many confirmations were requested.
  */
@@ -157,7 +157,7 @@ export async function deleteMailAddress(
   return known;
 }
 
-/** Sends a test mail. Throws not_found, action_failed if the address receives no mail, or rate_limited. */
+/** Sends a test mail. Throws not_found, rate_limited, or action_failed if the address receives no mail. */
 export async function testMailAddress(
   deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
   accountId: string,
@@ -186,7 +186,7 @@ const MINUTE = 60n;
 /** The result of opening a link. `unknown` means that the link was never sent or has been replaced. */
 export type LinkOutcome = 'done' | 'late' | 'unknown';
 
-/** Confirms the address, if the link is opened within a day. Has no effect if the address is already confirmed. */
+/** Confirms the address if the link is opened within a day. Has no effect if it is already confirmed. */
 export async function confirmByLink(
   deps: Pick<KernelDeps, 'db' | 'clock' | 'sealingKeys'>,
   id: string,
@@ -205,7 +205,7 @@ export async function confirmByLink(
   return 'done';
 }
 
-/** Stops all mail to the address until the account sets it again and it is confirmed again. */
+/** Stops all mail to the address until the account sets it and confirms it again. */
 export async function endByLink(
   deps: Pick<KernelDeps, 'db' | 'clock' | 'sealingKeys'>,
   id: string,
@@ -227,7 +227,7 @@ export async function endByLink(
   return 'done';
 }
 
-/** Whether a link is genuine. Only checks the link, without applying it. */
+/** Whether a link is genuine. The link is only checked, not applied. */
 export async function isLink(
   deps: Pick<KernelDeps, 'db' | 'clock' | 'sealingKeys'>,
   purpose: LinkPurpose,

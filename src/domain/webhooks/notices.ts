@@ -10,7 +10,7 @@ import { instanceLimitAt } from '../kernel/spend-limit.js';
 import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../kernel/time.js';
 import { LONGEST_LEAD, leadAt } from './rules/webhook.js';
 
-/** Maximum rows read per call. Rows that were already reported are read again without effect. */
+/** Maximum number of rows read per call. Rows that were already reported may be read again without effect. */
 const MAX_ROWS = 5_000;
 
 interface Ending {
@@ -20,7 +20,7 @@ interface Ending {
   does: 'stop' | 'destroy';
 }
 
-/** A running instance with the monthly limits that apply to it. */
+/** A running instance and the monthly limits that apply to it. */
 interface Limited extends Instance {
   keyLimit: Micro | null;
   keyLimitAt: Instant | null;
@@ -29,8 +29,8 @@ interface Limited extends Instance {
 }
 
 /**
- * Emits events that are caused only by the passing of time: an instance or the credit is about to end, or the balance
- * is low. The time is derived from deadlines, rates and the ledger. Each event's `once` ensures that it is sent only
+ * Emits the events caused merely by the passing of time, when an instance or the credit is about to end or the balance
+ * is low. The times are derived from deadlines, rates and the ledger. Each event's `once` ensures that it is sent only
  * once, even if several gateways detect it. Returns when to call this function again: now, meaning at the next
  * interval, while time can change an account with an active webhook, and otherwise null.
  */
@@ -76,15 +76,15 @@ async function limits({ db }: Pick<KernelDeps, 'db'>, now: Instant): Promise<New
     const lead = first === null ? null : leadAt(first.at, now);
     if (first === null || lead === null) return [];
     const { of, usd, at } = first;
-    // The time at which a monthly limit is reached moves whenever an instance under it starts or stops, so it is
-    // reported once per month.
+    // The time at which a monthly limit is reached moves whenever an instance under it starts or stops, so the limit is
+    // reported only once per month.
     const once = of === 'instance' ? formatInstant(at) : `${usd}/${formatInstant(monthStartOf(at))}`;
     const data = { cause: 'limit', does: 'stop', limit_of: of, limit: usdOf(usd) };
     return [endingOf(instance, at, lead, data, `limit/${of}/${once}`)];
   });
 }
 
-/** Returns the limit that will be the first to stop the instance. */
+/** Returns the limit that will stop the instance first. */
 function firstLimitOf(instance: Limited): { of: string; usd: Micro; at: Instant } | null {
   const { spendLimit, keyLimit, keyLimitAt, accountLimit, accountLimitAt } = instance;
   const known = [
@@ -126,7 +126,7 @@ async function balances({ db }: Pick<KernelDeps, 'db'>, now: Instant): Promise<N
 }
 
 /**
- * Returns the event for credit that is about to run out. It is sent once per credit and day, even if changes of the
+ * Returns the event for credit that is about to run out. It is sent once per credit and day, even if changes to the
  * burn rate move the exact second.
  */
 function exhaustionOf({ id, dueAt, exhaustedAt, creditUnits }: Account, now: Instant): NewEvent[] {
@@ -154,12 +154,12 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
   ];
 }
 
-/** SQL for whether time can change any account with an active webhook. It yields null if there is no such account. */
+/** SQL for whether time can change any account with an active webhook. Yields null if there is no such account. */
 const ACTIVE_ACCOUNTS = `
   select bool_or(burn_rate <> 0 or deadline_at is not null or (due_at is not null and exhausted_at is null)) as "isChanging"
   from account where ${HAS_ACTIVE_WEBHOOK}`;
 
-/** SQL for the accounts that have an active webhook and a deadline or limit that ends something by that time. */
+/** SQL for the accounts that have an active webhook and a deadline or limit that ends something by the given time. */
 const accountsUntil = (instant: string) => `
   select account.id from account where deadline_at <= ${instant}::timestamptz
     and ${HAS_ACTIVE_WEBHOOK}`;

@@ -25,13 +25,13 @@ export interface WebhookInput {
   paused?: boolean | null | undefined;
 }
 
-/** A secret that signs deliveries. After it has been replaced, it is valid until `until`. */
+/** A secret that signs deliveries. Once replaced, it remains valid until `until`. */
 interface Secret {
   secret: string;
   until: string | null;
 }
 
-/** Returns the account's webhooks, of which there are at most 10, oldest first. */
+/** Returns the account's webhooks (at most 10), oldest first. */
 export function listWebhooks(
   deps: Pick<KernelDeps, 'db'>,
   accountId: string,
@@ -47,8 +47,8 @@ export function listWebhooks(
 }
 
 /**
- * Waits for those writes of the account that began before the webhook was changed, and therefore send no events to it.
- * A client that reads after receiving the response then sees their results.
+ * Waits for the account's writes that began before the webhook was changed, because they send no events to it. A client
+ * that reads after receiving the response then sees their results.
  */
 export async function waitForEarlierWrites(deps: Pick<KernelDeps, 'db'>, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
@@ -58,7 +58,7 @@ export async function waitForEarlierWrites(deps: Pick<KernelDeps, 'db'>, account
 
 /**
  * Creates a webhook. Only this response contains the secret. Throws invalid_request, or action_failed if the account
- * has 10 webhooks.
+ * already has 10 webhooks.
  */
 export async function createWebhook(
   deps: Pick<WebhookDeps, 'db' | 'clock' | 'sealingKeys' | 'activity'>,
@@ -88,7 +88,10 @@ export async function createWebhook(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/** Changes only the given fields. A resumed webhook receives only later events. Throws invalid_request or not_found. */
+/**
+ * Changes only the given fields. A resumed webhook receives only events that occur later. Throws invalid_request or
+ * not_found.
+ */
 export async function changeWebhook(
   deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
   accountId: string,
@@ -131,7 +134,7 @@ export async function pause(
   await transaction.query('update webhook_delivery set is_pending = false where webhook_id = $1 and is_pending', [id]);
 }
 
-/** Deletes a webhook together with its attempts. Throws not_found. */
+/** Deletes a webhook and its attempts. Throws not_found. */
 export async function deleteWebhook(
   deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
   accountId: string,
@@ -146,7 +149,7 @@ export async function deleteWebhook(
   return webhook;
 }
 
-/** Rotates the secret. The previous one also signs for a day. Throws not_found. */
+/** Rotates the secret. For another day, deliveries are also signed with the previous one. Throws not_found. */
 export async function rotateSecret(
   deps: Pick<WebhookDeps, 'db' | 'clock' | 'sealingKeys' | 'activity'>,
   accountId: string,
@@ -262,9 +265,7 @@ export async function notifyOne(
   );
 }
 
-/**
- * Sends an event again, regardless of its earlier result. Throws not_found, or action_failed if the webhook is paused.
- */
+/** Resends an event, regardless of its earlier result. Throws not_found, or action_failed if the webhook is paused. */
 export async function redeliver(
   deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
   accountId: string,
@@ -288,7 +289,7 @@ export async function redeliver(
   return webhook;
 }
 
-/** Sets the low-balance threshold in micro-USD; null disables the notice. */
+/** Sets the low-balance threshold in micro-USD. Null disables the notice. */
 export async function setBalanceNotice(
   deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
   accountId: string,

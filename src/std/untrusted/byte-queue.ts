@@ -1,9 +1,9 @@
 const LEAST_BYTES = 4_096;
 
 /**
- * Collects bytes that arrive in pieces of any size in one buffer, which doubles when it is full. Each byte is copied a
- * constant number of times, and small pieces take no more memory than large ones. Bytes that have been taken are never
- * overwritten.
+ * Collects bytes that arrive in pieces of any size in one buffer, which doubles in size when full. Each byte is copied
+ * a constant number of times, and small pieces take no more memory than large ones. Bytes that have been taken are
+ * never overwritten.
  */
 export class ByteQueue {
   #bytes: Buffer = Buffer.alloc(0);

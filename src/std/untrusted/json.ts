@@ -1,15 +1,15 @@
-/** Maximum nesting depth of arrays and objects. No request to this service has more than a dozen levels. */
+/** Maximum nesting depth of arrays and objects. Requests to this service have at most a dozen levels. */
 export const MAX_JSON_DEPTH = 64;
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Thrown for JSON that is nested too deeply or has too many values. The message names the limit. */
+/** Thrown for JSON with too many levels or values. The message names the limit. */
 export class JsonTooLarge extends Error {}
 
 export interface JsonBounds {
   maxDepth?: number;
-  /** Maximum number of values in total, because each takes far more time and memory than its bytes. */
+  /** Maximum number of values in total, because each takes far more time and memory than its bytes suggest. */
   maxValues?: number;
 }
 
@@ -22,12 +22,12 @@ export function parseJson(bytes: Buffer, bounds: JsonBounds = {}): unknown {
   return JSON.parse(bytes.toString('utf8'));
 }
 
-/** Throws JsonTooLarge for text that exceeds the limits. Does not check whether it is JSON. */
+/** Throws JsonTooLarge if the text exceeds the limits. Does not check whether it is JSON. */
 export function checkJson(
   bytes: Buffer,
   { maxDepth = MAX_JSON_DEPTH, maxValues = Number.POSITIVE_INFINITY }: JsonBounds = {},
 ): void {
-  // Each level and each value take at least one byte.
+  // Each level and each value takes at least one byte.
   if (bytes.length <= Math.min(maxDepth, maxValues)) return;
   let depth = 0;
   let values = 0;

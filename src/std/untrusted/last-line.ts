@@ -1,4 +1,4 @@
-/** Number of bytes at the end of a program's output that are searched for its last line. */
+/** Number of bytes at the end of a program's output that are searched for the last line. */
 const MAX_BYTES = 4_096;
 const MAX_CHARACTERS = 300;
 

@@ -5,7 +5,7 @@ const NEWLINE = 10;
 /** Splits text that arrives in pieces into lines. Lines longer than `maxBytes` are truncated. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  /** Start of a line whose end hasn't arrived yet. */
+  /** Start of a line that has not ended yet. */
   readonly #rest = new ByteQueue();
 
   constructor(maxBytes: number) {
