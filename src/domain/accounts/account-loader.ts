@@ -24,9 +24,9 @@ const LIVE_INSTANCES = {
 };
 
 /**
- * Reads accounts and live instances, which every authenticated request needs. All loads in the same turn of the event
- * loop, from any request, share one statement, which is sent after the last of them. Nothing is cached, so a caller
- * never gets rows older than its call.
+ * Reads accounts and their live instances, which every authenticated request needs. All loads requested in the same
+ * turn of the event loop, by any request, share one statement, which is sent at the end of that turn. Nothing is
+ * cached, so a caller never gets rows older than its call.
  */
 export class AccountLoader {
   readonly #accounts: DataLoader<string, Readonly<Account> | null>;
