@@ -76,7 +76,7 @@ export interface Scope {
  * skips them, so it can lock the holders' accounts after the renter's, regardless of their ids.
  */
 export interface MachinePicker {
-  /** A machine to wait for before picking. It and its holders are locked in the usual order. */
+  /** A machine to wait for before picking. The machine and its holders are locked in the usual order. */
   waitFor: string | null;
   /** Locks the best matching machine that is neither locked nor held by one of `busyAccounts`. */
   lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Candidate | undefined>;
