@@ -4,7 +4,7 @@ import { runningOn } from '../rules/free-machine.js';
 import { isDue } from '../rules/lifecycle.js';
 import type { MachineAsRead } from './machine-loader.js';
 
-/** Settles the accounts that hold the machine and then returns the machine, or null if it doesn't exist. */
+/** Settles the accounts that hold the machine and then returns the machine. Returns null if it doesn't exist. */
 export async function machineForPreview(deps: Deps, machineId: string): Promise<MachineAsRead | null> {
   const machine = await deps.machineLoader.machine(machineId);
   if (machine === null) return null;
