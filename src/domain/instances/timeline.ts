@@ -36,7 +36,7 @@ export interface TimelineEntry {
   volumeId: string | null;
   volumeName: string | null;
   sizeBytes: bigint | null;
-  /** The request that caused the event. Null if there was none or it is no longer stored. */
+  /** The request that caused the event. Null if no request caused it or if the request is no longer stored. */
   asked: CausingRequest | null;
 }
 
