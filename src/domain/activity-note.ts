@@ -2,7 +2,7 @@ import type { PreparedStatement, Transaction } from '../database/transaction.js'
 import { API_KEY_PREFIX } from './rules/api-key.js';
 import { formatInstant, type Instant } from './rules/time.js';
 
-/** Who requested a change: the API key, the console session (if any) and the client's address. */
+/** The requester of a change: the API key, the console session (if any) and the client's address. */
 export interface Actor {
   accountId: string;
   keyId: string;

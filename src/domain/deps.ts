@@ -102,11 +102,11 @@ export type Deps = Readonly<{
   settings: Readonly<Settings>;
 }>;
 
-/** Maximum concurrent volume writes. Each one occupies one of the process's 20 database connections. */
+/** Maximum number of concurrent volume writes. Each one occupies one of the process's 20 database connections. */
 const MAX_VOLUME_WRITES = 6;
 const MAX_WAITING_VOLUME_WRITES = 2_000;
 const MAX_WAITING_KEY_CHECKS = 20;
-/** Maximum concurrent key checks per account. Checking one key can take several seconds. */
+/** Maximum number of concurrent key checks per account. Checking one key can take several seconds. */
 const MAX_KEY_CHECKS_OF_ACCOUNT = 3;
 
 /** Dependencies that only the gateway needs. Operator commands run without them. */

@@ -46,7 +46,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 const PRINTABLE = /^[^\u0000-\u001f\u007f]*$/;
 const MAX_LIST = 100;
 const NETWORK = 'must be a network or an address such as 203.0.113.0/24 or 2001:db8::/32';
-/** Maximum networks per API key. */
+/** Maximum number of networks per API key. */
 const MAX_NETWORKS = 50;
 /**
  * Maximum combined size of a launch's variables, in bytes. The arguments of its entrypoint and of its command have the
@@ -476,7 +476,7 @@ function volumePath(): z.ZodType<string> {
   });
 }
 
-/** Rejects a list in which two entries have the same `member`. */
+/** Rejects a list in which two entries have the same value of `member`. */
 function once<Member extends string>(member: Member) {
   return (list: readonly Readonly<Record<Member, string>>[], context: z.RefinementCtx): void => {
     const first = new Map<string, number>();

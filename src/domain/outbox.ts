@@ -5,7 +5,7 @@ import { formatInstant } from './rules/time.js';
 
 const EVENT_ID_BYTES = 12;
 
-/** SQL for whether an `account` has an active webhook. */
+/** SQL for whether an `account` has any active webhook. */
 export const HAS_ACTIVE_WEBHOOK =
   'exists (select from webhook where webhook.account_id = account.id and paused_at is null)';
 

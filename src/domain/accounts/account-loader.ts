@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import type { Account, Instance } from '../rules/lifecycle.js';
 
-/** Maximum accounts read by one statement. */
+/** Maximum number of accounts read by one statement. */
 const MAX_BATCH = 50;
 
 /** A batch contains all loads requested in the same turn of the event loop. */

@@ -10,7 +10,10 @@ export interface KeyOwner extends SpendLine, KeyRestrictions {
   keyId: string;
 }
 
-/** Maximum cached API keys and, separately, cached accounts. A key and its account take about 1 kB together. */
+/**
+ * Maximum number of cached API keys and, separately, of cached accounts. A key and its account take about 1 kB
+ * together.
+ */
 const MAX_ENTRIES = 20_000;
 
 /**

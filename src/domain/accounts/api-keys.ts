@@ -140,7 +140,7 @@ export interface NewApiKey {
   /** Expiry, in the same format as a deadline. */
   expiresAt?: string | null | undefined;
   networks?: readonly string[] | null | undefined;
-  /** Maximum USD per UTC calendar month. */
+  /** Maximum spend per UTC calendar month, in USD. */
   monthlyLimit?: number | null | undefined;
   idempotencyKey?: string | null | undefined;
 }

@@ -41,7 +41,7 @@ export async function setAccountLimit(
   return accountState(deps, accountId);
 }
 
-/** Like `setAccountLimit`, but for one of the account's API keys. Throws invalid_request or not_found. */
+/** Like `setAccountLimit`, except that it limits one of the account's API keys. Throws invalid_request or not_found. */
 export async function setKeyLimit(
   deps: Deps,
   { accountId, keyId }: Setter,

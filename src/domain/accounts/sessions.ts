@@ -17,11 +17,11 @@ import {
 
 /** Lifetime of a console session, in seconds. */
 export const SESSION_SECONDS = 12n * SECONDS_PER_HOUR;
-/** Maximum sessions per API key. Starting another one ends the oldest. */
+/** Maximum number of sessions per API key. Starting another one ends the oldest. */
 const MAX_SESSIONS_PER_KEY = 20;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
-/** Open streams of an expired session end within this time. */
+/** Maximum delay, in milliseconds, until an expired session's open streams end. */
 const SWEEP_EVERY_MS = 1_000;
 
 /**
@@ -103,7 +103,7 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
   return rows[0] ?? null;
 }
 
-/** Starts deleting ended sessions and publishing key expiries. Both close the affected streams at every gateway. */
+/** Starts deleting ended sessions and publishing expired keys. Both close the affected streams at every gateway. */
 export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
   let sweptUntil = deps.clock.now();
   const sweep = async () => {

@@ -7,7 +7,7 @@ import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 
 /** Number of instances between consecutive checkpoints. */
 const STEP = 25;
-/** Maximum checkpoints created while preparing one statement. The next statement creates more. */
+/** Maximum number of checkpoints created while preparing one statement. The next statement creates more. */
 const MAX_PER_CALL = 400;
 /**
  * Number of seconds after which settled time is final. No entry is ever dated further back than this before the
@@ -137,8 +137,8 @@ const OPENING_SQL = `
 
 /**
  * Creates the checkpoint that follows the newest one. It is placed one second after the deploy that is one step further
- * on. Sequence numbers follow the clock to within a few seconds, so instances that have later numbers but were created
- * within the next minute are searched for any that were created earlier.
+ * on. Sequence numbers follow the clock to within a few seconds, so later numbers, up to the first instance created
+ * more than a minute after the checkpoint, are searched for instances created before it.
  */
 const MAKE_SQL = `
   with base as (

@@ -16,7 +16,7 @@ import type { LimitedKey } from '../rules/spend-limit.js';
 import { formatInstant, type Instant } from '../rules/time.js';
 import { DUE_AT, keySpend, recomputed } from './recompute.js';
 
-/** SQL for the rows that the ledger locks, reads and writes. Only ledger.ts may execute the writes. */
+/** SQL that the ledger uses to lock, read and write rows. Only ledger.ts may execute the writes. */
 
 const ACCOUNT_FIELDS = [
   'id',
@@ -184,9 +184,9 @@ export const TRY_ACCOUNT: NamedStatement = {
   text: `select ${ACCOUNT_COLUMNS}, ${HAS_ACTIVE_WEBHOOK_COLUMN} from account where id = $1 for no key update skip locked`,
 };
 /**
- * Locks a machine's entire host, because a host's machines overlap. This statement reads nothing else, because a
- * statement that waits for a lock sees other rows, such as those of the machine and the host's agent, as they were
- * before the wait.
+ * Locks a machine's entire host, because a host's machines overlap. This statement reads nothing else: after waiting
+ * for the lock, it would still see other rows, such as those of the machine and the host's agent, as they were before
+ * the wait.
  */
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
@@ -301,7 +301,7 @@ export function writesOf({
   return [...ofInstances, ...ofVolumes];
 }
 
-/** How to write rows of one kind. */
+/** Defines how to write rows of one kind. */
 interface RowWrite<T> {
   name: string;
   fields: readonly (keyof T & string)[];

@@ -100,7 +100,7 @@ export interface Write extends Second {
   step(account: Account): Step;
   /** Loads and locks the account's live instances. */
   liveInstancesOf(account: Account): Promise<Instance[]>;
-  /** Loads and locks the account's undeleted volumes, oldest first. */
+  /** Loads and locks the account's volumes that haven't been deleted, oldest first. */
   liveVolumesOf(account: Account): Promise<Volume[]>;
   /** Loads and locks one of the account's volumes, even if it is deleted. */
   volumeOf(account: Account, id: string): Promise<Volume | undefined>;

@@ -16,10 +16,11 @@ import { type Clock, formatInstant } from '../rules/time.js';
 const MAX_CACHED = 20_000;
 /** Maximum number of machines whose documents are read by one statement. */
 const MAX_BATCH = 200;
-/** Maximum attempts to write a machine's document while other processes are also writing it. */
+/** Maximum number of attempts to write a machine's document while other processes are also writing it. */
 const MAX_ATTEMPTS = 10;
 /**
- * Maximum containers read per machine. This is more than a document can hold, so that no running container is missed.
+ * Maximum number of containers read per machine. This is more than a document can hold, so that no running container is
+ * missed.
  */
 const MAX_CONTAINERS_READ = 5_000;
 const MB_PER_GB = 1_024;

@@ -335,7 +335,7 @@ export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
 /**
  * Records the operator's statement that no containers are left on a machine. Starts that were waiting for those
  * containers can then proceed, and the machine's outage is considered over. Fails while the machine sends heartbeats,
- * because then its agent knows better. Returns the number of containers forgotten.
+ * because its agent then knows better. Returns the number of containers forgotten.
  */
 export async function forgetContainers(deps: Deps, machineId: string): Promise<number> {
   const now = formatInstant(deps.clock.now());

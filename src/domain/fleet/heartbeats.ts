@@ -5,7 +5,7 @@ import { formatInstant, type Instant } from '../rules/time.js';
 
 /** Interval at which received heartbeats are written as one batch, in milliseconds. */
 const WRITE_EVERY_MS = 1_000;
-/** Maximum machines per change notice. */
+/** Maximum number of machines listed in a change notice. */
 const IDS_PER_NOTICE = 50;
 
 /**

@@ -5,7 +5,7 @@ import { hashHostToken } from '../rules/host-token.js';
 
 /** Maximum number of tokens looked up by one statement. All agents connect at the same time when a gateway starts. */
 const MAX_BATCH = 200;
-/** Maximum cached tokens. */
+/** Maximum number of cached tokens. */
 const MAX_CACHED = 20_000;
 
 /**

@@ -97,7 +97,7 @@ const INTERVALS: Pick<PreparedStatement, 'name' | 'text'> = {
          where instance_id = $1 order by resource, ordinal`,
 };
 
-/** Settles outages of machines without containers. */
+/** Settles past outages of machines that had no containers. */
 const SETTLE_IDLE_OUTAGES = `
   update machine_outage outage set settled = true where not settled and ended_at is not null and not exists (
     select from container where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= started_at))`;

@@ -22,7 +22,7 @@ export interface SeenContainer {
   restarts: number;
   erasedAt: Instant | null;
   imagePorts: number[];
-  /** The newest starts that were seen running and failing, respectively. Null if there are none. */
+  /** The newest start seen running and the newest start seen failing. Each is null if there is none. */
   runningStart: number | null;
   failedStart: number | null;
   /**
@@ -59,7 +59,7 @@ export interface ReportChanges {
   steps: { container: SeenContainer; step: Step }[];
   /** Changes to the times since which containers have been quiet. */
   quiet: { instance_id: string; start: number; quiet_since: string | null }[];
-  /** Containers seen running or failed, respectively, for the first time in this start. */
+  /** Containers whose current start was first seen running and first seen failing in this report. */
   running: Reported[];
   failed: Reported[];
   /** Containers that were recorded as erased but still exist on the host. */

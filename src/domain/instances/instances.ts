@@ -92,7 +92,10 @@ export interface TermsInput extends DeadlinesInput {
 
 export interface DeployInput extends TermsInput {
   machineId: string;
-  /** Maximum USD per hour for the whole machine in the chosen mode. The rental is rejected if the price is higher. */
+  /**
+   * Maximum price of the whole machine in the chosen mode, in USD per hour. The rental is rejected if the price is
+   * higher.
+   */
   maxPricePerHour?: number | null;
 }
 

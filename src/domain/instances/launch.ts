@@ -86,7 +86,6 @@ function withoutEmpty<T extends object>(members: T): { [Member in keyof T]: NonN
   return Object.fromEntries(nonEmpty) as { [Member in keyof T]: NonNullable<T[Member]> };
 }
 
-/** Returns the stored launch. */
 export function launchOf(row: { launch: unknown } | null): Launch | null {
   return row === null ? null : (row.launch as Launch);
 }

@@ -11,8 +11,8 @@ import { type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
 
 /**
- * Sets the number of idle minutes after which an instance stops. Null removes the setting. Idle time before the change
- * doesn't count. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
+ * Sets the number of idle minutes after which an instance stops. Null removes the setting. Time that was idle before
+ * the change doesn't count. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
  */
 export async function changeStopWhenIdle(
   deps: Deps,

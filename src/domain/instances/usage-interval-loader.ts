@@ -14,8 +14,8 @@ export interface IntervalPage {
   /** Maximum number of intervals to return. If negative, the page is taken from the end. */
   take: number;
   /**
-   * The interval after which the page starts or, if `take` is negative, before which it ends. Null for the first page
-   * or, respectively, the last one.
+   * The interval after which the page starts or, if `take` is negative, before which it ends. Null starts at the
+   * beginning or, if `take` is negative, ends at the last interval.
    */
   position: Pick<UsageIntervalRow, 'instanceId' | 'resource' | 'ordinal'> | null;
 }

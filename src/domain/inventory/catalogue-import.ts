@@ -71,7 +71,7 @@ export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dr
   return importRows(deps, records, dryRun, { table: 'region', key: 'code', schema: regionRow, dataOf: (row) => row });
 }
 
-/** How a file is read and how its rows are stored. */
+/** Defines how a file is read and how its rows are stored. */
 interface Import<T> {
   table: 'gpu_model' | 'region' | 'template';
   /** The property that identifies a row, which is also the name of its column. */

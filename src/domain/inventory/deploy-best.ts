@@ -31,7 +31,10 @@ import { sizeOfVolumes } from '../volumes/attachments.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
 
-/** Maximum attempts for a request that repeatedly waits for a locked machine and then loses it to another request. */
+/**
+ * Maximum number of attempts for a request that repeatedly waits for a locked machine and then loses it to another
+ * request.
+ */
 const MAX_ATTEMPTS = 50;
 const RETRY_AFTER_SECONDS = 1;
 /**
@@ -48,7 +51,7 @@ export interface Preferences {
   /** The only acceptable models and regions, in order of preference. */
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
-  /** Maximum USD per hour for the whole machine in the chosen mode. */
+  /** Maximum price of the whole machine in the chosen mode, in USD per hour. */
   maxPricePerHour?: number | null;
 }
 

@@ -1,7 +1,7 @@
 const INITIAL_CAPACITY = 8;
 const GROWTH = 1.5;
 
-/** A growable list of integers that uses 4 bytes per integer. */
+/** A list of integers that can grow and uses 4 bytes per integer. */
 export class IntColumn {
   /** The values, followed by unused capacity. */
   values = new Int32Array(INITIAL_CAPACITY);

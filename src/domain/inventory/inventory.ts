@@ -409,7 +409,6 @@ export const HOST_COLUMNS = `
 const SOME_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id = any($1)`;
 const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_PER_PAGE}`;
 
-/** A running instance. */
 interface RunningRow {
   machineId: string;
   hostId: string;

@@ -19,7 +19,7 @@ export type { Machine, MachineChange, MachineState };
 export interface MachineView extends Machine {
   /** Id of the instance running on the machine. */
   runs: string | null;
-  /** GB used by the disks and volumes of live instances. */
+  /** Space used by the disks and volumes of live instances, in GB. */
   usedDiskGb: number;
   /** Whether the machine's host agent is sending heartbeats. Null if the machine has no agent. */
   reachable: boolean | null;
@@ -150,8 +150,8 @@ async function stage(
 }
 
 /**
- * Throws if the import changes a host that has an agent, because there the agent reports the hardware, which defines
- * the host's machines.
+ * Throws if the import changes a host that has an agent, because the agent reports such a host's hardware, which
+ * defines its machines.
  */
 async function checkHosts(
   client: pg.PoolClient,
@@ -183,8 +183,8 @@ async function checkHosts(
 
 /**
  * Applies the import and returns the number of new machines. New machines are inserted first, because that takes the
- * longest and doesn't lock anything that is rented. Only machines that differ are locked, ordered by id as everywhere
- * else.
+ * longest and doesn't lock anything that is rented. Only machines that differ are locked, in order of their ids, as
+ * everywhere else.
  */
 async function applyImport(client: pg.PoolClient): Promise<number> {
   const { rowCount: created } = await client.query(
@@ -265,7 +265,7 @@ async function readMachines(
   query: Pick<Prisma.MachineFindManyArgs, 'where' | 'orderBy' | 'take'>,
 ): Promise<MachineView[]> {
   const rows = await db.prisma.machine.findMany({ ...query, include: { instances: LIVE } });
-  // A machine that is part of a host is reported by the host's agent.
+  // Machines that are part of a host are reported by the host's agent.
   const ids = [...new Set(rows.map(({ hostId }) => hostId))];
   const agents = await db.prisma.machineHost.findMany({
     where: { machineId: { in: ids } },

@@ -23,7 +23,7 @@ const MOVES_WITHIN_DAYS = 7n;
 interface MoveInput {
   id: string;
   idempotencyKey?: string | null | undefined;
-  /** Maximum USD per hour for the whole machine. The move is rejected if the price is higher. */
+  /** Maximum price of the whole machine, in USD per hour. The move is rejected if the price is higher. */
   maxPricePerHour?: number | null | undefined;
 }
 

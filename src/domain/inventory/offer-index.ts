@@ -26,7 +26,10 @@ import { GroupSet, type Priced } from './group-set.js';
 import { type Entry, HostTable } from './host-table.js';
 import { countLeading, OfferGroup, ownGpusOf, RankedGroup } from './offer-group.js';
 
-/** Selects up to `limit` offers strictly between two positions. Null stands for the start or the end, respectively. */
+/**
+ * Selects up to `limit` offers strictly between two positions. A null position stands for the start or the end of the
+ * list.
+ */
 export interface OfferRange {
   after: OfferPosition | null;
   before: OfferPosition | null;

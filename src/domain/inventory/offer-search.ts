@@ -20,7 +20,7 @@ export interface OfferSearchFilter {
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
   tiers?: readonly GpuTier[] | null;
-  /** GB of memory per GPU. */
+  /** Minimum memory per GPU, in GB. */
   vramGbMin?: number | null;
   nvlink?: boolean | null;
   reliabilityMin?: number | null;
@@ -29,7 +29,7 @@ export interface OfferSearchFilter {
   diskGbMin?: number | null;
   numMin?: number | null;
   numMax?: number | null;
-  /** USD per GPU-hour on demand, regardless of the mode. */
+  /** Maximum on-demand price, in USD per GPU-hour, regardless of the mode. */
   pricePerGpuMax?: number | null;
   /** Whether to include machines whose only running instances are interruptible. */
   includePreemptible?: boolean | null;

@@ -12,7 +12,7 @@ export interface OfferFilter {
   gpu?: string | null;
   region?: string | null;
   numMin?: number | null;
-  /** Maximum USD per hour for the whole machine on demand. */
+  /** Maximum on-demand price of the whole machine, in USD per hour. */
   priceMax?: number | null;
   /** Minimum CUDA version, such as 12.4. */
   cudaMin?: string | null;

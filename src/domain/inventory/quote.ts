@@ -47,7 +47,7 @@ export interface Quote {
   template: string;
   diskGb: number;
   mode: PricingMode;
-  /** GB available for a new disk. */
+  /** Space available for a new disk, in GB. */
   freeDiskGb: number;
   gpuRate: Rate;
   diskRate: Rate;

@@ -8,7 +8,7 @@ export interface SpendLine {
   settledAt: Instant;
 }
 
-/** Spend as a line, along with the information needed to derive this month's part of it. */
+/** Spend as a line, with the information needed to derive this month's spend. */
 export interface MonthLine extends SpendLine {
   /** Spend at the first second of the UTC month that contains `settledAt`. */
   monthStartSpendUnits: Units;

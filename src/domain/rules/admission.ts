@@ -68,7 +68,7 @@ export function ratesOf(
   return lockedRates({ numGpus, ratePerGpu }, terms, diskRatePerGb);
 }
 
-/** Throws deploy_failed if the account may not rent on these terms. */
+/** Throws deploy_failed if the account isn't allowed to rent on these terms. */
 export function admitAccount(
   account: Account,
   at: Instant,

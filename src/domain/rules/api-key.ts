@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 export const API_KEY_PREFIX = 'gpu_live_';
 /** Number of random bytes in an API key, which are written as 40 hex characters. */
 export const API_KEY_BYTES = 20;
-/** Maximum live API keys per account. */
+/** Maximum number of live API keys per account. */
 export const MAX_LIVE_API_KEYS = 50;
 
 const API_KEY_PATTERN = new RegExp(`^${API_KEY_PREFIX}[0-9a-f]{${API_KEY_BYTES * 2}}$`);

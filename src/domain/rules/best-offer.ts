@@ -25,7 +25,7 @@ export interface BestOffer {
 }
 
 /**
- * Returns the criteria and the order for a request. Offers are compared by the following properties, in this order: the
+ * Returns the criteria and the order for a request. Offers are compared by these properties, most important first: the
  * renter's preferred models; the renter's preferred regions; machines that run containers before those that are only
  * records; the price in the chosen mode, which sorts the same way as the on-demand price; free machines before those
  * held by an interruptible instance; the size of the free block that would be split, smallest first; and finally the

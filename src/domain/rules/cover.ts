@@ -17,7 +17,7 @@ export function coverNeeded(account: Pick<Accrual, 'burnRate'> & { id: string },
 }
 
 /**
- * Returns the number of seconds to cover. A renter who preempts another instance must at least be able to pay the
+ * Returns the number of seconds to cover. Preempting another instance requires at least enough balance to pay the
  * minimum.
  */
 function secondsNeeded({ preempted, coverSeconds }: AddedRates): bigint {

@@ -14,7 +14,7 @@ export function usedDiskGb(instances: readonly Disk[]): number {
   );
 }
 
-/** Returns the GB remaining on a host's disk. This is 0 if the disk is now smaller than the space in use. */
+/** Returns the space left on a host's disk, in GB. This is 0 if the disk is now smaller than the space in use. */
 export function diskLeftGb(machineGb: number, usedGb: number): number {
   return Math.max(machineGb - usedGb, 0);
 }
@@ -28,8 +28,8 @@ export interface MachineDisk {
 }
 
 /**
- * Returns the GB available for a new disk on a machine. This is the machine's share of the host's disk, or the space
- * left on the host if that is less.
+ * Returns the space available for a new disk on a machine, in GB. This is the machine's share of the host's disk, or
+ * the space left on the host if that is less.
  */
 export function freeDiskGb({ diskGb, hostDiskGb, liveInstances }: Omit<MachineDisk, 'id'>): number {
   return Math.min(diskGb, diskLeftGb(hostDiskGb, usedDiskGb(liveInstances)));

@@ -17,7 +17,7 @@ export function checkPath(path: Buffer): Buffer {
   return path;
 }
 
-/** Like `checkPath`, but for a path to create or remove, which must end with a real name. */
+/** Like `checkPath`, except that the path is to be created or removed and must therefore end with a real name. */
 export function checkNewPath(path: Buffer): Buffer {
   const name = nameOf(checkPath(path));
   if (name.length === 0 || name.length > MAX_NAME_BYTES || name.equals(HERE) || name.equals(ABOVE))

@@ -19,7 +19,7 @@ interface Shared {
   launch: Launch;
 }
 
-/** The known properties of the launch's template. For an image, there are none. */
+/** The known properties of the launch's template. An image has no known properties. */
 interface Known {
   vramGb: number | null;
   variables: readonly TemplateVariable[];

@@ -15,8 +15,8 @@ export interface LayoutBlock extends Block {
 }
 
 /**
- * How many of a block's GPUs are also in a smaller block for sale. `within` is the size of the largest such block, or 0
- * for GPUs that aren't in any. Equal values share one object.
+ * Numbers of a block's GPUs that are also in smaller blocks for sale. `within` is the size of the largest such block,
+ * or 0 for GPUs that aren't in any. Equal values share one object.
  */
 export type Nested = readonly { within: number; gpus: number }[];
 

@@ -43,7 +43,7 @@ export interface Account extends Accrual, MonthlyLimit {
   id: string;
   suspendedAt: Instant | null;
   liveInstances: number;
-  /** Number of volumes that aren't deleted. */
+  /** Number of volumes that haven't been deleted. */
   liveVolumes: number;
   deployedInstances: number;
   /** When credit ran out. Reset to null once a credit raises the balance above zero. */

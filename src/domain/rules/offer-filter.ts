@@ -11,7 +11,7 @@ export interface OfferRequirements {
   gpus: readonly string[] | null;
   regions: readonly string[] | null;
   tiers: readonly GpuTier[] | null;
-  /** GB of memory per GPU. */
+  /** Minimum memory per GPU, in GB. */
   vramGbMin: number | null;
   nvlink: boolean | null;
   reliabilityMin: number | null;
@@ -20,7 +20,7 @@ export interface OfferRequirements {
   diskGbMin: number | null;
   numMin: number;
   numMax: number | null;
-  /** Maximum price per GPU-hour on demand, regardless of the mode. */
+  /** Maximum on-demand price per GPU-hour, regardless of the mode. */
   pricePerGpuMax: Rate | null;
   /** Whether to include machines whose only running instances are interruptible. */
   includePreemptible: boolean;

@@ -15,7 +15,7 @@ export interface OfferedMachine {
   cpu: string;
   vcpus: number;
   ramGb: number;
-  /** GB available for a new disk. */
+  /** Space available for a new disk, in GB. */
   diskGb: number;
   netMbps: { down: number; up: number };
   ports: number;
@@ -65,7 +65,7 @@ export interface OfferedHost extends RunningBits {
   vcpus: number;
   ramGb: number;
   diskGb: number;
-  /** GB of the host's disk not used by its instances. */
+  /** Disk space on the host that isn't used by its instances, in GB. */
   diskLeftGb: number;
   down: number;
   up: number;
@@ -92,9 +92,9 @@ export interface GroupKey
  */
 export interface GroupTraits extends GroupKey {
   tier: GpuTier;
-  /** GB of memory per GPU. */
+  /** Memory per GPU, in GB. */
   vramGb: number;
-  /** Rate per GPU-hour on demand. */
+  /** On-demand rate per GPU-hour. */
   pricePerGpu: Rate;
   /** Price of the whole machine. All offers in the group share one object. */
   pricePerHour: ModeRates;
@@ -109,8 +109,8 @@ export function isOffered(availability: Availability, diskLeftGb: number): boole
 }
 
 /**
- * Returns the GB available for a new disk on a block. This is the block's share of the host's disk, or the space left
- * on the host if that is less.
+ * Returns the space available for a new disk on a block, in GB. This is the block's share of the host's disk, or the
+ * space left on the host if that is less.
  */
 function diskGbOf({ diskGb, diskLeftGb, layout }: OfferedHost, block: Pick<Block, 'count'>): number {
   return Math.min(shareOf(diskGb, block, layout.numGpus), diskLeftGb);

@@ -2,9 +2,9 @@ import { type Rate, type Units, unitsOfUsage } from './money.js';
 import type { Instant } from './time.js';
 
 /**
- * Minimum GPU seconds charged for a start that preempts an interruptible instance, no matter how that start ends.
- * Without this minimum, a renter could preempt other renters at no cost by destroying the new instance in the same
- * second. There is no minimum for renting a free machine.
+ * Minimum number of GPU seconds charged for a start that preempts an interruptible instance, no matter how that start
+ * ends. Without this minimum, a renter could preempt other renters at no cost by destroying the new instance in the
+ * same second. There is no minimum for renting a free machine.
  */
 export const PREEMPTION_MINIMUM_SECONDS = 60n;
 

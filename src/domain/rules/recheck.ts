@@ -3,7 +3,7 @@ import type { Instant } from './time.js';
 /** Number of seconds to wait after each failed attempt: 1, 5 and 25 minutes. */
 const RETRY_WAITS = [60n, 300n, 1_500n];
 
-/** Maximum attempts per re-check. */
+/** Maximum number of attempts per re-check. */
 export const RECHECK_ATTEMPTS = RETRY_WAITS.length + 1;
 
 /** The progress of a market re-check. Days are UTC days written as YYYY-MM-DD. */

@@ -13,7 +13,7 @@ export const DEFAULT_POINTS = 360;
 const DEFAULT_RANGE_SECONDS = SECONDS_PER_HOUR;
 
 /**
- * How long samples are retained, finest step first. Each step consists of means over `seconds`, which are kept for
+ * Retention periods for samples, finest step first. Each step consists of means over `seconds`, which are kept for
  * `keptSeconds`.
  */
 export const STEPS = [

@@ -22,7 +22,7 @@ export function sealingKey(hex: string): SealingKey {
 
 /**
  * Returns the nonce, ciphertext and tag. `context` identifies what the secret belongs to, and the sealed bytes can't be
- * unsealed in any other context.
+ * opened in any other context.
  */
 export function seal(key: SealingKey, context: string, text: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);

@@ -46,7 +46,7 @@ export function settle(
   updateLimits(account, live, changes);
 }
 
-/** An account's live instances and undeleted volumes. */
+/** An account's live instances, and its volumes that haven't been deleted. */
 export interface Holdings {
   live: readonly Instance[];
   volumes: readonly Volume[];

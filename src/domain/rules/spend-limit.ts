@@ -199,8 +199,8 @@ export function newLimited(
 }
 
 /**
- * Like `checkMonthlyLimit`, but for an instance's own spend limit. Throws an error with `code` if starting at `at`
- * would exceed the limit.
+ * Like `checkMonthlyLimit`, except that it checks an instance's own spend limit. Throws an error with `code` if
+ * starting at `at` would exceed the limit.
  */
 export function checkInstanceSpendLimit(instance: LimitedInstance, at: Instant, code: ErrorCode): void {
   if (instance.spendLimit === null) return;

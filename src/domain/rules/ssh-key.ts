@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from './errors.js';
 
-/** Maximum SSH keys per account. */
+/** Maximum number of SSH keys per account. */
 export const MAX_SSH_KEYS = 50;
 /** Minimum size of an RSA key, in bits. Smaller keys are rejected. */
 const MIN_RSA_BITS = 3_072;

@@ -1,9 +1,9 @@
 import { DomainError } from './errors.js';
 import type { Launch } from './launch.js';
 
-/** Maximum variables per template. */
+/** Maximum number of variables per template. */
 export const MAX_TEMPLATE_VARIABLES = 30;
-/** Maximum ports per template. */
+/** Maximum number of ports per template. */
 export const MAX_TEMPLATE_PORTS = 20;
 /** Names of template pictures. The console has an image for each. */
 export const PICTURES = [

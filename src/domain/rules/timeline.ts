@@ -1,7 +1,7 @@
 /**
  * The kinds of events in an instance's timeline, each with a description for the renter. Their order is the sort order
- * of events within the same second, oldest first. For example, if a machine fails to start an instance, the stop comes
- * after the failure.
+ * of events within the same second, oldest first. For example, when a machine fails to start an instance, the stop
+ * follows the failure.
  */
 export const TIMELINE_KINDS = {
   RENTED: 'It was rented, at this rate.',

@@ -67,7 +67,7 @@ export const MAX_PAYMENT_MICRO: Micro = 1_000_000_000_000n;
 export const MAX_PAYMENTS = 100;
 /** Maximum number of an account's top-ups that can be waiting for a payment. */
 export const MAX_WAITING = 20;
-/** How long a top-up lasts if the processor never changes its rate, in seconds. */
+/** Lifetime of a top-up if the processor never changes its rate, in seconds. */
 export const DEFAULT_RATE_SECONDS = 86_400n;
 /** Number of seconds over which credits made without querying the processor are added up. */
 export const UNCONFIRMED_SECONDS = 86_400n;

@@ -1,6 +1,6 @@
 import { DomainError, type ErrorCode } from './errors.js';
 
-/** Maximum volumes per instance. */
+/** Maximum number of volumes per instance. */
 export const MAX_ATTACHED = 8;
 const MAX_PATH_LENGTH = 200;
 /** Folders that must stay unchanged in a container. Paths inside them are also rejected. */

@@ -19,7 +19,7 @@ import type { Instant } from './time.js';
 
 /** Matches a volume id, which ends in eight hexadecimal digits. */
 export const VOLUME_ID = /^v-[0-9a-f]{8}$/;
-/** Maximum volumes per account. */
+/** Maximum number of volumes per account. */
 export const MAX_VOLUMES = 100;
 export const MAX_VOLUME_GB = 10_000;
 export const MAX_VOLUME_NAME = 60;

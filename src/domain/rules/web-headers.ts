@@ -91,9 +91,9 @@ export interface Provenance {
 }
 
 /**
- * Whether a request may use its sender's pass. Browsers treat all instances as one site, so with SameSite alone, one
- * instance's page could act on another instance using the visitor's cookie. The pass may be used by the same instance's
- * pages and for pages that the visitor opens in a tab. `siteOf` interprets an origin's host.
+ * Whether a request may use its sender's pass. Browsers treat all instances as one site, so if only SameSite protected
+ * them, one instance's page could act on another instance using the visitor's cookie. The pass may be used by the same
+ * instance's pages and for pages that the visitor opens in a tab. `siteOf` interprets an origin's host.
  */
 export function mayUsePass(
   { method, origin, fetchSite, fetchMode, fetchDest }: Provenance,

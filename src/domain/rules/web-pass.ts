@@ -8,7 +8,7 @@ export const LINK_SECONDS = 60n;
 export const COOKIE_SECONDS = 86_400n;
 /** Maximum number of links and cookies per instance. Creating another one ends the oldest. */
 export const MAX_PASSES_OF_INSTANCE = 100;
-/** Maximum public ports per instance. */
+/** Maximum number of public ports per instance. */
 export const MAX_OPEN_PORTS = 20;
 
 const PASS = /^[A-Za-z0-9_-]{43}$/;

@@ -16,7 +16,7 @@ const PAUSES = [5n, 30n, 120n, 600n, 1_800n, 3_600n, 7_200n, 14_400n, 28_800n, 4
 /** Maximum pause, in seconds, for a receiver that isn't responding to any event. */
 const MAX_WAIT_SECONDS = 300n;
 const GONE = 410;
-/** Maximum Retry-After that is honored. A receiver must not be able to hold back events for days. */
+/** Maximum Retry-After delay that is respected. A receiver must not be able to hold back events for days. */
 const MAX_RETRY_AFTER_SECONDS = SECONDS_PER_HOUR;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
