@@ -33,7 +33,7 @@ export interface Checkpoint {
 /**
  * SQL for the instances that may have been charged within a period, given the columns of a Checkpoint. These are the
  * instances open at the checkpoint and those created since. `until` is the end of the period. The intervals are joined
- * one instance at a time, no matter how many the planner expects.
+ * one instance at a time, no matter how many rows the planner expects.
  */
 export function usedSince(
   account: string,

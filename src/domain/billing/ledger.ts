@@ -266,7 +266,7 @@ class WriteRows implements Write {
     if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
     if (machineId === undefined) return;
     const { row, liveInstances } = machineRows(others);
-    // Another account rented the machine before it was locked, so that account must be locked first.
+    // If another account rented the machine before it was locked, that account must be locked first.
     if (row === undefined) return;
     if (!this.#areHoldersLocked(row, liveInstances)) throw new StaleReadError();
     this.machine = { ...row, liveInstances: this.#known(liveInstances) };

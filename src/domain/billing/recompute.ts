@@ -57,8 +57,8 @@ export function recomputed(accounts: string): string {
 }
 
 /**
- * SQL for an API key's spend in the month of an instant, up to that instant, and for the key's burn. `account`, `key`
- * and `until` are SQL expressions for the ids and the instant.
+ * SQL for an API key's spend from the start of an instant's month up to that instant, and for the key's burn.
+ * `account`, `key` and `until` are SQL expressions for the ids and the instant.
  */
 export function keySpend(account: string, key: string, until: string): string {
   const start = `date_trunc('month', ${until}, 'UTC')`;

@@ -26,8 +26,8 @@ export interface SeenContainer {
   runningStart: number | null;
   failedStart: number | null;
   /**
-   * Whether the gateway tracks the container's idle time, and the start that its reports show as quiet, with the time
-   * since which it has been quiet.
+   * Whether the gateway tracks the container's idle time, which start was last reported as quiet, and since when that
+   * start has been quiet.
    */
   isWatched: boolean;
   quietStart: number | null;

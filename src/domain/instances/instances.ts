@@ -275,7 +275,7 @@ export async function rent(
   const volumes = await lockVolumes(current, deps, requested, 'deploy_failed');
   const volumeGb = totalGb(volumes);
   const claimed = admitMachine(machine, { mode, diskGb, volumeGb }, diskRatePerGb);
-  // In this case, a new price was published after the machine was picked.
+  // If the rate is now too high, a new price was published after the machine was picked.
   if (isPicked && maxRate !== null && claimed.gpuRate > maxRate) throw new StaleReadError();
   checkMaxRate(machine.id, claimed.gpuRate, maxRate);
   admitAccount(account, current.at, claimed, coverSeconds);

@@ -354,7 +354,7 @@ function contendersOf(slices: GroupSlice[], limit: number, isBackwards: boolean)
 
 /**
  * Returns the first matching offers from sorted slices, reading no more of each slice than necessary. If `isBackwards`,
- * the slices are in reverse order and the last offers are returned. The slices are narrowed.
+ * the slices are in reverse order and the last offers are returned. The slices are narrowed in the process.
  */
 function firstOf(
   slices: Iterable<GroupSlice>,

@@ -33,7 +33,7 @@ export function keyFaultOf(
 
 /**
  * Returns the restrictions of a key created by another key. Omitted restrictions are inherited from the creating key,
- * and none may be weaker. Throws forbidden.
+ * and no other restriction may be weaker than the creating key's. Throws forbidden.
  */
 export function restrictionsOfNewKey(creator: KeyRestrictions, wanted: Partial<KeyRestrictions>): KeyRestrictions {
   const { scopes = null, expiresAt = null, networks = null } = wanted;

@@ -14,7 +14,7 @@ export type MachineChange = keyof typeof STATE_AFTER;
 
 /**
  * Returns the machine's state after the change. Running instances continue. `isInUse` is whether the machine has a live
- * instance, which only prevents it from being retired. Throws action_failed.
+ * instance. A machine in use can't be retired, but all other changes are allowed. Throws action_failed.
  */
 export function stateAfter(
   change: MachineChange,

@@ -158,8 +158,8 @@ export function setSpendLimit(step: Step, instance: Instance, spendLimit: Micro 
 }
 
 /**
- * Sets the monthly limit of the account or of one of its keys, with the same effects as `setSpendLimit`. `running` are
- * the instances that it would stop.
+ * Sets a monthly limit on the account or one of its keys, with the same effects as `setSpendLimit`. `running` are the
+ * instances that it would stop.
  */
 export function setMonthlyLimit(
   step: Step,
