@@ -47,8 +47,9 @@ interface WholeHost {
 }
 
 /**
- * Writes the machines as which a host is sold. Blocks of every size get a row, so that a rented block remains a machine
- * no matter what the operator sells later. The host's own row must already be written and locked.
+ * Writes a host's machines, which are the blocks in which it is sold. Blocks of every size get a row, so that a rented
+ * block remains a machine no matter what the operator sells later. The host's own row must already be written and
+ * locked.
  */
 export async function writeBlocks(transaction: Pick<Transaction, 'query'>, host: HostBlocks): Promise<void> {
   const { id, gpus, missing, sizes, protocol } = host;

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Instant } from './rules/time.js';
 
 /**
- * The part of an instance's output that its machine's container engine has kept, as lines in the format defined in
+ * The part of an instance's output kept by its machine's container engine, as lines in the format defined in
  * src/domain/rules/log-line.ts.
  */
 export type LogSource = Readable;

@@ -51,8 +51,8 @@ export interface AccountState {
   /** End of the current or next grace period, when instances are destroyed unless credit is added first. */
   diskDeleteAt: Instant | null;
   /**
-   * Maximum spend per UTC month, or null for no limit, and the second in which it was or will be reached this month, or
-   * null if it won't be.
+   * Maximum spend per UTC month (null for no limit), and the second in which it was or will be reached this month (null
+   * if it won't be).
    */
   monthlyLimit: Micro | null;
   limitReachedAt: Instant | null;

@@ -48,7 +48,9 @@ interface ContainerRow extends KnownContainer {
   ranSeconds: number | null;
   image: string;
   fromTemplate: boolean;
-  /** Null for a container that should not run, as are env and launch, because a machine may have thousands of those. */
+  /**
+   * Null for a container that should not run, because a machine may have thousands of those. So are `env` and `launch`.
+   */
   command: string[] | null;
   env: Record<string, string> | null;
   ports: number[];

@@ -57,9 +57,12 @@ interface Reported {
 /** The changes made by a report. */
 export interface ReportChanges {
   steps: { container: SeenContainer; step: Step }[];
-  /** Changes to the times since which containers have been quiet. */
+  /** Changes to when containers became quiet. */
   quiet: { instance_id: string; start: number; quiet_since: string | null }[];
-  /** Containers whose current start was first seen running and first seen failing in this report. */
+  /**
+   * Containers whose current start is seen running for the first time, and those whose current start is first seen to
+   * have failed.
+   */
   running: Reported[];
   failed: Reported[];
   /** Containers that were recorded as erased but still exist on the host. */

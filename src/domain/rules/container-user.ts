@@ -21,7 +21,7 @@ export function isContainerUser(text: string): boolean {
   return isNameOrId(user) && (group === undefined || isNameOrId(group)) && rest.length === 0;
 }
 
-/** Whether the text is a user as which a command can run. The user's groups are read from the container's files. */
+/** Whether the text names a user that a command can run as. The user's groups are read from the container's files. */
 export function isLoginUser(text: string): boolean {
   return isNameOrId(text);
 }

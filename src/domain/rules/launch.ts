@@ -37,7 +37,7 @@ export interface Launch {
   /** Container ports that are reachable over TCP through gateway ports. */
   tcpPorts?: number[];
   registryLogin?: string;
-  /** User as which the command runs, in the form of Docker's `--user` option. Defaults to the image's user. */
+  /** The user that the command runs as, in the form of Docker's `--user` option. Defaults to the image's user. */
   user?: string;
   restart?: RestartPolicy;
   onExit?: ExitAction;

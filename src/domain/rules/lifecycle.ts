@@ -103,7 +103,7 @@ export interface Instance {
   /** End of the second in which the instance stopped. */
   stoppedAt: Instant | null;
   destroyedAt: Instant | null;
-  /** When the instance stops if it is still running. Reset to null afterwards. */
+  /** When the instance is to be stopped if it is still running. Reset to null afterwards. */
   stopAt: Instant | null;
   destroyAt: Instant | null;
   /** Maximum total cost, or null for no limit. */

@@ -6,7 +6,10 @@ export interface Listing {
   numGpus: bigint;
 }
 
-/** Maximum combined value. Numbers don't represent larger values exactly, so different prices could collide. */
+/**
+ * Maximum number into which a price and a number of GPUs can be combined. Larger numbers aren't represented exactly, so
+ * different prices could collide.
+ */
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 /**
  * Exceeds the number of GPUs in any listing, so that a price and a number of GPUs can be combined into a single number.
