@@ -2,8 +2,8 @@
 // Rentals of 1, 2, 4 and 8 GPUs arrive at 50 hosts of eight and leave, at a load of 85 %. Compares the service's own rule
 // of the block to break (`breaksOf`), the first free block, and a repacker that may move running instances: it refuses
 // only if fewer GPUs are free than requested. All get the same arrivals.
-import { breaksOf, layoutOf } from '../dist/src/domain/rules/layout.js';
-import { ALL_SIZES } from '../dist/src/domain/rules/slices.js';
+import { breaksOf, layoutOf } from '../dist/src/domain/inventory/rules/layout.js';
+import { ALL_SIZES } from '../dist/src/domain/kernel/slices.js';
 import { randomFrom } from './support/random.mjs';
 
 const [HOSTS, GPUS, STEPS, LOAD] = [50, 8, 100_000, 0.85];

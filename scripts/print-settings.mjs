@@ -2,7 +2,7 @@
 // compares the files.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { SETTINGS } from '../dist/src/config.js';
+import { SETTINGS } from '../dist/src/compose/config.js';
 
 const rows = Object.entries(SETTINGS);
 
@@ -16,7 +16,7 @@ function printEnvExample() {
   return `${head}\n\n${lines.join('\n')}\n`;
 }
 
-const PAGE_HEAD = `<!-- Written by \`npm run settings\` from the table in src/config.ts; do not edit. -->
+const PAGE_HEAD = `<!-- Written by \`npm run settings\` from the table in src/compose/config.ts; do not edit. -->
 # Configuration
 
 The gateway and the operator commands read their settings from the environment, or from a \`.env\` file in the working
@@ -47,7 +47,7 @@ async function writeOrCheck(name, printed) {
   const file = fileURLToPath(new URL(`../${name}`, import.meta.url));
   if (!process.argv.includes('--check')) await writeFile(file, printed);
   else if ((await readFile(file, 'utf8').catch(() => '')) !== printed) {
-    console.error(`${name} does not match src/config.ts; run \`npm run settings\``);
+    console.error(`${name} does not match src/compose/config.ts; run \`npm run settings\``);
     process.exitCode = 1;
   }
 }

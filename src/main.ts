@@ -1,13 +1,13 @@
 import { SshPortUnusable } from './access/ssh/server.js';
 import { TcpPortsUnusable } from './access/tcp/tcp-ports.js';
-import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
-import { ConfigError, loadEnvFile, readConfig } from './config.js';
+import { ConfigError, loadEnvFile, readConfig } from './compose/config.js';
+import { DatabaseUnusable, type Gateway, openGateway } from './compose/gateway.js';
 import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgres.js';
 import { isUnavailable, unavailableReason } from './database/faults.js';
-import { type Log, openLog } from './log.js';
+import { type Log, openLog } from './logging/log.js';
 import { MetricsPortUnusable } from './metrics/serve.js';
-import { installNameLookup } from './name-lookup.js';
-import { systemClock } from './system-clock.js';
+import { installNameLookup } from './std/name-lookup.js';
+import { systemClock } from './std/system-clock.js';
 
 /** Time limit for a shutdown, after which the process exits immediately. */
 const END_WITHIN_MS = 9_500;

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Deps } from '../compose/deps.js';
 import {
   type AccountState,
   adjustAccount,
@@ -9,8 +10,7 @@ import {
   resumeAccount,
   suspendAccount,
 } from '../domain/accounts/accounts.js';
-import type { Deps } from '../domain/deps.js';
-import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
+import { type Micro, parseUsd, usdNumber } from '../domain/kernel/money.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { enrol, forgetContainers, revokeHost } from '../domain/fleet/enrolment.js';
-import { readSizes } from '../domain/rules/host-gpus.js';
-import { formatInstant } from '../domain/rules/time.js';
+import { readSizes } from '../domain/inventory/rules/host-gpus.js';
+import { formatInstant } from '../domain/kernel/time.js';
 import { type Output, printJson } from './output.js';
 import type { Run } from './run.js';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type AuditReport, audit, type Finding } from '../domain/billing/audit.js';
-import type { Deps } from '../domain/deps.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
 import { type Column, type Output, print, printJson } from './output.js';
 import type { Run } from './run.js';
 
@@ -20,7 +20,7 @@ export function addAuditCommand(program: Command, run: Run): void {
 }
 
 /** Prints the findings. Sets exit code 1 if there are any. */
-export async function runAudit(deps: Deps, options: Output): Promise<void> {
+export async function runAudit(deps: Pick<KernelDeps, 'db'>, options: Output): Promise<void> {
   const report = await audit(deps);
   show(report, options);
   if (report.findings.length > 0) process.exitCode = 1;

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { ConfigError, loadEnvFile, readConfig } from '../config.js';
+import { ConfigError, loadEnvFile, readConfig } from '../compose/config.js';
 import { backUp } from '../database/embedded/backup.js';
 import { holdsDatabase, openEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 import { restore } from '../database/embedded/restore.js';

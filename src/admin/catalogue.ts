@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { Deps } from '../domain/deps.js';
-import type { FileRecord, ImportReport } from '../domain/import.js';
+import type { Deps } from '../compose/deps.js';
 import { importModels, importRegions, MODEL_COLUMNS, REGION_COLUMNS } from '../domain/inventory/catalogue-import.js';
 import { importTemplates, MORE_TEMPLATE_COLUMNS, TEMPLATE_COLUMNS } from '../domain/inventory/template-import.js';
+import type { FileRecord, ImportReport } from '../domain/kernel/import.js';
 import { recordsOf } from './files.js';
 import { type Output, printImport } from './output.js';
 import type { Run } from './run.js';

@@ -1,4 +1,4 @@
-import type { Examples } from '../command-help.js';
+import type { Examples } from '../std/command-help.js';
 
 /** One example per operator command, shown at the end of its help. */
 export const EXAMPLES: Examples = {

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { csvRecords } from '../domain/csv.js';
-import type { FileRecord } from '../domain/import.js';
-import { DomainError } from '../domain/rules/errors.js';
+import { csvRecords } from '../domain/kernel/csv.js';
+import { DomainError } from '../domain/kernel/errors.js';
+import type { FileRecord } from '../domain/kernel/import.js';
 
 /** Maximum size of a JSON file, which is read as a whole. A CSV file is streamed and has no limit. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;

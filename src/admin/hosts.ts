@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type HostView, listHosts, sellSlices } from '../domain/fleet/hosts.js';
-import { countedModels, formatSizes, readSizes } from '../domain/rules/host-gpus.js';
+import { countedModels, formatSizes, readSizes } from '../domain/inventory/rules/host-gpus.js';
 import { type Column, type Output, print, printJson, time } from './output.js';
 import type { Run } from './run.js';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { InstanceRow } from '../domain/instances/instance-row.js';
 import { listInstances, operatorAct } from '../domain/instances/instances.js';
-import { usdNumber } from '../domain/rules/money.js';
+import { usdNumber } from '../domain/kernel/money.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
 

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { usdNumber } from '../domain/kernel/money.js';
+import { isDay } from '../domain/kernel/time.js';
 import { LISTING_COLUMNS, listingRows, readListings } from '../domain/market/listings.js';
 import { type MarketPlan, type ModelPlan, planSnapshot, publishPlan } from '../domain/market/market.js';
 import { type RecheckStatus, recheckStatus } from '../domain/market/recheck.js';
-import { percentOf } from '../domain/rules/market-snapshot.js';
-import { usdNumber } from '../domain/rules/money.js';
-import { isDay } from '../domain/rules/time.js';
-import { visible } from '../visible.js';
+import { percentOf } from '../domain/market/rules/market-snapshot.js';
+import { visible } from '../std/visible.js';
 import { recordsOf } from './files.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd, withProgress } from './output.js';
 import type { Run } from './run.js';

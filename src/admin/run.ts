@@ -1,8 +1,8 @@
 import { type Logger, pino } from 'pino';
-import { openDomain } from '../compose.js';
-import { type Config, loadEnvFile, readConfig } from '../config.js';
-import type { Deps } from '../domain/deps.js';
-import { systemClock } from '../system-clock.js';
+import { type Config, loadEnvFile, readConfig } from '../compose/config.js';
+import type { Deps } from '../compose/deps.js';
+import { openDomain } from '../compose/gateway.js';
+import { systemClock } from '../std/system-clock.js';
 
 export type Run = (command: (deps: Deps) => Promise<void>) => Promise<void>;
 

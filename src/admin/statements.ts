@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import { type Statement, statement } from '../domain/billing/statement.js';
-import { usdNumber } from '../domain/rules/money.js';
-import { type Instant, parseInstant } from '../domain/rules/time.js';
+import { usdNumber } from '../domain/kernel/money.js';
+import { type Instant, parseInstant } from '../domain/kernel/time.js';
 import { type Column, CSV_CAST, print, printJson, time, usd } from './output.js';
 import type { Run } from './run.js';
 

@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
-import type { Deps } from '../domain/deps.js';
-import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
-import { type Instant, parseInstant } from '../domain/rules/time.js';
-import { creditedMicro, type Payment, type TopUpState } from '../domain/rules/top-up.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
+import { type Micro, parseUsd, usdNumber } from '../domain/kernel/money.js';
+import { type Instant, parseInstant } from '../domain/kernel/time.js';
 import { listQuarantined, type QuarantinedCallback, removeQuarantined } from '../domain/top-ups/callbacks.js';
 import {
   bookedLines,
@@ -14,6 +13,7 @@ import {
   refusePayment,
   showTopUp,
 } from '../domain/top-ups/operator.js';
+import { creditedMicro, type Payment, type TopUpState } from '../domain/top-ups/rules/top-up.js';
 import type { PaidTopUp } from '../domain/top-ups/top-up-rows.js';
 import { type Column, CSV_CAST, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
@@ -128,14 +128,17 @@ function decision(command: Command, description: string): Command {
     .option('--json', 'Print JSON');
 }
 
-async function list(deps: Deps, options: Output & { account?: string; state?: string }): Promise<void> {
+async function list(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  options: Output & { account?: string; state?: string },
+): Promise<void> {
   const state = STATES.find((each) => each.toLowerCase() === options.state);
   const topUps = await listAllTopUps(deps, { accountId: options.account, state });
   if (options.json) printJson(topUps.map(asJson));
   else print(topUps, COLUMNS);
 }
 
-async function showAside(deps: Deps, { json }: Output): Promise<void> {
+async function showAside(deps: Pick<KernelDeps, 'db'>, { json }: Output): Promise<void> {
   const aside = await listQuarantined(deps);
   if (!json) return print(aside, ASIDE_COLUMNS);
   printJson(
@@ -183,7 +186,10 @@ function asJson(topUp: PaidTopUp): object {
   };
 }
 
-async function exportLines(deps: Deps, { from, to, json }: Output & { from: Instant; to: Instant }): Promise<void> {
+async function exportLines(
+  deps: Pick<KernelDeps, 'db'>,
+  { from, to, json }: Output & { from: Instant; to: Instant },
+): Promise<void> {
   const lines = (await bookedLines(deps, from, to)).map((line) => ({
     at: time(line.at),
     kind: line.kind,

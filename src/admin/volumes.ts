@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Deps } from '../domain/deps.js';
 import {
   type CheckedRepository,
   checkRepository,
@@ -8,6 +7,7 @@ import {
   type VolumeView,
   viewVolumes,
 } from '../domain/volumes/check.js';
+import type { VolumeDeps } from '../domain/volumes/deps.js';
 import { type Column, type Output, print, printJson, time, timeOrNull } from './output.js';
 import type { Run } from './run.js';
 
@@ -50,7 +50,11 @@ export function addVolumeCommands(program: Command, run: Run): void {
     .action((id: string | undefined, options: CheckOptions) => run((deps) => check(deps, id ?? null, options)));
 }
 
-async function check(deps: Deps, only: string | null, { json, readData = false }: CheckOptions): Promise<void> {
+async function check(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'restic' | 'volumeStore'>,
+  only: string | null,
+  { json, readData = false }: CheckOptions,
+): Promise<void> {
   const compared = await compareStore(deps, only);
   const ids = only === null ? (await viewVolumes(deps)).flatMap((each) => (each.deletedAt ? [] : [each.id])) : [only];
   const checked: CheckedRepository[] = [];

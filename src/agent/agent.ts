@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, type Report } from '../agent-protocol/protocol.js';
 import { type AgentClock, pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
 import type { Engine } from './engine/engine.js';
 import { type Gateway, GatewayFault } from './gateway.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
 import { LoadWatch } from './load-watch.js';
-import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, type Report } from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';

@@ -1,6 +1,6 @@
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
-import { finishProgram, newProgram } from '../command-help.js';
-import { visible, visibleJson } from '../visible.js';
+import { finishProgram, newProgram } from '../std/command-help.js';
+import { visible, visibleJson } from '../std/visible.js';
 import { blockCounts } from './blocks.js';
 import { probeDisks } from './disks.js';
 import { EngineFault } from './engine/engine.js';

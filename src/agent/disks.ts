@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import type { Hardware } from '../agent-protocol/protocol.js';
 import type { EngineInfo } from './engine/engine.js';
 import { FileSystems, mounts } from './file-systems.js';
-import type { Hardware } from './protocol.js';
 
 /** Enforces the size of instances' disks, and determines where /workspace is stored. */
 export interface Disks {

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { deadline } from '../deadline.js';
 import {
   type DesiredState,
   desiredState,
@@ -14,7 +13,8 @@ import {
   startSecrets,
   type VolumeAccess,
   volumeAccess,
-} from './protocol.js';
+} from '../agent-protocol/protocol.js';
+import { deadline } from '../std/deadline.js';
 
 const ANSWERS_WITHIN_MS = 15_000;
 const MAX_ANSWER_BYTES = 33_554_432;

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
+import type { DesiredInstance } from '../agent-protocol/protocol.js';
 import type { AgentClock } from './clock.js';
 import { type Engine, EngineFault } from './engine/engine.js';
 import { leastProgram } from './engine/least-program.js';
 import { type GpuAccess, MissingGpus, type WantedGpus, wrongGpus } from './gpus/gpu-access.js';
-import type { DesiredInstance } from './protocol.js';
 
 /**
  * Includes a registry, so that no other image can have the same name. Running this image decides whether the host is at

@@ -1,7 +1,7 @@
+import type { DesiredInstance, ObservedInstance, StartSecrets } from '../agent-protocol/protocol.js';
 import { type AgentClock, pauseMs } from './clock.js';
 import { type Engine, EngineFault, PullFault, type PullProgress } from './engine/engine.js';
 import { type ImageName, readImageName, withTag } from './engine/image-name.js';
-import type { DesiredInstance, ObservedInstance, StartSecrets } from './protocol.js';
 import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SharedPulls, WantedPull } from './shared-pulls.js';

@@ -1,3 +1,4 @@
+import type { DesiredInstance, ObservedInstance, ObservedVolume, StartSecrets } from '../agent-protocol/protocol.js';
 import { pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
 import { type ContainerDetail, EngineFault } from './engine/engine.js';
@@ -6,7 +7,6 @@ import { startFault } from './engine/start-faults.js';
 import { GatewayFault } from './gateway.js';
 import { type GpuAccess, MissingGpus, wrongGpus } from './gpus/gpu-access.js';
 import { type ImageContext, ImageFailed, InstanceImage, MAX_RESTART_PAUSE_MS } from './instance-image.js';
-import type { DesiredInstance, ObservedInstance, ObservedVolume, StartSecrets } from './protocol.js';
 import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 import { type InstanceVolumes, VolumesFailed, VolumesWait } from './volumes/instance-volumes.js';

@@ -1,5 +1,5 @@
+import type { ObservedInstance } from '../agent-protocol/protocol.js';
 import type { GpuLoad } from './gpus/load.js';
-import type { ObservedInstance } from './protocol.js';
 import type { Measurement, UpInstance } from './samples/sampler.js';
 
 /** Load above which a GPU is busy. With simulated GPUs, the limit applies to one processor. */

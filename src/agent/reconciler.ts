@@ -1,4 +1,12 @@
 import type { Logger } from 'pino';
+import {
+  type DesiredInstance,
+  type DesiredState,
+  MAX_INSTANCES,
+  type Report,
+  type StartSecrets,
+  type VolumeAccess,
+} from '../agent-protocol/protocol.js';
 import type { AgentClock } from './clock.js';
 import type { Disks } from './disks.js';
 import type { Engine } from './engine/engine.js';
@@ -7,14 +15,6 @@ import { HostTrial } from './host-trial.js';
 import { InstanceTask } from './instance-task.js';
 import { Limiter } from './limiter.js';
 import { findProcessors } from './processors.js';
-import {
-  type DesiredInstance,
-  type DesiredState,
-  MAX_INSTANCES,
-  type Report,
-  type StartSecrets,
-  type VolumeAccess,
-} from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { UpInstance } from './samples/sampler.js';

@@ -4,7 +4,7 @@ import { join as joinPath } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { describeBlocks } from './blocks.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway, GatewayFault } from './gateway.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GpuClient } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { distanceOf, readable } from './times.js';
 
 /** A volume that is attached to an instance. */

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are those of shells
 import { Argument, type Command, type Option } from 'commander';
-import { quoted } from '../quoted.js';
+import { quoted } from '../std/quoted.js';
 import { isInstance } from './instances.js';
 import { printLines } from './terminal.js';
 

@@ -1,6 +1,6 @@
 import type { Argument, Command } from 'commander';
 import type { GpuClient } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { openSession, type Session } from './session.js';
 

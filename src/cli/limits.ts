@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { idOf } from './instances.js';

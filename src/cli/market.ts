@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { GpuClient, GpuPricing, Offer, OfferFilter, OfferList, PriceSheet } from '../client/index.js';
-import { nearestName } from '../nearest-name.js';
-import { visible } from '../visible.js';
+import { nearestName } from '../std/nearest-name.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { openSession } from './session.js';
 import { type Output, show, type View, watchSeconds } from './show.js';

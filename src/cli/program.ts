@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { finishProgram, subcommandTerm } from '../command-help.js';
-import { PACKAGE_ROOT } from '../package-root.js';
+import { finishProgram, subcommandTerm } from '../std/command-help.js';
+import { PACKAGE_ROOT } from '../std/package-root.js';
 import { addAccountCommands } from './account.js';
 import { addActivityCommand } from './activity.js';
 import { addCompletionCommand } from './completion.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeployRequest, GpuClient, Instance, InstanceLaunch, InstanceList, Runtime } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { type Attached, attachedOf, describeAttached, untilSaved } from './attached.js';
 import { type DeadlineOptions, deadlinesOf, withDeadlines } from './deadlines.js';
 import { EXIT, Failure } from './failure.js';

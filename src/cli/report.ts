@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { GpuConnectionError, GpuRefusal } from '../client/index.js';
 import { RunFailed } from '../run/failure.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { paint } from './terminal.js';
 

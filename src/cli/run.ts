@@ -4,7 +4,7 @@ import type { GpuClient } from '../client/index.js';
 import { checkFolders, type Folder } from '../run/files.js';
 import { checkDestinations, checkOut } from '../run/paths.js';
 import { Run, type RunHooks } from '../run/run.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { collect } from './collect.js';
 import { EXIT, Failure } from './failure.js';
 import { type LaunchOptions, launchOf, withPlainLaunch } from './launch.js';

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { type GpuClient, GpuError, type Runtime } from '../client/index.js';
 import { untilRunning } from '../run/wait.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { type Progress, showProgress } from './terminal.js';
 
 const BAR_CHARACTERS = 24;

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { collect } from './collect.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';

@@ -1,4 +1,4 @@
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { paint, type Style, sizeOf } from './terminal.js';
 import { readable } from './times.js';
 

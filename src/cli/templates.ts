@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type DeployRequest, type Launch, requestOf } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { idOf } from './instances.js';

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import spinner from 'yocto-spinner';
-import { visibleJson } from '../visible.js';
+import { visibleJson } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 
 export type Style = Parameters<typeof styleText>[0];

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { renderUnicodeCompact } from 'uqr';
 import { GpuConnectionError, GpuRefusal } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Volume, VolumeList, VolumeRelease, VolumeWithSnapshots } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { amount } from './market.js';

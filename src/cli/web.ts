@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { type Command, InvalidArgumentError } from 'commander';
-import { visibleButColours } from '../visible.js';
+import { visibleButColours } from '../std/visible.js';
 import { followGraphql, queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';

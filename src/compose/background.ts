@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { startSessionSweep } from '../domain/accounts/sessions.js';
 import { startActivity } from '../domain/activity/activity.js';
 import { startSweep } from '../domain/billing/sweep.js';
-import type { Deps } from '../domain/deps.js';
 import { startFleetWatch } from '../domain/fleet/watch.js';
 import { startRecheck } from '../domain/market/recheck.js';
 import { startSampleUpkeep } from '../domain/samples/upkeep.js';
@@ -10,8 +9,9 @@ import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { startReconciliation } from '../domain/top-ups/reconcile.js';
 import { startVolumeUpkeep } from '../domain/volumes/upkeep.js';
 import { startWebhooks } from '../domain/webhooks/deliver.js';
-import { logRecheck } from '../log-recheck.js';
-import { volumeLog } from '../log-volumes.js';
+import { logRecheck } from '../logging/log-recheck.js';
+import { volumeLog } from '../logging/log-volumes.js';
+import type { Deps } from './deps.js';
 
 export interface BackgroundOptions {
   log: Logger;

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Config } from '../config.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { openEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 import { applyMigrations } from '../database/migrate.js';
 import { type NotifyMode, PATIENT_ACQUIRE_TIMEOUT_MS } from '../database/pool.js';
 import { reportIfSlow } from '../database/report-if-slow.js';
 import { watchStatements } from '../database/watch-pool.js';
-import { PACKAGE_ROOT } from '../package-root.js';
+import { PACKAGE_ROOT } from '../std/package-root.js';
 import type { Traces } from '../traces/traces.js';
+import type { Config } from './config.js';
 
 /** Thrown if the database can't be reached or migrated. The message is one line that names the setting. */
 export class DatabaseUnusable extends Error {}

@@ -3,21 +3,21 @@ import type { Logger } from 'pino';
 import { hostKey } from '../access/ssh/host-key.js';
 import { SshServer } from '../access/ssh/server.js';
 import { TcpPorts } from '../access/tcp/tcp-ports.js';
-import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
-import type { Settings } from '../domain/deps.js';
-import type { Clock } from '../domain/rules/time.js';
+import type { Settings } from '../domain/kernel/settings.js';
+import type { Clock } from '../domain/kernel/time.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
 import type { RunRestic } from '../domain/volumes/restic.js';
 import type { VolumeStore } from '../domain/volumes/store.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
 import { CALLBACK_PATH } from '../http/payments/callback-path.js';
-import { withLog } from '../log-payments.js';
+import { withLog } from '../logging/log-payments.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { createProcessor } from '../payments/create-processor.js';
 import type { Traces } from '../traces/traces.js';
 import { FolderStore } from '../volumes/folder-store.js';
 import { hasRestic, runRestic } from '../volumes/restic.js';
+import type { Config } from './config.js';
 
 /**
  * These parts are optional for operators. Each is null if it is disabled. Its library is imported only when used,

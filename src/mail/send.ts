@@ -1,7 +1,7 @@
 import type { Transporter } from 'nodemailer';
-import type { Mail } from '../domain/rules/mail.js';
-import type { Attempt } from '../domain/rules/webhook.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
+import type { Mail } from '../domain/webhooks/rules/mail.js';
+import type { Attempt } from '../domain/webhooks/rules/webhook.js';
 
 /**
  * Time limit for sending one mail, including DNS, connecting and TLS. The domain's lease on an address lasts longer.

@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
-import type { Deps } from '../domain/deps.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
+import type { TopUpDeps } from '../domain/top-ups/deps.js';
 
 /** Maximum time that a scrape waits for figures that are being read. */
 const WAIT_MS = 1_000;
@@ -36,7 +37,7 @@ interface Figures {
  * too old, and reports whether they are missing.
  */
 export class DatabaseFigures {
-  readonly #deps: Deps;
+  readonly #deps: Pick<KernelDeps, 'db' | 'clock'>;
   readonly #gauges: Gauges;
   readonly #onFault: (error: unknown) => void;
   #figures: Figures | null = null;
@@ -45,7 +46,11 @@ export class DatabaseFigures {
   #reading: Promise<void> | null = null;
   #hasFailed = false;
 
-  constructor(registry: Registry, deps: Deps, onFault: (error: unknown) => void) {
+  constructor(
+    registry: Registry,
+    deps: Pick<TopUpDeps, 'db' | 'clock' | 'settings' | 'payments'>,
+    onFault: (error: unknown) => void,
+  ) {
     this.#deps = deps;
     this.#gauges = createGauges(registry, deps);
     this.#onFault = onFault;
@@ -87,7 +92,7 @@ export class DatabaseFigures {
 
 type Gauges = ReturnType<typeof createGauges>;
 
-function createGauges(registry: Registry, { settings, payments }: Deps) {
+function createGauges(registry: Registry, { settings, payments }: Pick<TopUpDeps, 'settings' | 'payments'>) {
   const registers = [registry];
   const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Gauge<L>({ name, help: `${ONE_DATABASE} ${help}`, labelNames, registers });

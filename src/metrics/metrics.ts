@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import type { DomainEvents } from '../domain/events.js';
+import type { DomainEvents } from '../domain/kernel/domain-events.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
 import type { ObserveRequest } from '../http/request-log.js';
 import { DatabaseFigures } from './database-figures.js';

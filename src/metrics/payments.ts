@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import { MICRO_PER_USD } from '../domain/rules/money.js';
+import { MICRO_PER_USD } from '../domain/kernel/money.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 
 export interface PaymentCounts {

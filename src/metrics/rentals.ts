@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import type { DomainEvents } from '../domain/events.js';
+import type { DomainEvents } from '../domain/kernel/domain-events.js';
 
 /** Counts the domain's events. */
 export function countRentals(registry: Registry): DomainEvents {

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { STATUS_OF } from '../domain/rules/errors.js';
+import { STATUS_OF } from '../domain/kernel/errors.js';
 import type { ObserveRequest } from '../http/request-log.js';
 import { OperationNames } from './operation-names.js';
 import { RequestSeconds } from './request-seconds.js';

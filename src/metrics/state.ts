@@ -1,7 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Tunnels } from '../access/tunnels.js';
 import { watchWaits } from '../database/watch-pool.js';
-import type { Deps } from '../domain/deps.js';
+import type { FleetDeps } from '../domain/fleet/deps.js';
+import type { InventoryDeps } from '../domain/inventory/deps.js';
+import type { TopUpDeps } from '../domain/top-ups/deps.js';
+import type { UpdateDeps } from '../domain/updates/deps.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
 import { ONE_DATABASE } from './database-figures.js';
 import { Durations } from './durations.js';
@@ -12,7 +15,10 @@ const WAIT_SECONDS = [0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5];
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
 
 export interface Watched {
-  deps: Deps;
+  deps: Pick<TopUpDeps, 'db' | 'clock' | 'settings' | 'payments'> &
+    Pick<InventoryDeps, 'inventory'> &
+    Pick<UpdateDeps, 'subscriptions'> &
+    Pick<FleetDeps, 'fleet' | 'samples'>;
   tunnels: Tunnels;
   /** Open SSH connections; null if SSH is disabled. */
   ssh: { readonly size: number } | null;
@@ -142,7 +148,7 @@ export function watchState(registry: Registry, watched: Watched): void {
 }
 
 /** Registers gauges of this process's in-memory inventory. */
-function watchInventory(registry: Registry, { inventory }: Deps): void {
+function watchInventory(registry: Registry, { inventory }: Pick<InventoryDeps, 'inventory'>): void {
   const registers = [registry];
   const byModel = (name: string, help: string, read: (slug: string) => number) => {
     new Gauge({

@@ -1,7 +1,5 @@
-import { isDecimal, microOfCoins, subtractDecimals, tidyDecimal } from '../domain/rules/decimal.js';
-import { formatUsd } from '../domain/rules/money.js';
-import type { ReportedPayment } from '../domain/rules/top-up.js';
-import type { AssetCode, Confirmations } from '../domain/rules/top-up-assets.js';
+import { isDecimal, microOfCoins, subtractDecimals, tidyDecimal } from '../domain/kernel/decimal.js';
+import { formatUsd } from '../domain/kernel/money.js';
 import {
   type CallbackHeaders,
   type PaymentProcessor,
@@ -9,6 +7,8 @@ import {
   ProcessorUnavailable,
   type VerifiedCallback,
 } from '../domain/top-ups/processor.js';
+import type { ReportedPayment } from '../domain/top-ups/rules/top-up.js';
+import type { AssetCode, Confirmations } from '../domain/top-ups/rules/top-up-assets.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
 import { createRequestSender, type MoreHeaders } from './send-request.js';
 import { isSignedBy } from './signature.js';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { parseJson } from '../untrusted/json.js';
+import { parseJson } from '../std/untrusted/json.js';
 
 export type Json = Record<string, unknown>;
 

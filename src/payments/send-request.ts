@@ -1,5 +1,5 @@
 import { ProcessorUnavailable } from '../domain/top-ups/processor.js';
-import { parseJson } from '../untrusted/json.js';
+import { parseJson } from '../std/untrusted/json.js';
 
 /** Time limit for one request, including the response. */
 const PROCESSOR_TIMEOUT_MS = 5_000;

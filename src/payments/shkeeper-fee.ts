@@ -1,5 +1,5 @@
-import { microOfCoins } from '../domain/rules/decimal.js';
-import { MICRO_PER_USD, type Micro } from '../domain/rules/money.js';
+import { microOfCoins } from '../domain/kernel/decimal.js';
+import { MICRO_PER_USD, type Micro } from '../domain/kernel/money.js';
 
 /**
  * SHKeeper's own fee, added to an amount. SHKeeper reveals its policy (none, percentage, fixed, or the larger of both)

@@ -1,8 +1,6 @@
-import { isDecimal, microOf, tidyDecimal } from '../domain/rules/decimal.js';
-import { formatUsd } from '../domain/rules/money.js';
-import type { Instant } from '../domain/rules/time.js';
-import type { ReportedPayment } from '../domain/rules/top-up.js';
-import type { AssetCode } from '../domain/rules/top-up-assets.js';
+import { isDecimal, microOf, tidyDecimal } from '../domain/kernel/decimal.js';
+import { formatUsd } from '../domain/kernel/money.js';
+import type { Instant } from '../domain/kernel/time.js';
 import {
   type CallbackHeaders,
   type InvoiceOf,
@@ -12,6 +10,8 @@ import {
   ProcessorUnavailable,
   type VerifiedCallback,
 } from '../domain/top-ups/processor.js';
+import type { ReportedPayment } from '../domain/top-ups/rules/top-up.js';
+import type { AssetCode } from '../domain/top-ups/rules/top-up-assets.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
 import { createRequestSender, type MoreHeaders } from './send-request.js';
 import { type Fee, feeOf, LARGE_USD, type Quote, SMALL_USD, withoutFee } from './shkeeper-fee.js';

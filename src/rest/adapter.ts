@@ -1,8 +1,8 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import { inputFault, shortened } from '../domain/rules/input-fault.js';
-import { nearestName } from '../nearest-name.js';
+import { inputFault, shortened } from '../domain/kernel/input-fault.js';
+import { nearestName } from '../std/nearest-name.js';
 import { type PreparedInput, type PreparedRoute, prepare } from './prepare.js';
 import { type Input, routes } from './routes.js';
 

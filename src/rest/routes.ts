@@ -1,4 +1,4 @@
-import { GPU_TIER_SLUGS } from '../domain/rules/gpu-tier.js';
+import { GPU_TIER_SLUGS } from '../domain/kernel/gpu-tier.js';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 
 /** A REST route, defined by a GraphQL document, the sources of its variables, and the envelope of its response. */

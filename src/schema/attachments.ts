@@ -1,8 +1,8 @@
 import { fields } from '../domain/fields.js';
 import { moveInstance } from '../domain/inventory/move-instance.js';
-import { MAX_ATTACHED } from '../domain/rules/volume-attachment.js';
 import type { Attachment } from '../domain/volumes/attachment-loader.js';
 import { type Release, releaseVolume } from '../domain/volumes/release.js';
+import { MAX_ATTACHED } from '../domain/volumes/rules/volume-attachment.js';
 import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType, resultOf } from './instances.js';

@@ -4,7 +4,7 @@ import RelayPlugin from '@pothos/plugin-relay';
 import type PrismaTypes from '../database/generated/pothos-types.js';
 import { getDatamodel } from '../database/generated/pothos-types.js';
 import type { Field } from '../domain/fields.js';
-import type { Instant } from '../domain/rules/time.js';
+import type { Instant } from '../domain/kernel/time.js';
 import type { GatewayContext } from './context.js';
 import { DEFAULT_PAGE, MAX_PAGE, PAGE_DESCRIPTIONS } from './pages.js';
 

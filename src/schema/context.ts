@@ -1,11 +1,28 @@
 import { type Caller, unauthorized } from '../domain/accounts/api-keys.js';
-import type { Deps } from '../domain/deps.js';
-import type { KeyFault } from '../domain/rules/key-restrictions.js';
+import type { KeyFault } from '../domain/accounts/rules/key-restrictions.js';
+import type { ActivityDeps } from '../domain/activity/deps.js';
+import type { InventoryDeps } from '../domain/inventory/deps.js';
+import type { SampleDeps } from '../domain/samples/deps.js';
+import type { TopUpDeps } from '../domain/top-ups/deps.js';
+import type { UpdateDeps } from '../domain/updates/deps.js';
 import type { Visitor } from '../domain/updates/subscriptions.js';
+import type { VolumeDeps } from '../domain/volumes/deps.js';
+import type { WebPortDeps } from '../domain/web-ports/deps.js';
+import type { WebhookDeps } from '../domain/webhooks/deps.js';
+
+/** Dependencies of the use cases that resolvers call. */
+export type ResolverDeps = ActivityDeps &
+  InventoryDeps &
+  SampleDeps &
+  TopUpDeps &
+  UpdateDeps &
+  VolumeDeps &
+  WebhookDeps &
+  WebPortDeps;
 
 /** The context of a request's resolvers. The HTTP layer creates it for both GraphQL and REST. */
 export interface GatewayContext {
-  deps: Deps;
+  deps: ResolverDeps;
   /** The caller; null without a valid key. */
   caller: Caller | null;
   /** Why a known key is rejected; null if there is no caller for any other reason. */

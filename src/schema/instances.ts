@@ -1,5 +1,4 @@
 import { formatPrismaCursor, prismaConnectionHelpers, queryFromInfo } from '@pothos/plugin-prisma';
-import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
 import { asOfNow } from '../domain/instances/as-of.js';
 import { type StartCheck, startCheck } from '../domain/instances/can-start.js';
@@ -21,8 +20,9 @@ import {
 import { launchOf } from '../domain/instances/launch.js';
 import { changeSpendLimit, limitReachedAtOf } from '../domain/instances/spend-limits.js';
 import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
-import { type Instant, secondOf } from '../domain/rules/time.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
+import { type Instant, secondOf } from '../domain/kernel/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
@@ -157,7 +157,7 @@ const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
  */
 const seconds = new WeakMap<object, Instant>();
 
-function asOf(instance: InstanceRow, { clock }: Deps): Instant {
+function asOf(instance: InstanceRow, { clock }: Pick<KernelDeps, 'clock'>): Instant {
   const known = seconds.get(instance);
   if (known !== undefined) return known;
   const second = asOfNow(instance, clock.now());

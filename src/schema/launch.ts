@@ -1,7 +1,7 @@
 import { fields, MAX_LAUNCH_PORTS, MAX_LAUNCH_SECRETS } from '../domain/fields.js';
-import type { Launch, LaunchPort, LaunchSecret } from '../domain/rules/launch.js';
-import { checkScope } from '../domain/rules/scopes.js';
-import { MAX_TCP_PORTS } from '../domain/rules/tcp-ports.js';
+import { MAX_TCP_PORTS } from '../domain/instances/rules/tcp-ports.js';
+import type { Launch, LaunchPort, LaunchSecret } from '../domain/kernel/launch.js';
+import { checkScope } from '../domain/kernel/scopes.js';
 import { atMost, builder, fromField } from './builder.js';
 import { callerOf, type GatewayContext } from './context.js';
 

@@ -1,6 +1,6 @@
 import type { MachineAsRead } from '../domain/instances/machine-loader.js';
 import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
-import { freeGpusOf } from '../domain/rules/free-machine.js';
+import { freeGpusOf } from '../domain/kernel/free-machine.js';
 import { builder } from './builder.js';
 import { GpuModelType, RegionType } from './catalogue.js';
 

@@ -2,7 +2,7 @@ import { accountState } from '../domain/accounts/accounts.js';
 import { findApiKey } from '../domain/accounts/api-keys.js';
 import { findInstance } from '../domain/instances/instances.js';
 import { findGpuModel, findRegion, findTemplate } from '../domain/inventory/catalogue.js';
-import { checkScope } from '../domain/rules/scopes.js';
+import { checkScope } from '../domain/kernel/scopes.js';
 import { findTopUp } from '../domain/top-ups/top-ups.js';
 import { findVolume } from '../domain/volumes/volumes.js';
 import { builder, COUNTS_WITH_KEY } from './builder.js';

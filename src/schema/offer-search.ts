@@ -9,7 +9,7 @@ import {
   positionOf,
   searchOffers,
 } from '../domain/inventory/offer-search.js';
-import type { OfferPosition } from '../domain/rules/offer-order.js';
+import type { OfferPosition } from '../domain/inventory/rules/offer-order.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
 import { callerOf } from './context.js';

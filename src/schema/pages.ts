@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { check, type Field, fields } from '../domain/fields.js';
-import { DomainError } from '../domain/rules/errors.js';
+import { DomainError } from '../domain/kernel/errors.js';
 import type { GatewayContext } from './context.js';
 
 interface PageArguments {

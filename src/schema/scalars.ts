@@ -1,6 +1,6 @@
 import { GraphQLError, valueFromASTUntyped } from 'graphql';
-import { microOfUsd, usdNumber } from '../domain/rules/money.js';
-import { formatDay, formatInstant, INSTANT_TEXT, instantOf, isDay, parseInstant } from '../domain/rules/time.js';
+import { microOfUsd, usdNumber } from '../domain/kernel/money.js';
+import { formatDay, formatInstant, INSTANT_TEXT, instantOf, isDay, parseInstant } from '../domain/kernel/time.js';
 import { builder } from './builder.js';
 
 const FIRST_DAY = '1970-01-01';

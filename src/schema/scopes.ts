@@ -8,10 +8,10 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { Caller } from '../domain/accounts/api-keys.js';
-import { ActivityNote } from '../domain/activity-note.js';
-import type { Deps } from '../domain/deps.js';
-import { DomainError } from '../domain/rules/errors.js';
-import { checkScope, checkWriteResponse, PUBLIC, scopeOf } from '../domain/rules/scopes.js';
+import type { ActivityDeps } from '../domain/activity/deps.js';
+import { ActivityNote } from '../domain/kernel/activity-note.js';
+import { DomainError } from '../domain/kernel/errors.js';
+import { checkScope, checkWriteResponse, PUBLIC, scopeOf } from '../domain/kernel/scopes.js';
 import { callerOf, type GatewayContext } from './context.js';
 
 /**
@@ -25,7 +25,12 @@ export function guardOperations(schema: GraphQLSchema): void {
 }
 
 /** Checks the scope for APIs that do so before they read the input. Records rejections here, because no field runs. */
-export function checkOperation(deps: Deps, caller: Caller, operation: string, targets: readonly unknown[]): void {
+export function checkOperation(
+  deps: Pick<ActivityDeps, 'clock' | 'activityLog'>,
+  caller: Caller,
+  operation: string,
+  targets: readonly unknown[],
+): void {
   try {
     checkScope(caller.scopes, operation);
   } catch (error) {

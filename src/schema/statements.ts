@@ -1,5 +1,5 @@
 import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/billing/statement.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 

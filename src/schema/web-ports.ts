@@ -1,7 +1,7 @@
 import { fields } from '../domain/fields.js';
+import { MAX_TCP_PORTS } from '../domain/instances/rules/tcp-ports.js';
 import { type TcpPort, tcpPortsOf } from '../domain/instances/tcp-ports.js';
-import { MAX_TCP_PORTS } from '../domain/rules/tcp-ports.js';
-import { MAX_TEMPLATE_VARIABLES } from '../domain/rules/template.js';
+import { MAX_TEMPLATE_VARIABLES } from '../domain/kernel/template.js';
 import {
   type GeneratedToken,
   type InstanceLink,

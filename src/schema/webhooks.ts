@@ -1,6 +1,6 @@
 import { fields } from '../domain/fields.js';
-import { EVENT_TYPES, type EventType } from '../domain/rules/events.js';
-import { MAX_WEBHOOKS } from '../domain/rules/webhook.js';
+import { EVENT_TYPES, type EventType } from '../domain/kernel/events.js';
+import { MAX_WEBHOOKS } from '../domain/webhooks/rules/webhook.js';
 import {
   balanceNotice,
   changeWebhook,

@@ -2,9 +2,9 @@ import type { LookupAddress } from 'node:dns';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { type Attempt, mayConnect } from '../domain/rules/webhook.js';
 import type { SendWebhook } from '../domain/webhooks/receiver.js';
-import { createNameLookup, type LookupAll } from '../name-lookup.js';
+import { type Attempt, mayConnect } from '../domain/webhooks/rules/webhook.js';
+import { createNameLookup, type LookupAll } from '../std/name-lookup.js';
 
 /** Time limit for the whole exchange, including the DNS lookup and connecting. */
 const TIMEOUT_MS = 5_000;

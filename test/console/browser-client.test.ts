@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../src/std/package-root.js';
 import { sharedChromium } from '../support/chromium.js';
 import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';

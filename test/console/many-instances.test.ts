@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_LIVE_INSTANCES } from '../../src/domain/rules/instance-limit.js';
+import { MAX_LIVE_INSTANCES } from '../../src/domain/kernel/instance-limit.js';
 import { OpenConsole } from '../support/console/open-console.js';
 import { beyondWindow, expectSoundInLongRun, SOON_MS } from '../support/console/pages.js';
 import type { Renter } from '../support/gateway.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseValue } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../src/std/package-root.js';
 import { inQuotes, jsonText, shellWord, stringLiteral } from '../../web/figures/quoting.js';
 import { type Order, sameAs, WAYS, type Way } from '../../web/figures/same-as.js';
 import { GPU } from '../support/cli/gpu.js';

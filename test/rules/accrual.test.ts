@@ -10,8 +10,8 @@ import {
   exhaustionOf,
   lifetimeSpendAt,
   monthSpendAt,
-} from '../../src/domain/rules/accrual.js';
-import { formatInstant, instantOf, LAST_INSTANT, monthStartOf } from '../../src/domain/rules/time.js';
+} from '../../src/domain/kernel/accrual.js';
+import { formatInstant, instantOf, LAST_INSTANT, monthStartOf } from '../../src/domain/kernel/time.js';
 
 const at = (text: string) => instantOf(new Date(text));
 const BEGIN = at('2026-11-30T23:00:00Z');

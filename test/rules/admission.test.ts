@@ -5,11 +5,11 @@ import {
   checkMaxRate,
   type MachineForAdmission,
   ratesOf,
-} from '../../src/domain/rules/admission.js';
-import { DomainError } from '../../src/domain/rules/errors.js';
-import type { Account } from '../../src/domain/rules/lifecycle.js';
-import { unitsOfMicro } from '../../src/domain/rules/money.js';
-import { minimumUnitsAt, minimumUntilOf } from '../../src/domain/rules/preemption.js';
+} from '../../src/domain/kernel/admission.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
+import type { Account } from '../../src/domain/kernel/lifecycle.js';
+import { unitsOfMicro } from '../../src/domain/kernel/money.js';
+import { minimumUnitsAt, minimumUntilOf } from '../../src/domain/kernel/preemption.js';
 
 const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 

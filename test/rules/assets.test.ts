@@ -5,7 +5,7 @@ import {
   type AssetCode,
   assetNamed,
   readConfirmations,
-} from '../../src/domain/rules/top-up-assets.js';
+} from '../../src/domain/top-ups/rules/top-up-assets.js';
 
 const TO = 'ADDRESS';
 /** The contract's coins with their networks and the confirmations after which a payment is final. */

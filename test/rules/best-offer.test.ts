@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type BestOfferRequest, bestOffer } from '../../src/domain/rules/best-offer.js';
-import { type GroupKey, type OfferedMachine, traitsOf } from '../../src/domain/rules/offer.js';
-import { fits } from '../../src/domain/rules/offer-filter.js';
-import { compareOffers } from '../../src/domain/rules/offer-order.js';
+import { type BestOfferRequest, bestOffer } from '../../src/domain/inventory/rules/best-offer.js';
+import { type GroupKey, type OfferedMachine, traitsOf } from '../../src/domain/inventory/rules/offer.js';
+import { fits } from '../../src/domain/inventory/rules/offer-filter.js';
+import { compareOffers } from '../../src/domain/inventory/rules/offer-order.js';
 
 const REQUEST: BestOfferRequest = {
   filter: {

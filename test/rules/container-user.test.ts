@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { readLoginName } from '../../src/access/ssh/login-name.js';
 import { engineUser, isRoot } from '../../src/agent/engine/container-user.js';
 import { isSuited } from '../../src/agent/engine/runtime.js';
-import { desiredState } from '../../src/agent/protocol.js';
-import { isContainerUser, isLoginUser, MAX_CONTAINER_USER } from '../../src/domain/rules/container-user.js';
+import { desiredState } from '../../src/agent-protocol/protocol.js';
+import { isContainerUser, isLoginUser, MAX_CONTAINER_USER } from '../../src/domain/kernel/container-user.js';
 
 const NAME_OF_32 = `a${'b'.repeat(31)}`;
 const ONE = ['root', 'coder', '_apt', 'www-data', 'user.name', 'A', '0', '1000', '2147483647', NAME_OF_32];

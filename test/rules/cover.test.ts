@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkCover } from '../../src/domain/rules/cover.js';
-import { type Micro, parseUsd, unitsOfMicro } from '../../src/domain/rules/money.js';
+import { checkCover } from '../../src/domain/kernel/cover.js';
+import { type Micro, parseUsd, unitsOfMicro } from '../../src/domain/kernel/money.js';
 
 const USD = (text: string): Micro => parseUsd(text)!;
 const AT = 1_000n;

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import { deadlinesOf, isDeadlineText } from '../../src/domain/rules/deadline.js';
+import { settle } from '../../src/domain/billing/rules/settle.js';
+import { deadlinesOf, isDeadlineText } from '../../src/domain/kernel/deadline.js';
 import {
   type Account,
   type Deadlines,
@@ -11,8 +12,7 @@ import {
   setDeadlines,
   start,
   stop,
-} from '../../src/domain/rules/lifecycle.js';
-import { settle } from '../../src/domain/rules/settle.js';
+} from '../../src/domain/kernel/lifecycle.js';
 
 const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 

@@ -8,7 +8,7 @@ import {
   smallestUnits,
   subtractDecimals,
   tidyDecimal,
-} from '../../src/domain/rules/decimal.js';
+} from '../../src/domain/kernel/decimal.js';
 
 const MILLION = 1_000_000n;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkDisk, checkGrownVolumes, diskLeftGb, usedDiskGb } from '../../src/domain/rules/disk.js';
+import { checkDisk, checkGrownVolumes, diskLeftGb, usedDiskGb } from '../../src/domain/kernel/disk.js';
 
 const liveInstances = [
   { status: 'RUNNING', diskGb: 60, volumeGb: 0 },

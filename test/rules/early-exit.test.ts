@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkEarlyExit } from '../../src/domain/rules/early-exit.js';
-import { parseUsd, unitsOfMicro } from '../../src/domain/rules/money.js';
-import { earlyExitUnitsAt, type ReservedTerm } from '../../src/domain/rules/reserved.js';
+import { checkEarlyExit } from '../../src/domain/instances/rules/early-exit.js';
+import { parseUsd, unitsOfMicro } from '../../src/domain/kernel/money.js';
+import { earlyExitUnitsAt, type ReservedTerm } from '../../src/domain/kernel/reserved.js';
 
 /** A discount of half a USD per hour, which totals 1 USD by second 7,200. */
 const TERM: ReservedTerm = {

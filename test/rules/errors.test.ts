@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { DomainError, refusedBy, STATUS_OF } from '../../src/domain/rules/errors.js';
-import { GPU_TIERS, gpuTierOfSlug } from '../../src/domain/rules/gpu-tier.js';
+import { DomainError, refusedBy, STATUS_OF } from '../../src/domain/kernel/errors.js';
+import { GPU_TIERS, gpuTierOfSlug } from '../../src/domain/kernel/gpu-tier.js';
 
 it('a refusal has the status and details of its code', () => {
   expect(STATUS_OF).toEqual({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { wideNetworkOf } from '../../src/domain/rules/client-network.js';
-import { EVENT_TYPES, eventsOf, usdOf } from '../../src/domain/rules/events.js';
-import { type Account, type Instance, noChanges } from '../../src/domain/rules/lifecycle.js';
+import { wideNetworkOf } from '../../src/domain/kernel/client-network.js';
+import { EVENT_TYPES, eventsOf, usdOf } from '../../src/domain/kernel/events.js';
+import { type Account, type Instance, noChanges } from '../../src/domain/kernel/lifecycle.js';
 
 const INTERVAL = {
   instanceId: 'i-1',

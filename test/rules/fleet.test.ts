@@ -6,7 +6,7 @@ import {
   type KnownContainer,
   within,
   without,
-} from '../../src/domain/rules/fleet.js';
+} from '../../src/domain/kernel/fleet.js';
 
 function container(instanceId: string, changes: Partial<KnownContainer> = {}): KnownContainer {
   const rental = { status: 'RUNNING', gpuIntervals: 1, firstGpu: 0, numGpus: 1 } as const;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../src/domain/rules/errors.js';
-import { availabilityOf, claim, isFreeFor, runningOn } from '../../src/domain/rules/free-machine.js';
-import type { InstanceStatus } from '../../src/domain/rules/lifecycle.js';
-import type { MachineState } from '../../src/domain/rules/machine-state.js';
-import { isOffered } from '../../src/domain/rules/offer.js';
-import type { PricingMode } from '../../src/domain/rules/price-rule.js';
+import { isOffered } from '../../src/domain/inventory/rules/offer.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
+import { availabilityOf, claim, isFreeFor, runningOn } from '../../src/domain/kernel/free-machine.js';
+import type { InstanceStatus } from '../../src/domain/kernel/lifecycle.js';
+import type { MachineState } from '../../src/domain/kernel/machine-state.js';
+import type { PricingMode } from '../../src/domain/kernel/price-rule.js';
 
 const MODES: PricingMode[] = ['ON_DEMAND', 'RESERVED', 'INTERRUPTIBLE'];
 const STATES: MachineState[] = ['LISTED', 'DRAINED', 'OFFLINE', 'RETIRED'];

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { modelOfGpu, modelsNamed } from '../../src/domain/kernel/gpu-names.js';
 import { readListings } from '../../src/domain/market/listings.js';
-import { modelOfGpu, modelsNamed } from '../../src/domain/rules/gpu-names.js';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../src/std/package-root.js';
 
 const MODELS = readFileSync(join(PACKAGE_ROOT, 'prisma/seed/gpus.csv'), 'utf8')
   .trim()

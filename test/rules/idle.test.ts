@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideIdle, type IdleWatch } from '../../src/domain/rules/idle.js';
+import { decideIdle, type IdleWatch } from '../../src/domain/kernel/idle.js';
 
 const NOW = 1_000_000n;
 const MINUTE = 60n;

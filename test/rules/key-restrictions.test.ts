@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { DomainError } from '../../src/domain/rules/errors.js';
 import {
   type KeyRestrictions,
   keyFaultOf,
   restrictionsOfNewKey,
   UNRESTRICTED,
-} from '../../src/domain/rules/key-restrictions.js';
-import { areWithin, holds, networkList, parseNetwork } from '../../src/domain/rules/networks.js';
-import { checkScope, mayDo, OPERATION_SCOPES, PUBLIC, SCOPES } from '../../src/domain/rules/scopes.js';
+} from '../../src/domain/accounts/rules/key-restrictions.js';
+import type { DomainError } from '../../src/domain/kernel/errors.js';
+import { areWithin, holds, networkList, parseNetwork } from '../../src/domain/kernel/networks.js';
+import { checkScope, mayDo, OPERATION_SCOPES, PUBLIC, SCOPES } from '../../src/domain/kernel/scopes.js';
 
 const NOW = 1_000n;
 const creator: KeyRestrictions = {

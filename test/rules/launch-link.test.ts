@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { launchLink } from '../../src/domain/rules/launch-link.js';
+import { launchLink } from '../../src/domain/templates/rules/launch-link.js';
 
 const URL_ = 'https://gpu.example.com';
 const link = (launch: object, variables: object[] | null = null, template = 'serve') =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readImageName } from '../../src/agent/engine/image-name.js';
-import { checkAgent, checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/rules/launch.js';
+import { checkAgent, checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/kernel/launch.js';
 
 test.each([
   [{ onExit: 'DESTROY' as const }, 'a command that is always restarted never stops or destroys its instance'],

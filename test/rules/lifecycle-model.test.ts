@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { balanceUnitsAt } from '../../src/domain/rules/accrual.js';
+import { settle } from '../../src/domain/billing/rules/settle.js';
+import { balanceUnitsAt } from '../../src/domain/kernel/accrual.js';
 import {
   type Account,
   credit,
@@ -20,11 +21,10 @@ import {
   stop,
   type Takeover,
   type Volume,
-} from '../../src/domain/rules/lifecycle.js';
-import type { PricingMode } from '../../src/domain/rules/price-rule.js';
-import { settle } from '../../src/domain/rules/settle.js';
-import { LAST_INSTANT } from '../../src/domain/rules/time.js';
-import { createVolume, deleteVolume, growVolume, VOLUME_ID } from '../../src/domain/rules/volume.js';
+} from '../../src/domain/kernel/lifecycle.js';
+import type { PricingMode } from '../../src/domain/kernel/price-rule.js';
+import { LAST_INSTANT } from '../../src/domain/kernel/time.js';
+import { createVolume, deleteVolume, growVolume, VOLUME_ID } from '../../src/domain/kernel/volume.js';
 import { randomHistories } from '../support/long.js';
 
 /** Set `MODEL_RUNS=10000` for more. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { usageAt } from '../../src/domain/instances/rules/usage.js';
 import {
   type Account,
   checkAllowed,
@@ -9,8 +10,7 @@ import {
   resume,
   stop,
   suspend,
-} from '../../src/domain/rules/lifecycle.js';
-import { usageAt } from '../../src/domain/rules/usage.js';
+} from '../../src/domain/kernel/lifecycle.js';
 
 const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MAX_LOG_LINE, readLogLine } from '../../src/domain/rules/log-line.js';
+import { MAX_LOG_LINE, readLogLine } from '../../src/domain/updates/rules/log-line.js';
 
 it('formats times as text that sorts chronologically', () => {
   const timeOf = (line: string) => readLogLine(line)?.time;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../src/domain/rules/errors.js';
-import { type MachineChange, type MachineState, stateAfter } from '../../src/domain/rules/machine-state.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
+import { type MachineChange, type MachineState, stateAfter } from '../../src/domain/kernel/machine-state.js';
 
 const LEADS_TO: Record<MachineChange, MachineState> = {
   drain: 'DRAINED',

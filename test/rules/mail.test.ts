@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EVENT_TYPES } from '../../src/domain/rules/events.js';
-import { isLinkToken, isMailAddress, linkToken, mailboxOf, mailOfEvent } from '../../src/domain/rules/mail.js';
+import { EVENT_TYPES } from '../../src/domain/kernel/events.js';
+import { isLinkToken, isMailAddress, linkToken, mailboxOf, mailOfEvent } from '../../src/domain/webhooks/rules/mail.js';
 
 const DATA = {
   instance: 'i-1',

@@ -7,7 +7,7 @@ import {
   isMostlyUnreadable,
   NotNewer,
   percentOf,
-} from '../../src/domain/rules/market-snapshot.js';
+} from '../../src/domain/market/rules/market-snapshot.js';
 
 describe("a snapshot's date", () => {
   it('can be any day if there is no snapshot yet, otherwise a later one', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Listing, ListingPrices } from '../../src/domain/rules/median.js';
-import { marketMedian } from '../../src/domain/rules/price-rule.js';
+import { type Listing, ListingPrices } from '../../src/domain/kernel/median.js';
+import { marketMedian } from '../../src/domain/kernel/price-rule.js';
 
 const listing = fc.record({ priceMicro: fc.bigInt(1n, 400n), numGpus: fc.bigInt(1n, 9n) });
 const compare = (one: Listing, other: Listing) => {

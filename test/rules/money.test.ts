@@ -11,7 +11,7 @@ import {
   unitsOfMicro,
   unitsOfUsage,
   usdNumber,
-} from '../../src/domain/rules/money.js';
+} from '../../src/domain/kernel/money.js';
 
 describe('parseUsd', () => {
   it.each([

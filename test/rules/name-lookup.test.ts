@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createNameLookup, type LookupAll } from '../../src/name-lookup.js';
+import { createNameLookup, type LookupAll } from '../../src/std/name-lookup.js';
 
 const [A, AAAA] = [1, 28];
 /**

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isOffered, type OfferedMachine, traitsOf } from '../../src/domain/rules/offer.js';
+import { isOffered, type OfferedMachine, traitsOf } from '../../src/domain/inventory/rules/offer.js';
 import {
   BY_PRICE,
   BY_PRICE_PER_GPU,
   BY_RELIABILITY,
   compareOffers,
   type OfferOrder,
-} from '../../src/domain/rules/offer-order.js';
+} from '../../src/domain/inventory/rules/offer-order.js';
 
 type Of = Pick<OfferedMachine, 'machineId' | 'numGpus' | 'reliability'> & { usd: bigint };
 

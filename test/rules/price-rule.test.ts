@@ -6,7 +6,7 @@ import {
   PRICE_RULE,
   publishedRate,
   rateInMode,
-} from '../../src/domain/rules/price-rule.js';
+} from '../../src/domain/kernel/price-rule.js';
 
 describe('the price rule', () => {
   it.each([

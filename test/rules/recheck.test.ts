@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { formatInstant, instantOf } from '../../src/domain/kernel/time.js';
+import { nextStep, type Recheck, retryAt } from '../../src/domain/market/rules/recheck.js';
 import { isSchedule, lastDue, nextDue } from '../../src/domain/market/schedule.js';
-import { nextStep, type Recheck, retryAt } from '../../src/domain/rules/recheck.js';
-import { formatInstant, instantOf } from '../../src/domain/rules/time.js';
 
 const at = (text: string) => instantOf(new Date(text));
 /** A Wednesday. The schedule's Monday is the 23rd. */

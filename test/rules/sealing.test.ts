@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { seal, sealingKey, unseal } from '../../src/domain/rules/sealing.js';
+import { seal, sealingKey, unseal } from '../../src/domain/kernel/sealing.js';
 
 const key = () => sealingKey(randomBytes(32).toString('hex'));
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bitsOf, breaksOf, layoutOf, modeOn, nestedFrom } from '../../src/domain/rules/layout.js';
+import { bitsOf, breaksOf, layoutOf, modeOn, nestedFrom } from '../../src/domain/inventory/rules/layout.js';
 import {
   ALL_SIZES,
   type Block,
@@ -11,7 +11,7 @@ import {
   overlaps,
   shareOf,
   WHOLE,
-} from '../../src/domain/rules/slices.js';
+} from '../../src/domain/kernel/slices.js';
 import { randomHistories } from '../support/long.js';
 
 /** Models by position, written as one letter per GPU. */

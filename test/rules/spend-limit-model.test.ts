@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { balanceUnitsAt } from '../../src/domain/rules/accrual.js';
-import { checkLimits } from '../../src/domain/rules/admission.js';
-import { DomainError } from '../../src/domain/rules/errors.js';
+import { setMonthlyLimit, setSpendLimit, settle, updateLimits } from '../../src/domain/billing/rules/settle.js';
+import { balanceUnitsAt } from '../../src/domain/kernel/accrual.js';
+import { checkLimits } from '../../src/domain/kernel/admission.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
 import {
   type Account,
   deploy,
@@ -15,12 +16,11 @@ import {
   setDeadlines,
   start,
   stop,
-} from '../../src/domain/rules/lifecycle.js';
-import { minimumUntilOf } from '../../src/domain/rules/preemption.js';
-import type { PricingMode } from '../../src/domain/rules/price-rule.js';
-import { setMonthlyLimit, setSpendLimit, settle, updateLimits } from '../../src/domain/rules/settle.js';
-import { checkInstanceSpendLimit, type LimitedKey, newLimited } from '../../src/domain/rules/spend-limit.js';
-import { addMonths, latest, monthStartOf } from '../../src/domain/rules/time.js';
+} from '../../src/domain/kernel/lifecycle.js';
+import { minimumUntilOf } from '../../src/domain/kernel/preemption.js';
+import type { PricingMode } from '../../src/domain/kernel/price-rule.js';
+import { checkInstanceSpendLimit, type LimitedKey, newLimited } from '../../src/domain/kernel/spend-limit.js';
+import { addMonths, latest, monthStartOf } from '../../src/domain/kernel/time.js';
 import { randomHistories } from '../support/long.js';
 
 const RUNS = 1_000;

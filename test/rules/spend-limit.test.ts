@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Account, deploy, type Instance, noChanges, runsOf, stop } from '../../src/domain/rules/lifecycle.js';
-import { setMonthlyLimit, settle } from '../../src/domain/rules/settle.js';
+import { setMonthlyLimit, settle } from '../../src/domain/billing/rules/settle.js';
+import { type Account, deploy, type Instance, noChanges, runsOf, stop } from '../../src/domain/kernel/lifecycle.js';
 
 const DAY = 86_400n;
 /** The first seconds of December 2026 and January 2027. */

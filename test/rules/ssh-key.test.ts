@@ -1,7 +1,7 @@
 import ssh2 from 'ssh2';
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../src/domain/rules/errors.js';
-import { formatSshKey, parseSshKey } from '../../src/domain/rules/ssh-key.js';
+import { formatSshKey, parseSshKey } from '../../src/domain/accounts/rules/ssh-key.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
 
 const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbWDl7yCIpUyWpfP6f3fLUJXGMTi0B+FO0rHVx+WQ2P someone@somewhere';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { creditOfStart, type ObservedStart, stopGraceSeconds } from '../../src/domain/rules/start-credit.js';
+import { creditOfStart, type ObservedStart, stopGraceSeconds } from '../../src/domain/fleet/rules/start-credit.js';
 
 const start: ObservedStart = {
   from: 1_000n,

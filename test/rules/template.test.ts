@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Launch } from '../../src/domain/rules/launch.js';
+import type { Launch } from '../../src/domain/kernel/launch.js';
 import {
   checkVariables,
   isPinned,
@@ -7,7 +7,7 @@ import {
   type TemplateVariable,
   variablesToGenerate,
   withValues,
-} from '../../src/domain/rules/template.js';
+} from '../../src/domain/kernel/template.js';
 
 const variable = (name: string, rest: Partial<TemplateVariable> = {}) => ({ name, description: name, ...rest });
 

@@ -12,7 +12,7 @@ import {
   notBefore,
   parseInstant,
   secondOf,
-} from '../../src/domain/rules/time.js';
+} from '../../src/domain/kernel/time.js';
 
 const at = (text: string) => instantOf(new Date(text));
 

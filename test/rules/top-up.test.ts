@@ -11,7 +11,7 @@ import {
   type TopUp,
   topUpState,
   withoutReplaced,
-} from '../../src/domain/rules/top-up.js';
+} from '../../src/domain/top-ups/rules/top-up.js';
 
 const USD = 1_000_000n;
 

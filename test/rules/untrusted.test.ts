@@ -2,10 +2,10 @@ import { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { SftpShell } from '../../src/access/ssh/sftp-shell.js';
 import type { Tunnel } from '../../src/access/tunnels.js';
-import { ByteQueue } from '../../src/untrusted/byte-queue.js';
-import { checkJson, JsonTooLarge, MAX_JSON_DEPTH, parseJson } from '../../src/untrusted/json.js';
-import { LastBytes, lastLine } from '../../src/untrusted/last-line.js';
-import { LineSplitter } from '../../src/untrusted/line-splitter.js';
+import { ByteQueue } from '../../src/std/untrusted/byte-queue.js';
+import { checkJson, JsonTooLarge, MAX_JSON_DEPTH, parseJson } from '../../src/std/untrusted/json.js';
+import { LastBytes, lastLine } from '../../src/std/untrusted/last-line.js';
+import { LineSplitter } from '../../src/std/untrusted/line-splitter.js';
 
 describe('bytes that arrive in pieces', () => {
   it('are each copied only a few times, no matter how small the pieces are', () => {

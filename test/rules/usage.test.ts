@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Instance } from '../../src/domain/rules/lifecycle.js';
-import { earlyExitCostAt, seenAt, termEndAt, usageAt } from '../../src/domain/rules/usage.js';
+import { earlyExitCostAt, seenAt, termEndAt, usageAt } from '../../src/domain/instances/rules/usage.js';
+import type { Instance } from '../../src/domain/kernel/lifecycle.js';
 
 const DAY = 86_400n;
 

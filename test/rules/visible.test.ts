@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CSV_CAST } from '../../src/admin/output.js';
-import { visible, visibleButColours, visibleJson } from '../../src/visible.js';
+import { visible, visibleButColours, visibleJson } from '../../src/std/visible.js';
 
 const ODD = 'a\u001b[31mb\u009b31mc\u202ed\u2066e\u061cf\u2028g\u007fh\ni\u200fj';
 const SHOWN = 'a\\u001b[31mb\\u009b31mc\\u202ed\\u2066e\\u061cf\\u2028g\\u007fh\\u000ai\\u200fj';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { droppedSnapshots } from '../../src/domain/rules/volume-keeping.js';
+import { droppedSnapshots } from '../../src/domain/volumes/rules/volume-keeping.js';
 
 const at = (time: string) => ({ id: time, atMs: Date.parse(`${time}Z`), lease: null as bigint | null });
 const dropped = (times: string[], leaseSince: string | null = null) =>

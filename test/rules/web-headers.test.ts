@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { webSiteOf } from '../../src/domain/kernel/web-site.js';
 import {
   headersForContainer,
   headersForVisitor,
@@ -7,8 +8,7 @@ import {
   type Provenance,
   passesOf,
   tokenOf,
-} from '../../src/domain/rules/web-headers.js';
-import { webSiteOf } from '../../src/domain/rules/web-site.js';
+} from '../../src/domain/web-ports/rules/web-headers.js';
 
 const KEY = `gpu_live_${'0a'.repeat(20)}`;
 const SAID = [

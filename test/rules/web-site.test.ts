@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isForeignHost, isWebPath, webHostOf, webSiteOf } from '../../src/domain/rules/web-site.js';
+import { isForeignHost, isWebPath, webHostOf, webSiteOf } from '../../src/domain/kernel/web-site.js';
 
 const DOMAIN = 'gpu.example.com';
 const ID = 'i-31f72534';

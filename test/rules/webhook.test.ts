@@ -10,7 +10,7 @@ import {
   pauseOf,
   retryAfterOf,
   signedHeaders,
-} from '../../src/domain/rules/webhook.js';
+} from '../../src/domain/webhooks/rules/webhook.js';
 
 const now = BigInt(Math.floor(Date.now() / 1_000));
 const failed = { status: 500, error: null };

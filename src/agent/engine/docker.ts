@@ -4,9 +4,9 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Docker from 'dockerode';
-import { LineSplitter } from '../../untrusted/line-splitter.js';
+import { MAX_PORTS } from '../../agent-protocol/protocol.js';
+import { LineSplitter } from '../../std/untrusted/line-splitter.js';
 import { Limiter } from '../limiter.js';
-import { MAX_PORTS } from '../protocol.js';
 import { engineUser } from './container-user.js';
 import { Demux, LogDemux } from './demux.js';
 import {

@@ -19,7 +19,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { quoted } from '../../quoted.js';
+import { quoted } from '../../std/quoted.js';
 import { readOr, startOf } from '../process-start.js';
 import { isRoot } from './container-user.js';
 import type { Exec, ExecSpec } from './engine.js';

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import type { Logger } from 'pino';
+import type { DesiredInstance } from '../../agent-protocol/protocol.js';
 import type { ContainerDetail, Engine, GpuGrant } from '../engine/engine.js';
 import { type SimulatedGpus, simulatedGpus } from '../hardware.js';
-import type { DesiredInstance } from '../protocol.js';
 import { outputOrNull } from '../shell.js';
 import {
   CDI_DIR,

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Hardware } from '../protocol.js';
+import type { Hardware } from '../../agent-protocol/protocol.js';
 import { outputOrNull } from '../shell.js';
 import { readTopology, type Topology } from './topology.js';
 

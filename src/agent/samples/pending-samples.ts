@@ -1,5 +1,5 @@
+import { type InstanceSample, MAX_INSTANCES, MAX_SAMPLE_AGE_SECONDS } from '../../agent-protocol/protocol.js';
 import type { AgentClock } from '../clock.js';
-import { type InstanceSample, MAX_INSTANCES, MAX_SAMPLE_AGE_SECONDS } from '../protocol.js';
 
 /** Maximum samples kept per instance, which cover one minute. */
 const MAX_PENDING = 6;

@@ -1,9 +1,9 @@
+import type { GpuSample } from '../../agent-protocol/protocol.js';
 import type { AgentClock } from '../clock.js';
 import { type Processes, readProcesses } from '../cpu-time.js';
 import type { Disks } from '../disks.js';
 import type { Engine } from '../engine/engine.js';
 import { type GpuLoad, readGpuLoads, readGpuProcesses } from '../gpus/load.js';
-import type { GpuSample } from '../protocol.js';
 import type { HostVolumes } from '../volumes/host-volumes.js';
 import { ContainerUsage, type Usage } from './container-usage.js';
 import type { Sample } from './pending-samples.js';

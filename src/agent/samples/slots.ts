@@ -1,5 +1,5 @@
+import { SAMPLE_SECONDS } from '../../agent-protocol/protocol.js';
 import type { AgentClock } from '../clock.js';
-import { SAMPLE_SECONDS } from '../protocol.js';
 
 const SLOT_MS = SAMPLE_SECONDS * 1_000;
 /** Earliest offset within a slot at which rounds are due. The known gateway time is never off by more than this. */

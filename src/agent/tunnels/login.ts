@@ -1,4 +1,4 @@
-import type { ExecTarget } from '../tunnel-protocol.js';
+import type { ExecTarget } from '../../agent-protocol/tunnel-protocol.js';
 
 /**
  * Runs a command like sshd would: in the user's home, with the user's shell from /etc/passwd. The image's own

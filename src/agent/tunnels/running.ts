@@ -1,5 +1,5 @@
+import type { TunnelSignal } from '../../agent-protocol/tunnel-protocol.js';
 import type { Exec } from '../engine/engine.js';
-import type { TunnelSignal } from '../tunnel-protocol.js';
 
 const RESIZE_TRIES = 20;
 const RESIZE_AGAIN_MS = 50;

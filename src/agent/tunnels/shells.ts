@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream';
-import type { Engine, Exec } from '../engine/engine.js';
 import {
   type AgentControl,
   type GatewayControl,
@@ -8,7 +7,8 @@ import {
   MAX_SHELLS_PER_INSTANCE,
   type ShellTarget,
   type TunnelSocket,
-} from '../tunnel-protocol.js';
+} from '../../agent-protocol/tunnel-protocol.js';
+import type { Engine, Exec } from '../engine/engine.js';
 import { inShell } from './login.js';
 import { OutputBuffer } from './output-buffer.js';
 import { exitCodeOf, hangUp, resizeSoon } from './running.js';

@@ -2,10 +2,7 @@ import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { WebSocket } from 'ws';
-import { type Engine, EngineFault } from '../engine/engine.js';
-import { startFault } from '../engine/start-faults.js';
-import type { Gateway } from '../gateway.js';
-import type { WantedTunnel } from '../protocol.js';
+import type { WantedTunnel } from '../../agent-protocol/protocol.js';
 import {
   type AgentControl,
   type ExecTarget,
@@ -22,7 +19,10 @@ import {
   TUNNELS_PATH,
   TunnelSocket,
   type TunnelTarget,
-} from '../tunnel-protocol.js';
+} from '../../agent-protocol/tunnel-protocol.js';
+import { type Engine, EngineFault } from '../engine/engine.js';
+import { startFault } from '../engine/start-faults.js';
+import type { Gateway } from '../gateway.js';
 import { lastLines } from './last-lines.js';
 import { inShell, isInShell } from './login.js';
 import { markedLines } from './marked-lines.js';

@@ -1,7 +1,7 @@
+import type { DesiredInstance, ObservedVolume, VolumeAccess } from '../../agent-protocol/protocol.js';
 import { type AgentClock, pauseMs } from '../clock.js';
 import { GatewayFault } from '../gateway.js';
 import type { Limiter } from '../limiter.js';
-import type { DesiredInstance, ObservedVolume, VolumeAccess } from '../protocol.js';
 import type { HostVolume, Taken } from './host-volume.js';
 import { type OpenVolume, VolumeFault } from './repository.js';
 

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { LineSplitter } from '../../untrusted/line-splitter.js';
+import { LineSplitter } from '../../std/untrusted/line-splitter.js';
 import { output } from '../shell.js';
 import { GUARDED_SCRIPT } from './guarded.js';
 

@@ -3,7 +3,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import AsyncLock from 'async-lock';
 import { GpuConnectionError, GpuRefusal } from '../../client/index.js';
 import { RunFailed } from '../../run/failure.js';
-import { visible } from '../../visible.js';
+import { visible } from '../../std/visible.js';
 import { Failure } from '../failure.js';
 import type { Settings } from '../settings.js';
 import { accountTools } from './account-tools.js';

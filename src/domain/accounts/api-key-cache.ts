@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Notices } from '../../database/notices.js';
-import type { SpendLine } from '../rules/accrual.js';
-import type { KeyRestrictions } from '../rules/key-restrictions.js';
-import type { Account } from '../rules/lifecycle.js';
+import type { SpendLine } from '../kernel/accrual.js';
+import type { Account } from '../kernel/lifecycle.js';
+import type { KeyRestrictions } from './rules/key-restrictions.js';
 
 /** The account that owns an unrevoked API key, with the data needed for its rate limit. */
 export interface KeyOwner extends SpendLine, KeyRestrictions {

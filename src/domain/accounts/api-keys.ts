@@ -1,28 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { lifetimeSpendAt } from '../rules/accrual.js';
-import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
-import { instantAfter } from '../rules/deadline.js';
-import { DomainError } from '../rules/errors.js';
+import { lifetimeSpendAt } from '../kernel/accrual.js';
+import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../kernel/api-key.js';
+import { instantAfter } from '../kernel/deadline.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { holds, networkList } from '../kernel/networks.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import type { KeyOwner } from './api-key-cache.js';
+import type { AccountsDeps } from './deps.js';
+import { limitKey } from './key-limit.js';
 import {
   type KeyFault,
   type KeyRestrictions,
   keyFaultOf,
   restrictionsOfNewKey,
   UNRESTRICTED,
-} from '../rules/key-restrictions.js';
-import { holds, networkList } from '../rules/networks.js';
-import { requestsPerMinute } from '../rules/rate-tier.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import type { KeyOwner } from './api-key-cache.js';
-import { limitKey } from './key-limit.js';
+} from './rules/key-restrictions.js';
+import { requestsPerMinute } from './rules/rate-tier.js';
 
 const KEY_ID_BYTES = 8;
 const MAX_LISTED_KEYS = 200;
@@ -60,14 +62,22 @@ export const NO_CALLER: Identified<never> = { caller: null, fault: null };
  * Returns the caller if the key is neither revoked nor expired, can be used from this address, and belongs to an
  * account that isn't suspended.
  */
-export async function authenticate(deps: Deps, key: string, address: string): Promise<Identified> {
+export async function authenticate(
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,
+  key: string,
+  address: string,
+): Promise<Identified> {
   const hash = hashApiKey(key);
   if (hash === null) return NO_CALLER;
   const found = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
   return found === null ? NO_CALLER : identified(deps, found, address);
 }
 
-export function identified({ clock, settings }: Deps, owner: KeyOwner, address: string): Identified {
+export function identified(
+  { clock, settings }: Pick<KernelDeps, 'clock' | 'settings'>,
+  owner: KeyOwner,
+  address: string,
+): Identified {
   const { accountId, keyId, scopes, expiresAt, networks } = owner;
   const fault = keyFaultOf(owner, clock.now(), (allowed) => holds(networkList(allowed), address));
   if (fault !== null) return { caller: null, fault };
@@ -87,7 +97,7 @@ export function unauthorized(fault: KeyFault | null): DomainError {
   return new DomainError('unauthorized', fault === null ? 'missing or unknown API key' : UNAUTHORIZED[fault]);
 }
 
-async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
+async function readOwner(deps: Pick<KernelDeps, 'db'>, hash: Buffer): Promise<KeyOwner | null> {
   const { rows } = await deps.db.pool.query<KeyOwner>({
     name: 'authenticate',
     text: `select api_key.account_id as "accountId", api_key.id as "keyId", scopes, expires_at as "expiresAt", networks,
@@ -100,7 +110,10 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
 }
 
 /** Whether the key and, if given, the session are still valid and the account isn't suspended. */
-export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'keyId' | 'session'>): Promise<boolean> {
+export async function isAccepted(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  { keyId, session }: Pick<Caller, 'keyId' | 'session'>,
+): Promise<boolean> {
   const { rowCount } = await deps.db.pool.query({
     name: 'is-accepted',
     text: `select 1 from api_key join account on account.id = api_key.account_id
@@ -114,7 +127,7 @@ export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'k
 
 /** Returns up to 200 keys with settled spend, newest first, including revoked keys. */
 export async function listApiKeys(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   query: Pick<Prisma.ApiKeyFindManyArgs, 'include' | 'select'> = {},
 ): Promise<ApiKey[]> {
@@ -129,7 +142,7 @@ export async function listApiKeys(
 }
 
 /** Returns the account's key with this id, or null if there is no such key. */
-export function findApiKey(deps: Deps, accountId: string, id: string): Promise<ApiKey | null> {
+export function findApiKey(deps: Pick<KernelDeps, 'db'>, accountId: string, id: string): Promise<ApiKey | null> {
   return KEY_ID.test(id) ? deps.db.prisma.apiKey.findFirst({ where: { id, accountId } }) : Promise.resolve(null);
 }
 
@@ -150,7 +163,7 @@ export interface NewApiKey {
  * already has 50 live keys.
  */
 export async function createApiKey(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   name?: string,
 ): Promise<{ apiKey: ApiKey; secret: string }> {
@@ -163,7 +176,7 @@ export async function createApiKey(
  * repeated request returns the same key with a null secret. Throws invalid_request, forbidden or action_failed.
  */
 export async function createApiKeyOnce(
-  deps: Deps,
+  deps: LedgerDeps,
   creator: { accountId: string; keyId?: string } & KeyRestrictions,
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKey; secret: string | null }> {
@@ -296,7 +309,11 @@ async function insertKey(transaction: Transaction, row: KeyRow): Promise<void> {
  * Revokes a key, which is rejected immediately. Revoking it again has no effect. With a null `accountId`, which is
  * reserved for operators, the key can belong to any account.
  */
-export async function revokeApiKey(deps: Deps, accountId: string | null, id: string): Promise<ApiKey> {
+export async function revokeApiKey(
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string | null,
+  id: string,
+): Promise<ApiKey> {
   const owned = accountId === null ? { id } : { id, accountId };
   const found = KEY_ID.test(id) ? await deps.db.prisma.apiKey.findFirst({ where: owned }) : null;
   if (found === null) throw new DomainError('not_found', 'no such API key');
@@ -318,7 +335,7 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
  * Records when keys were last used. Uses are written in batches, because one write per request would cost more than the
  * request itself.
  */
-export async function recordKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
+export async function recordKeyUses(deps: Pick<KernelDeps, 'db'>, uses: ReadonlyMap<string, Instant>): Promise<void> {
   await deps.db.pool.query(
     // Rows are always locked in the same order, so that two gateways recording the same keys at the same time can't
     // deadlock.
@@ -334,7 +351,7 @@ export async function recordKeyUses(deps: Deps, uses: ReadonlyMap<string, Instan
  * Returns the keys that expired within [from, until). Callers that keep streams or connections open for one of these
  * keys must recheck it.
  */
-export async function keysExpired(deps: Deps, from: Instant, until: Instant): Promise<string[]> {
+export async function keysExpired(deps: Pick<KernelDeps, 'db'>, from: Instant, until: Instant): Promise<string[]> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name: 'keys-expired',
     text: 'select id from api_key where expires_at >= $1::timestamptz and expires_at < $2::timestamptz',

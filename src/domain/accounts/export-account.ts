@@ -1,6 +1,6 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 import { noAccount } from './accounts.js';
 
 /** A table that contains account data, and the condition that selects an account's rows. */
@@ -39,7 +39,11 @@ const REFERENCES = `
  * of rows for each table that refers to the account, directly or through other tables. Sealed secrets and hashes of
  * secrets are omitted. Throws not_found.
  */
-export function exportAccount(deps: Deps, accountId: string, write: (text: string) => Promise<void>): Promise<void> {
+export function exportAccount(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  accountId: string,
+  write: (text: string) => Promise<void>,
+): Promise<void> {
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
     await transaction.query(`set local statement_timeout = ${LIMIT_MS}`);

@@ -1,5 +1,5 @@
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 
 /**
  * Returns a secret shared by all gateways that use the same database, creating it on first use. If two gateways create
@@ -7,7 +7,7 @@ import { formatInstant } from '../rules/time.js';
  * database or a copy of it can read the secret.
  */
 export async function gatewaySecret(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   name: string,
   make: () => string,
 ): Promise<string> {

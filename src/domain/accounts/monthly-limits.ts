@@ -1,14 +1,15 @@
 import type { ApiKey, KeyLimit } from '../../database/generated/client/client.js';
+import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
+import { setMonthlyLimit } from '../billing/rules/settle.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
-import { monthSpendAt } from '../rules/accrual.js';
-import { DomainError } from '../rules/errors.js';
-import { type Account, runsOf } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { setMonthlyLimit } from '../rules/settle.js';
-import { limitReachedAt } from '../rules/spend-limit.js';
-import { type Instant, instantOf, latest } from '../rules/time.js';
+import { monthSpendAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Account, runsOf } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { limitReachedAt } from '../kernel/spend-limit.js';
+import { type Instant, instantOf, latest } from '../kernel/time.js';
 import { type AccountState, accountState } from './accounts.js';
 import { findApiKey, limitedKey } from './api-keys.js';
 import { limitKey } from './key-limit.js';
@@ -27,7 +28,7 @@ interface Setter {
  * invalid_request.
  */
 export async function setAccountLimit(
-  deps: Deps,
+  deps: SettlingDeps,
   { accountId, keyId }: Setter,
   usd: number | null | undefined,
 ): Promise<AccountState> {
@@ -43,7 +44,7 @@ export async function setAccountLimit(
 
 /** Like `setAccountLimit`, except that it limits one of the account's API keys. Throws invalid_request or not_found. */
 export async function setKeyLimit(
-  deps: Deps,
+  deps: LedgerDeps,
   { accountId, keyId }: Setter,
   { id, monthlyLimit }: { id: string; monthlyLimit?: number | null | undefined },
 ): Promise<ApiKey> {
@@ -75,7 +76,7 @@ export interface KeySpend {
 }
 
 /** Returns a key's spend. The key's account must be settled. */
-export function keySpend({ clock }: Deps, limit: KeyLimit): KeySpend {
+export function keySpend({ clock }: Pick<KernelDeps, 'clock'>, limit: KeyLimit): KeySpend {
   const settledAt = instantOf(limit.settledAt);
   const now = latest(clock.now(), settledAt);
   const [reached, next] = [limit.limitReachedAt, limit.limitAt].map((at) => at && instantOf(at));

@@ -1,9 +1,9 @@
 import type { Transaction } from '../../database/transaction.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import { ACCOUNT_ID_BYTES } from './accounts.js';
 import { createApiKey } from './api-keys.js';
 
@@ -14,7 +14,7 @@ const RETRY_AFTER_SECONDS = 3_600;
 const NAME = 'Signed up';
 
 /** Creates an account without credit and its first API key. The key can't be retrieved later. Throws rate_limited. */
-export async function signUp(deps: Deps): Promise<{ accountId: string; keyId: string; key: string }> {
+export async function signUp(deps: LedgerDeps): Promise<{ accountId: string; keyId: string; key: string }> {
   const id = randomId('acc', ACCOUNT_ID_BYTES);
   const newAccount = { id, name: NAME, demo: false, signedUp: true };
   await write(

@@ -1,15 +1,16 @@
 import type { Prisma, SshKey } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { type KeyRestrictions, keyFaultOf } from '../rules/key-restrictions.js';
-import { INSTANCE_ID } from '../rules/lifecycle.js';
-import { holds, networkList } from '../rules/networks.js';
-import { MAX_SSH_KEYS, parseSshKey } from '../rules/ssh-key.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { INSTANCE_ID } from '../kernel/lifecycle.js';
+import { holds, networkList } from '../kernel/networks.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant } from '../kernel/time.js';
 import { lockForGrant } from './api-keys.js';
+import type { AccountsDeps } from './deps.js';
+import { type KeyRestrictions, keyFaultOf } from './rules/key-restrictions.js';
+import { MAX_SSH_KEYS, parseSshKey } from './rules/ssh-key.js';
 
 const KEY_ID_BYTES = 8;
 const KEY_ID = /^ssh-[0-9a-f]{16}$/;
@@ -19,7 +20,7 @@ export type { SshKey };
 type Query = Pick<Prisma.SshKeyFindManyArgs, 'include' | 'select'>;
 
 /** Returns up to 50 SSH keys, newest first. */
-export function listSshKeys(deps: Deps, accountId: string, query: Query = {}): Promise<SshKey[]> {
+export function listSshKeys(deps: Pick<KernelDeps, 'db'>, accountId: string, query: Query = {}): Promise<SshKey[]> {
   const orderBy = [{ createdAt: 'desc' as const }, { id: 'asc' as const }];
   return deps.db.prisma.sshKey.findMany({ ...query, where: { accountId }, orderBy, take: MAX_SSH_KEYS });
 }
@@ -33,7 +34,7 @@ export function listSshKeys(deps: Deps, accountId: string, query: Query = {}): P
  * while that API key would be accepted. Adding it again with an unrestricted API key lifts this restriction.
  */
 export async function addSshKey(
-  deps: Deps,
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'activity'>,
   adder: { accountId: string; keyId: string } & KeyRestrictions,
   publicKey: string,
   instanceId: string | null = null,
@@ -87,7 +88,11 @@ async function checkInstance(transaction: Transaction, accountId: string, id: st
 }
 
 /** Removes a key. Connections that were opened with it are closed at every gateway. Throws not_found. */
-export async function removeSshKey(deps: Deps, accountId: string, id: string): Promise<SshKey> {
+export async function removeSshKey(
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+  id: string,
+): Promise<SshKey> {
   const found = KEY_ID.test(id) ? await deps.db.prisma.sshKey.findFirst({ where: { id, accountId } }) : null;
   if (found === null) throw new DomainError('not_found', 'no such SSH key');
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -111,7 +116,7 @@ export interface SshAccess {
  * doesn't have this key, the key can't be used from this address, or the account is suspended.
  */
 export async function findSshAccess(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   instanceId: string,
   blob: Buffer,
   address: string,

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import type { ActivityNote } from '../activity-note.js';
-import { formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
+import type { ActivityNote } from '../kernel/activity-note.js';
+import { formatInstant, type Instant, SECONDS_PER_HOUR } from '../kernel/time.js';
 
 /** Maximum number of rows waiting to be written. Further rows are dropped and counted. */
 const MAX_WAITING = 5_000;

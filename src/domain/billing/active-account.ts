@@ -1,5 +1,5 @@
-import { DomainError } from '../rules/errors.js';
-import type { Account } from '../rules/lifecycle.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Account } from '../kernel/lifecycle.js';
 import type { Write } from './ledger.js';
 
 /** Returns the account from the write's scope. Throws unauthorized if the account is unknown or suspended. */

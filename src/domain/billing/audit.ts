@@ -1,7 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { overlapping, USED_GB } from '../machine-condition.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { overlapping, USED_GB } from '../kernel/machine-condition.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../kernel/preemption.js';
 import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 
 /** One violation found by a check. */
@@ -30,7 +30,7 @@ const CHECK_TIMEOUT_MS = 3_600_000;
  * Recomputes every account and checks the invariants on a single database snapshot. The database does all the counting,
  * so this process's memory use doesn't grow with the number of instances. Writes nothing.
  */
-export function audit(deps: Deps): Promise<AuditReport> {
+export function audit(deps: Pick<KernelDeps, 'db'>): Promise<AuditReport> {
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
     await transaction.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`);

@@ -1,8 +1,9 @@
-import type { Deps } from '../deps.js';
-import { balanceAt, monthSpendAt } from '../rules/accrual.js';
-import { type Account, diskDeleteAtOf, exhaustsAtOf } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { type Instant, latest } from '../rules/time.js';
+import { balanceAt, monthSpendAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { type Account, diskDeleteAtOf, exhaustsAtOf } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { type Instant, latest } from '../kernel/time.js';
+import type { SettlingDeps } from './deps.js';
 import { settledAccount } from './settlement.js';
 
 export interface Balance {
@@ -23,11 +24,11 @@ export interface Balance {
 }
 
 /** Returns the settled balance, exact to the second. */
-export async function readBalance(deps: Deps, accountId: string): Promise<Balance> {
+export async function readBalance(deps: SettlingDeps, accountId: string): Promise<Balance> {
   return balanceOf(deps, await settledAccount(deps, accountId));
 }
 
-export function balanceOf({ clock, settings }: Deps, account: Account): Balance {
+export function balanceOf({ clock, settings }: Pick<KernelDeps, 'clock' | 'settings'>, account: Account): Balance {
   const now = latest(clock.now(), account.settledAt);
   return {
     balance: balanceAt(account, now),

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { Transaction } from '../../database/transaction.js';
-import type { Account } from '../rules/lifecycle.js';
-import type { Units } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { Account } from '../kernel/lifecycle.js';
+import type { Units } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 
 /** Number of instances between consecutive checkpoints. */

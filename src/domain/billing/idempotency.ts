@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 
 /** Number of seconds for which the response to a request with an idempotency key is kept. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
@@ -88,7 +88,11 @@ export async function recall(transaction: Transaction, request: IdempotentReques
  * Returns the response to an earlier request with the key, or undefined if no such request was carried out. Waits up to
  * 5 s for an in-flight request, then throws idempotency_in_progress.
  */
-export function storedResponse(deps: Deps, accountId: string, key: string): Promise<unknown> {
+export function storedResponse(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  accountId: string,
+  key: string,
+): Promise<unknown> {
   return retryWhileInUse(async () => {
     const marks = await deps.db.pool.query<{ free: boolean }>(
       'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
@@ -121,7 +125,7 @@ export function storeResponse(
 }
 
 /** Deletes expired responses. Returns the number of deleted responses. */
-export async function pruneIdempotencyRecords(deps: Deps): Promise<number> {
+export async function pruneIdempotencyRecords(deps: Pick<KernelDeps, 'db' | 'clock'>): Promise<number> {
   const { rowCount } = await deps.db.pool.query('delete from idempotency_key where created_at <= $1::timestamptz', [
     formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS),
   ]);

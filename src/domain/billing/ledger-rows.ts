@@ -1,7 +1,5 @@
 import type { PreparedStatement } from '../../database/transaction.js';
-import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf, overlapping } from '../machine-condition.js';
-import { HAS_ACTIVE_WEBHOOK } from '../outbox.js';
-import type { MachineForAdmission } from '../rules/admission.js';
+import type { MachineForAdmission } from '../kernel/admission.js';
 import type {
   Account,
   Instance,
@@ -11,9 +9,11 @@ import type {
   UsageInterval,
   Volume,
   VolumeInterval,
-} from '../rules/lifecycle.js';
-import type { LimitedKey } from '../rules/spend-limit.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+} from '../kernel/lifecycle.js';
+import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf, overlapping } from '../kernel/machine-condition.js';
+import { HAS_ACTIVE_WEBHOOK } from '../kernel/outbox.js';
+import type { LimitedKey } from '../kernel/spend-limit.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { DUE_AT, keySpend, recomputed } from './recompute.js';
 
 /** SQL that the ledger uses to lock, read and write rows. Only ledger.ts may execute the writes. */

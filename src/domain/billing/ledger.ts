@@ -1,10 +1,9 @@
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { emit } from '../outbox.js';
-import { DomainError } from '../rules/errors.js';
-import { eventsOf, type NewEvent } from '../rules/events.js';
-import { runningOn } from '../rules/free-machine.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { eventsOf, type NewEvent } from '../kernel/events.js';
+import { runningOn } from '../kernel/free-machine.js';
 import {
   type Account,
   hasMonthlyLimits,
@@ -15,10 +14,11 @@ import {
   type Step,
   type StopReason,
   type Volume,
-} from '../rules/lifecycle.js';
-import { settle, updateLimits } from '../rules/settle.js';
-import type { LimitedKey } from '../rules/spend-limit.js';
-import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../rules/time.js';
+} from '../kernel/lifecycle.js';
+import { emit } from '../kernel/outbox.js';
+import type { LimitedKey } from '../kernel/spend-limit.js';
+import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../kernel/time.js';
+import type { LedgerDeps, SettlingDeps } from './deps.js';
 import {
   INSERT_ACCOUNT,
   INSTANCE_OF_ACCOUNT,
@@ -37,6 +37,7 @@ import {
   VOLUME_OF_ACCOUNT,
   writesOf,
 } from './ledger-rows.js';
+import { settle, updateLimits } from './rules/settle.js';
 
 /**
  * This is the only module that writes to the tables account, instance, usage_interval, volume_interval and
@@ -124,7 +125,7 @@ export interface Write extends Second {
  * an earlier identical request.
  */
 export async function write<T>(
-  deps: Deps,
+  deps: LedgerDeps,
   scope: Scope,
   decide: (write: Write) => Promise<T> | T,
   recall?: (transaction: Transaction) => Promise<T | undefined>,
@@ -160,7 +161,10 @@ export async function write<T>(
 /**
  * Publishes the changes before the response is sent, so that this process's caches are never older than its responses.
  */
-function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
+function publishChanges(
+  { db, apiKeyCache, events }: Pick<SettlingDeps, 'db' | 'apiKeyCache' | 'events'>,
+  { written }: WriteRows,
+): void {
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
   db.notices.publish([
@@ -171,7 +175,7 @@ function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRow
   ]);
 }
 
-async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Promise<WriteRows> {
+async function openWrite(deps: Pick<KernelDeps, 'clock'>, transaction: Transaction, scope: Scope): Promise<WriteRows> {
   const rows = new WriteRows(transaction);
   if (scope.newAccount !== undefined) rows.create(scope.newAccount, deps.clock.now());
   await rows.lock(scope);
@@ -183,7 +187,7 @@ async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Pr
   return rows;
 }
 
-async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
+async function settleAll(deps: Pick<KernelDeps, 'settings'>, rows: WriteRows): Promise<void> {
   for (const account of rows.accounts()) {
     if (!isDue(account, rows.at)) continue;
     const live = await rows.liveInstancesOf(account);

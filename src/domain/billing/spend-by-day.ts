@@ -1,9 +1,8 @@
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { DomainError } from '../rules/errors.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { type Micro, shownSpend, type Units } from '../rules/money.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { type Micro, shownSpend, type Units } from '../kernel/money.js';
 import {
   dateOf,
   dateOfDay,
@@ -13,8 +12,9 @@ import {
   instantOf,
   latest,
   SECONDS_PER_DAY,
-} from '../rules/time.js';
+} from '../kernel/time.js';
 import { checkpointBefore, makeCheckpoints, openingOf, sizesWithin, usedSince } from './checkpoints.js';
+import type { SettlingDeps } from './deps.js';
 import { CHARGED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
@@ -83,7 +83,7 @@ interface Charge {
  * period is too long or starts in the future.
  */
 export async function spendByDay(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   period: { from: string; to?: string | null; limit?: number | null },
 ): Promise<SpendByDay> {

@@ -1,8 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../rules/money.js';
-import { formatInstant, type Instant, latest } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../kernel/money.js';
+import { formatInstant, type Instant, latest } from '../kernel/time.js';
 import {
   type Checkpoint,
   checkpointBefore,
@@ -11,6 +10,7 @@ import {
   sizesWithin,
   usedSince,
 } from './checkpoints.js';
+import type { SettlingDeps } from './deps.js';
 import { MOVED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
@@ -73,7 +73,7 @@ export interface Statement {
  * contains more than `maxLines` lines.
  */
 export async function statement(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   period: { from: Instant; to: Instant | null },
   maxLines: number = Number.MAX_SAFE_INTEGER,

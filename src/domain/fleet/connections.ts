@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.js';
-import { type Clock, formatInstant } from '../rules/time.js';
+import { type Clock, formatInstant } from '../kernel/time.js';
 
 /** Interval at which ongoing use is written to the database, in milliseconds. */
 const WRITE_EVERY_MS = 60_000;

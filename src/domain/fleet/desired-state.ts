@@ -1,16 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import DataLoader from 'dataloader';
 import { LRUCache } from 'lru-cache';
-import { type DesiredInstance, type DesiredState, MAX_INSTANCES, MAX_STOP_SECONDS } from '../../agent/protocol.js';
+import {
+  type DesiredInstance,
+  type DesiredState,
+  MAX_INSTANCES,
+  MAX_STOP_SECONDS,
+} from '../../agent-protocol/protocol.js';
 import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
 import { StaleReadError } from '../../database/transaction.js';
-import { type DesiredPhase, desiredPhases, type KnownContainer } from '../rules/fleet.js';
-import type { HostGpu } from '../rules/host-gpus.js';
-import { type Launch, needsAgent, secretsOf } from '../rules/launch.js';
-import { stopGraceSeconds } from '../rules/start-credit.js';
-import { withValues } from '../rules/template.js';
-import { type Clock, formatInstant } from '../rules/time.js';
+import type { HostGpu } from '../inventory/rules/host-gpus.js';
+import { type DesiredPhase, desiredPhases, type KnownContainer } from '../kernel/fleet.js';
+import { type Launch, needsAgent, secretsOf } from '../kernel/launch.js';
+import { withValues } from '../kernel/template.js';
+import { type Clock, formatInstant } from '../kernel/time.js';
+import { stopGraceSeconds } from './rules/start-credit.js';
 
 /** Maximum number of documents cached in memory. Other documents are read from the database when needed. */
 const MAX_CACHED = 20_000;

@@ -1,6 +1,6 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { destroy, stop } from '../rules/lifecycle.js';
+import { destroy, stop } from '../kernel/lifecycle.js';
 
 /** Maximum number of instances ended per pass. Any others are left for the next pass. */
 const MAX_ENDED_PER_PASS = 100;
@@ -14,7 +14,7 @@ interface EndedCommand {
 }
 
 /** Stops or destroys running instances whose command has ended permanently, if requested by their launch. */
-export async function endInstances(deps: Deps): Promise<void> {
+export async function endInstances(deps: LedgerDeps): Promise<void> {
   const { rows } = await deps.db.pool.query<EndedCommand>({
     name: 'ended-commands',
     text: ENDED_COMMANDS,
@@ -24,7 +24,7 @@ export async function endInstances(deps: Deps): Promise<void> {
 }
 
 /** Ends the instance. Has no effect if the given start is already over. */
-async function end(deps: Deps, { id, accountId, start, action }: EndedCommand): Promise<void> {
+async function end(deps: LedgerDeps, { id, accountId, start, action }: EndedCommand): Promise<void> {
   await write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
     const instance = current.instance(id);
     if (instance?.status !== 'RUNNING' || instance.gpuIntervals !== start) return;

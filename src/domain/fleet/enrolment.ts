@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent/protocol.js';
+import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent-protocol/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { LOCK_MACHINE, lockHost, writeBlocks } from '../host-blocks.js';
-import { onHostOf, USED_GB } from '../machine-condition.js';
-import { DomainError } from '../rules/errors.js';
-import { modelOfGpu, type NamedModel } from '../rules/gpu-names.js';
-import { type HostGpu, type HostLayout, layoutOf } from '../rules/host-gpus.js';
-import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRET_BYTES } from '../rules/host-token.js';
-import { ALL_SIZES, MAX_HOST_GPUS } from '../rules/slices.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { LOCK_MACHINE, lockHost, writeBlocks } from '../inventory/host-blocks.js';
+import { type HostGpu, type HostLayout, layoutOf } from '../inventory/rules/host-gpus.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { modelOfGpu, type NamedModel } from '../kernel/gpu-names.js';
+import { onHostOf, USED_GB } from '../kernel/machine-condition.js';
+import { ALL_SIZES, MAX_HOST_GPUS } from '../kernel/slices.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import type { FleetDeps } from './deps.js';
 import { markRevoked } from './heartbeats.js';
 import { recordLosses } from './hosts.js';
+import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRET_BYTES } from './rules/host-token.js';
 
 /** Validity of a join code, in seconds. */
 const CODE_LIFE_SECONDS = 3_600n;
@@ -79,7 +80,7 @@ interface EnrolmentRow {
  * Creates a code that allows one agent to join, once, within the next hour. Throws invalid_request, not_found or
  * action_failed.
  */
-export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
+export async function enrol(deps: Pick<KernelDeps, 'db' | 'clock'>, input: EnrolInput): Promise<JoinCode> {
   const machineId = input.machineId ?? `m-${randomBytes(MACHINE_ID_BYTES).toString('hex')}`;
   if (!HOST_ID.test(machineId))
     throw invalid('the id of a machine with an agent must be 1 to 58 letters, digits, dots, hyphens or underscores');
@@ -149,7 +150,7 @@ async function checkKnown(
  * case the code stays valid.
  */
 export async function join(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   code: string,
   hardware: Hardware,
   protocol: number = AGENT_PROTOCOL,
@@ -318,7 +319,7 @@ async function writeMachine(
  * Revokes the agent's token immediately. The machine counts as unreachable since its last heartbeat, so nothing running
  * on it is charged after that time. Its containers keep running until the agent notices that it has been disconnected.
  */
-export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
+export async function revokeHost(deps: Pick<FleetDeps, 'db' | 'clock' | 'fleet'>, machineId: string): Promise<void> {
   // Heartbeats received by this process are written first. Heartbeats still held by other processes are discarded.
   await deps.fleet.heartbeats.flush();
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -337,7 +338,7 @@ export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
  * containers can then proceed, and the machine's outage is considered over. Fails while the machine sends heartbeats,
  * because its agent then knows better. Returns the number of containers forgotten.
  */
-export async function forgetContainers(deps: Deps, machineId: string): Promise<number> {
+export async function forgetContainers(deps: Pick<KernelDeps, 'db' | 'clock'>, machineId: string): Promise<number> {
   const now = formatInstant(deps.clock.now());
   const forgotten = await inTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<{ reachable: boolean }>(

@@ -1,11 +1,11 @@
 import type { Database } from '../../database/database.js';
-import type { Clock, Instant } from '../rules/time.js';
+import { Slots } from '../kernel/slots.js';
+import type { Clock, Instant } from '../kernel/time.js';
 import { Connections } from './connections.js';
 import { DesiredStates } from './desired-state.js';
 import { Heartbeats } from './heartbeats.js';
 import { HostTokens } from './host-tokens.js';
 import { ReceivedReports } from './received-reports.js';
-import { Slots } from './slots.js';
 import { TunnelRequests } from './tunnel-requests.js';
 
 /** Maximum number of reports written concurrently, low enough to leave most database connections to renters. */

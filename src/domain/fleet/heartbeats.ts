@@ -1,7 +1,7 @@
 import type { Database } from '../../database/database.js';
 import type { Transaction } from '../../database/transaction.js';
-import { UNREACHABLE_AFTER_SECONDS } from '../rules/fleet.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { UNREACHABLE_AFTER_SECONDS } from '../kernel/fleet.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
 /** Interval at which received heartbeats are written as one batch, in milliseconds. */
 const WRITE_EVERY_MS = 1_000;

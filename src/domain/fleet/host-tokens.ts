@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
-import { hashHostToken } from '../rules/host-token.js';
+import { hashHostToken } from './rules/host-token.js';
 
 /** Maximum number of tokens looked up by one statement. All agents connect at the same time when a gateway starts. */
 const MAX_BATCH = 200;

@@ -1,15 +1,15 @@
-import type { Report } from '../../agent/protocol.js';
+import type { Report } from '../../agent-protocol/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { gpusOf, type HostBlocks, type HostRow, lockHost, writeBlocks } from '../host-blocks.js';
-import { onHostOf, USED_GB } from '../machine-condition.js';
-import { emit } from '../outbox.js';
-import { DomainError } from '../rules/errors.js';
-import type { NewEvent } from '../rules/events.js';
-import { missingOf } from '../rules/host-gpus.js';
-import type { MachineState } from '../rules/machine-state.js';
-import { blocksOf } from '../rules/slices.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { gpusOf, type HostBlocks, type HostRow, lockHost, writeBlocks } from '../inventory/host-blocks.js';
+import { missingOf } from '../inventory/rules/host-gpus.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { NewEvent } from '../kernel/events.js';
+import { onHostOf, USED_GB } from '../kernel/machine-condition.js';
+import type { MachineState } from '../kernel/machine-state.js';
+import { emit } from '../kernel/outbox.js';
+import { blocksOf } from '../kernel/slices.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
 /** A host with an agent, as shown to the operator. */
 export interface HostView extends HostBlocks {
@@ -25,7 +25,7 @@ export interface HostView extends HostBlocks {
 }
 
 /** Returns up to 10,000 hosts with an agent, ordered by id. If an id is given, returns only that host. */
-export async function listHosts({ db }: Deps, id: string | null = null): Promise<HostView[]> {
+export async function listHosts({ db }: Pick<KernelDeps, 'db'>, id: string | null = null): Promise<HostView[]> {
   const { rows } = await db.pool.query<HostView & Pick<HostRow, 'gpu' | 'joined'>>(HOSTS_SQL, [id]);
   if (id !== null && rows.length === 0) throw new DomainError('not_found', `machine ${id} has no agent`);
   return rows.map(({ gpu, joined, ...host }) => ({ ...host, gpus: gpusOf(host.gpus, gpu, joined) }));
@@ -34,7 +34,7 @@ export async function listHosts({ db }: Deps, id: string | null = null): Promise
 /**
  * Sets the block sizes in which a host's GPUs are sold. Existing rentals continue. Throws not_found or invalid_request.
  */
-export async function sellSlices(deps: Deps, id: string, sizes: readonly number[]): Promise<void> {
+export async function sellSlices(deps: Pick<KernelDeps, 'db'>, id: string, sizes: readonly number[]): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
     const host = await lockHost(transaction, id);
     if (host === null) throw new DomainError('not_found', `machine ${id} has no agent, so it can only be rented whole`);
@@ -54,7 +54,7 @@ export async function sellSlices(deps: Deps, id: string, sizes: readonly number[
  * are notified, and they aren't charged until the GPU is back.
  */
 export async function recordGpus(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   id: string,
   { protocol, gpus }: Pick<Report, 'protocol' | 'gpus'>,
 ): Promise<void> {

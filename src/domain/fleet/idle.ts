@@ -1,8 +1,8 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { decideIdle, type IdleDecision, type IdleWatch } from '../rules/idle.js';
-import { type Instance, stop } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
+import { decideIdle, type IdleDecision, type IdleWatch } from '../kernel/idle.js';
+import { type Instance, stop } from '../kernel/lifecycle.js';
+import { formatInstant } from '../kernel/time.js';
 
 /** Maximum number of instances read per pass: as many as can be watched in a fleet of 20,000 machines. */
 const MAX_ROWS = 20_000;
@@ -16,7 +16,7 @@ interface WatchedRow extends IdleWatch {
  * Warns the renters of idle running instances and later stops those instances. Any gateway can do this, because the
  * facts are in the database and decisions are made while the account is locked.
  */
-export async function stopIdle(deps: Deps): Promise<void> {
+export async function stopIdle(deps: LedgerDeps): Promise<void> {
   const { rows } = await deps.db.pool.query<WatchedRow>({
     name: 'idle-watches',
     text: WATCHES_SQL,
@@ -32,7 +32,7 @@ function requiresAction(decision: IdleDecision | null): decision is IdleDecision
   return decision !== null && decision.does !== 'wait';
 }
 
-async function actOn(deps: Deps, id: string, accountId: string): Promise<void> {
+async function actOn(deps: LedgerDeps, id: string, accountId: string): Promise<void> {
   await write(deps, { accountIds: [accountId], instanceId: id }, async (current) => {
     const instance = current.instance(id);
     if (instance?.status !== 'RUNNING') return;

@@ -1,15 +1,17 @@
-import type { DesiredInstance, Report } from '../../agent/protocol.js';
+import type { DesiredInstance, Report } from '../../agent-protocol/protocol.js';
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, type PreparedStatement, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { emit } from '../outbox.js';
-import { DomainError } from '../rules/errors.js';
-import type { NewEvent } from '../rules/events.js';
-import { isLate } from '../rules/fleet.js';
-import { missingOf } from '../rules/host-gpus.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { LedgerDeps } from '../billing/deps.js';
+import { missingOf } from '../inventory/rules/host-gpus.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { NewEvent } from '../kernel/events.js';
+import { isLate } from '../kernel/fleet.js';
+import { emit } from '../kernel/outbox.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { checkSamples } from '../samples/check-samples.js';
 import { takeVolumeReport } from '../volumes/leases.js';
+import type { FleetDeps } from './deps.js';
 import { endInstances } from './ended-commands.js';
 import { recordGpus } from './hosts.js';
 import { changesOf, type ReportChanges, type SeenContainer } from './report-changes.js';
@@ -34,7 +36,11 @@ interface HostRow {
  * Records everything new in an agent's report. If the report contains instances that were never assigned to the
  * machine, or starts that never existed, throws invalid_request without changing anything.
  */
-export async function recordReport(deps: Deps, machineId: string, report: Report): Promise<void> {
+export async function recordReport(
+  deps: LedgerDeps & Pick<FleetDeps, 'fleet' | 'samples'>,
+  machineId: string,
+  report: Report,
+): Promise<void> {
   const at = deps.clock.now();
   const { received, heartbeats, onFault, writing } = deps.fleet;
   const { samples = [] } = report;
@@ -75,7 +81,7 @@ interface Seen {
 
 /** Records a report. Returns null for a late report, which is ignored. */
 async function observe(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   transaction: Transaction,
   machineId: string,
   report: Report,

@@ -1,9 +1,9 @@
 import type { PreparedStatement } from '../../database/transaction.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { within } from '../rules/fleet.js';
-import type { Rate } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { within } from '../kernel/fleet.js';
+import type { Rate } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { type Resource, ServiceGaps } from './service-gaps.js';
 
 /** Maximum number of outages settled per pass. Any others are left for the next pass. */
@@ -31,7 +31,7 @@ interface Affected {
 interface Loss extends Affected, Omit<Outage, 'machineId'> {}
 
 /** Settles outages that have ended and, for ongoing outages, any usage that has ended. Does the same for lost GPUs. */
-export async function settleOpenOutages(deps: Deps): Promise<void> {
+export async function settleOpenOutages(deps: LedgerDeps): Promise<void> {
   const { pool } = deps.db;
   await pool.query({ name: 'settle-idle-outages', text: SETTLE_IDLE_OUTAGES });
   const { rows: outages } = await pool.query<Outage>({ name: 'open-outages', text: OPEN_OUTAGES });
@@ -40,14 +40,14 @@ export async function settleOpenOutages(deps: Deps): Promise<void> {
   for (const loss of losses) await settleLoss(deps, loss);
 }
 
-async function settleLoss(deps: Deps, loss: Loss): Promise<void> {
+async function settleLoss(deps: LedgerDeps, loss: Loss): Promise<void> {
   const { accountId, instanceId, startedAt, endedAt } = loss;
   await settleOutageOf(deps, loss, accountId, instanceId);
   const values = [instanceId, formatInstant(startedAt), endedAt === null ? null : formatInstant(endedAt)];
   await deps.db.pool.query({ name: 'settle-gpu-loss', text: SETTLE_LOSS, values });
 }
 
-async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
+async function settleOutage(deps: LedgerDeps, outage: Outage): Promise<void> {
   const { pool } = deps.db;
   const startedAt = formatInstant(outage.startedAt);
   const values = [outage.machineId, startedAt, outage.endedAt === null ? null : formatInstant(outage.endedAt)];
@@ -61,7 +61,7 @@ async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
  * is unreachable, only ended intervals count.
  */
 function settleOutageOf(
-  deps: Deps,
+  deps: LedgerDeps,
   { startedAt, endedAt }: Pick<Outage, 'startedAt' | 'endedAt'>,
   accountId: string,
   instanceId: string,

@@ -1,8 +1,9 @@
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
-import type { ContainerPhase } from '../rules/fleet.js';
-import { INSTANCE_ID, type InstanceStatus } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { ContainerPhase } from '../kernel/fleet.js';
+import { INSTANCE_ID, type InstanceStatus } from '../kernel/lifecycle.js';
+import { formatInstant } from '../kernel/time.js';
 
 /** The client that opens a connection to an instance: an account using one of its keys, or no key for a public port. */
 export interface Opener {
@@ -29,7 +30,7 @@ export interface Reach {
 const NOTHING: Reach = { state: 'unknown', machineId: null };
 
 /** Settles everything due and then returns whether the client may reach the instance now. */
-export async function reachOf(deps: Deps, opener: Opener, instanceId: string): Promise<Reach> {
+export async function reachOf(deps: SettlingDeps, opener: Opener, instanceId: string): Promise<Reach> {
   if (!INSTANCE_ID.test(instanceId)) return NOTHING;
   await settledAccount(deps, opener.accountId);
   return readReach(deps, opener, instanceId);
@@ -44,7 +45,11 @@ interface Row {
 }
 
 /** Like `reachOf`, but doesn't settle the account first. */
-export async function readReach({ db, clock }: Deps, opener: Opener, instanceId: string): Promise<Reach> {
+export async function readReach(
+  { db, clock }: Pick<KernelDeps, 'db' | 'clock'>,
+  opener: Opener,
+  instanceId: string,
+): Promise<Reach> {
   const { rows } = await db.pool.query<Row>({
     name: 'reach',
     text: REACH_SQL,

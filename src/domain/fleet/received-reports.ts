@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Report } from '../../agent/protocol.js';
+import type { Report } from '../../agent-protocol/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
 /** Maximum number of machines whose last report is cached. */

@@ -1,8 +1,8 @@
-import type { DesiredInstance, ObservedInstance, Report } from '../../agent/protocol.js';
-import { DomainError } from '../rules/errors.js';
-import type { ContainerPhase } from '../rules/fleet.js';
-import type { InstanceStatus } from '../rules/lifecycle.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { DesiredInstance, ObservedInstance, Report } from '../../agent-protocol/protocol.js';
+import { DomainError } from '../kernel/errors.js';
+import type { ContainerPhase } from '../kernel/fleet.js';
+import type { InstanceStatus } from '../kernel/lifecycle.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
 /** A container, in the state in which it was last seen. */
 export interface SeenContainer {

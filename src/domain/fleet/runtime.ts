@@ -1,5 +1,5 @@
 import type { Container, MachineHeartbeat } from '../../database/generated/client/client.js';
-import type { ContainerPhase } from '../rules/fleet.js';
+import type { ContainerPhase } from '../kernel/fleet.js';
 
 /** The container as shown to its renter. */
 export interface Runtime {

@@ -1,9 +1,9 @@
 import type { PreparedStatement, Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
-import { type Stretch, without } from '../rules/fleet.js';
-import { type Account, credit, type Step } from '../rules/lifecycle.js';
-import { type Rate, unitsOfUsage } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { type Stretch, without } from '../kernel/fleet.js';
+import { type Account, credit, type Step } from '../kernel/lifecycle.js';
+import { type Rate, unitsOfUsage } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
 export type Resource = 'GPU' | 'DISK';
 export type Reason = 'SLOW_START' | 'TEMPLATE_START' | 'START_FAILED' | 'OUTAGE';

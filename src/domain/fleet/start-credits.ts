@@ -1,16 +1,16 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { overlapping } from '../machine-condition.js';
-import { type Account, stop } from '../rules/lifecycle.js';
-import type { Rate } from '../rules/money.js';
+import { type Account, stop } from '../kernel/lifecycle.js';
+import { overlapping } from '../kernel/machine-condition.js';
+import type { Rate } from '../kernel/money.js';
+import { formatInstant, type Instant, LAST_INSTANT } from '../kernel/time.js';
 import {
   creditOfStart,
   type ObservedStart,
   SLOW_START_SECONDS,
   type StartCredit,
   TEMPLATE_START_SECONDS,
-} from '../rules/start-credit.js';
-import { formatInstant, type Instant, LAST_INSTANT } from '../rules/time.js';
+} from './rules/start-credit.js';
 import { ServiceGaps } from './service-gaps.js';
 
 /** Maximum number of accounts settled per pass. Any others are left for the next pass. */
@@ -35,7 +35,7 @@ interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
  * failed permanently. Starts are processed in the order in which they ended, so that the same starts always use up the
  * daily allowance for template starts. Idempotent.
  */
-export function settleStarts(deps: Deps, accountId: string): Promise<void> {
+export function settleStarts(deps: LedgerDeps, accountId: string): Promise<void> {
   return write(deps, { accountIds: [accountId] }, async (current) => {
     const account = current.account(accountId);
     if (account === undefined) return;
@@ -94,7 +94,7 @@ async function withinDay(current: Write, accountId: string, credit: StartCredit)
 }
 
 /** Settles starts that are over or have earned their maximum credit. */
-export async function settleOpenStarts(deps: Deps): Promise<void> {
+export async function settleOpenStarts(deps: LedgerDeps): Promise<void> {
   const values = [formatInstant(deps.clock.now())];
   const { rows } = await deps.db.pool.query<{ accountId: string }>({ name: 'due-starts', text: DUE_SQL, values });
   for (const { accountId } of rows) await settleStarts(deps, accountId);

@@ -1,6 +1,6 @@
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import type { Launch } from '../rules/launch.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Launch } from '../kernel/launch.js';
 import { tokensOf } from '../secrets/generated-tokens.js';
 import { type SecretsOfStart, secretsOfStart } from '../secrets/secrets.js';
 
@@ -9,7 +9,7 @@ import { type SecretsOfStart, secretsOfStart } from '../secrets/secrets.js';
  * running on this machine. Throws action_failed if a secret is missing.
  */
 export async function secretsForAgent(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,
   machineId: string,
   instanceId: string,
   start: number,

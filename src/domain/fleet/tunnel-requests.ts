@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { MAX_WANTED_TUNNELS, type WantedTunnel } from '../../agent/protocol.js';
+import { MAX_WANTED_TUNNELS, type WantedTunnel } from '../../agent-protocol/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
 /** Maximum number of machines for which tunnel requests are kept. */

@@ -1,10 +1,10 @@
-import type { VolumeAccess } from '../../agent/protocol.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant } from '../rules/time.js';
-import { leaseToken, SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
+import type { VolumeAccess } from '../../agent-protocol/protocol.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant } from '../kernel/time.js';
 import { leaseSecret } from '../volumes/lease-secret.js';
 import { passwordOf } from '../volumes/password.js';
+import { leaseToken, SAVED_WITHIN_DAYS } from '../volumes/rules/volume-lease.js';
 
 interface AccessRow {
   id: string;
@@ -23,7 +23,7 @@ interface AccessRow {
  * had access, was destroyed more than a week ago or has no volumes.
  */
 export async function volumesForAgent(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings' | 'sealingKeys'>,
   machineId: string,
   instanceId: string,
   start: number,

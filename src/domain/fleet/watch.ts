@@ -1,5 +1,6 @@
-import { every, guarded, type Sweep, whenDue } from '../background.js';
-import type { Deps } from '../deps.js';
+import type { LedgerDeps } from '../billing/deps.js';
+import { every, guarded, type Sweep, whenDue } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { endInstances } from './ended-commands.js';
 import { markUnreachableIfDue } from './heartbeats.js';
 import { stopIdle } from './idle.js';
@@ -11,7 +12,7 @@ const CHECK_EVERY_MS = 500;
 const SETTLE_EVERY_MS = 5_000;
 
 /** Marks unreachable machines and issues service credits. Every gateway runs this, but none repeats another's work. */
-export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): Sweep {
+export function startFleetWatch(deps: LedgerDeps, onFault: (error: unknown) => void): Sweep {
   const settling = guarded(() => settleService(deps), onFault);
   const ending = guarded(() => endInstances(deps), onFault);
   const stopping = guarded(() => stopIdle(deps), onFault);
@@ -43,7 +44,7 @@ interface OpenWork {
   areWatched: boolean;
 }
 
-async function openWork({ db }: Deps): Promise<OpenWork> {
+async function openWork({ db }: Pick<KernelDeps, 'db'>): Promise<OpenWork> {
   const { rows } = await db.pool.query<OpenWork>({ name: 'open-fleet-work', text: OPEN_WORK });
   return rows[0]!;
 }

@@ -1,7 +1,7 @@
-import type { Account } from '../rules/lifecycle.js';
-import { type Instant, latest } from '../rules/time.js';
-import { seenAt } from '../rules/usage.js';
+import type { Account } from '../kernel/lifecycle.js';
+import { type Instant, latest } from '../kernel/time.js';
 import { fromRow, type InstanceRow } from './instance-row.js';
+import { seenAt } from './rules/usage.js';
 
 /**
  * The second to which a row's account was settled when the row was read. A stop consumes the entire second in which it

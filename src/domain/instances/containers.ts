@@ -1,8 +1,8 @@
 import type { Write } from '../billing/ledger.js';
-import { overlapping } from '../machine-condition.js';
-import type { Launch } from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
+import type { Launch } from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { overlapping } from '../kernel/machine-condition.js';
+import { formatInstant } from '../kernel/time.js';
 
 /**
  * Makes the machine's agent run a container for a new instance, using the current version of the instance's template.

@@ -1,5 +1,5 @@
 import { checkOptional, fields } from '../fields.js';
-import type { DeadlineTexts } from '../rules/deadline.js';
+import type { DeadlineTexts } from '../kernel/deadline.js';
 
 /** Deadlines as given by the caller. Each of them may be omitted or null. */
 export type DeadlinesInput = Partial<DeadlineTexts>;

@@ -1,10 +1,11 @@
 import type { Prisma } from '../../database/database.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import type { InstanceStatus, StopReason } from '../rules/lifecycle.js';
-import type { PricingMode } from '../rules/price-rule.js';
-import type { Instant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { InstanceStatus, StopReason } from '../kernel/lifecycle.js';
+import type { PricingMode } from '../kernel/price-rule.js';
+import type { Instant } from '../kernel/time.js';
 import { readWith } from './as-of.js';
 import type { InstanceRow } from './instance-row.js';
 
@@ -42,7 +43,7 @@ export interface HistoryPage {
 
 /** Returns one page of the account's matching instances, newest first. Throws if the filter is out of bounds. */
 export async function instanceHistory(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   { position, take, ...query }: HistoryRange,
   filter?: InstanceFilter | null,
@@ -113,7 +114,7 @@ function spanOf(position: number | null, take: number, newest: number): Span {
  * filters.
  */
 async function findSequences(
-  { db }: Deps,
+  { db }: Pick<KernelDeps, 'db'>,
   accountId: string,
   { isBackwards, nearest, furthest, limit }: Span,
   filter: NonNullable<ReturnType<typeof checkFilter>>,

@@ -1,6 +1,6 @@
 import type { Instance as InstanceRow } from '../../database/generated/client/client.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { dateOf, type Instant, instantOf } from '../rules/time.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { dateOf, type Instant, instantOf } from '../kernel/time.js';
 
 export type { InstanceRow };
 

@@ -2,6 +2,7 @@ import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import {
   type IdempotentRequest,
   idempotentRequest,
@@ -13,9 +14,7 @@ import {
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields, limitOf, priceLimit } from '../fields.js';
-import { randomId } from '../random-id.js';
 import {
   type AddedSpend,
   admitAccount,
@@ -24,17 +23,17 @@ import {
   checkLimits,
   checkMaxRate,
   type InstanceOnMachine,
-} from '../rules/admission.js';
-import { checkCover } from '../rules/cover.js';
-import { type DeadlineTexts, deadlinesOf } from '../rules/deadline.js';
-import { checkGrownVolumes } from '../rules/disk.js';
-import { checkEarlyExit } from '../rules/early-exit.js';
-import { DomainError } from '../rules/errors.js';
-import { claim } from '../rules/free-machine.js';
-import { checkIdleWatch } from '../rules/idle.js';
-import { MAX_LIVE_INSTANCES } from '../rules/instance-limit.js';
-import { checkAgent, type Launch } from '../rules/launch.js';
-import * as lifecycle from '../rules/lifecycle.js';
+} from '../kernel/admission.js';
+import { checkCover } from '../kernel/cover.js';
+import { type DeadlineTexts, deadlinesOf } from '../kernel/deadline.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { checkGrownVolumes } from '../kernel/disk.js';
+import { DomainError } from '../kernel/errors.js';
+import { claim } from '../kernel/free-machine.js';
+import { checkIdleWatch } from '../kernel/idle.js';
+import { MAX_LIVE_INSTANCES } from '../kernel/instance-limit.js';
+import { checkAgent, type Launch } from '../kernel/launch.js';
+import * as lifecycle from '../kernel/lifecycle.js';
 import {
   type Account,
   checkAllowed,
@@ -50,22 +49,25 @@ import {
   stop,
   stopEndOf,
   type Takeover,
-} from '../rules/lifecycle.js';
-import type { Micro, Rate } from '../rules/money.js';
-import { minimumUntilOf } from '../rules/preemption.js';
-import type { PricingMode } from '../rules/price-rule.js';
-import { checkInstanceSpendLimit, newLimited } from '../rules/spend-limit.js';
-import { type Instant, latest } from '../rules/time.js';
-import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
-import { checkSupportsVolumes, type VolumeAtPath } from '../rules/volume-attachment.js';
+} from '../kernel/lifecycle.js';
+import type { Micro, Rate } from '../kernel/money.js';
+import { minimumUntilOf } from '../kernel/preemption.js';
+import type { PricingMode } from '../kernel/price-rule.js';
+import { randomId } from '../kernel/random-id.js';
+import { checkInstanceSpendLimit, newLimited } from '../kernel/spend-limit.js';
+import { type Instant, latest } from '../kernel/time.js';
 import { checkSecrets } from '../secrets/secrets.js';
 import { attachedTo, readVolumes } from '../volumes/attachments.js';
 import { type LockedVolume, lockVolumes, takeLeases, totalGb } from '../volumes/leases.js';
+import { checkSupportsVolumes, type VolumeAtPath } from '../volumes/rules/volume-attachment.js';
 import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
+import type { InstanceDeps } from './deps.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 import { checkLaunchOfStart, type LaunchInput, readLaunch, storeLaunch } from './launch.js';
+import { checkEarlyExit } from './rules/early-exit.js';
+import { earlyExitCostAt, termEndAt, type Usage, usageAt } from './rules/usage.js';
 import { reserveTcpPorts, storeTcpPorts } from './tcp-ports.js';
 import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } from './template-terms.js';
 
@@ -144,7 +146,7 @@ export interface Outcome {
 
 /** Returns the account's running and stopped instances, newest first. */
 export async function activeInstances(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   query: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow[]> {
@@ -165,7 +167,7 @@ export async function activeInstances(
  * Returns up to 10,000 settled live instances, newest first, of one account or of all accounts. Used by operator
  * commands.
  */
-export async function listInstances(deps: Deps, accountId: string | null): Promise<InstanceRow[]> {
+export async function listInstances(deps: SettlingDeps, accountId: string | null): Promise<InstanceRow[]> {
   if (accountId !== null) await settledAccount(deps, accountId);
   else while ((await settleDue(deps)) > 0);
   return deps.db.prisma.instance.findMany({
@@ -180,7 +182,7 @@ export async function listInstances(deps: Deps, accountId: string | null): Promi
  * from one that doesn't exist.
  */
 export async function findInstance(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   id: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
@@ -199,7 +201,7 @@ export async function findInstance(
  * Throws invalid_request or idempotency_in_progress.
  */
 export async function instanceByIdempotencyKey(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   idempotencyKey: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
@@ -215,7 +217,7 @@ export async function instanceByIdempotencyKey(
  * invalid_request or deploy_failed.
  */
 export function deploy(
-  deps: Deps,
+  deps: LedgerDeps & Pick<InstanceDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployInput,
   keyId: string | null = null,
@@ -224,7 +226,7 @@ export function deploy(
 }
 
 async function deployMachine(
-  deps: Deps,
+  deps: LedgerDeps & Pick<InstanceDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployInput,
   keyId: string | null,
@@ -256,7 +258,7 @@ export function checkEnds({ deadlines, mode }: Pick<RentalTerms, 'deadlines' | '
 
 /** Rents the locked machine, no matter how it was chosen. */
 export async function rent(
-  deps: Deps,
+  deps: Pick<InstanceDeps, 'settings' | 'fleet'>,
   current: Write,
   account: Account,
   machine: MachineUnderLock,
@@ -310,7 +312,7 @@ export function checkSpendLimits(
 
 /** Starts, stops or destroys one of the account's instances. Throws not_found or action_failed. */
 export async function act(
-  deps: Deps,
+  deps: LedgerDeps & Pick<InstanceDeps, 'fleet'>,
   accountId: string,
   input: ActionInput,
   keyId: string | null = null,
@@ -337,7 +339,7 @@ export async function act(
  * deadline. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
  */
 export async function changeDeadlines(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   id: string,
   input: DeadlinesInput,
@@ -363,7 +365,7 @@ export async function changeDeadlines(
  * Stops or destroys an instance on behalf of the operator, regardless of the account's balance. Throws not_found or
  * action_failed.
  */
-export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DESTROY'): Promise<InstanceRow> {
+export async function operatorAct(deps: LedgerDeps, id: string, action: 'STOP' | 'DESTROY'): Promise<InstanceRow> {
   const found = INSTANCE_ID.test(id) ? await deps.db.prisma.instance.findUnique({ where: { id } }) : null;
   if (found === null) throw notFound();
   const scope: Scope = { accountIds: [found.accountId], instanceId: id };
@@ -374,7 +376,7 @@ export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DEST
 }
 
 function actOn(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'settings'>,
   current: Write,
   account: Account,
   wanted: {
@@ -424,7 +426,7 @@ function actOn(
  * unavailable on this host.
  */
 async function volumesOfStart(
-  deps: Deps,
+  deps: Pick<InstanceDeps, 'fleet'>,
   current: Write,
   machine: MachineUnderLock,
   instance: Instance,
@@ -499,7 +501,7 @@ function takeOver(current: Write, { soldUntil }: MachineUnderLock, preempted: re
 }
 
 export async function writeOnce(
-  deps: Deps,
+  deps: LedgerDeps,
   scope: Scope,
   request: IdempotentRequest | null,
   decide: (current: Write) => Promise<Instance> | Instance,
@@ -524,7 +526,10 @@ function outcomeOf(current: Write, instance: Instance): Outcome {
 }
 
 /** Runs a deploy and counts its outcome. */
-export async function countOutcome({ events }: Deps, deploy: () => Promise<Outcome>): Promise<Outcome> {
+export async function countOutcome(
+  { events }: Pick<InstanceDeps, 'events'>,
+  deploy: () => Promise<Outcome>,
+): Promise<Outcome> {
   try {
     const outcome = await deploy();
     events.deploy(outcome.replayed ? 'replayed' : 'rented');
@@ -545,7 +550,7 @@ export function unknownMachine(id: string): DomainError {
 }
 
 /** Returns the id of an instance's machine. The id never changes, so it can be read before anything is locked. */
-async function machineOf(deps: Deps, accountId: string, id: string): Promise<string> {
+async function machineOf(deps: Pick<KernelDeps, 'db'>, accountId: string, id: string): Promise<string> {
   const row = await deps.db.prisma.instance.findFirst({ where: { id, accountId }, select: { machineId: true } });
   if (row === null) throw notFound();
   return row.machineId;

@@ -8,9 +8,9 @@ import {
   type ExitAction,
   type Launch,
   type RestartPolicy,
-} from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import type { PricingMode } from '../rules/price-rule.js';
+} from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import type { PricingMode } from '../kernel/price-rule.js';
 import { checkSecrets } from '../secrets/secrets.js';
 
 /** A launch as given by the caller. Each of its properties may be omitted or null. */

@@ -1,9 +1,9 @@
 import DataLoader from 'dataloader';
 import type pg from 'pg';
 import { INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
-import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf } from '../machine-condition.js';
-import type { MachineForAdmission } from '../rules/admission.js';
-import type { Instance } from '../rules/lifecycle.js';
+import type { MachineForAdmission } from '../kernel/admission.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf } from '../kernel/machine-condition.js';
 
 /** Maximum number of machines read by one statement. */
 const MAX_BATCH = 200;

@@ -1,12 +1,12 @@
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
+import { setSpendLimit } from '../billing/rules/settle.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
-import { DomainError } from '../rules/errors.js';
-import { INSTANCE_ID } from '../rules/lifecycle.js';
-import { setSpendLimit } from '../rules/settle.js';
-import { instanceLimitAt } from '../rules/spend-limit.js';
-import type { Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { INSTANCE_ID } from '../kernel/lifecycle.js';
+import { instanceLimitAt } from '../kernel/spend-limit.js';
+import type { Instant } from '../kernel/time.js';
 import { readWith } from './as-of.js';
 import { fromRow, type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
@@ -17,7 +17,7 @@ import { notFound } from './instances.js';
  * the instance is destroyed.
  */
 export async function changeSpendLimit(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   id: string,
   usd: number | null | undefined,

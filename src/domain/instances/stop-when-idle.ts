@@ -1,10 +1,10 @@
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import { DomainError } from '../rules/errors.js';
-import { checkIdleWatch } from '../rules/idle.js';
-import { INSTANCE_ID, type Instance, setStopWhenIdle } from '../rules/lifecycle.js';
+import { DomainError } from '../kernel/errors.js';
+import { checkIdleWatch } from '../kernel/idle.js';
+import { INSTANCE_ID, type Instance, setStopWhenIdle } from '../kernel/lifecycle.js';
 import { readWith } from './as-of.js';
 import { watchIdle } from './containers.js';
 import { type InstanceRow, toRow } from './instance-row.js';
@@ -15,7 +15,7 @@ import { notFound } from './instances.js';
  * the change doesn't count. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
  */
 export async function changeStopWhenIdle(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   id: string,
   wanted: number | null | undefined,

@@ -1,11 +1,11 @@
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import type { Launch } from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { MAX_TCP_PORTS_OF_ACCOUNT, QUARANTINE_SECONDS } from '../rules/tcp-ports.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Launch } from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import { MAX_TCP_PORTS_OF_ACCOUNT, QUARANTINE_SECONDS } from './rules/tcp-ports.js';
 
 /** Key of the advisory lock that allows only one deploy at a time to assign ports. */
 const LOCK = 7_302_411;
@@ -25,7 +25,7 @@ export interface TcpTarget {
   port: number;
 }
 
-type Place = Pick<Deps, 'settings'> & { accountId: string; at: Instant };
+type Place = Pick<KernelDeps, 'settings'> & { accountId: string; at: Instant };
 
 /** Throws deploy_failed if not all of a launch's ports can be assigned. Called before anything is rented. */
 export async function checkTcpPorts(
@@ -42,7 +42,7 @@ export async function checkTcpPorts(
  */
 export async function reserveTcpPorts(
   { transaction, at }: Write,
-  { settings }: Pick<Deps, 'settings'>,
+  { settings }: Pick<KernelDeps, 'settings'>,
   accountId: string,
   { tcpPorts = [] }: Launch,
 ): Promise<number[]> {
@@ -65,7 +65,7 @@ export function storeTcpPorts(
 
 /** Returns the ports of a live instance, ordered by container port. Returns none if the instance is destroyed. */
 export function tcpPortsOf(
-  { serviceDomain }: Deps['settings'],
+  { serviceDomain }: KernelDeps['settings'],
   { status, tcpPorts }: { status: string; tcpPorts: readonly { port: number; publicPort: number }[] },
 ): TcpPort[] {
   if (status === 'DESTROYED') return [];
@@ -73,7 +73,7 @@ export function tcpPortsOf(
 }
 
 /** Returns the targets of all assigned gateway ports, by gateway port. */
-export async function readTcpPorts({ db }: Pick<Deps, 'db'>): Promise<Map<number, TcpTarget>> {
+export async function readTcpPorts({ db }: Pick<KernelDeps, 'db'>): Promise<Map<number, TcpTarget>> {
   const { rows } = await db.pool.query<TcpTarget & { publicPort: number }>({ name: 'tcp-ports', text: READ_PORTS });
   return new Map(rows.map(({ publicPort, ...target }) => [publicPort, target]));
 }

@@ -1,11 +1,11 @@
 import type { Write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
-import type { Deps } from '../deps.js';
-import type { Launch } from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import type { SealingKey } from '../rules/sealing.js';
-import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../rules/template.js';
+import type { Launch } from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import type { SealingKey } from '../kernel/sealing.js';
+import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../kernel/template.js';
 import { generateTokens, tokenKeyOf } from '../secrets/generated-tokens.js';
+import type { InstanceDeps } from './deps.js';
 
 /** The parts of a template that a rental needs. They are read before the transaction starts. */
 export interface TemplateInUse {
@@ -19,7 +19,10 @@ export interface TemplateInUse {
  * Returns the terms that a deploy needs from the template with this slug. Returns null if there is no such template, in
  * which case `slug` is an image.
  */
-export async function templateTerms(deps: Deps, slug: string): Promise<TemplateTerms | null> {
+export async function templateTerms(
+  deps: Pick<InstanceDeps, 'inventory'>,
+  slug: string,
+): Promise<TemplateTerms | null> {
   const found = await deps.inventory.template(slug);
   if (found === null) return null;
   return {
@@ -29,7 +32,11 @@ export async function templateTerms(deps: Deps, slug: string): Promise<TemplateT
   };
 }
 
-export async function templateInUse(deps: Deps, slug: string, launch: Launch = {}): Promise<TemplateInUse> {
+export async function templateInUse(
+  deps: Pick<InstanceDeps, 'db' | 'sealingKeys' | 'inventory'>,
+  slug: string,
+  launch: Launch = {},
+): Promise<TemplateInUse> {
   const terms = await templateTerms(deps, slug);
   const makes = terms !== null && variablesToGenerate(terms, launch).length > 0;
   return { terms, tokenKey: makes ? await tokenKeyOf(deps) : null };

@@ -1,9 +1,9 @@
-import type { Deps } from '../deps.js';
-import type { StopReason } from '../rules/lifecycle.js';
-import { type Micro, type Rate, shownSpend, type Units } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from '../rules/timeline.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { StopReason } from '../kernel/lifecycle.js';
+import { type Micro, type Rate, shownSpend, type Units } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import type { InstanceRow } from './instance-row.js';
+import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from './rules/timeline.js';
 
 /** A request made with an API key, as stored in `activity`. */
 export interface CausingRequest {
@@ -54,7 +54,11 @@ export interface TimelinePage {
  * volumes, and requests made with the account's keys. The newest entry comes first, or the oldest if the page is
  * inverted. The caller must have verified that the requester may see the instance.
  */
-export async function timelineOf(deps: Deps, instance: InstanceRow, page: TimelinePage): Promise<TimelineEntry[]> {
+export async function timelineOf(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  instance: InstanceRow,
+  page: TimelinePage,
+): Promise<TimelineEntry[]> {
   const { after, before, limit, inverted } = page;
   const { rows } = await deps.db.pool.query<
     Omit<TimelineEntry, 'kind' | 'amount'> & { rank: number; units: Units | null }

@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import type pg from 'pg';
 import type { UsageInterval as UsageIntervalRow } from '../../database/generated/client/client.js';
-import type { UsageInterval } from '../rules/lifecycle.js';
-import { dateOf, type Instant } from '../rules/time.js';
+import type { UsageInterval } from '../kernel/lifecycle.js';
+import { dateOf, type Instant } from '../kernel/time.js';
 
 /** Maximum number of pages read by one statement. */
 const MAX_BATCH = 100;

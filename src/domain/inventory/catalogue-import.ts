@@ -1,12 +1,19 @@
 import { z } from 'zod';
 import { putRow, type Row } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DryRun, FileFaults, type FileRecord, type ImportReport, readBatches, reportOfDryRun } from '../import.js';
-import { DomainError } from '../rules/errors.js';
-import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../rules/gpu-tier.js';
-import { parseUsd } from '../rules/money.js';
-import { onDemandRate } from '../rules/price-rule.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../kernel/gpu-tier.js';
+import {
+  DryRun,
+  FileFaults,
+  type FileRecord,
+  type ImportReport,
+  readBatches,
+  reportOfDryRun,
+} from '../kernel/import.js';
+import { parseUsd } from '../kernel/money.js';
+import { onDemandRate } from '../kernel/price-rule.js';
 
 export const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 /** Maximum number of rows in a file. All of them are read before the first one is written. */
@@ -44,7 +51,11 @@ export const REGION_COLUMNS = Object.keys(regionRow.shape);
  * Creates or updates models by slug, either all of them or none. A new model is sold at its reference price until a
  * snapshot includes it.
  */
-export function importModels(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
+export function importModels(
+  deps: Pick<KernelDeps, 'db'>,
+  records: AsyncIterable<FileRecord>,
+  dryRun: boolean,
+): Promise<ImportReport> {
   return importRows(deps, records, dryRun, {
     table: 'gpu_model',
     key: 'slug',
@@ -67,7 +78,11 @@ const PRICE_NEW_MODEL = {
 };
 
 /** Creates or updates regions by code, either all of them or none. */
-export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
+export function importRegions(
+  deps: Pick<KernelDeps, 'db'>,
+  records: AsyncIterable<FileRecord>,
+  dryRun: boolean,
+): Promise<ImportReport> {
   return importRows(deps, records, dryRun, { table: 'region', key: 'code', schema: regionRow, dataOf: (row) => row });
 }
 
@@ -84,7 +99,7 @@ interface Import<T> {
 
 /** Imports rows. New rows are placed after all existing ones in the catalogue. */
 export async function importRows<T>(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   records: AsyncIterable<FileRecord>,
   dryRun: boolean,
   { table, key, schema, dataOf, afterwards = () => [] }: Import<T>,

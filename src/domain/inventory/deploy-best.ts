@@ -1,10 +1,10 @@
 import type { Transaction } from '../../database/transaction.js';
-import { nearestName } from '../../nearest-name.js';
+import { nearestName } from '../../std/nearest-name.js';
 import { activeAccount } from '../billing/active-account.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
 import { settleUnlocked } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
 import {
   checkEnds,
@@ -17,19 +17,20 @@ import {
   writeOnce,
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '../machine-condition.js';
-import { type BestOffer, bestOffer } from '../rules/best-offer.js';
-import { DomainError } from '../rules/errors.js';
-import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
-import { needsAgent } from '../rules/launch.js';
-import type { Account } from '../rules/lifecycle.js';
-import { formatUsd } from '../rules/money.js';
-import { groupKeyOf, offerOf, type PricedModel, traitsOf } from '../rules/offer.js';
-import { fits } from '../rules/offer-filter.js';
-import { compareOffers } from '../rules/offer-order.js';
+import { DomainError } from '../kernel/errors.js';
+import { modelsNamed, type NamedModel } from '../kernel/gpu-names.js';
+import { needsAgent } from '../kernel/launch.js';
+import type { Account } from '../kernel/lifecycle.js';
+import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '../kernel/machine-condition.js';
+import { formatUsd } from '../kernel/money.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
+import type { InventoryDeps } from './deps.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
+import { type BestOffer, bestOffer } from './rules/best-offer.js';
+import { groupKeyOf, offerOf, type PricedModel, traitsOf } from './rules/offer.js';
+import { fits } from './rules/offer-filter.js';
+import { compareOffers } from './rules/offer-order.js';
 
 /**
  * Maximum number of attempts for a request that repeatedly waits for a locked machine and then loses it to another
@@ -64,7 +65,7 @@ type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
  * Throws invalid_request, unavailable, or deploy_failed, for example if no matching machine is free.
  */
 export function deployBest(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployBestInput,
   keyId: string | null = null,
@@ -73,7 +74,7 @@ export function deployBest(
 }
 
 async function deployBestMachine(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployBestInput,
   keyId: string | null,
@@ -127,7 +128,7 @@ export interface BestRental {
  * thrown by the rental's own functions.
  */
 export async function rentBest(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'inventory' | 'fleet'>,
   scope: Scope & { accountIds: readonly [string] },
   request: IdempotentRequest | null,
   { best, prepare, refusal }: BestRental,
@@ -199,7 +200,7 @@ export interface Search extends BestOffer {
  * Creates a picker for the best machine. The picker takes candidates from the offers in memory but decides based on the
  * locked rows.
  */
-function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePicker {
+function pickerOf(deps: Pick<InventoryDeps, 'inventory'>, best: Search, waitFor: string | null): MachinePicker {
   return {
     waitFor,
     lockBest: (transaction, busyAccounts) =>
@@ -219,7 +220,7 @@ function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePick
  * Calls `find` with batches of candidates from memory, best first, and returns the first result that isn't undefined.
  */
 async function firstCandidate<T>(
-  { inventory }: Deps,
+  { inventory }: Pick<InventoryDeps, 'inventory'>,
   { criteria, order }: BestOffer,
   find: (machineIds: readonly string[]) => Promise<T | undefined>,
 ): Promise<T | undefined> {

@@ -1,7 +1,7 @@
-import type { GroupKey, GroupTraits } from '../rules/offer.js';
-import type { OfferCriteria } from '../rules/offer-filter.js';
-import type { GroupPrice, OfferOrder } from '../rules/offer-order.js';
 import type { RankedGroup } from './offer-group.js';
+import type { GroupKey, GroupTraits } from './rules/offer.js';
+import type { OfferCriteria } from './rules/offer-filter.js';
+import type { GroupPrice, OfferOrder } from './rules/offer-order.js';
 
 /** A group whose model has a price. */
 export type Priced<Group extends RankedGroup> = Group & { traits: GroupTraits };

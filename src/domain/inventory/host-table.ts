@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { LayoutBlock } from '../rules/layout.js';
-import { type GroupTraits, type Offer, type OfferedHost, offerOf } from '../rules/offer.js';
+import type { LayoutBlock } from './rules/layout.js';
+import { type GroupTraits, type Offer, type OfferedHost, offerOf } from './rules/offer.js';
 
 /**
  * Identifies a block on a stored host. It is a single number to save memory, because 100,000 hosts with eight GPUs each

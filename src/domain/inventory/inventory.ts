@@ -3,14 +3,14 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
-import { ALLOWS_FUSE, HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../machine-condition.js';
-import { diskLeftGb } from '../rules/disk.js';
-import type { MachineCondition } from '../rules/free-machine.js';
-import { type GpuBits, type Layout, layoutOf, wholeLayout } from '../rules/layout.js';
-import type { Micro, Rate } from '../rules/money.js';
-import { isAnyOffered, type OfferedHost, type PricedModel } from '../rules/offer.js';
-import { WHOLE } from '../rules/slices.js';
+import { diskLeftGb } from '../kernel/disk.js';
+import type { MachineCondition } from '../kernel/free-machine.js';
+import { ALLOWS_FUSE, HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../kernel/machine-condition.js';
+import type { Micro, Rate } from '../kernel/money.js';
+import { WHOLE } from '../kernel/slices.js';
 import { OfferIndex } from './offer-index.js';
+import { type GpuBits, type Layout, layoutOf, wholeLayout } from './rules/layout.js';
+import { isAnyOffered, type OfferedHost, type PricedModel } from './rules/offer.js';
 
 /** SQL for an instance's GPUs as bits, by their places on its host. */
 const GPU_BITS = '((1 << num_gpus) - 1) << first_gpu';

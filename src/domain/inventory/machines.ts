@@ -3,15 +3,15 @@ import { z } from 'zod';
 import type { Prisma } from '../../database/database.js';
 import type { Machine, MachineHeartbeat } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { lockHost, writeBlocks } from '../host-blocks.js';
-import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
-import { onHostOf, USED_GB } from '../machine-condition.js';
-import { usedDiskGb } from '../rules/disk.js';
-import { DomainError } from '../rules/errors.js';
-import { type MachineChange, type MachineState, stateAfter } from '../rules/machine-state.js';
-import { hostIdOf } from '../rules/slices.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { usedDiskGb } from '../kernel/disk.js';
+import { DomainError } from '../kernel/errors.js';
+import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../kernel/import.js';
+import { onHostOf, USED_GB } from '../kernel/machine-condition.js';
+import { type MachineChange, type MachineState, stateAfter } from '../kernel/machine-state.js';
+import { hostIdOf } from '../kernel/slices.js';
+import { formatInstant } from '../kernel/time.js';
+import { lockHost, writeBlocks } from './host-blocks.js';
 
 export type { Machine, MachineChange, MachineState };
 
@@ -81,7 +81,7 @@ const COLUMNS = MACHINE_COLUMNS.join(', ');
  * applies the differences, so that rentals wait only for that transaction, and only for machines that change.
  */
 export async function importMachines(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   records: AsyncIterable<FileRecord>,
   { dryRun, onProgress }: { dryRun: boolean; onProgress?: (machines: number) => void },
 ): Promise<ImportReport> {
@@ -242,7 +242,10 @@ async function checkDisks(
 }
 
 /** Returns up to 10,000 machines that are for sale or in use, ordered by id. */
-export async function listMachines(deps: Deps, filter: { state?: MachineState; gpu?: string }): Promise<MachineView[]> {
+export async function listMachines(
+  deps: Pick<KernelDeps, 'db'>,
+  filter: { state?: MachineState; gpu?: string },
+): Promise<MachineView[]> {
   return readMachines(deps, {
     where: {
       ...(filter.state && { state: filter.state }),
@@ -254,14 +257,14 @@ export async function listMachines(deps: Deps, filter: { state?: MachineState; g
   });
 }
 
-export async function findMachine(deps: Deps, id: string): Promise<MachineView> {
+export async function findMachine(deps: Pick<KernelDeps, 'db'>, id: string): Promise<MachineView> {
   const [machine] = await readMachines(deps, { where: { id } });
   if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
   return machine;
 }
 
 async function readMachines(
-  { db }: Deps,
+  { db }: Pick<KernelDeps, 'db'>,
   query: Pick<Prisma.MachineFindManyArgs, 'where' | 'orderBy' | 'take'>,
 ): Promise<MachineView[]> {
   const rows = await db.prisma.machine.findMany({ ...query, include: { instances: LIVE } });
@@ -279,7 +282,11 @@ async function readMachines(
  * Drains a machine, takes it offline, relists it or retires it. Running instances continue. A machine in use can't be
  * retired.
  */
-export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
+export async function changeMachine(
+  deps: Pick<KernelDeps, 'db'>,
+  id: string,
+  change: MachineChange,
+): Promise<MachineView> {
   await inTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<{ state: MachineState; hostId: string }>(
       'select state, host_id as "hostId" from machine where id = $1 for no key update',

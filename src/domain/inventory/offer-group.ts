@@ -1,4 +1,6 @@
-import { type LayoutBlock, type Nested, nestedFrom } from '../rules/layout.js';
+import type { Entry, HostTable } from './host-table.js';
+import { IntColumn } from './int-column.js';
+import { type LayoutBlock, type Nested, nestedFrom } from './rules/layout.js';
 import {
   blockIdOf,
   type GroupKey,
@@ -8,11 +10,9 @@ import {
   type Offer,
   type OfferedHost,
   sizeOf,
-} from '../rules/offer.js';
-import { isOfSize } from '../rules/offer-filter.js';
-import { compareRanked, type Ranked } from '../rules/offer-order.js';
-import type { Entry, HostTable } from './host-table.js';
-import { IntColumn } from './int-column.js';
+} from './rules/offer.js';
+import { isOfSize } from './rules/offer-filter.js';
+import { compareRanked, type Ranked } from './rules/offer-order.js';
 
 /** Maximum number of shapes in a group. If there are more, machines are counted individually. */
 const MAX_SHAPES = 32;

@@ -1,6 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import TinyQueue from 'tinyqueue';
-import type { Rate } from '../rules/money.js';
+import type { Rate } from '../kernel/money.js';
+import { hostIdOf } from '../kernel/slices.js';
+import { GroupSet, type Priced } from './group-set.js';
+import { type Entry, HostTable } from './host-table.js';
+import { countLeading, OfferGroup, ownGpusOf, RankedGroup } from './offer-group.js';
 import {
   type GroupKey,
   type GroupTraits,
@@ -11,8 +15,8 @@ import {
   type PricedModel,
   smallerOf,
   traitsOf,
-} from '../rules/offer.js';
-import type { OfferCriteria } from '../rules/offer-filter.js';
+} from './rules/offer.js';
+import type { OfferCriteria } from './rules/offer-filter.js';
 import {
   BY_PRICE,
   compareRanked,
@@ -20,11 +24,7 @@ import {
   type OfferOrder,
   type OfferPosition,
   type Ranked,
-} from '../rules/offer-order.js';
-import { hostIdOf } from '../rules/slices.js';
-import { GroupSet, type Priced } from './group-set.js';
-import { type Entry, HostTable } from './host-table.js';
-import { countLeading, OfferGroup, ownGpusOf, RankedGroup } from './offer-group.js';
+} from './rules/offer-order.js';
 
 /**
  * Selects up to `limit` offers strictly between two positions. A null position stands for the start or the end of the

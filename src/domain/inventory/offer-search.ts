@@ -1,10 +1,11 @@
-import type { Deps } from '../deps.js';
 import { checkOptional, type Field, fields, priceLimit } from '../fields.js';
-import { cudaNumber } from '../rules/cuda.js';
-import { type NamedModel, slugsOf } from '../rules/gpu-names.js';
-import type { GpuTier } from '../rules/gpu-tier.js';
-import type { Offer } from '../rules/offer.js';
-import { criteriaOf, type OfferCriteria, type OfferRequirements } from '../rules/offer-filter.js';
+import { cudaNumber } from '../kernel/cuda.js';
+import { type NamedModel, slugsOf } from '../kernel/gpu-names.js';
+import type { GpuTier } from '../kernel/gpu-tier.js';
+import type { InventoryDeps } from './deps.js';
+import type { OfferIndex, OfferRange } from './offer-index.js';
+import type { Offer } from './rules/offer.js';
+import { criteriaOf, type OfferCriteria, type OfferRequirements } from './rules/offer-filter.js';
 import {
   BY_PRICE,
   BY_PRICE_PER_GPU,
@@ -12,8 +13,7 @@ import {
   type GroupPrice,
   type OfferOrder,
   type OfferPosition,
-} from '../rules/offer-order.js';
-import type { OfferIndex, OfferRange } from './offer-index.js';
+} from './rules/offer-order.js';
 
 /** Requirements for a machine. A field that is null, omitted or an empty list imposes no requirement. */
 export interface OfferSearchFilter {
@@ -61,7 +61,7 @@ const ORDERS: Record<OfferSort, OfferOrder<GroupPrice>> = {
 };
 
 /** Returns one page of matching offers, along with their total number. */
-export async function searchOffers(deps: Deps, search: OfferSearch): Promise<OfferPage> {
+export async function searchOffers(deps: Pick<InventoryDeps, 'inventory'>, search: OfferSearch): Promise<OfferPage> {
   const wanted = checkFilter(search.filter);
   const { offers, catalogue } = await deps.inventory.current();
   const criteria = criteriaOf(withModels(catalogue.gpuModels, wanted));
@@ -83,19 +83,26 @@ export interface OfferedRegion {
 }
 
 /** Returns the models with matching offers, sorted by slug. */
-export async function offeredModels(deps: Deps, filter: OfferSearchFilter | null | undefined): Promise<OfferedModel[]> {
+export async function offeredModels(
+  deps: Pick<InventoryDeps, 'inventory'>,
+  filter: OfferSearchFilter | null | undefined,
+): Promise<OfferedModel[]> {
   return (await gpusBy('gpu', deps, filter)).map(([gpu, gpus]) => ({ gpu, gpus }));
 }
 
 /** Returns the regions with matching offers, sorted by code. */
 export async function offeredRegions(
-  deps: Deps,
+  deps: Pick<InventoryDeps, 'inventory'>,
   filter: OfferSearchFilter | null | undefined,
 ): Promise<OfferedRegion[]> {
   return (await gpusBy('region', deps, filter)).map(([region, gpus]) => ({ region, gpus }));
 }
 
-async function gpusBy(kind: 'gpu' | 'region', deps: Deps, filter: OfferSearchFilter | null | undefined) {
+async function gpusBy(
+  kind: 'gpu' | 'region',
+  deps: Pick<InventoryDeps, 'inventory'>,
+  filter: OfferSearchFilter | null | undefined,
+) {
   const wanted = checkFilter(filter);
   const { offers, catalogue } = await deps.inventory.current();
   const criteria = criteriaOf(withModels(catalogue.gpuModels, wanted));

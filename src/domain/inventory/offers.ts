@@ -1,10 +1,10 @@
-import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
-import { cudaNumber } from '../rules/cuda.js';
-import { slugsOf } from '../rules/gpu-names.js';
-import type { Offer } from '../rules/offer.js';
-import { criteriaOf } from '../rules/offer-filter.js';
+import { cudaNumber } from '../kernel/cuda.js';
+import { slugsOf } from '../kernel/gpu-names.js';
+import type { InventoryDeps } from './deps.js';
 import { checkFilter } from './offer-search.js';
+import type { Offer } from './rules/offer.js';
+import { criteriaOf } from './rules/offer-filter.js';
 
 export type { Offer };
 
@@ -24,7 +24,7 @@ export interface OfferFilter {
 const ANY_OFFER = checkFilter(null);
 
 /** Returns the machine's offer, whether or not it is preemptible. Returns null if the machine isn't offered. */
-export async function findOffer(deps: Deps, machineId: string): Promise<Offer | null> {
+export async function findOffer(deps: Pick<InventoryDeps, 'inventory'>, machineId: string): Promise<Offer | null> {
   return (await deps.inventory.current()).offers.offerOf(machineId);
 }
 
@@ -32,7 +32,10 @@ export async function findOffer(deps: Deps, machineId: string): Promise<Offer | 
  * Returns matching offers, sorted by price, then by descending reliability, then by machine id. Returns no offers if
  * the model or region is unknown.
  */
-export async function findOffers(deps: Deps, filter: OfferFilter): Promise<readonly Offer[]> {
+export async function findOffers(
+  deps: Pick<InventoryDeps, 'inventory'>,
+  filter: OfferFilter,
+): Promise<readonly Offer[]> {
   const gpu = checkOptional('gpu', fields.gpu, filter.gpu);
   const region = checkOptional('region', fields.region, filter.region);
   const numMin = checkOptional('numMin', fields.numMin, filter.numMin)!;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Deps } from '../deps.js';
 import { fields } from '../fields.js';
-import type { FileRecord, ImportReport } from '../import.js';
-import { isPinned, MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, namesIn, PICTURES } from '../rules/template.js';
-import { isWebPath } from '../rules/web-site.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { FileRecord, ImportReport } from '../kernel/import.js';
+import { isPinned, MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, namesIn, PICTURES } from '../kernel/template.js';
+import { isWebPath } from '../kernel/web-site.js';
 import { importRows, SLUG } from './catalogue-import.js';
 
 const MAX_WORDS = 100;
@@ -110,7 +110,7 @@ export const MORE_TEMPLATE_COLUMNS = Object.keys(templateRow.shape).filter((name
  * were deployed.
  */
 export function importTemplates(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   records: AsyncIterable<FileRecord>,
   dryRun: boolean,
 ): Promise<ImportReport> {

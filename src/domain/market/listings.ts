@@ -1,10 +1,10 @@
-import type { FileRecord } from '../import.js';
-import { microOf } from '../rules/decimal.js';
-import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
-import { checkListings } from '../rules/market-snapshot.js';
-import { type Listing, ListingPrices } from '../rules/median.js';
-import type { Micro } from '../rules/money.js';
-import { medianOf } from '../rules/price-rule.js';
+import { microOf } from '../kernel/decimal.js';
+import { modelsNamed, type NamedModel } from '../kernel/gpu-names.js';
+import type { FileRecord } from '../kernel/import.js';
+import { type Listing, ListingPrices } from '../kernel/median.js';
+import type { Micro } from '../kernel/money.js';
+import { medianOf } from '../kernel/price-rule.js';
+import { checkListings } from './rules/market-snapshot.js';
 import { SeenIds } from './seen-ids.js';
 
 /** One row of a market file as text, with its line number for messages. */

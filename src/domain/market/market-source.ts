@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { deadline } from '../../deadline.js';
+import { deadline } from '../../std/deadline.js';
 
 /**
  * Thrown if the market source can't be reached or used. The message gives the reason in one line and never contains the

@@ -1,13 +1,13 @@
 import type pg from 'pg';
 import { insertRows } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import type { NamedModel } from '../rules/gpu-names.js';
-import { checkJumps, checkLosses, checkNewer, type PriceMove } from '../rules/market-snapshot.js';
-import type { Micro } from '../rules/money.js';
-import { publishedRate } from '../rules/price-rule.js';
-import { type Clock, dateOf, formatDay, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { NamedModel } from '../kernel/gpu-names.js';
+import type { Micro } from '../kernel/money.js';
+import { publishedRate } from '../kernel/price-rule.js';
+import { type Clock, dateOf, formatDay, formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import type { MarketReading } from './listings.js';
+import { checkJumps, checkLosses, checkNewer, type PriceMove } from './rules/market-snapshot.js';
 
 /** A model's figures in a snapshot. */
 export interface MarketFigure {
@@ -39,7 +39,11 @@ export type MarketReader = (models: readonly NamedModel[]) => Promise<MarketRead
  * Reads a market and computes prices according to the rule, without changing anything. If the date isn't newer than the
  * current one, throws before reading.
  */
-export async function planSnapshot(deps: Deps, date: string, read: MarketReader): Promise<MarketPlan> {
+export async function planSnapshot(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  date: string,
+  read: MarketReader,
+): Promise<MarketPlan> {
   checkNewer(date, await currentDay(deps.db.pool), tomorrowOf(deps.clock));
   const models = await deps.db.prisma.gpuModel.findMany({ orderBy: { position: 'asc' } });
   const reading = await read(models.map(({ slug, name, vramGb }) => ({ slug, name, vramGb })));
@@ -59,7 +63,7 @@ export async function planSnapshot(deps: Deps, date: string, read: MarketReader)
  * than `maxJumpPercent` (null means no limit), if too many models lose their median, or if the date is no longer newer.
  */
 export async function publishPlan(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   plan: MarketPlan,
   maxJumpPercent: number | null,
   alongside: readonly PreparedStatement[] = [],

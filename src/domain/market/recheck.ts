@@ -1,8 +1,6 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { isMostlyUnreadable, NotNewer } from '../rules/market-snapshot.js';
-import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from '../rules/recheck.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
 import {
   dateOf,
   dateOfDay,
@@ -12,9 +10,11 @@ import {
   instantOf,
   latest,
   SECONDS_PER_DAY,
-} from '../rules/time.js';
+} from '../kernel/time.js';
 import { type MarketPlan, planSnapshot, publishPlan } from './market.js';
 import { SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
+import { isMostlyUnreadable, NotNewer } from './rules/market-snapshot.js';
+import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from './rules/recheck.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
 import { readSourceInWorker } from './source-reader.js';
 
@@ -52,7 +52,7 @@ const MAX_REASON = 1_000;
  * is ever fetched.
  */
 export function startRecheck(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
   onEvent: (event: RecheckEvent) => void,
   onFault: (error: unknown) => void,
 ): { stop(): Promise<void> } {
@@ -101,7 +101,10 @@ export function startRecheck(
  * Makes an attempt if a re-check is due and no other process is making one. Returns when to check again, or null if
  * there is nothing to do until the next scheduled time.
  */
-export async function recheckIfDue(deps: Deps, options: RecheckOptions): Promise<Instant | null> {
+export async function recheckIfDue(
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
+  options: RecheckOptions,
+): Promise<Instant | null> {
   const step = await stepNow(deps);
   if (step.kind === 'nothing') return null;
   if (step.kind === 'wait') return step.until;
@@ -112,7 +115,7 @@ export async function recheckIfDue(deps: Deps, options: RecheckOptions): Promise
   return done === null ? deps.clock.now() + POLL_SECONDS : done.again;
 }
 
-async function stepNow({ db, clock, settings }: Deps): Promise<RecheckStep> {
+async function stepNow({ db, clock, settings }: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<RecheckStep> {
   const [last, sheet] = await Promise.all([
     db.prisma.marketRecheck.findFirst({ orderBy: { day: 'desc' } }),
     db.prisma.marketSnapshot.findFirst({ orderBy: { date: 'desc' }, select: { date: true } }),
@@ -134,7 +137,7 @@ async function stepNow({ db, clock, settings }: Deps): Promise<RecheckStep> {
 }
 
 async function takeStep(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
   step: RecheckStep,
   options: RecheckOptions,
   lost: AbortSignal,
@@ -167,7 +170,7 @@ interface Attempt {
 }
 
 async function attempt(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
   { day, attempt }: Attempt,
   options: RecheckOptions,
   lost: AbortSignal,
@@ -199,7 +202,7 @@ async function attempt(
 }
 
 /** Counts the attempt before it starts. If this process crashes, the next holder of the lock continues from here. */
-async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<void> {
+async function begin({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>, { day, attempt }: Attempt): Promise<void> {
   const now = dateOf(clock.now());
   await db.prisma.marketRecheck.upsert({
     where: { day: dateOfDay(day) },
@@ -209,7 +212,11 @@ async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<vo
 }
 
 /** Plans a sheet that is dated today, in UTC. */
-async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLimits): Promise<MarketPlan> {
+async function planFromSource(
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
+  signal: AbortSignal,
+  limits: SourceLimits,
+): Promise<MarketPlan> {
   const source = deps.settings.marketSource!;
   const today = formatDay(dateOf(deps.clock.now()));
   const plan = await planSnapshot(deps, today, (models) => readSourceInWorker({ source, models, limits }, signal));
@@ -232,7 +239,7 @@ function successOf(plan: MarketPlan): RecheckEvent {
 }
 
 async function fail(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   { day, attempt }: Attempt,
   error: unknown,
   { onEvent }: RecheckOptions,
@@ -262,14 +269,18 @@ async function fail(
   return nextAttemptAt;
 }
 
-async function uncountAttempt({ db }: Deps, { day, attempt }: Attempt): Promise<void> {
+async function uncountAttempt({ db }: Pick<KernelDeps, 'db'>, { day, attempt }: Attempt): Promise<void> {
   await db.prisma.marketRecheck.updateMany({
     where: { day: dateOfDay(day), status: 'TRYING', attempts: attempt },
     data: { attempts: attempt - 1 },
   });
 }
 
-async function endAsCurrent(deps: Deps, day: string, { onEvent }: RecheckOptions): Promise<void> {
+async function endAsCurrent(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  day: string,
+  { onEvent }: RecheckOptions,
+): Promise<void> {
   const now = dateOf(deps.clock.now());
   const { date } = await deps.db.prisma.marketSnapshot.findFirstOrThrow({ orderBy: { date: 'desc' } });
   await deps.db.prisma.marketRecheck.createMany({
@@ -281,7 +292,7 @@ async function endAsCurrent(deps: Deps, day: string, { onEvent }: RecheckOptions
   if (rowCount === 1) onEvent({ kind: 'current', sheet: formatDay(date) });
 }
 
-function finish({ clock }: Deps, day: string, status: 'PUBLISHED' | 'CURRENT') {
+function finish({ clock }: Pick<KernelDeps, 'clock'>, day: string, status: 'PUBLISHED' | 'CURRENT') {
   return {
     name: 'finish-recheck',
     text: `update market_recheck set status = $2::recheck_status, finished_at = $3::timestamptz, next_attempt_at = null
@@ -302,7 +313,7 @@ export interface RecheckTimes {
 }
 
 /** Returns the times, or null without MARKET_SOURCE. */
-export async function recheckTimes(deps: Deps): Promise<RecheckTimes | null> {
+export async function recheckTimes(deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<RecheckTimes | null> {
   return deps.settings.marketSource === null ? null : timesOf(deps);
 }
 
@@ -315,7 +326,7 @@ export interface RecheckStatus extends RecheckTimes {
   lastError: string | null;
 }
 
-export async function recheckStatus(deps: Deps): Promise<RecheckStatus> {
+export async function recheckStatus(deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<RecheckStatus> {
   const [times, sheet, failed] = await Promise.all([
     timesOf(deps),
     deps.db.prisma.marketSnapshot.findFirst({ orderBy: { date: 'desc' } }),
@@ -330,7 +341,7 @@ export async function recheckStatus(deps: Deps): Promise<RecheckStatus> {
   };
 }
 
-async function timesOf({ db, clock, settings }: Deps): Promise<RecheckTimes> {
+async function timesOf({ db, clock, settings }: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<RecheckTimes> {
   const { rows } = await db.pool.query<{ succeeded: Instant | null; failed: Instant | null }>(
     `select max(finished_at) filter (where status = 'PUBLISHED') as succeeded, max(failed_at) as failed from market_recheck`,
   );

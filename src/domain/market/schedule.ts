@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { dateOf, type Instant, instantOf } from '../rules/time.js';
+import { dateOf, type Instant, instantOf } from '../kernel/time.js';
 
 const FIELDS = /^\S+(\s+\S+){4,5}$/;
 

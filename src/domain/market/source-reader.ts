@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { PACKAGE_ROOT } from '../../package-root.js';
-import { DomainError } from '../rules/errors.js';
-import type { NamedModel } from '../rules/gpu-names.js';
+import { PACKAGE_ROOT } from '../../std/package-root.js';
+import { DomainError } from '../kernel/errors.js';
+import type { NamedModel } from '../kernel/gpu-names.js';
 import type { MarketReading } from './listings.js';
 import { SourceFault, type SourceLimits } from './market-source.js';
 

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
-import { installNameLookup } from '../../name-lookup.js';
-import { csvRecords } from '../csv.js';
-import { DomainError } from '../rules/errors.js';
+import { installNameLookup } from '../../std/name-lookup.js';
+import { csvRecords } from '../kernel/csv.js';
+import { DomainError } from '../kernel/errors.js';
 import { LISTING_COLUMNS, listingRows, readListings } from './listings.js';
 import { readSource, SourceFault } from './market-source.js';
 import type { SourceRead, SourceToRead } from './source-reader.js';

@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import type { Database } from '../../database/database.js';
-import { LOAD_SECONDS, type MetricRange, metricRange, SAMPLE_SECONDS } from '../rules/samples.js';
-import { type Clock, formatInstant, type Instant } from '../rules/time.js';
+import { type Clock, formatInstant, type Instant } from '../kernel/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, membersOf, mergedOf, namesOf } from './columns.js';
+import { LOAD_SECONDS, type MetricRange, metricRange, SAMPLE_SECONDS } from './rules/samples.js';
 
 /** Maximum instances that one statement reads. */
 const MAX_BATCH = 500;

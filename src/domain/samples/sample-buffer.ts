@@ -1,9 +1,9 @@
-import { type InstanceSample, MAX_INSTANCES } from '../../agent/protocol.js';
+import { type InstanceSample, MAX_INSTANCES } from '../../agent-protocol/protocol.js';
 import type { Database } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
-import { SAMPLE_SECONDS, slotOf } from '../rules/samples.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, namesOf } from './columns.js';
+import { SAMPLE_SECONDS, slotOf } from './rules/samples.js';
 
 /** Samples that arrive within this time are written together. */
 const WRITE_EVERY_MS = 1_000;

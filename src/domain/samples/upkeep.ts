@@ -1,10 +1,10 @@
 import type { Database } from '../../database/database.js';
 import { inTransaction } from '../../database/transaction.js';
-import { every, type Sweep } from '../background.js';
-import type { Deps } from '../deps.js';
-import { SAMPLE_SECONDS, STEPS, stepOf } from '../rules/samples.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { every, type Sweep } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, mergedOf, namesOf } from './columns.js';
+import { SAMPLE_SECONDS, STEPS, stepOf } from './rules/samples.js';
 
 const CHECK_EVERY_MS = 10_000;
 /** Maximum delay of a sample: 60 s until it is reported, and then the time until it is written. */
@@ -19,7 +19,7 @@ const MAX_DROPS = 200;
  * Rolls up samples and deletes old ones. Every gateway runs this, but only one works at a time, and none repeats
  * another's work.
  */
-export function startSampleUpkeep(deps: Deps, onFault: (error: unknown) => void): Sweep {
+export function startSampleUpkeep(deps: Pick<KernelDeps, 'db' | 'clock'>, onFault: (error: unknown) => void): Sweep {
   const maintainIfNeeded = async () => {
     if (await hasSamples(deps.db)) await maintainSamples(deps);
   };
@@ -35,7 +35,7 @@ async function hasSamples({ pool }: Database): Promise<boolean> {
   return rows[0]!.are;
 }
 
-export async function maintainSamples({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<void> {
+export async function maintainSamples({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   for (const { seconds } of STEPS.slice(1)) {
     while (await rollUp(db, seconds, now));

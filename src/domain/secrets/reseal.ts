@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { resealVolumes } from '../volumes/password.js';
 import { resealWebhooks } from '../webhooks/webhooks.js';
 import { resealTokens } from './generated-tokens.js';
@@ -12,7 +12,7 @@ const BATCH = 100;
  * Reseals every secret, generated token, volume password and webhook secret that was sealed with a key other than the
  * first. Returns how many were resealed. Throws if a key is missing.
  */
-export async function resealSecrets(deps: Deps): Promise<number> {
+export async function resealSecrets(deps: Pick<KernelDeps, 'db' | 'sealingKeys'>): Promise<number> {
   const keys = await deps.sealingKeys();
   let resealed = 0;
   for (const reseal of [resealSome, resealTokens, resealVolumes, resealWebhooks]) {

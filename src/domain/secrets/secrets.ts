@@ -1,12 +1,13 @@
 import type { Prisma, Secret } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { type Launch, registryOf, secretsOf } from '../rules/launch.js';
-import { type SealingKey, seal, unseal } from '../rules/sealing.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Launch, registryOf, secretsOf } from '../kernel/launch.js';
+import { randomId } from '../kernel/random-id.js';
+import { type SealingKey, seal, unseal } from '../kernel/sealing.js';
+import { formatInstant } from '../kernel/time.js';
+import type { SecretDeps } from './deps.js';
 
 const ID_BYTES = 8;
 export const MAX_SECRETS = 100;
@@ -33,7 +34,7 @@ type NamedSecret = Pick<Secret, 'name' | 'kind' | 'registry'>;
 type Query = Pick<Prisma.SecretFindManyArgs, 'include' | 'select'>;
 
 /** Returns up to 100 secrets, sorted by name. */
-export function listSecrets(deps: Deps, accountId: string, query: Query = {}): Promise<Secret[]> {
+export function listSecrets(deps: Pick<KernelDeps, 'db'>, accountId: string, query: Query = {}): Promise<Secret[]> {
   return deps.db.prisma.secret.findMany({
     ...query,
     where: { accountId },
@@ -43,7 +44,11 @@ export function listSecrets(deps: Deps, accountId: string, query: Query = {}): P
 }
 
 /** Stores a secret. Throws invalid_request, or action_failed if the name is in use or the account has 100 secrets. */
-export async function createSecret(deps: Deps, accountId: string, input: SecretInput): Promise<Secret> {
+export async function createSecret(
+  deps: Pick<SecretDeps, 'db' | 'clock' | 'sealingKeys' | 'activity'>,
+  accountId: string,
+  input: SecretInput,
+): Promise<Secret> {
   const name = check('name', fields.secretName, input.name);
   const value = check('value', fields.secretValue, input.value);
   const registry = checkOptional('registry', fields.registry, input.registry) ?? null;
@@ -78,7 +83,11 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
 }
 
 /** Deletes a secret. Running containers keep its value, but later starts that need it fail. Throws not_found. */
-export async function deleteSecret(deps: Deps, accountId: string, name: string): Promise<Secret> {
+export async function deleteSecret(
+  deps: Pick<SecretDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+  name: string,
+): Promise<Secret> {
   // PostgreSQL can't search for a string that contains NUL.
   const isName = fields.secretName.schema.safeParse(name).success;
   const found = isName
@@ -118,7 +127,7 @@ export async function checkSecrets(
  * Returns the secrets for a start of the instance. Throws action_failed if a secret is missing or can't be decrypted.
  */
 export async function secretsOfStart(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,
   accountId: string,
   launch: Launch,
   image: string,
@@ -167,7 +176,7 @@ export async function resealSome(
  * Returns the key for new secrets. Throws if the keys of existing secrets are missing, because secrets would otherwise
  * be split between two keys.
  */
-export async function sealingKeyOf({ db, sealingKeys }: Deps): Promise<SealingKey> {
+export async function sealingKeyOf({ db, sealingKeys }: Pick<KernelDeps, 'db' | 'sealingKeys'>): Promise<SealingKey> {
   const keys = await sealingKeys();
   const { rowCount } = await db.pool.query(
     `select from secret where not key_id = any($1::text[])

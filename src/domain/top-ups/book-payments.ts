@@ -1,10 +1,13 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { rateOf } from '../rules/decimal.js';
-import { type EventType, type NewEvent, usdOf } from '../rules/events.js';
-import { type Account, credit, type LedgerKind } from '../rules/lifecycle.js';
-import { type Micro, unitsOfMicro } from '../rules/money.js';
-import type { Instant } from '../rules/time.js';
+import { rateOf } from '../kernel/decimal.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { type EventType, type NewEvent, usdOf } from '../kernel/events.js';
+import { type Account, credit, type LedgerKind } from '../kernel/lifecycle.js';
+import { type Micro, unitsOfMicro } from '../kernel/money.js';
+import type { Instant } from '../kernel/time.js';
+import type { TopUpDeps } from './deps.js';
+import { ProcessorUnavailable } from './processor.js';
 import {
   evaluatePayment,
   isOver,
@@ -14,9 +17,8 @@ import {
   type PaymentState,
   type ReportedPayment,
   type TopUp,
-} from '../rules/top-up.js';
-import { ASSETS } from '../rules/top-up-assets.js';
-import { ProcessorUnavailable } from './processor.js';
+} from './rules/top-up.js';
+import { ASSETS } from './rules/top-up-assets.js';
 import { paymentsOf, savePayment, unconfirmedMicro } from './top-up-rows.js';
 
 /** The outcome of one payment, for the operator's log. */
@@ -40,7 +42,7 @@ export interface PaymentEvent {
  * amount, the processor is queried before anything is locked.
  */
 export async function bookPayments(
-  deps: Deps,
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   topUp: TopUp,
   reports: readonly ReportedPayment[],
   queried?: readonly ReportedPayment[],
@@ -79,7 +81,12 @@ interface Before {
   now: Instant;
 }
 
-function evaluateAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[], before: Before) {
+function evaluateAll(
+  deps: Pick<KernelDeps, 'settings'>,
+  topUp: TopUp,
+  reports: readonly ReportedPayment[],
+  before: Before,
+) {
   const known = new Map(before.payments.map((payment) => [keyOf(payment), payment]));
   const changed: Payment[] = [];
   const lost: PaymentEvent[] = [];
@@ -107,7 +114,10 @@ function evaluateAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment
  * Queries the processor. Returns undefined while the processor is down. The payment is then quarantined, and the sweep
  * queries the processor again.
  */
-async function queryProcessor({ payments: processor }: Deps, topUp: TopUp): Promise<ReportedPayment[] | undefined> {
+async function queryProcessor(
+  { payments: processor }: Pick<TopUpDeps, 'payments'>,
+  topUp: TopUp,
+): Promise<ReportedPayment[] | undefined> {
   try {
     return await processor!.read(topUp);
   } catch (error) {

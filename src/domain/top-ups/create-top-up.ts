@@ -1,14 +1,15 @@
 import { inTransaction } from '../../database/transaction.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import type { Micro } from '../rules/money.js';
-import { DEFAULT_RATE_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from '../rules/top-up.js';
-import { ASSET_CODES, type AssetCode, assetNamed } from '../rules/top-up-assets.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Micro } from '../kernel/money.js';
+import { randomId } from '../kernel/random-id.js';
+import type { TopUpDeps } from './deps.js';
 import { type PaymentProcessor, ProcessorRefusal, ProcessorUnavailable } from './processor.js';
+import { DEFAULT_RATE_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from './rules/top-up.js';
+import { ASSET_CODES, type AssetCode, assetNamed } from './rules/top-up-assets.js';
 import type { PaidTopUp } from './top-up-rows.js';
 import { insertTopUp } from './top-up-rows.js';
 import { countWaiting, findTopUp } from './top-ups.js';
@@ -33,7 +34,11 @@ export interface CreatedTopUp {
  * queried. Repeating an idempotency key returns the same top-up in its current state. Throws invalid_request,
  * action_failed (if there is no processor or too many top-ups are waiting) or unavailable (if the processor is down).
  */
-export async function createTopUp(deps: Deps, accountId: string, input: TopUpInput): Promise<CreatedTopUp> {
+export async function createTopUp(
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
+  accountId: string,
+  input: TopUpInput,
+): Promise<CreatedTopUp> {
   const processor = processorOf(deps);
   const asset = assetOf(check('asset', fields.topUpAsset, input.asset));
   const usdMicro = checkSum(input.usd);
@@ -88,7 +93,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
 }
 
 /** Returns the assets that are currently accepted, or none if no processor is set up. Throws unavailable. */
-export async function topUpAssets(deps: Deps): Promise<AssetCode[]> {
+export async function topUpAssets(deps: Pick<TopUpDeps, 'payments'>): Promise<AssetCode[]> {
   if (deps.payments === null) return [];
   return orUnavailable(deps.payments.assets());
 }
@@ -116,7 +121,7 @@ async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-function processorOf({ payments }: Deps): PaymentProcessor {
+function processorOf({ payments }: Pick<TopUpDeps, 'payments'>): PaymentProcessor {
   if (payments !== null) return payments;
   throw new DomainError(
     'action_failed',

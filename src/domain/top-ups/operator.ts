@@ -1,20 +1,14 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { balanceAt } from '../rules/accrual.js';
-import { DomainError } from '../rules/errors.js';
-import type { Account } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import {
-  creditedMicro,
-  isOver,
-  MAX_PAYMENT_MICRO,
-  type Payment,
-  type TopUp,
-  type TopUpState,
-} from '../rules/top-up.js';
+import { balanceAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Account } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { bookCredit, bookLine } from './book-payments.js';
+import { creditedMicro, isOver, MAX_PAYMENT_MICRO, type Payment, type TopUp, type TopUpState } from './rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, paymentsOf, savePayment, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
 /** Maximum top-ups listed to the operator. */
@@ -28,7 +22,10 @@ export interface TopUpFilter {
 }
 
 /** Returns the newest top-ups of one account, or of all accounts, newest first. Scans up to 1,000 top-ups. */
-export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilter): Promise<PaidTopUp[]> {
+export async function listAllTopUps(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  { accountId, state }: TopUpFilter,
+): Promise<PaidTopUp[]> {
   const { rows } = await deps.db.pool.query<TopUp>(
     `select ${TOP_UP_COLUMNS} from top_up where coalesce(account_id = $1, true)
      order by created_at desc, id desc limit ${MAX_LISTED}`,
@@ -39,7 +36,7 @@ export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilte
 }
 
 /** Returns a top-up with its payments. Throws not_found. */
-export async function showTopUp(deps: Deps, id: string): Promise<PaidTopUp> {
+export async function showTopUp(deps: Pick<KernelDeps, 'db' | 'clock'>, id: string): Promise<PaidTopUp> {
   return (await withPayments(deps.db.pool, [await known(deps, id)], deps.clock.now()))[0]!;
 }
 
@@ -53,7 +50,7 @@ export interface Decision {
  * never reported. In the last case, the operator must give the amount.
  */
 export async function creditPayment(
-  deps: Deps,
+  deps: LedgerDeps,
   id: string,
   { transaction, usdMicro, note }: Decision & { usdMicro?: Micro | undefined },
 ): Promise<PaidTopUp> {
@@ -89,7 +86,7 @@ export async function creditPayment(
  * Refuses a payment permanently. If it was already credited, it is reversed by an adjustment, even if the balance
  * becomes negative, because the money was never received (for example after a chain reorganization).
  */
-export async function refusePayment(deps: Deps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
+export async function refusePayment(deps: LedgerDeps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
   return decide(deps, id, (current, account, topUp, payments) => {
     const stored = payments.find((payment) => payment.transaction === transaction && !isDone(payment));
     if (stored === undefined) throw new DomainError('not_found', 'no such payment, or it can no longer be refused');
@@ -121,7 +118,7 @@ export interface Refund {
 }
 
 /** Records a refund, which can't exceed the balance or the amount that the top-up credited. */
-export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promise<PaidTopUp> {
+export async function refundTopUp(deps: LedgerDeps, id: string, refund: Refund): Promise<PaidTopUp> {
   const transaction = check('transaction', fields.reference, refund.transaction);
   const note = check('note', fields.note, refund.note);
   return decide(deps, id, async (current, account, topUp, payments) => {
@@ -156,7 +153,7 @@ export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promi
 
 type Decide = (current: Write, account: Account, topUp: TopUp, payments: readonly Payment[]) => Promise<void> | void;
 
-async function decide(deps: Deps, id: string, decision: Decide): Promise<PaidTopUp> {
+async function decide(deps: LedgerDeps, id: string, decision: Decide): Promise<PaidTopUp> {
   const topUp = await known(deps, id);
   await write(deps, { accountIds: [topUp.accountId] }, async (current) => {
     const payments = await paymentsOf(current.transaction, topUp.id);
@@ -165,7 +162,7 @@ async function decide(deps: Deps, id: string, decision: Decide): Promise<PaidTop
   return showTopUp(deps, id);
 }
 
-async function known(deps: Deps, id: string): Promise<TopUp> {
+async function known(deps: Pick<KernelDeps, 'db'>, id: string): Promise<TopUp> {
   const topUp = await findTopUpRow(deps.db.pool, id);
   if (topUp === null) throw new DomainError('not_found', `no top-up ${id}`);
   return topUp;
@@ -191,7 +188,7 @@ export interface BookedLine {
  * Returns the top-ups' ledger entries within [from, to), oldest first. Throws if the period has more than 100,000
  * lines.
  */
-export async function bookedLines(deps: Deps, from: Instant, to: Instant): Promise<BookedLine[]> {
+export async function bookedLines(deps: Pick<KernelDeps, 'db'>, from: Instant, to: Instant): Promise<BookedLine[]> {
   const { rows } = await deps.db.pool.query<BookedLine>(
     `select entry.at, split_part(entry.id, '/', 1) as kind, entry.account_id as "accountId", top_up.id as "topUpId",
        top_up.processor, coalesce(payment.asset, top_up.asset) as asset,

@@ -1,7 +1,7 @@
-import type { Micro } from '../rules/money.js';
-import type { Instant } from '../rules/time.js';
-import type { ReportedPayment } from '../rules/top-up.js';
-import type { AssetCode } from '../rules/top-up-assets.js';
+import type { Micro } from '../kernel/money.js';
+import type { Instant } from '../kernel/time.js';
+import type { ReportedPayment } from './rules/top-up.js';
+import type { AssetCode } from './rules/top-up-assets.js';
 
 /**
  * The gateway's interface to a payment processor. The processor handles wallets, chains and rates, while the gateway

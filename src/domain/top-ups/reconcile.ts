@@ -1,9 +1,11 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
-import type { Deps } from '../deps.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
-import { type ReportedPayment, SEEN_SECONDS, type TopUp } from '../rules/top-up.js';
+import type { LedgerDeps } from '../billing/deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import { bookPayments, keyOf, type PaymentEvent, storedReport } from './book-payments.js';
+import type { TopUpDeps } from './deps.js';
 import { type PaymentProcessor, ProcessorUnavailable } from './processor.js';
+import { type ReportedPayment, SEEN_SECONDS, type TopUp } from './rules/top-up.js';
 import { paymentsOf, TOP_UP_COLUMNS } from './top-up-rows.js';
 
 const RECONCILE_LOCK = 4_207_017;
@@ -33,7 +35,7 @@ export interface Reconciliation {
  * time does this.
  */
 export function startReconciliation(
-  deps: Deps,
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   onEvent: (event: PaymentEvent) => void,
   onFault: (error: unknown) => void,
 ): Reconciliation {
@@ -57,7 +59,7 @@ export function startReconciliation(
 
 /** Runs one round. Returns how many top-ups were queried; null if another gateway is running a round. */
 export async function reconcile(
-  deps: Deps,
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   onEvent: (event: PaymentEvent) => void,
   ended?: AbortSignal,
 ): Promise<number | null> {
@@ -82,7 +84,11 @@ export async function reconcile(
 }
 
 /** Books the stored payments that this response confirms, together with the invoice's other payments. */
-async function bookReports(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[]): Promise<PaymentEvent[]> {
+async function bookReports(
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
+  topUp: TopUp,
+  reports: readonly ReportedPayment[],
+): Promise<PaymentEvent[]> {
   const stored = (await paymentsOf(deps.db.pool, topUp.id)).flatMap((payment) => storedReport(topUp, payment) ?? []);
   const waiting = new Set(stored.map(keyOf));
   const others = reports.filter((report) => !waiting.has(keyOf(report)));
@@ -93,7 +99,7 @@ async function bookReports(deps: Deps, topUp: TopUp, reports: readonly ReportedP
  * Records the poll after its result is booked, so that a crash in between loses nothing. Failed polls are recorded too.
  * Otherwise, a few unreadable top-ups would always come first and block all others.
  */
-async function recordPoll({ db, clock }: Deps, { id }: TopUp): Promise<void> {
+async function recordPoll({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>, { id }: TopUp): Promise<void> {
   await db.pool.query('update top_up set checked_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);
 }
 
@@ -106,7 +112,7 @@ async function readOrNull(processor: PaymentProcessor, topUp: TopUp): Promise<Re
   }
 }
 
-async function dueTopUps({ db, clock }: Deps, processor: string): Promise<TopUp[]> {
+async function dueTopUps({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>, processor: string): Promise<TopUp[]> {
   const now = clock.now();
   const before = (seconds: Instant) => formatInstant(now - seconds);
   const { rows } = await db.pool.query<TopUp>(

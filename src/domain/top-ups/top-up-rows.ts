@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { PreparedStatement, Transaction } from '../../database/transaction.js';
-import type { Micro } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { Micro } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import {
   type Payment,
   type TopUp,
@@ -9,7 +9,7 @@ import {
   topUpState,
   UNCONFIRMED_SECONDS,
   withoutReplaced,
-} from '../rules/top-up.js';
+} from './rules/top-up.js';
 
 /** Matches ids created by `createTopUp`: `t-` followed by 20 hex characters. */
 const TOP_UP_ID = /^t-[0-9a-f]{20}$/;

@@ -4,21 +4,23 @@ import { isUnavailable } from '../../database/faults.js';
 import { type AccountState, describeAccount } from '../accounts/accounts.js';
 import { isAccepted } from '../accounts/api-keys.js';
 import { type Balance, balanceOf } from '../billing/balance.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { RUNTIME_SELECT, runtimeOf } from '../fleet/runtime.js';
 import type { InstanceRow } from '../instances/instance-row.js';
 import { findInstance } from '../instances/instances.js';
 import { findOffers, type Offer, type OfferFilter } from '../inventory/offers.js';
+import { balanceUnitsAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Account } from '../kernel/lifecycle.js';
+import { latest } from '../kernel/time.js';
 import type { PriceSheet } from '../market/price-sheet.js';
 import { priceSheet } from '../market/pricing.js';
-import { balanceUnitsAt } from '../rules/accrual.js';
-import { DomainError } from '../rules/errors.js';
-import type { Account } from '../rules/lifecycle.js';
-import { latest } from '../rules/time.js';
 import type { InstanceLoad } from '../samples/metric-points.js';
 import type { PaidTopUp } from '../top-ups/top-up-rows.js';
 import { findTopUp, listTopUps } from '../top-ups/top-ups.js';
+import type { UpdateDeps } from './deps.js';
 import type { Stream, StreamChanges, Subscriber, Topic, Visitor } from './subscriptions.js';
 
 /** Pause before a stream reads again while the database is unavailable. */
@@ -30,7 +32,7 @@ const RETRY_MS = 500;
  * not_found if the id is unknown.
  */
 export function instanceChanges(
-  deps: Deps,
+  deps: SettlingDeps & Pick<UpdateDeps, 'subscriptions'>,
   subscriber: Subscriber,
   id: string | null,
   signal: AbortSignal,
@@ -39,7 +41,7 @@ export function instanceChanges(
 }
 
 /** Reads the instances that have changed since the last read. The first read returns none. */
-function changedInstances(deps: Deps, accountId: string, id: string | null) {
+function changedInstances(deps: SettlingDeps, accountId: string, id: string | null) {
   /** The last known state of each live instance, by id. */
   const seen = new Map<string, string>();
   /** The sequence number of the account's newest instance at the last read. */
@@ -100,7 +102,7 @@ function isOver({ status, container }: InstanceWithContainer): boolean {
  * if the id is unknown.
  */
 export function topUpChanges(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'subscriptions'>,
   subscriber: Subscriber,
   id: string | null,
   signal: AbortSignal,
@@ -109,7 +111,11 @@ export function topUpChanges(
 }
 
 /** Reads the top-ups that have changed since the last read. The first read returns none, or the requested one. */
-function changedTopUps(deps: Deps, accountId: string, id: string | null): () => Promise<PaidTopUp[]> {
+function changedTopUps(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  accountId: string,
+  id: string | null,
+): () => Promise<PaidTopUp[]> {
   /** The state last sent for each top-up, by id; null before the first read. */
   let lastSent: Map<string, string> | null = null;
   return async () => {
@@ -134,7 +140,7 @@ function fingerprintOf({ payments }: PaidTopUp): string {
  * from what the last event predicts.
  */
 export function balanceChanges(
-  deps: Deps,
+  deps: SettlingDeps & Pick<UpdateDeps, 'subscriptions'>,
   subscriber: Subscriber,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<Balance>> {
@@ -172,7 +178,7 @@ export const LOADS_PER_EVENT = 20;
  * 10 s.
  */
 export function accountChanges(
-  deps: Deps,
+  deps: SettlingDeps & Pick<UpdateDeps, 'loadWatch' | 'subscriptions'>,
   subscriber: Subscriber,
   signal: AbortSignal,
   wantsLoads = false,
@@ -239,7 +245,7 @@ function partsOf(loads: readonly InstanceLoad[]): InstanceLoad[][] {
  * Readers of the same list share it.
  */
 export function offerChanges(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'sharedOffers' | 'subscriptions' | 'inventory'>,
   reader: Subscriber | Visitor,
   filter: OfferFilter,
   signal: AbortSignal,
@@ -263,7 +269,7 @@ const THE_SHEET = '';
  * replaces another of the same model. Readers share the sheet.
  */
 export function priceSheetChanges(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'settings' | 'inventory' | 'sharedSheet' | 'subscriptions'>,
   reader: Subscriber | Visitor,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<PriceSheet>> {
@@ -286,7 +292,7 @@ export function priceSheetChanges(
  * read, and if it is no longer accepted, the stream ends with unauthorized.
  */
 async function watch<T>(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'subscriptions'>,
   topic: Topic,
   reader: Subscriber | Visitor,
   signal: AbortSignal,

@@ -1,14 +1,14 @@
-import { deadline } from '../../deadline.js';
-import { ByteQueue } from '../../untrusted/byte-queue.js';
-import { LineSplitter } from '../../untrusted/line-splitter.js';
-import { turn } from '../../untrusted/turn.js';
+import { deadline } from '../../std/deadline.js';
+import { ByteQueue } from '../../std/untrusted/byte-queue.js';
+import { LineSplitter } from '../../std/untrusted/line-splitter.js';
+import { turn } from '../../std/untrusted/turn.js';
 import { isAccepted } from '../accounts/api-keys.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import type { LogSource, WantedLogs } from '../log-source.js';
-import { DomainError } from '../rules/errors.js';
-import { type LogLine, MAX_LOG_LINE, readLogLine } from '../rules/log-line.js';
-import type { Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Instant } from '../kernel/time.js';
+import type { UpdateDeps } from './deps.js';
+import type { LogSource, WantedLogs } from './log-source.js';
+import { type LogLine, MAX_LOG_LINE, readLogLine } from './rules/log-line.js';
 import type { Stream, Subscriber } from './subscriptions.js';
 
 /** Maximum characters in one response. The last ones are kept. */
@@ -31,7 +31,7 @@ export interface LogsInput {
 
 /** Returns the last lines, oldest first. While it reads, it counts as one of the account's open subscriptions. */
 export async function instanceLogs(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'subscriptions' | 'openLogs'>,
   caller: Subscriber,
   { id, ...input }: LogsInput,
   gone: AbortSignal,
@@ -47,7 +47,11 @@ export async function instanceLogs(
 }
 
 /** Returns all retained lines, or only the last ones. */
-async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Promise<LogLine[]> {
+async function readLines(
+  deps: Pick<UpdateDeps, 'openLogs'>,
+  wanted: WantedLogs,
+  gone: AbortSignal,
+): Promise<LogLine[]> {
   const limit = deadline(READ_TIMEOUT_MS, gone);
   try {
     return await readAll(new LineQueue(await opened(deps, wanted, limit.signal), limit.signal));
@@ -61,7 +65,7 @@ async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Pro
  * subscription.
  */
 export async function* keptLog(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'subscriptions' | 'openLogs'>,
   caller: Subscriber,
   id: string,
   gone: AbortSignal,
@@ -99,7 +103,7 @@ function lastOf(lines: LogLine[], tail: number): LogLine[] {
  * starts, and ends when the instance is destroyed, the key is no longer accepted or the reader stops.
  */
 export async function followLogs(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'subscriptions' | 'openLogs'>,
   caller: Subscriber,
   { id, ...input }: LogsInput,
   gone: AbortSignal,
@@ -165,7 +169,10 @@ interface Following {
   ending: AbortController;
 }
 
-async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogLine[], void> {
+async function* batchesOf(
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'openLogs'>,
+  following: Following,
+): AsyncGenerator<LogLine[], void> {
   const { wanted, earlier, first, slot, ending } = following;
   let { place } = following;
   const isGrown = unlessShown();
@@ -221,7 +228,11 @@ function unlessShown(): (line: LogLine) => boolean {
   };
 }
 
-function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Promise<LogSource> {
+function opened(
+  { openLogs }: Pick<UpdateDeps, 'openLogs'>,
+  wanted: WantedLogs,
+  signal: AbortSignal,
+): Promise<LogSource> {
   if (openLogs === null) throw new DomainError('unavailable', "this process can't reach into instances");
   return openLogs(wanted, signal);
 }

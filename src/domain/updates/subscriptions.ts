@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Notice, Notices } from '../../database/notices.js';
-import { DomainError } from '../rules/errors.js';
-import type { Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Instant } from '../kernel/time.js';
 import type { InstanceLoad } from '../samples/metric-points.js';
 
 /** Maximum open streams per account in this process, which is enough for several pages of one console. */

@@ -1,14 +1,14 @@
 import type { QueryResult } from 'pg';
 import type { Transaction } from '../../database/transaction.js';
 import { authenticate, type Caller, unauthorized } from '../accounts/api-keys.js';
-import type { Deps } from '../deps.js';
-import { hashApiKey } from '../rules/api-key.js';
-import { DomainError } from '../rules/errors.js';
-import { checkScope } from '../rules/scopes.js';
-import { isLeaseToken, isUpkeepToken } from '../rules/volume-lease.js';
+import { hashApiKey } from '../kernel/api-key.js';
+import { DomainError } from '../kernel/errors.js';
+import { checkScope } from '../kernel/scopes.js';
+import type { VolumeDeps } from './deps.js';
 import { LEASE_SECRET } from './lease-secret.js';
 import { releaseEndedLeases } from './leases.js';
 import { noVolume, volumeInUse } from './refusals.js';
+import { isLeaseToken, isUpkeepToken } from './rules/volume-lease.js';
 import type { ObjectName } from './store.js';
 
 const PRUNE_RETRY_SECONDS = 5;
@@ -62,7 +62,10 @@ const VOLUME_FACTS = `id, account_id as "accountId", size_gb as "sizeGb", stored
  * not_found if the volume doesn't belong to the key's account. Throws forbidden for any token except those of the
  * newest lease and of the gateway's own work.
  */
-export async function accessOf(deps: Deps, { volumeId, password, address }: Credentials): Promise<RepositoryAccess> {
+export async function accessOf(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,
+  { volumeId, password, address }: Credentials,
+): Promise<RepositoryAccess> {
   if (password === undefined) throw unauthorized(null);
   if (hashApiKey(password) !== null) return ownerAccess(deps, volumeId, password, address);
   const { rows } = await deps.db.pool.query<VolumeFacts & { secret: string | null }>({
@@ -107,7 +110,10 @@ export async function lockForWrite(
  * Runs `checkMayWrite` before the request body is read. If the client is the owner, it first ends a lease whose holder
  * can no longer write because its host is silent or gone.
  */
-export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promise<void> {
+export async function checkMayBegin(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'fleet'>,
+  access: RepositoryAccess,
+): Promise<void> {
   const { id, leaseInstanceId } = access.volume;
   if (access.kind !== 'owner' || leaseInstanceId === null) return checkMayWrite(access);
   checkScope(access.caller.scopes, 'write to the repository of a volume');
@@ -146,7 +152,7 @@ export function checkMayDelete(access: RepositoryAccess, object: ObjectName): vo
 }
 
 async function ownerAccess(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,
   volumeId: string,
   key: string,
   address: string,

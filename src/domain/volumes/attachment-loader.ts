@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type { Database } from '../../database/database.js';
 import type { Volume as VolumeRow } from '../../database/generated/client/client.js';
-import type { Instant } from '../rules/time.js';
+import type { Instant } from '../kernel/time.js';
 import { isOver } from './ended-leases.js';
 
 /** Maximum instances that one statement reads. */

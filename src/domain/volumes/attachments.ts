@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import type { Instance } from '../rules/lifecycle.js';
-import type { VolumeAtPath } from '../rules/volume-attachment.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import type { VolumeAtPath } from './rules/volume-attachment.js';
 
 /** Parses the volumes of a launch; returns undefined if there are none. Throws invalid_request. */
 export function readVolumes(input: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {
@@ -13,7 +13,7 @@ export function readVolumes(input: readonly VolumeAtPath[] | null | undefined): 
 
 /** Returns how many GB of disk a machine needs for these volumes. Volumes that the account doesn't have are ignored. */
 export async function sizeOfVolumes(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   accountId: string | null,
   volumes: readonly VolumeAtPath[] = [],
 ): Promise<number> {

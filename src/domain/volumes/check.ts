@@ -1,6 +1,7 @@
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { VOLUME_ID } from '../rules/volume.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { VOLUME_ID } from '../kernel/volume.js';
+import type { VolumeDeps } from './deps.js';
 import { passwordOf } from './password.js';
 import { type Difference, differenceOf } from './reconcile.js';
 
@@ -21,7 +22,7 @@ export interface VolumeView {
 }
 
 /** Returns the volumes that have data in the store, ordered by id. */
-export async function viewVolumes({ db }: Deps): Promise<VolumeView[]> {
+export async function viewVolumes({ db }: Pick<KernelDeps, 'db'>): Promise<VolumeView[]> {
   const rows = await db.prisma.volume.findMany({
     where: { erasedAt: null },
     orderBy: { id: 'asc' },
@@ -47,7 +48,10 @@ export interface StoreComparison {
 }
 
 /** Compares all volumes, or only one, without changing anything. Rejects with StoreFault. */
-export async function compareStore(deps: Deps, only: string | null = null): Promise<StoreComparison> {
+export async function compareStore(
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
+  only: string | null = null,
+): Promise<StoreComparison> {
   const { rows } = await deps.db.pool.query<{ id: string; isLive: boolean }>(
     `select id, deleted_at is null and (copy_of is null or copied_at is not null) as "isLive"
      from volume where erased_at is null and ($1::text is null or id = $1) order by id`,
@@ -76,7 +80,11 @@ export interface CheckedRepository {
  * lock, so it may report objects that are about to be deleted if the volume is being written. Throws not_found or
  * action_failed.
  */
-export async function checkRepository(deps: Deps, id: string, readData: boolean): Promise<CheckedRepository> {
+export async function checkRepository(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'restic' | 'volumeStore'>,
+  id: string,
+  readData: boolean,
+): Promise<CheckedRepository> {
   const { restic, volumeStore, db } = deps;
   if (restic === null) throw new DomainError('action_failed', 'restic was not found on the PATH; install it');
   const volume = VOLUME_ID.test(id) ? await db.prisma.volume.findFirst({ where: { id, deletedAt: null } }) : null;

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../database/transaction.js';
-import { ActivityNote } from '../activity-note.js';
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import { ActivityNote } from '../kernel/activity-note.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 import type { RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 
@@ -17,7 +17,7 @@ const DELETIONS = { snapshots: 'deleteVolumeSnapshot', keys: 'deleteVolumeKey' }
  * `deleteVolumeSnapshot`, keys as `deleteVolumeKey`, and packs and indexes together as `pruneVolume`.
  */
 export async function recordDeletion(
-  { clock }: Deps,
+  { clock }: Pick<KernelDeps, 'clock'>,
   transaction: Transaction,
   access: RepositoryAccess,
   object: ObjectName,

@@ -1,6 +1,6 @@
-import { silentBefore } from '../rules/fleet.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import { SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
+import { silentBefore } from '../kernel/fleet.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import { SAVED_WITHIN_DAYS } from './rules/volume-lease.js';
 
 /**
  * Returns the time before which a host must have sent its last heartbeat for its leases to have ended. `since` is when

@@ -1,4 +1,4 @@
-import { DomainError } from '../rules/errors.js';
+import { DomainError } from '../kernel/errors.js';
 
 /** Thrown when a write would exceed the maximum size of a repository. */
 export class VolumeFull extends DomainError {

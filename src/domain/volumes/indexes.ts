@@ -1,7 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
+import { DomainError } from '../kernel/errors.js';
 import { lockVolume, type RepositoryAccess } from './access.js';
+import type { VolumeDeps } from './deps.js';
 import type { ObjectName } from './store.js';
 
 /**
@@ -38,7 +38,7 @@ export async function removeIndex(transaction: Reader, volumeId: string, name: s
  * anything, so everything may be deleted.
  */
 export async function checkIsSound(
-  { restic }: Deps,
+  { restic }: Pick<VolumeDeps, 'restic'>,
   reader: Reader,
   { kind, volume }: RepositoryAccess,
   object: ObjectName,
@@ -61,7 +61,10 @@ export async function checkIsSound(
  * Returns the names of the unverified index objects in the store, with those that failed verification last. Removes the
  * records of index objects that no longer exist.
  */
-export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<string[]> {
+export async function unverifiedIndexes(
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
+  volumeId: string,
+): Promise<string[]> {
   const found = new Set<string>();
   for await (const { name } of deps.volumeStore.list(volumeId, 'index')) found.add(name);
   const { rows } = await deps.db.pool.query<{ name: string; state: string }>(
@@ -77,7 +80,11 @@ export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<s
   return [...names.filter((name) => !failed.has(name)), ...names.filter((name) => failed.has(name))];
 }
 
-async function removeIfGone(deps: Deps, volumeId: string, name: string): Promise<void> {
+async function removeIfGone(
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
+  volumeId: string,
+  name: string,
+): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
     await lockVolume(transaction, volumeId);
     if ((await deps.volumeStore.size(volumeId, { kind: 'index', name })) === null)
@@ -90,7 +97,7 @@ async function removeIfGone(deps: Deps, volumeId: string, name: string): Promise
  * meantime.
  */
 export async function markIndexes(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
   volumeId: string,
   names: readonly string[],
   state: 'VERIFIED' | 'FAILED',

@@ -1,11 +1,11 @@
 import { scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { keyOf, openObject, type ResticKey } from '../rules/restic-key.js';
+import { DomainError } from '../kernel/errors.js';
 import type { VolumeFacts } from './access.js';
+import type { VolumeDeps } from './deps.js';
 import { volumePassword } from './password.js';
+import { keyOf, openObject, type ResticKey } from './rules/restic-key.js';
 import type { ObjectName } from './store.js';
 
 /**
@@ -47,7 +47,12 @@ const masterKey = z.object({ mac: z.object({ k: base64, r: base64 }), encrypt: b
  * Throws action_failed if the key doesn't open the repository with the volume's own password, because no instance could
  * restore it. `restic key passwd`, and `restic init` with a different password, upload such keys.
  */
-export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectName, bytes: Buffer): Promise<void> {
+export async function checkKey(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'volumeStore' | 'volumeKeys'>,
+  volume: VolumeFacts,
+  object: ObjectName,
+  bytes: Buffer,
+): Promise<void> {
   const names = await keysOf(deps, volume.id);
   if (names.length >= MAX_KEYS && object.kind === 'keys' && !names.includes(object.name))
     throw new DomainError('action_failed', `volume ${volume.id} has ${MAX_KEYS} keys, the maximum; remove one first`);
@@ -62,7 +67,11 @@ export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectNa
  * Returns the name of another key that opens the repository with the volume's own password. Throws action_failed if
  * no other key does, so that the last key can't be deleted.
  */
-export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: ObjectName): Promise<string> {
+export async function keyThatRemains(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'volumeStore' | 'volumeKeys'>,
+  volume: VolumeFacts,
+  object: ObjectName,
+): Promise<string> {
   for (const name of await keysOf(deps, volume.id)) {
     if (object.kind === 'keys' && object.name === name) continue;
     const bytes = await readSmall(deps, volume.id, { kind: 'keys', name }, MAX_KEY_BYTES);
@@ -74,7 +83,11 @@ export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: Ob
 /**
  * Fails like `keyThatRemains` if that key has been deleted in the meantime. Call it in the transaction that deletes.
  */
-export async function checkKeyExists({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
+export async function checkKeyExists(
+  { volumeStore }: Pick<VolumeDeps, 'volumeStore'>,
+  volume: VolumeFacts,
+  name: string,
+): Promise<void> {
   if ((await volumeStore.size(volume.id, { kind: 'keys', name })) === null) throw noOtherKey(volume);
 }
 
@@ -82,7 +95,11 @@ function noOtherKey({ id }: VolumeFacts): DomainError {
   return new DomainError('action_failed', `no other key opens volume ${id} with its own password`);
 }
 
-async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<boolean> {
+async function opens(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'volumeKeys' | 'volumeStore'>,
+  volume: VolumeFacts,
+  bytes: Buffer,
+): Promise<boolean> {
   const password = await volumePassword(deps, volume.accountId, volume.id);
   const master = await masterOf(deps, volume.accountId, password, bytes);
   if (master === null) return false;
@@ -92,7 +109,7 @@ async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<bo
 
 /** Returns the master key; null if the file is not a key, takes too long to open or opens with another password. */
 async function masterOf(
-  { volumeKeys }: Deps,
+  { volumeKeys }: Pick<VolumeDeps, 'volumeKeys'>,
   accountId: string,
   password: string,
   bytes: Buffer,
@@ -121,13 +138,18 @@ function nullIfRefused(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-async function keysOf({ volumeStore }: Deps, volumeId: string): Promise<string[]> {
+async function keysOf({ volumeStore }: Pick<VolumeDeps, 'volumeStore'>, volumeId: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of volumeStore.list(volumeId, 'keys')) names.push(name);
   return names;
 }
 
-async function readSmall(deps: Deps, volumeId: string, object: ObjectName, max: number): Promise<Buffer | null> {
+async function readSmall(
+  deps: Pick<VolumeDeps, 'volumeStore'>,
+  volumeId: string,
+  object: ObjectName,
+  max: number,
+): Promise<Buffer | null> {
   const size = await deps.volumeStore.size(volumeId, object);
   if (size === null || size > max) return null;
   const stream = await deps.volumeStore.read(volumeId, object, null);

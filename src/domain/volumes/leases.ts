@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import type { Report } from '../../agent/protocol.js';
+import type { Report } from '../../agent-protocol/protocol.js';
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { DomainError, type ErrorCode } from '../rules/errors.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
-import type { VolumeAtPath } from '../rules/volume-attachment.js';
-import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError, type ErrorCode } from '../kernel/errors.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { formatInstant } from '../kernel/time.js';
+import type { VolumeDeps } from './deps.js';
 import { isOver, silentText } from './ended-leases.js';
+import type { VolumeAtPath } from './rules/volume-attachment.js';
+import { MAX_SNAPSHOT_BYTES } from './rules/volume-history.js';
 
 /**
  * A lease lets one instance at a time write to a volume, from the instance's start until its last snapshot is stored.
@@ -45,7 +46,7 @@ export interface VolumeRow {
  */
 export async function lockVolumes(
   current: Write,
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'fleet'>,
   {
     accountId,
     volumes,
@@ -66,7 +67,7 @@ export async function lockVolumes(
 
 /** Makes the same decision as `lockVolumes`, without taking locks. */
 export async function checkVolumes(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'fleet'>,
   { accountId, volumes }: { accountId: string; volumes: readonly VolumeAtPath[] },
   code: ErrorCode,
 ): Promise<void> {
@@ -125,7 +126,7 @@ export function takeLeases(
 
 /** Releases those volumes whose holder can no longer write, so that another instance or the owner can use them. */
 export async function releaseEndedLeases(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'clock' | 'fleet'>,
   reader: Pick<Transaction, 'query'>,
   volumeIds: readonly string[],
 ): Promise<void> {
@@ -133,7 +134,10 @@ export async function releaseEndedLeases(
 }
 
 /** Releases all such volumes of an account. Call it before the volumes are shown. */
-export async function releaseEndedLeasesOf(deps: Deps, accountId: string): Promise<void> {
+export async function releaseEndedLeasesOf(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'fleet'>,
+  accountId: string,
+): Promise<void> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name: 'held-volumes',
     text: 'select id from volume where account_id = $1 and lease_instance_id is not null',
@@ -163,7 +167,11 @@ interface Reported {
  * this lease after the instance stopped, or that the container never ran in that start. Reports on other leases have no
  * effect.
  */
-export async function takeVolumeReport(deps: Deps, hostId: string, { instances }: Report): Promise<void> {
+export async function takeVolumeReport(
+  deps: Pick<KernelDeps, 'db'>,
+  hostId: string,
+  { instances }: Report,
+): Promise<void> {
   const reported = instances.flatMap(({ id: holder, volumes = [] }) =>
     volumes.map(({ id, lease, snapshot, sizeBytes, saved, message }): Reported => {
       const size = sizeBytes === null ? null : Math.min(sizeBytes, MAX_SNAPSHOT_BYTES);

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type SealingKey, seal } from '../rules/sealing.js';
-import { VOLUME_ID } from '../rules/volume.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { type SealingKey, seal } from '../kernel/sealing.js';
+import { VOLUME_ID } from '../kernel/volume.js';
 import { openSealed } from '../secrets/secrets.js';
 
 /** 256 bits. */
@@ -35,7 +35,11 @@ export function makePassword(
  * Returns the plaintext password of a volume's repository: 64 hexadecimal digits. Throws not_found if the volume is
  * deleted or belongs to another account, and with action_failed if the key that sealed it is missing.
  */
-export async function volumePassword(deps: Deps, accountId: string, id: string): Promise<string> {
+export async function volumePassword(
+  deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,
+  accountId: string,
+  id: string,
+): Promise<string> {
   const { rows } = await deps.db.pool.query<SealedRow>({
     name: 'volume-password',
     text: `select ${SEALED} from volume where id = $1 and account_id = $2 and deleted_at is null`,
@@ -46,7 +50,7 @@ export async function volumePassword(deps: Deps, accountId: string, id: string):
 }
 
 /** Does the same as `volumePassword` for a row that has already been read. */
-export async function passwordOf(deps: Pick<Deps, 'sealingKeys'>, row: SealedRow): Promise<string> {
+export async function passwordOf(deps: Pick<KernelDeps, 'sealingKeys'>, row: SealedRow): Promise<string> {
   return openPassword(await deps.sealingKeys(), row);
 }
 

@@ -1,7 +1,7 @@
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { storedSize } from '../rules/volume-history.js';
 import { lockVolume } from './access.js';
+import type { VolumeDeps } from './deps.js';
+import { storedSize } from './rules/volume-history.js';
 import { dropSnapshots } from './snapshots.js';
 import { OBJECT_KINDS } from './store.js';
 
@@ -17,7 +17,10 @@ export interface Difference {
 }
 
 /** Returns a volume's difference without changing anything; null if store and database agree. */
-export async function differenceOf(deps: Deps, volumeId: string): Promise<Difference | null> {
+export async function differenceOf(
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
+  volumeId: string,
+): Promise<Difference | null> {
   const { rows } = await deps.db.pool.query<{ id: string; dropped: boolean }>({
     name: 'snapshots-of-volume',
     text: 'select id, dropped_at is not null as dropped from volume_snapshot where volume_id = $1',
@@ -38,7 +41,10 @@ export async function differenceOf(deps: Deps, volumeId: string): Promise<Differ
  * Updates the database to match the store by dropping missing snapshots and adding unknown ones. If the whole
  * repository is gone, it is probably the wrong store, so nothing is changed and the result is false.
  */
-export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> {
+export async function reconcile(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'volumeStore'>,
+  volumeId: string,
+): Promise<boolean> {
   const found = await differenceOf(deps, volumeId);
   if (found === null) return true;
   if (found.isGone) return false;
@@ -59,7 +65,7 @@ export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> 
 }
 
 /** Recalculates the size of the repository and returns it, in bytes. */
-export async function recount(deps: Deps, volumeId: string): Promise<bigint> {
+export async function recount(deps: Pick<VolumeDeps, 'db' | 'volumeStore'>, volumeId: string): Promise<bigint> {
   let bytes = storedSize((await deps.volumeStore.size(volumeId, { kind: 'config' })) ?? 0);
   for (const kind of OBJECT_KINDS)
     for await (const { size } of deps.volumeStore.list(volumeId, kind)) bytes += storedSize(size);

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { isAccepted, unauthorized } from '../accounts/api-keys.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { mayDo } from '../rules/scopes.js';
-import { historyLimit, MAX_OBJECT_BYTES, storedSize } from '../rules/volume-history.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { mayDo } from '../kernel/scopes.js';
 import {
   checkMayAdd,
   checkMayBegin,
@@ -15,10 +14,12 @@ import {
   type VolumeFacts,
 } from './access.js';
 import { recordDeletion } from './deletions.js';
+import type { VolumeDeps } from './deps.js';
 import { VolumeFull } from './full.js';
 import { checkIsSound, recordIndex, removeIndex } from './indexes.js';
 import { checkKey, checkKeyExists, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
 import { checkMayPrune, recordIndexesRead, removeStaleLocks } from './locks.js';
+import { historyLimit, MAX_OBJECT_BYTES, storedSize } from './rules/volume-history.js';
 import { dropSnapshots, recordSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
 
@@ -35,7 +36,10 @@ const HASH = /^[0-9a-f]{64}$/;
  * payload_too_large, not_found or VolumeFull, and rejects with StoreFault.
  */
 export async function putObject(
-  deps: Deps,
+  deps: Pick<
+    VolumeDeps,
+    'volumeStore' | 'fleet' | 'volumeWrites' | 'volumeKeys' | 'db' | 'clock' | 'settings' | 'sealingKeys'
+  >,
   access: RepositoryAccess,
   object: ObjectName,
   bytes: AsyncIterable<Buffer>,
@@ -59,7 +63,7 @@ export async function putObject(
 
 /** Returns the object's size, and a stream of all or part of its contents; null if it doesn't exist. */
 export async function readObject(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'volumeStore'>,
   { volume }: RepositoryAccess,
   object: ObjectName,
   rangeOf: (size: number) => ByteRange | null,
@@ -71,13 +75,17 @@ export async function readObject(
   return bytes === null ? null : { size, range, bytes };
 }
 
-export function objectSize(deps: Deps, { volume }: RepositoryAccess, object: ObjectName): Promise<number | null> {
+export function objectSize(
+  deps: Pick<VolumeDeps, 'volumeStore'>,
+  { volume }: RepositoryAccess,
+  object: ObjectName,
+): Promise<number | null> {
   return deps.volumeStore.size(volume.id, object);
 }
 
 /** Lists objects in no particular order, after removing the locks of clients that can no longer write. */
 export async function* listObjects(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
   access: RepositoryAccess,
   kind: ObjectKind,
 ): AsyncIterable<ListedObject> {
@@ -91,13 +99,20 @@ export async function* listObjects(
   }
 }
 
-/** Excludes keys that can't delete: a check that reads the indexes meanwhile says nothing about what a prune has read. */
+/** Excludes keys that can't delete: a check that reads the indexes in the meantime says nothing about what a prune has read. */
 function mayPrune(access: RepositoryAccess): boolean {
   return access.kind === 'owner' && mayDo(access.caller.scopes, 'write to the repository of a volume');
 }
 
 /** Deletes an object; returns false if it doesn't exist. Fails like `putObject`. */
-export async function deleteObject(deps: Deps, access: RepositoryAccess, object: ObjectName): Promise<boolean> {
+export async function deleteObject(
+  deps: Pick<
+    VolumeDeps,
+    'volumeStore' | 'fleet' | 'volumeWrites' | 'restic' | 'volumeKeys' | 'db' | 'clock' | 'sealingKeys'
+  >,
+  access: RepositoryAccess,
+  object: ObjectName,
+): Promise<boolean> {
   await checkMayBegin(deps, access);
   checkMayDelete(access, object);
   const { id } = access.volume;
@@ -123,12 +138,15 @@ export async function deleteObject(deps: Deps, access: RepositoryAccess, object:
  * Limits concurrent writes. Each one occupies a database connection while it waits for the store, and most connections
  * must remain available for other work.
  */
-function writing<T>(deps: Deps, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+function writing<T>(
+  deps: Pick<VolumeDeps, 'db' | 'volumeWrites'>,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
   return deps.volumeWrites.run(() => inTransaction(deps.db.pool, work));
 }
 
 async function commit(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'clock' | 'settings' | 'volumeStore'>,
   transaction: Transaction,
   access: RepositoryAccess,
   object: ObjectName,
@@ -152,7 +170,11 @@ async function commit(
  * Fails if a config would be replaced, because the whole repository would become unreadable. Also fails if a lease adds
  * a second key: restic tries only a few keys, so a malicious host could lock the owner out.
  */
-async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object: ObjectName): Promise<void> {
+async function checkIsNew(
+  deps: Pick<VolumeDeps, 'volumeStore'>,
+  { kind, volume }: RepositoryAccess,
+  object: ObjectName,
+): Promise<void> {
   if (object.kind === 'config') {
     if ((await deps.volumeStore.size(volume.id, object)) === null) return;
     throw new DomainError('forbidden', "the repository already has a config, which can't be replaced");
@@ -194,7 +216,7 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
  * needs some first. Locks are exempt too, because restoring a full volume must remain possible.
  */
 function checkSpace(
-  { settings }: Deps,
+  { settings }: Pick<KernelDeps, 'settings'>,
   { kind }: RepositoryAccess,
   object: ObjectName,
   volume: VolumeFacts,

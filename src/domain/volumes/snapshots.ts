@@ -1,9 +1,9 @@
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
-import { MAX_SNAPSHOTS } from '../rules/volume-history.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 import type { RepositoryAccess } from './access.js';
 import { VolumeFull } from './full.js';
+import { MAX_SNAPSHOTS } from './rules/volume-history.js';
 
 /**
  * Writes the row for a snapshot whose object is stored in this transaction, which must have locked the volume's row.
@@ -11,7 +11,7 @@ import { VolumeFull } from './full.js';
  * VolumeFull if the volume already has the maximum number of snapshots.
  */
 export async function recordSnapshot(
-  { clock }: Deps,
+  { clock }: Pick<KernelDeps, 'clock'>,
   transaction: Transaction,
   volumeId: string,
   id: string,
@@ -43,7 +43,7 @@ export async function recordSnapshot(
  * newest row of each lease is kept, because it shows until when the lease's changes were stored.
  */
 export async function dropSnapshots(
-  { clock }: Deps,
+  { clock }: Pick<KernelDeps, 'clock'>,
   reader: Pick<Transaction, 'query'>,
   volumeId: string,
   ids: readonly string[],

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-export { VOLUME_ID } from '../rules/volume.js';
+export { VOLUME_ID } from '../kernel/volume.js';
 
 /** The folders of a restic repository. */
 export const OBJECT_KINDS = ['data', 'keys', 'locks', 'snapshots', 'index'] as const;

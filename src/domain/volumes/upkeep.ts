@@ -1,19 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
-import { deadline } from '../../deadline.js';
-import { every, type Sweep } from '../background.js';
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
-import { droppedSnapshots, type StoredSnapshot } from '../rules/volume-keeping.js';
-import { upkeepToken } from '../rules/volume-lease.js';
+import { deadline } from '../../std/deadline.js';
+import { every, type Sweep } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 import { compareStore, type StoreComparison } from './check.js';
 import { copyRepository } from './copy.js';
+import type { VolumeDeps } from './deps.js';
 import { markIndexes, unverifiedIndexes } from './indexes.js';
 import { leaseSecret } from './lease-secret.js';
 import { isLocked, removeStaleLocks } from './locks.js';
 import { passwordOf } from './password.js';
 import { reconcile, recount } from './reconcile.js';
 import type { ResticExit } from './restic.js';
+import { droppedSnapshots, type StoredSnapshot } from './rules/volume-keeping.js';
+import { upkeepToken } from './rules/volume-lease.js';
 import { dropSnapshots } from './snapshots.js';
 import { StoreFault } from './store.js';
 
@@ -81,7 +82,7 @@ interface PrunableVolume {
  * is processed at a time across all gateways.
  */
 export function startVolumeUpkeep(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'volumeStore' | 'events'>,
   options: Omit<UpkeepOptions, 'signal'>,
   onFault: (error: unknown) => void,
 ): Sweep {
@@ -108,13 +109,19 @@ export function startVolumeUpkeep(
 }
 
 /** Does all work that is due, unless another gateway is already doing it. */
-export async function maintainVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
+export async function maintainVolumes(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'events' | 'volumeStore'>,
+  options: UpkeepOptions,
+): Promise<void> {
   await copyVolumes(deps, options);
   await pruneVolumes(deps, options);
 }
 
 /** Erases deleted volumes and copies repositories. */
-async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
+async function copyVolumes(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'events' | 'volumeStore'>,
+  options: UpkeepOptions,
+): Promise<void> {
   await withAdvisoryLock(deps.db.pool, COPY_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
     await eachOf(deps, ERASED, [], signal, options, (id) => erase(deps, id));
@@ -123,7 +130,10 @@ async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 }
 
 /** Deletes old snapshots. */
-async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
+async function pruneVolumes(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'events' | 'volumeStore'>,
+  options: UpkeepOptions,
+): Promise<void> {
   await withAdvisoryLock(deps.db.pool, UPKEEP_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
     // Left behind by a gateway that crashed, whose processes can no longer write.
@@ -149,7 +159,7 @@ const DUE = `select id from volume where deleted_at is null and (copy_of is null
 
 /** Does the work for each volume. If it fails for one volume, the others are still processed. */
 async function eachOf(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'events'>,
   text: string,
   values: readonly string[],
   signal: AbortSignal,
@@ -169,7 +179,7 @@ async function eachOf(
   }
 }
 
-async function erase(deps: Deps, id: string): Promise<void> {
+async function erase(deps: Pick<VolumeDeps, 'db' | 'clock' | 'volumeStore' | 'events'>, id: string): Promise<void> {
   await deps.volumeStore.erase(id);
   await deps.db.pool.query('delete from volume_lock where volume_id = $1', [id]);
   await deps.db.pool.query('delete from volume_index where volume_id = $1', [id]);
@@ -187,7 +197,11 @@ async function erase(deps: Deps, id: string): Promise<void> {
   deps.events.volumeMaintained('erased');
 }
 
-async function maintain(deps: Deps, id: string, options: UpkeepOptions): Promise<void> {
+async function maintain(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'volumeStore' | 'restic' | 'events'>,
+  id: string,
+  options: UpkeepOptions,
+): Promise<void> {
   try {
     const exists = await reconcile(deps, id);
     if (!exists)
@@ -212,7 +226,11 @@ class RepositoryFault extends Error {}
  * Deletes the snapshots that don't have to be kept, and the data that only they use. Returns false if another client is
  * working on the repository or an instance takes the volume, so that it is retried later.
  */
-async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions): Promise<boolean> {
+async function prune(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'events' | 'volumeStore'>,
+  volume: PrunableVolume,
+  options: UpkeepOptions,
+): Promise<boolean> {
   const { rows } = await deps.db.pool.query<StoredSnapshot>(
     `select id, (extract(epoch from at) * 1000)::double precision as "atMs", lease from volume_snapshot
      where volume_id = $1 and dropped_at is null`,
@@ -243,7 +261,11 @@ async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions)
  * something that its pack doesn't contain, because such packs must not replace those that other snapshots need. Returns
  * false if the time limit is reached, and the remaining indexes are verified later.
  */
-async function verifyIndexes(deps: Deps, volume: PrunableVolume, options: UpkeepOptions): Promise<boolean> {
+async function verifyIndexes(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'volumeStore' | 'restic'>,
+  volume: PrunableVolume,
+  options: UpkeepOptions,
+): Promise<boolean> {
   const began = Date.now();
   const names = await unverifiedIndexes(deps, volume.id);
   const failed: string[] = [];
@@ -283,7 +305,7 @@ type Run = (args: readonly string[]) => Promise<ResticExit>;
  * the result means that an instance took the volume, which ended the work.
  */
 async function asUpkeep<T>(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'volumeStore'>,
   volume: PrunableVolume,
   { address, signal }: UpkeepOptions,
   indexes: readonly string[],
@@ -319,7 +341,7 @@ async function asUpkeep<T>(
   return { result, isTaken };
 }
 
-async function readVolume({ db }: Deps, id: string): Promise<PrunableVolume> {
+async function readVolume({ db }: Pick<KernelDeps, 'db'>, id: string): Promise<PrunableVolume> {
   const { rows } = await db.pool.query<PrunableVolume>(
     `select id, account_id as "accountId", size_gb as "sizeGb", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId",
        copy_of as "copyOf", kept_at is null as "isFirst",
@@ -332,7 +354,12 @@ async function readVolume({ db }: Deps, id: string): Promise<PrunableVolume> {
   return rows[0]!;
 }
 
-async function recordPruned({ db, clock }: Deps, id: string, keptAt: bigint, fault: Error | null): Promise<void> {
+async function recordPruned(
+  { db, clock }: Pick<KernelDeps, 'db' | 'clock'>,
+  id: string,
+  keptAt: bigint,
+  fault: Error | null,
+): Promise<void> {
   await db.pool.query(
     `update volume set kept_at = $2::timestamptz, keep_fault = $5,
        keep_failed_at = case when $3 then coalesce(keep_failed_at, $4::timestamptz) end where id = $1`,
@@ -347,14 +374,14 @@ async function recordPruned({ db, clock }: Deps, id: string, keptAt: bigint, fau
 }
 
 /** Postpones the volume's next prune without changing whether the last one failed. */
-async function postpone(deps: Deps, id: string): Promise<void> {
+async function postpone(deps: Pick<KernelDeps, 'db' | 'clock'>, id: string): Promise<void> {
   await deps.db.pool.query('update volume set kept_at = $2::timestamptz where id = $1', [
     id,
     formatInstant(retryAt(deps)),
   ]);
 }
 
-function retryAt({ clock }: Deps): bigint {
+function retryAt({ clock }: Pick<KernelDeps, 'clock'>): bigint {
   return clock.now() - PRUNE_EVERY_SECONDS + RETRY_SECONDS;
 }
 

@@ -1,20 +1,22 @@
 import type { Prisma, Volume as VolumeRow } from '../../database/generated/client/client.js';
 import type { Transaction } from '../../database/transaction.js';
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { checkLimits } from '../rules/admission.js';
-import { checkCover } from '../rules/cover.js';
-import { DomainError } from '../rules/errors.js';
-import type { Account, Volume } from '../rules/lifecycle.js';
-import type { Rate } from '../rules/money.js';
-import * as rules from '../rules/volume.js';
-import { MAX_VOLUMES, VOLUME_ID } from '../rules/volume.js';
+import { checkLimits } from '../kernel/admission.js';
+import { checkCover } from '../kernel/cover.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Account, Volume } from '../kernel/lifecycle.js';
+import type { Rate } from '../kernel/money.js';
+import { randomId } from '../kernel/random-id.js';
+import * as rules from '../kernel/volume.js';
+import { MAX_VOLUMES, VOLUME_ID } from '../kernel/volume.js';
 import { sealingKeyOf } from '../secrets/secrets.js';
+import type { VolumeDeps } from './deps.js';
 import { releaseEndedLeases, releaseEndedLeasesOf } from './leases.js';
 import { makePassword, volumePassword } from './password.js';
 import { noVolume, volumeInUse } from './refusals.js';
@@ -62,7 +64,11 @@ export interface VolumeOutcome {
 type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
 
 /** Returns up to 100 of the account's volumes, oldest first, without deleted ones. */
-export async function listVolumes(deps: Deps, accountId: string, query: Query = {}): Promise<VolumeRow[]> {
+export async function listVolumes(
+  deps: SettlingDeps & Pick<VolumeDeps, 'fleet'>,
+  accountId: string,
+  query: Query = {},
+): Promise<VolumeRow[]> {
   await settledAccount(deps, accountId);
   await releaseEndedLeasesOf(deps, accountId);
   return deps.db.prisma.volume.findMany({
@@ -78,7 +84,7 @@ export async function listVolumes(deps: Deps, accountId: string, query: Query = 
  * indistinguishable from a missing one.
  */
 export async function findVolume(
-  deps: Deps,
+  deps: SettlingDeps & Pick<VolumeDeps, 'fleet'>,
   accountId: string,
   id: string,
   query: Query = {},
@@ -95,7 +101,11 @@ export async function findVolume(
  * Creates a volume. Throws invalid_request, or action_failed if the account has 100 volumes or the balance or a limit
  * doesn't suffice.
  */
-export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
+export async function createVolume(
+  deps: LedgerDeps & Pick<KernelDeps, 'sealingKeys'>,
+  owner: Owner,
+  input: CreateVolumeInput,
+): Promise<VolumeOutcome> {
   const name = check('name', fields.volumeName, input.name);
   const sizeGb = check('sizeGb', fields.volumeGb, input.sizeGb);
   checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
@@ -122,7 +132,7 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
  * action_failed if the size is smaller or the balance or a limit doesn't suffice.
  */
 export async function growVolume(
-  deps: Deps,
+  deps: LedgerDeps,
   owner: Owner,
   input: ChangeInput & { sizeGb: number },
 ): Promise<VolumeOutcome> {
@@ -143,7 +153,11 @@ export async function growVolume(
 }
 
 /** Deletes a volume with all its snapshots. Throws not_found, or action_failed while an instance uses the volume. */
-export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput): Promise<VolumeOutcome> {
+export async function deleteVolume(
+  deps: LedgerDeps & Pick<VolumeDeps, 'fleet'>,
+  owner: Owner,
+  input: ChangeInput,
+): Promise<VolumeOutcome> {
   const { id, idempotencyKey } = input;
   return changeOnce(deps, owner, 'deleteVolume', [id], idempotencyKey, async (current, account) => {
     const volume = await volumeOf(current, account, id);
@@ -158,7 +172,7 @@ export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput)
  * Returns what a copy needs from its source volume. Throws not_found, or action_failed if the copy would be smaller.
  */
 async function sourceOf(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,
   accountId: string,
   { volumeId, snapshotId }: SnapshotInput,
   sizeGb: number,
@@ -175,7 +189,7 @@ async function sourceOf(
 
 /** Throws action_failed if the balance or a limit doesn't cover the added cost. */
 function admit(
-  { settings }: Deps,
+  { settings }: Pick<KernelDeps, 'settings'>,
   { at }: Write,
   account: Account,
   added: { keyId: string | null; addedRate: Rate; addedToKey: Rate },
@@ -191,7 +205,7 @@ async function volumeOf(current: Write, account: Account, id: string): Promise<V
   return volume;
 }
 
-async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<void> {
+async function checkFree(deps: Pick<VolumeDeps, 'clock' | 'fleet'>, current: Write, { id }: Volume): Promise<void> {
   await releaseEndedLeases(deps, current.transaction, [id]);
   const { rows } = await current.transaction.query<{ holder: string | null }>(
     'select lease_instance_id as holder from volume where id = $1',
@@ -203,7 +217,7 @@ async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<vo
 
 /** Changes one volume, once per idempotency key, and returns the volume after the change. */
 async function changeOnce(
-  deps: Deps,
+  deps: LedgerDeps,
   { accountId }: Owner,
   operation: string,
   input: readonly unknown[],

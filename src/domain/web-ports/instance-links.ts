@@ -1,6 +1,7 @@
-import type { Deps } from '../deps.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { fields } from '../fields.js';
-import { pathWithValues } from '../rules/template.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { pathWithValues } from '../kernel/template.js';
 import { tokensOf } from '../secrets/generated-tokens.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
@@ -33,7 +34,11 @@ export interface InstanceLinks {
  * Returns links to the programs in one of the account's instances, and the values generated when it was deployed.
  * Throws not_found or action_failed.
  */
-export async function instanceLinks(deps: Deps, accountId: string, id: string): Promise<InstanceLinks> {
+export async function instanceLinks(
+  deps: SettlingDeps & Pick<KernelDeps, 'sealingKeys'>,
+  accountId: string,
+  id: string,
+): Promise<InstanceLinks> {
   await liveInstance(deps, accountId, id);
   const row = await deps.db.prisma.instance.findFirstOrThrow({
     where: { id, accountId },

@@ -1,4 +1,4 @@
-import { webHostOf } from '../rules/web-site.js';
+import { webHostOf } from '../kernel/web-site.js';
 
 /** Settings that determine the ports' URLs. */
 interface Settings {

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
-import type { InstanceStatus } from '../rules/lifecycle.js';
-import { holds, networkList } from '../rules/networks.js';
-import type { Clock, Instant } from '../rules/time.js';
-import { hashWebPass } from '../rules/web-pass.js';
-import type { WebSite } from '../rules/web-site.js';
+import type { InstanceStatus } from '../kernel/lifecycle.js';
+import { holds, networkList } from '../kernel/networks.js';
+import type { Clock, Instant } from '../kernel/time.js';
+import type { WebSite } from '../kernel/web-site.js';
 import { firstPortOf, type PortsRow } from './ports.js';
+import { hashWebPass } from './rules/web-pass.js';
 
 /** Maximum instances and cookies in the cache. */
 const MAX_CACHED = 20_000;

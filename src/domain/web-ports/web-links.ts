@@ -1,18 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Deps } from '../deps.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { check, fields } from '../fields.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import { WEB_TOKEN_HEADER } from '../rules/web-headers.js';
-import {
-  COOKIE_SECONDS,
-  hashWebPass,
-  LINK_SECONDS,
-  MAX_PASSES_OF_INSTANCE,
-  WEB_PASS_BYTES,
-} from '../rules/web-pass.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, type PortsRow, webUrlOf } from './ports.js';
+import { WEB_TOKEN_HEADER } from './rules/web-headers.js';
+import { COOKIE_SECONDS, hashWebPass, LINK_SECONDS, MAX_PASSES_OF_INSTANCE, WEB_PASS_BYTES } from './rules/web-pass.js';
 
 /** Path of a link on an instance's host. The gateway itself serves it. */
 export const LINK_PATH = '/.gpu/open';
@@ -35,7 +30,7 @@ export interface WebLinkInput {
  * link and the cookie that replaces it become invalid with the API key.
  */
 export async function createWebLink(
-  deps: Deps,
+  deps: SettlingDeps,
   caller: { accountId: string; keyId: string },
   input: WebLinkInput,
 ): Promise<WebLink> {
@@ -59,7 +54,7 @@ export interface WebToken {
  * becomes invalid with the API key.
  */
 export async function createWebToken(
-  deps: Deps,
+  deps: SettlingDeps,
   caller: { accountId: string; keyId: string },
   input: Omit<WebLinkInput, 'path'>,
 ): Promise<WebToken> {
@@ -68,7 +63,7 @@ export async function createWebToken(
 }
 
 async function createPass(
-  deps: Deps,
+  deps: SettlingDeps,
   caller: { accountId: string; keyId: string },
   input: Omit<WebLinkInput, 'path'>,
   isLink: boolean,
@@ -106,7 +101,7 @@ async function createPass(
  * the link has already been used.
  */
 export async function exchangeWebLink(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   link: string,
   instanceId: string,
   port: number,

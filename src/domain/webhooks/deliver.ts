@@ -1,15 +1,18 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
-import { every, type Sweep, whenDue } from '../background.js';
-import type { Deps } from '../deps.js';
+import { every, type Sweep, whenDue } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../kernel/time.js';
+import type { WebhookDeps } from './deps.js';
+import { addressOf, linkTo } from './mail-address.js';
+import { emitTimedEvents } from './notices.js';
 import {
   CONFIRM_SECONDS,
   CONFIRMATION,
   CONFIRMATIONS_KEPT_SECONDS,
   confirmationMail,
   mailOfEvent,
-} from '../rules/mail.js';
-import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../rules/time.js';
+} from './rules/mail.js';
 import {
   type Attempt,
   isAccepted,
@@ -18,9 +21,7 @@ import {
   pauseOf,
   retryAfterOf,
   signedHeaders,
-} from '../rules/webhook.js';
-import { addressOf, linkTo } from './mail-address.js';
-import { emitTimedEvents } from './notices.js';
+} from './rules/webhook.js';
 import { pause, pausedEvent, type SealedRow, secretsOf } from './webhooks.js';
 
 const CHECK_EVERY_MS = 500;
@@ -65,7 +66,10 @@ interface Delivery {
 type InFlight = Map<string, { work: Promise<void>; isFailing: boolean }>;
 
 /** Starts sending waiting events in the background, concurrently with other gateways. */
-export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sweep {
+export function startWebhooks(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'settings' | 'sealingKeys' | 'sendMail' | 'sendWebhook'>,
+  onFault: (error: unknown) => void,
+): Sweep {
   const webhooks: InFlight = new Map();
   const mails: InFlight = new Map();
   const startDue = async (inFlight: InFlight, most: number, isMail: boolean) => {
@@ -102,7 +106,7 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
 
 /** Claims due webhooks or mail addresses, so that only this gateway sends to them until the lease ends. */
 async function claim(
-  { db }: Deps,
+  { db }: Pick<KernelDeps, 'db'>,
   room: { all: number; failing: number },
   isMail: boolean,
   now: Instant,
@@ -116,7 +120,7 @@ async function claim(
 }
 
 /** Returns when the next webhook or address can be claimed: now if one is already due, or null if none is waiting. */
-async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<Instant | null> {
+async function nextSendAt({ db }: Pick<KernelDeps, 'db'>, isMail: boolean, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ at: Instant | null }>({
     name: 'next-to-send',
     text: NEXT_SEND,
@@ -125,7 +129,10 @@ async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<
   return rows[0]!.at;
 }
 
-async function sendTo(deps: Deps, target: Target): Promise<void> {
+async function sendTo(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'settings' | 'sealingKeys' | 'sendMail' | 'sendWebhook'>,
+  target: Target,
+): Promise<void> {
   const begunMs = performance.now();
   let { failures } = target;
   let retryAfter = 0n;
@@ -149,7 +156,7 @@ async function sendTo(deps: Deps, target: Target): Promise<void> {
 }
 
 /** Reads the first event of each subject if it is due. The subject's later events wait for it. */
-async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery[]> {
+async function headsOf({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>, webhookId: string): Promise<Delivery[]> {
   const { rows } = await db.pool.query<Delivery>({
     name: 'heads-of-webhook',
     text: HEADS,
@@ -158,7 +165,12 @@ async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery
   return rows;
 }
 
-async function attempt(deps: Deps, target: Target, delivery: Delivery, secrets: readonly string[]): Promise<Attempt> {
+async function attempt(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'settings' | 'sendMail' | 'sendWebhook'>,
+  target: Target,
+  delivery: Delivery,
+  secrets: readonly string[],
+): Promise<Attempt> {
   const begunMs = performance.now();
   const outcome = await (target.isMail ? mail : post)(deps, target, delivery, secrets);
   await record(deps, target, delivery, outcome, Math.round(performance.now() - begunMs));
@@ -166,7 +178,7 @@ async function attempt(deps: Deps, target: Target, delivery: Delivery, secrets: 
 }
 
 function post(
-  deps: Deps,
+  deps: Pick<WebhookDeps, 'clock' | 'sendWebhook'>,
   { url }: Target,
   { id, type, at, data }: Delivery,
   secrets: readonly string[],
@@ -176,7 +188,7 @@ function post(
 }
 
 async function mail(
-  deps: Deps,
+  deps: Pick<WebhookDeps, 'clock' | 'settings' | 'sendMail'>,
   target: Target,
   { id, type, at, data }: Delivery,
   [secret]: readonly string[],
@@ -192,7 +204,13 @@ async function mail(
   return deps.sendMail!(confirmationMail(id, to, publicUrl, linkTo(publicUrl, 'confirm', target.id, secret!)));
 }
 
-async function record(deps: Deps, target: Target, delivery: Delivery, outcome: Attempt, tookMs: number): Promise<void> {
+async function record(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  target: Target,
+  delivery: Delivery,
+  outcome: Attempt,
+  tookMs: number,
+): Promise<void> {
   const now = deps.clock.now();
   const attempts = delivery.attempts + 1;
   const firstAt = delivery.firstAt ?? now;
@@ -235,7 +253,7 @@ function reasonOf({ isMail }: Target, { status, error, isFinal }: Attempt): stri
 }
 
 /** Pauses webhooks with too many waiting events, and deletes old events. */
-async function clear(deps: Deps): Promise<void> {
+async function clear(deps: Pick<KernelDeps, 'db' | 'clock'>): Promise<void> {
   const now = deps.clock.now();
   const { rows } = await deps.db.pool.query<{ id: string; accountId: string; isMail: boolean }>(
     `select webhook.id, account_id as "accountId", is_mail as "isMail" from webhook where paused_at is null

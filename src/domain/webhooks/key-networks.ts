@@ -1,9 +1,9 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { emit } from '../outbox.js';
-import { ACCOUNT_SUBJECT } from '../rules/events.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { ACCOUNT_SUBJECT } from '../kernel/events.js';
+import { emit } from '../kernel/outbox.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
 /** Maximum networks stored per key. Beyond this number, no events are sent. */
 const MAX_OF_KEY = 200;
@@ -18,7 +18,7 @@ export interface KeyNetwork {
 }
 
 /** Records the networks from which keys were used, and sends an event for each network except a key's first. */
-export async function recordKeyNetworks(deps: Deps, uses: readonly KeyNetwork[]): Promise<void> {
+export async function recordKeyNetworks(deps: Pick<KernelDeps, 'db'>, uses: readonly KeyNetwork[]): Promise<void> {
   const byKeyAndNetwork = new Map(uses.map((use) => [`${use.keyId} ${use.network}`, use]));
   const isReported = await inTransaction(deps.db.pool, async (transaction) => {
     const rows = uses.map(({ keyId, network, at }) => ({ key_id: keyId, network, seen_at: formatInstant(at) }));

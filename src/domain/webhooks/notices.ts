@@ -1,14 +1,14 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
-import type { Deps } from '../deps.js';
-import { emit, HAS_ACTIVE_WEBHOOK } from '../outbox.js';
-import { balanceAt } from '../rules/accrual.js';
-import { ACCOUNT_SUBJECT, type NewEvent, usdOf } from '../rules/events.js';
-import type { Account, Instance } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { instanceLimitAt } from '../rules/spend-limit.js';
-import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../rules/time.js';
-import { LONGEST_LEAD, leadAt } from '../rules/webhook.js';
+import { balanceAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { ACCOUNT_SUBJECT, type NewEvent, usdOf } from '../kernel/events.js';
+import type { Account, Instance } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { emit, HAS_ACTIVE_WEBHOOK } from '../kernel/outbox.js';
+import { instanceLimitAt } from '../kernel/spend-limit.js';
+import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../kernel/time.js';
+import { LONGEST_LEAD, leadAt } from './rules/webhook.js';
 
 /** Maximum rows read per call. Rows that were already reported are read again without effect. */
 const MAX_ROWS = 5_000;
@@ -34,7 +34,7 @@ interface Limited extends Instance {
  * once, even if several gateways detect it. Returns when to call this function again: now, meaning at the next
  * interval, while time can change an account with an active webhook, and otherwise null.
  */
-export async function emitTimedEvents(deps: Deps): Promise<Instant | null> {
+export async function emitTimedEvents(deps: Pick<KernelDeps, 'db' | 'clock'>): Promise<Instant | null> {
   const now = deps.clock.now();
   const { rows } = await deps.db.pool.query<{ isChanging: boolean | null }>({
     name: 'active-accounts',
@@ -51,7 +51,7 @@ export async function emitTimedEvents(deps: Deps): Promise<Instant | null> {
   return again;
 }
 
-async function deadlines({ db }: Deps, now: Instant): Promise<NewEvent[]> {
+async function deadlines({ db }: Pick<KernelDeps, 'db'>, now: Instant): Promise<NewEvent[]> {
   const { rows } = await db.pool.query<Ending>({
     name: 'deadlines-ahead',
     text: DEADLINES_AHEAD,
@@ -65,7 +65,7 @@ async function deadlines({ db }: Deps, now: Instant): Promise<NewEvent[]> {
   });
 }
 
-async function limits({ db }: Deps, now: Instant): Promise<NewEvent[]> {
+async function limits({ db }: Pick<KernelDeps, 'db'>, now: Instant): Promise<NewEvent[]> {
   const { rows } = await db.pool.query<Limited>({
     name: 'limits-ahead',
     text: LIMITS_AHEAD,
@@ -116,7 +116,7 @@ function endingOf(
   };
 }
 
-async function balances({ db }: Deps, now: Instant): Promise<NewEvent[]> {
+async function balances({ db }: Pick<KernelDeps, 'db'>, now: Instant): Promise<NewEvent[]> {
   const { rows } = await db.pool.query<Account & { belowMicro: bigint | null }>({
     name: 'balances-ahead',
     text: BALANCES_AHEAD,

@@ -1,5 +1,5 @@
-import type { Mail } from '../rules/mail.js';
-import type { Attempt } from '../rules/webhook.js';
+import type { Mail } from './rules/mail.js';
+import type { Attempt } from './rules/webhook.js';
 
 /** Sends an HTTP request to a webhook's receiver, within limits of time and size. Never rejects. */
 export type SendWebhook = (url: string, headers: Record<string, string>, body: string) => Promise<Attempt>;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createApiKey, createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
+import { type KeyRestrictions, UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
+import { parseSshKey } from '../../../src/domain/accounts/rules/ssh-key.js';
 import { addSshKey, findSshAccess } from '../../../src/domain/accounts/ssh-keys.js';
 import { readReach } from '../../../src/domain/fleet/reach.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
-import { type KeyRestrictions, UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
-import { parseSshKey } from '../../../src/domain/rules/ssh-key.js';
-import { formatInstant } from '../../../src/domain/rules/time.js';
+import { formatInstant } from '../../../src/domain/kernel/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { newSshKey } from '../../support/ssh-key.js';
 

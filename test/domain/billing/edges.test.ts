@@ -15,8 +15,8 @@ import {
   reservedUntilOf,
   usageOf,
 } from '../../../src/domain/instances/instances.js';
-import type { PricingMode } from '../../../src/domain/rules/price-rule.js';
-import { dateOf, formatInstant, instantOf } from '../../../src/domain/rules/time.js';
+import type { PricingMode } from '../../../src/domain/kernel/price-rule.js';
+import { dateOf, formatInstant, instantOf } from '../../../src/domain/kernel/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 const DAY = 86_400n;

@@ -5,7 +5,7 @@ import { readBalance } from '../../../src/domain/billing/balance.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy, findInstance, operatorAct, usageOf } from '../../../src/domain/instances/instances.js';
 import { deployBest } from '../../../src/domain/inventory/deploy-best.js';
-import { dateOf, instantOf } from '../../../src/domain/rules/time.js';
+import { dateOf, instantOf } from '../../../src/domain/kernel/time.js';
 import { seen, TestAgent, tick } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 

@@ -5,7 +5,7 @@ import { adjustAccount, creditAccount } from '../../../src/domain/accounts/accou
 import { readBalance } from '../../../src/domain/billing/balance.js';
 import { type Statement, statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import type { Instant } from '../../../src/domain/rules/time.js';
+import type { Instant } from '../../../src/domain/kernel/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 let domain: TestDomain;

@@ -5,8 +5,8 @@ import { audit } from '../../../src/domain/billing/audit.js';
 import { readBalance } from '../../../src/domain/billing/balance.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy, findInstance, operatorAct, usageOf } from '../../../src/domain/instances/instances.js';
-import { DomainError } from '../../../src/domain/rules/errors.js';
-import { formatInstant, type Instant, instantOf } from '../../../src/domain/rules/time.js';
+import { DomainError } from '../../../src/domain/kernel/errors.js';
+import { formatInstant, type Instant, instantOf } from '../../../src/domain/kernel/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { randomHistories } from '../../support/long.js';
 

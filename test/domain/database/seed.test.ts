@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
 import { seedDatabase } from '../../../prisma/seed/load.js';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
-import { createDeps } from '../../../src/domain/deps.js';
-import { systemClock } from '../../../src/system-clock.js';
+import { systemClock } from '../../../src/std/system-clock.js';
 import { testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 

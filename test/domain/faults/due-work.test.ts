@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { openDatabase } from '../../../src/database/database.js';
 import { DUE_WORK, type Notice } from '../../../src/database/notices.js';
 import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { whenDue } from '../../../src/domain/background.js';
-import { sealingKey } from '../../../src/domain/rules/sealing.js';
-import type { Instant } from '../../../src/domain/rules/time.js';
+import { whenDue } from '../../../src/domain/kernel/background.js';
+import { sealingKey } from '../../../src/domain/kernel/sealing.js';
+import type { Instant } from '../../../src/domain/kernel/time.js';
 import { recordKeyNetworks } from '../../../src/domain/webhooks/key-networks.js';
 import { emitTimedEvents } from '../../../src/domain/webhooks/notices.js';
 import { createWebhook, redeliver, testWebhook } from '../../../src/domain/webhooks/webhooks.js';

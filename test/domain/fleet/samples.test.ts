@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { InstanceSample } from '../../../src/agent/protocol.js';
+import type { InstanceSample } from '../../../src/agent-protocol/protocol.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import { metricRange, STEPS } from '../../../src/domain/rules/samples.js';
+import { metricRange, STEPS } from '../../../src/domain/samples/rules/samples.js';
 import { SampleBuffer } from '../../../src/domain/samples/sample-buffer.js';
 import { maintainSamples } from '../../../src/domain/samples/upkeep.js';
 import { gpuSampled, hardware, sampled, seen, TestAgent } from '../../support/agent.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { ObservedInstance } from '../../../src/agent/protocol.js';
+import type { ObservedInstance } from '../../../src/agent-protocol/protocol.js';
 import { audit } from '../../../src/domain/billing/audit.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { forgetContainers, revokeHost } from '../../../src/domain/fleet/enrolment.js';
@@ -8,7 +8,7 @@ import { recordReport } from '../../../src/domain/fleet/observations.js';
 import { RUNTIME_SELECT, runtimeOf } from '../../../src/domain/fleet/runtime.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { findMachine } from '../../../src/domain/inventory/machines.js';
-import { instantOf } from '../../../src/domain/rules/time.js';
+import { instantOf } from '../../../src/domain/kernel/time.js';
 import { seen, TestAgent, tick } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { creditsOf, phases } from '../../support/fleet/machine-state.js';

@@ -5,7 +5,7 @@ import { enrol, join } from '../../../src/domain/fleet/enrolment.js';
 import { listHosts, sellSlices } from '../../../src/domain/fleet/hosts.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { quote } from '../../../src/domain/inventory/quote.js';
-import type { PricingMode } from '../../../src/domain/rules/price-rule.js';
+import type { PricingMode } from '../../../src/domain/kernel/price-rule.js';
 import { hardware, seen, TestAgent, tick } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 

@@ -4,7 +4,7 @@ import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { audit } from '../../../src/domain/billing/audit.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { type DeployBestInput, deployBest } from '../../../src/domain/inventory/deploy-best.js';
-import type { PricingMode } from '../../../src/domain/rules/price-rule.js';
+import type { PricingMode } from '../../../src/domain/kernel/price-rule.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { type Like, onlyMachines } from '../../support/market/only-machines.js';
 

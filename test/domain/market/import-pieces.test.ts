@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { FileRecord } from '../../../src/domain/import.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
 import { findMachine, importMachines } from '../../../src/domain/inventory/machines.js';
+import type { FileRecord } from '../../../src/domain/kernel/import.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 let domain: TestDomain;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { OfferIndex } from '../../../src/domain/inventory/offer-index.js';
 import { checkFilter, pageOf } from '../../../src/domain/inventory/offer-search.js';
-import { criteriaOf } from '../../../src/domain/rules/offer-filter.js';
+import { criteriaOf } from '../../../src/domain/inventory/rules/offer-filter.js';
 import { offeredHost, PLAIN } from '../../support/market/naive-host.js';
 
 /**

@@ -7,8 +7,8 @@ import { audit } from '../../../src/domain/billing/audit.js';
 import { readBalance } from '../../../src/domain/billing/balance.js';
 import { spendByDay } from '../../../src/domain/billing/spend-by-day.js';
 import { statement } from '../../../src/domain/billing/statement.js';
-import { sealingKey } from '../../../src/domain/rules/sealing.js';
-import { MAX_VOLUMES } from '../../../src/domain/rules/volume.js';
+import { sealingKey } from '../../../src/domain/kernel/sealing.js';
+import { MAX_VOLUMES } from '../../../src/domain/kernel/volume.js';
 import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
 import { volumePassword } from '../../../src/domain/volumes/password.js';
 import {

@@ -5,7 +5,7 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { run } from '../../support/access/ssh.js';
 import { freePort } from '../../support/free-port.js';
 import { needsEngine } from '../../support/hosts/engines.js';

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import { Shells } from '../../../src/agent/tunnels/shells.js';
 import {
   type AgentControl,
   agentControl,
@@ -12,8 +13,7 @@ import {
   KEPT_OUTPUT_BYTES,
   MAX_SHELLS_PER_INSTANCE,
   TunnelSocket,
-} from '../../../src/agent/tunnel-protocol.js';
-import { Shells } from '../../../src/agent/tunnels/shells.js';
+} from '../../../src/agent-protocol/tunnel-protocol.js';
 import {
   knock,
   newShell,

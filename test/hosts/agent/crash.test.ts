@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { DesiredInstance } from '../../../src/agent/protocol.js';
+import type { DesiredInstance } from '../../../src/agent-protocol/protocol.js';
 import { whileBusy } from '../../support/busy.js';
 import { desiredInstance, TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LABELS } from '../../../src/agent/engine/engine.js';
-import type { DesiredInstance } from '../../../src/agent/protocol.js';
+import type { DesiredInstance } from '../../../src/agent-protocol/protocol.js';
 import { desiredInstance, MACHINE, type TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';

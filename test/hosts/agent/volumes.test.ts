@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { DesiredInstance, ObservedVolume } from '../../../src/agent/protocol.js';
+import type { DesiredInstance, ObservedVolume } from '../../../src/agent-protocol/protocol.js';
 import { desiredInstance, type TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import { mountsBelow } from '../../support/hosts/leftovers.js';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { gpu as gpuHere } from '../../support/cli/command.js';
 import { GPU, gpu } from '../../support/cli/gpu.js';
 import { INSTANCE, idOf, type Line, needsRuns, project, RunFleet, script } from '../../support/cli/run-fleet.js';

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { VolumeAccess } from '../../../src/agent/protocol.js';
+import type { VolumeAccess } from '../../../src/agent-protocol/protocol.js';
 import { describeTree, makeTree } from '../../support/file-tree.js';
 import { needsEngine } from '../../support/hosts/engines.js';
 import { mountsBelow } from '../../support/hosts/leftovers.js';

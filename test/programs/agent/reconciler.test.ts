@@ -15,12 +15,12 @@ import {
 } from '../../../src/agent/engine/engine.js';
 import { openGpuAccess } from '../../../src/agent/gpus/gpu-access.js';
 import { findProcessors } from '../../../src/agent/processors.js';
-import type { ObservedInstance } from '../../../src/agent/protocol.js';
 import { Reconciler } from '../../../src/agent/reconciler.js';
 import { Registries } from '../../../src/agent/registries.js';
 import { SecretFiles } from '../../../src/agent/secret-files.js';
 import { StartRecords } from '../../../src/agent/start-records.js';
 import { HostVolumes } from '../../../src/agent/volumes/host-volumes.js';
+import type { ObservedInstance } from '../../../src/agent-protocol/protocol.js';
 import { desiredInstance } from '../../support/hosts/agent-process.js';
 
 const ID = 'i-00000001';

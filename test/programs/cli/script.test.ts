@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { gpu } from '../../support/cli/command.js';
 import { GPU, gpu as gpuProcess, readable } from '../../support/cli/gpu.js';
 import { openWire, refusal, type Wire } from '../../support/client-wire.js';

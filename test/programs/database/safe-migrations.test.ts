@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { scratchFolder } from '../../support/scratch.js';
 
 const MIGRATIONS = join(PACKAGE_ROOT, 'prisma/migrations');

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { requestCaddy, type TestCaddy } from '../../support/deploy/caddy.js';
 import { Docker } from '../../support/deploy/docker.js';
 import { startLoad } from '../../support/deploy/load.js';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
-import { createDeps } from '../../../src/domain/deps.js';
-import { systemClock } from '../../../src/system-clock.js';
+import { systemClock } from '../../../src/std/system-clock.js';
 import { testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 import { client, createRenter, type Renter } from '../../support/gateway.js';

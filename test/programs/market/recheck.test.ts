@@ -3,8 +3,10 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDeps, type Deps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
-import { createDeps, type Deps, type Settings } from '../../../src/domain/deps.js';
+import type { Settings } from '../../../src/domain/kernel/settings.js';
+import { formatInstant } from '../../../src/domain/kernel/time.js';
 import { readListings } from '../../../src/domain/market/listings.js';
 import { planSnapshot, publishPlan } from '../../../src/domain/market/market.js';
 import { priceSheet } from '../../../src/domain/market/pricing.js';
@@ -14,7 +16,6 @@ import {
   recheckIfDue,
   recheckStatus,
 } from '../../../src/domain/market/recheck.js';
-import { formatInstant } from '../../../src/domain/rules/time.js';
 import { TestClock, testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 import { csv, listings, MARKET_HEADER, type MarketSource, market, openMarketSource } from '../../support/market.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { applyMigrations } from '../../../src/database/migrate.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { createEmptyDatabase } from '../../support/database.js';
 import { client } from '../../support/gateway.js';
 import {

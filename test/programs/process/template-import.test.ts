@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { createTestDatabase } from '../../support/database.js';
 import { client, type Renter } from '../../support/gateway.js';
 import { admin, adminJson } from '../../support/operator.js';

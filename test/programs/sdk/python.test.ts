@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
-import { STATUS_OF } from '../../../src/domain/rules/errors.js';
-import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
+import { STATUS_OF } from '../../../src/domain/kernel/errors.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { startGateway, type TestGateway } from '../../support/gateway.js';
 import { needsThat } from '../../support/tools.js';
 

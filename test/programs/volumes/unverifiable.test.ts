@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Deps } from '../../../src/domain/deps.js';
+import type { Deps } from '../../../src/compose/deps.js';
 import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import type { Renter } from '../../support/gateway.js';
 import { keyFile, lyingObjects, masterOf, object, packOf, seal } from '../../support/restic-repository.js';

@@ -6,7 +6,7 @@ import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import { filesOf } from '../../../src/access/files/instance-files.js';
 import type { Tunnels } from '../../../src/access/tunnels.js';
-import type { ExecTarget } from '../../../src/agent/tunnel-protocol.js';
+import type { ExecTarget } from '../../../src/agent-protocol/tunnel-protocol.js';
 
 it('ends the command when its client disconnects before the first byte', async () => {
   const open = () => new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PullCounter } from '../../../src/agent/engine/pull-progress.js';
 import { readCuda, readGpus, readNvlink } from '../../../src/agent/gpus/nvidia-smi.js';
 import { describe as wordsOf } from '../../../src/agent/join.js';
-import type { Hardware } from '../../../src/agent/protocol.js';
+import type { Hardware } from '../../../src/agent-protocol/protocol.js';
 
 describe("nvidia-smi's output", () => {
   it('is parsed for each GPU', () => {

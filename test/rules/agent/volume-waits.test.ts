@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { Limiter } from '../../../src/agent/limiter.js';
-import type { DesiredInstance } from '../../../src/agent/protocol.js';
 import type { HostVolume, RestoreWatch } from '../../../src/agent/volumes/host-volume.js';
 import { InstanceVolumes, VolumesFailed, VolumesWait } from '../../../src/agent/volumes/instance-volumes.js';
 import { VolumeFault } from '../../../src/agent/volumes/repository.js';
+import type { DesiredInstance } from '../../../src/agent-protocol/protocol.js';
 
 const DESIRED = {
   start: 1,

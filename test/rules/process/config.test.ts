@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type Config, ConfigError, readConfig, SAMPLERS } from '../../../src/config.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { type Config, ConfigError, readConfig, SAMPLERS } from '../../../src/compose/config.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 
 const DEFAULTS: Config = {
   port: 4000,
@@ -522,7 +522,7 @@ describe('.env.example', () => {
   const text = readFileSync(join(PACKAGE_ROOT, '.env.example'), 'utf8');
 
   it('lists exactly the variables that are read, in the same order', () => {
-    const source = readFileSync(join(PACKAGE_ROOT, 'src/config.ts'), 'utf8');
+    const source = readFileSync(join(PACKAGE_ROOT, 'src/compose/config.ts'), 'utf8');
     const read = [...source.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name);
     expect([...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name)).toEqual(read);
     expect(Object.keys(VARIABLES)).toEqual(read);

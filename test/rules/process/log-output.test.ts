@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { LogOutput, MAX_BUFFERED_BYTES } from '../../../src/log-output.js';
+import { LogOutput, MAX_BUFFERED_BYTES } from '../../../src/logging/log-output.js';
 
 /** A stream that accepts writes when the test allows it. */
 class SlowReader extends Writable {

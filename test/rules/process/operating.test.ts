@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../src/admin/examples.js';
 import { createProgram } from '../../../src/admin/program.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { commandsOf } from '../../support/commands.js';
 
 describe('docs/operating.md', () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { MAX_TUNNELS_PER_INSTANCE, TUNNELS_PATH } from '../../../src/agent/tunnel-protocol.js';
+import { MAX_TUNNELS_PER_INSTANCE, TUNNELS_PATH } from '../../../src/agent-protocol/tunnel-protocol.js';
 import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { exchangeWebLink } from '../../../src/domain/web-ports/web-links.js';

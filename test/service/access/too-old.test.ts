@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import ssh2 from 'ssh2';
 import { expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { TUNNEL_KINDS_HEADER, TUNNELS_PATH } from '../../../src/agent/tunnel-protocol.js';
+import { TUNNEL_KINDS_HEADER, TUNNELS_PATH } from '../../../src/agent-protocol/tunnel-protocol.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { sessionOf, TerminalPage } from '../../support/access/terminal-page.js';
 import { seen } from '../../support/agent.js';

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/agent/engine/engine.js';
-import { MAX_INSTANCES, type Report, report } from '../../../src/agent/protocol.js';
 import { findControlGroup, readControlGroup } from '../../../src/agent/samples/control-group.js';
 import { readNetworkCounts } from '../../../src/agent/samples/network.js';
 import { PendingSamples, type Sample } from '../../../src/agent/samples/pending-samples.js';
 import { Sampler, type SamplerDeps, type UpInstance } from '../../../src/agent/samples/sampler.js';
 import { Slots } from '../../../src/agent/samples/slots.js';
 import { withTimeLimit } from '../../../src/agent/samples/time-limit.js';
+import { MAX_INSTANCES, type Report, report } from '../../../src/agent-protocol/protocol.js';
 import { until } from '../../support/until.js';
 
 const ID = 'i-00000001';

@@ -13,7 +13,7 @@ import {
   type RawAnswer,
   requestOf,
 } from '../../../src/client/index.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { type Service, startService } from '../../support/service.js';
 
 const ONCE = { retry: { maxAttempts: 1 } };

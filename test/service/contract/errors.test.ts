@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STATUS_OF } from '../../../src/domain/rules/errors.js';
+import { STATUS_OF } from '../../../src/domain/kernel/errors.js';
 import { ERROR, misfits } from '../../support/contract-tables.js';
 import { createTestDatabase } from '../../support/database.js';
 import { openWire } from '../../support/database-wire.js';

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sealingKeysOf } from '../../../src/compose/sealing-keys.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { exportAccount } from '../../../src/domain/accounts/export-account.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { secretsForAgent } from '../../../src/domain/fleet/start-secrets.js';
-import { sealingKey } from '../../../src/domain/rules/sealing.js';
+import { sealingKey } from '../../../src/domain/kernel/sealing.js';
 import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
 import { secretsOfStart } from '../../../src/domain/secrets/secrets.js';
-import { sealingKeysOf } from '../../../src/sealing-keys.js';
 import { hardware, seen } from '../../support/agent.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STATUS_OF } from '../../../src/domain/rules/errors.js';
+import { STATUS_OF } from '../../../src/domain/kernel/errors.js';
 import * as tables from '../../support/contract-tables.js';
 import { dereferenced, type OpenApiDocument, type Operation, operationsOf, pointerOf } from '../../support/openapi.js';
 import { type Service, startService } from '../../support/service.js';

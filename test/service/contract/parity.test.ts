@@ -10,8 +10,8 @@ import {
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/index.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { buildSchema } from '../../../src/schema/index.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { gpu } from '../../support/cli/command.js';
 import { startGateway, type TestGateway } from '../../support/gateway.js';
 import { dereferenced } from '../../support/openapi.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseUsd, usdNumber } from '../../../src/domain/rules/money.js';
+import { parseUsd, usdNumber } from '../../../src/domain/kernel/money.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readConfig } from '../../../src/config.js';
+import { readConfig } from '../../../src/compose/config.js';
 import { createRateLimiter } from '../../../src/http/rate-limit/rate-limit.js';
 import type { Answer, Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';

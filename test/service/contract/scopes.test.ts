@@ -8,8 +8,8 @@ import {
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
-import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
-import { OPERATION_SCOPES, PUBLIC, SCOPES, type Scope } from '../../../src/domain/rules/scopes.js';
+import { UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
+import { OPERATION_SCOPES, PUBLIC, SCOPES, type Scope } from '../../../src/domain/kernel/scopes.js';
 import { routes } from '../../../src/rest/routes.js';
 import { buildSchema } from '../../../src/schema/index.js';
 import { gpu } from '../../support/cli/command.js';

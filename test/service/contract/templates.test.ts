@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sealingKeysOf } from '../../../src/compose/sealing-keys.js';
 import { exportAccount } from '../../../src/domain/accounts/export-account.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
-import { sealingKeysOf } from '../../../src/sealing-keys.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';

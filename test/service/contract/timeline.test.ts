@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
-import { timelineCursor } from '../../../src/domain/rules/timeline.js';
+import { timelineCursor } from '../../../src/domain/instances/rules/timeline.js';
 import { seen } from '../../support/agent.js';
 import { withoutTimers } from '../../support/background.js';
 import type { Renter } from '../../support/gateway.js';

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { adjustAccount, creditAccount, resumeAccount, suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { authenticate, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { createDeps } from '../../../src/domain/deps.js';
+import { UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
-import { hashApiKey } from '../../../src/domain/rules/api-key.js';
-import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
-import { unitsOfMicro } from '../../../src/domain/rules/money.js';
+import { hashApiKey } from '../../../src/domain/kernel/api-key.js';
+import { unitsOfMicro } from '../../../src/domain/kernel/money.js';
 import { createTestDatabase } from '../../support/database.js';
 import { type DatabaseWire, openWire } from '../../support/database-wire.js';
 import type { Renter } from '../../support/gateway.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ObservedVolume } from '../../../src/agent/protocol.js';
+import type { ObservedVolume } from '../../../src/agent-protocol/protocol.js';
 import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { enrol, forgetContainers, revokeHost } from '../../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../../src/domain/fleet/heartbeats.js';

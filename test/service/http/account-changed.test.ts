@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { creditAccount, suspendAccount } from '../../../src/domain/accounts/accounts.js';
-import { createDeps } from '../../../src/domain/deps.js';
 import { accountChanges } from '../../../src/domain/updates/change-streams.js';
 import { testSettings } from '../../support/clock.js';
 import { type EventStream, subscribe } from '../../support/events.js';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import type { Deps } from '../../../src/domain/deps.js';
+import type { Deps } from '../../../src/compose/deps.js';
 import { openTestDomain } from '../../support/domain.js';
 import { subscribe } from '../../support/events.js';
 import { startGateway } from '../../support/gateway.js';

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { getOperationAST, getVariableValues, parse, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GRAPHIQL_EXAMPLES } from '../../../src/http/graphiql/examples.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { buildSchema } from '../../../src/schema/index.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { GRAPHIQL_ASSETS, type GraphiqlServer, serveGraphiql } from '../../support/console/graphiql-server.js';
 
 const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8';

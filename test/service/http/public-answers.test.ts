@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PublicAnswers } from '../../../src/http/public-answers/public-answers.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import type { Renter } from '../../support/gateway.js';
 import { Line, type RawAnswer, type RawRequest, sendRaw } from '../../support/http.js';
 import { allCaughtUp, type Service, startService } from '../../support/service.js';

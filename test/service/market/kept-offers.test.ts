@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settleDue } from '../../../src/domain/billing/settlement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import { DomainError } from '../../../src/domain/rules/errors.js';
+import { DomainError } from '../../../src/domain/kernel/errors.js';
 import { isLong, randomHistories } from '../../support/long.js';
 import { type MarketTruth, readTruth } from '../../support/market/market-truth.js';
 import { allCaughtUp, type Service, startService } from '../../support/service.js';

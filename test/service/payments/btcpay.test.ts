@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfirmations } from '../../../src/domain/rules/top-up-assets.js';
 import type { PaymentEvent } from '../../../src/domain/top-ups/book-payments.js';
 import { reconcile } from '../../../src/domain/top-ups/reconcile.js';
+import { readConfirmations } from '../../../src/domain/top-ups/rules/top-up-assets.js';
 import { createBtcpay } from '../../../src/payments/btcpay.js';
 import { type Renter, startGateway, type TestGateway } from '../../support/gateway.js';
 import { STORE, TestBtcpay } from '../../support/payments/btcpay.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
+import { UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
 import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import { Transfers } from '../../../src/http/transfers.js';
 import { runRestic } from '../../../src/volumes/restic.js';

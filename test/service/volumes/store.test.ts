@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DomainError } from '../../../src/domain/rules/errors.js';
+import { DomainError } from '../../../src/domain/kernel/errors.js';
 import { type ObjectKind, type ObjectName, StoreFault, type VolumeStore } from '../../../src/domain/volumes/store.js';
 import { FolderStore } from '../../../src/volumes/folder-store.js';
 import { S3Store } from '../../../src/volumes/s3-store.js';

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { creditAccount } from '../../../src/domain/accounts/accounts.js';
-import { mailOfEvent } from '../../../src/domain/rules/mail.js';
+import { mailOfEvent } from '../../../src/domain/webhooks/rules/mail.js';
 import { createMailSender } from '../../../src/mail/send.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';

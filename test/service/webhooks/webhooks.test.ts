@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { creditAccount } from '../../../src/domain/accounts/accounts.js';
-import { type SealingKey, sealingKey } from '../../../src/domain/rules/sealing.js';
+import { type SealingKey, sealingKey } from '../../../src/domain/kernel/sealing.js';
 import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
 import { type SealedRow, secretsOf } from '../../../src/domain/webhooks/webhooks.js';
 import { createSender } from '../../../src/webhooks/send.js';
