@@ -33,48 +33,48 @@ export type Deps = Readonly<{
   db: Database;
   /** Public data, cached in memory. */
   inventory: Inventory;
-  /** Lists of offers that are shared between streams. */
+  /** Offer lists shared between streams. */
   sharedOffers: SharedResults<readonly Offer[]>;
-  /** The price sheet that is shared between streams. */
+  /** The price sheet, shared between streams. */
   sharedSheet: SharedResults<PriceSheet>;
-  /** Cached owners of API keys. */
+  /** Caches API keys with their owners. */
   apiKeyCache: ApiKeyCache;
   /** Reads accounts and their live instances. Concurrent loads share one statement. */
   accountLoader: AccountLoader;
-  /** Reads machines for previews, which are computed without a lock. */
+  /** Reads machines for previews, which take no locks. */
   machineLoader: MachineLoader;
   /** Reads pages of usage intervals, in batches across instances. */
   usageIntervalLoader: UsageIntervalLoader;
-  /** Reads the volumes of instances, in batches. */
+  /** Reads the volumes attached to instances, in batches. */
   attachmentLoader: AttachmentLoader;
   /** Reads the current load of instances, in batches. */
   loadLoader: LoadLoader;
-  /** Notifies streams when the load of an instance changes. */
+  /** Notifies streams when an instance's load changes. */
   loadWatch: LoadWatch;
-  /** Reads past measurements of instances, in batches. */
+  /** Reads instances' past measurements, in batches. */
   metricLoader: MetricLoader;
-  /** Buffers the measurements of host agents before they are written to the database. */
+  /** Buffers measurements from host agents until they are written to the database. */
   samples: SampleBuffer;
   /** All open change streams. */
   subscriptions: SubscriptionRegistry;
   /** State of the host agents connected to this process. */
   fleet: Fleet;
-  /** Controls visitors' access to the web ports of instances. */
+  /** Controls visitors' access to instances' web ports. */
   visits: Visits;
   /** Null in a process that host agents don't connect to. */
   openLogs: OpenLogs | null;
   /**
-   * Returns the keys that seal secrets. The first one seals new secrets, and the others only unseal existing ones.
-   * Rejects if there are no keys.
+   * Returns the keys that seal secrets. New secrets are sealed with the first key. The others only unseal existing
+   * secrets. Rejects if there are no keys.
    */
   sealingKeys: () => Promise<readonly SealingKey[]>;
   /** Null if top-ups are disabled. */
   payments: PaymentProcessor | null;
-  /** Storage for the volumes' repositories. */
+  /** Storage for volume repositories. */
   volumeStore: VolumeStore;
   /** Limits concurrent writes to the volume store that hold a transaction open. */
   volumeWrites: Slots;
-  /** Limits concurrent derivations of repository keys, which are slow. */
+  /** Limits concurrent repository key derivations, which are slow. */
   volumeKeys: Slots;
   /** Null if restic isn't installed. Volumes are then neither pruned nor checked. */
   restic: RunRestic | null;
@@ -92,14 +92,14 @@ export type Deps = Readonly<{
   settings: Readonly<Settings>;
 }>;
 
-/** Maximum concurrent writes to volumes. Each one uses one of the process's 20 database connections. */
+/** Maximum number of concurrent volume writes. Each one occupies one of the process's 20 database connections. */
 const MAX_VOLUME_WRITES = 6;
 const MAX_WAITING_VOLUME_WRITES = 2_000;
 const MAX_WAITING_KEY_CHECKS = 20;
-/** Maximum concurrent key checks per account. Checking one key can take several seconds. */
+/** Maximum number of concurrent key checks per account. Checking one key can take several seconds. */
 const MAX_KEY_CHECKS_OF_ACCOUNT = 3;
 
-/** Dependencies of the gateway that operator commands don't need. */
+/** Dependencies that only the gateway needs. Operator commands run without them. */
 export interface GatewayDeps
   extends Partial<
     Pick<

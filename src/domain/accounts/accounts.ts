@@ -25,17 +25,17 @@ import { requestsPerMinute } from './rules/rate-tier.js';
 export const ACCOUNT_ID_BYTES = 8;
 const ENTRY_ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
-/** Maximum amount of one credit: 1 million USD. This keeps the sum of all credits, in units, far below 64 bits. */
+/** Maximum amount of one credit: 1 million USD. This keeps the sum of all credits, in units, well within 64 bits. */
 const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
 const END_SESSIONS = {
   name: 'end-sessions',
   text: 'delete from console_session where key_id in (select id from api_key where account_id = $1)',
 };
 const MAX_LISTED_ACCOUNTS = 10_000;
-/** First half of an advisory lock's key. The second half is the hash of the reference. */
+/** First half of an advisory lock key. The second half is a hash of the reference. */
 const REFERENCE_LOCK = 4_207_010;
 
-/** State of an account at one second, including when its credit will run out at the current burn. */
+/** An account's state at one second, including when its credit will run out at the current burn. */
 export interface AccountState {
   id: string;
   name: string;
@@ -47,7 +47,7 @@ export interface AccountState {
   lifetimeSpend: Micro;
   /** Sum of all GPU and disk rates currently being charged, in micro-USD per hour. */
   burnPerHour: Micro;
-  /** The second in which credit runs out at the current burn, or already ran out. Null if it won't run out. */
+  /** The second in which credit runs out at the current burn or already ran out. Null if it won't run out. */
   exhaustsAt: Instant | null;
   /** End of the current or next grace period, when instances are destroyed unless credit is added first. */
   diskDeleteAt: Instant | null;
@@ -59,7 +59,7 @@ export interface AccountState {
   limitReachedAt: Instant | null;
   liveInstances: number;
   requestsPerMinute: number;
-  /** The second that all figures refer to. */
+  /** The second to which all figures refer. */
   asOf: Instant;
 }
 
@@ -76,7 +76,7 @@ export async function describeAccount(
   return stateOf(deps, account, row);
 }
 
-/** Returns up to 10,000 accounts, settled, oldest first. */
+/** Returns up to 10,000 settled accounts, oldest first. */
 export async function listAccounts(deps: SettlingDeps): Promise<AccountState[]> {
   const order = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
   const rows = await deps.db.prisma.account.findMany({ orderBy: order, take: MAX_LISTED_ACCOUNTS });
@@ -107,7 +107,7 @@ function stateOf(deps: Pick<KernelDeps, 'clock' | 'settings'>, account: Account,
   };
 }
 
-/** Creates an account, with an initial credit if an amount is given. */
+/** Creates an account, with initial credit if an amount is given. */
 export async function createAccount(
   deps: SettlingDeps,
   input: { name: string; creditMicro?: Micro; demo?: boolean },
@@ -125,7 +125,7 @@ export async function createAccount(
 export interface Movement {
   amountMicro: Micro;
   note?: string | null;
-  /** Identifies the movement across all accounts. Repeating a reference doesn't move money again. */
+  /** Identifies the movement across all accounts. Reusing a reference doesn't move money again. */
   reference?: string | null;
 }
 
@@ -135,7 +135,7 @@ export async function creditAccount(deps: SettlingDeps, accountId: string, movem
   return move(deps, accountId, 'CREDIT', movement);
 }
 
-/** Adds a correction, positive or negative. It counts as credit, not as spend. Existing ledger entries never change. */
+/** Adds a positive or negative correction. It counts as credit, not as spend. Existing ledger entries never change. */
 export async function adjustAccount(deps: SettlingDeps, accountId: string, movement: Movement): Promise<AccountState> {
   const size = movement.amountMicro < 0n ? -movement.amountMicro : movement.amountMicro;
   if (size === 0n || size > MAX_CREDIT_MICRO) {
@@ -181,8 +181,8 @@ function book(
 }
 
 /**
- * Whether the reference has already moved exactly this amount. Throws if the reference was used for another account,
- * kind of movement or amount. Concurrent writes with the same reference wait for each other.
+ * Whether the reference has already moved exactly this amount. Throws if the reference was used for a different
+ * account, kind of movement or amount. Concurrent writes with the same reference wait for each other.
  */
 async function isBooked(
   { transaction }: Write,
@@ -223,7 +223,7 @@ export function resumeAccount(deps: SettlingDeps, accountId: string): Promise<Ac
 
 /** Recomputes the account's running totals from its ledger entries and usage intervals. */
 export async function rebuildAccount(deps: SettlingDeps, accountId: string): Promise<AccountState> {
-  // The next statements create the checkpoints again.
+  // The following statements recreate the checkpoints.
   await deps.db.pool.query('delete from account_checkpoint where account_id = $1', [accountId]);
   return changeAccount(deps, accountId, (current, account) => current.recomputeTotals(account));
 }

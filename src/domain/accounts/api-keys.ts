@@ -33,8 +33,8 @@ const KEY_ID = /^key-[0-9a-f]{16}$/;
 export type { ApiKey };
 
 /**
- * The account and API key that a request acts for, with the key's restrictions. A console session ends no later than
- * its key.
+ * The account and API key on whose behalf a request is made, with the key's restrictions. A console session ends no
+ * later than its key.
  */
 export interface Caller extends KeyRestrictions {
   accountId: string;
@@ -48,8 +48,8 @@ export interface Caller extends KeyRestrictions {
 }
 
 /**
- * The caller that a key or session token identifies, or the reason why a known one is rejected. Both are null if the
- * key or token is unknown.
+ * The caller identified by a key or session token, or the reason why a known key or session is rejected. Both are null
+ * if the key or token is unknown.
  */
 export interface Identified<C extends Caller = Caller> {
   caller: C | null;
@@ -59,8 +59,8 @@ export interface Identified<C extends Caller = Caller> {
 export const NO_CALLER: Identified<never> = { caller: null, fault: null };
 
 /**
- * Returns the caller if the key is neither revoked nor expired, may be used from this address, and its account isn't
- * suspended.
+ * Returns the caller if the key is neither revoked nor expired, can be used from this address, and belongs to an
+ * account that isn't suspended.
  */
 export async function authenticate(
   deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,
@@ -125,13 +125,13 @@ export async function isAccepted(
   return rowCount === 1;
 }
 
-/** Returns up to 200 keys, newest first, including revoked ones, with settled spend. */
+/** Returns up to 200 keys with settled spend, newest first, including revoked keys. */
 export async function listApiKeys(
   deps: SettlingDeps,
   accountId: string,
   query: Pick<Prisma.ApiKeyFindManyArgs, 'include' | 'select'> = {},
 ): Promise<ApiKey[]> {
-  // Read even if the account no longer exists, because Pothos warns about a query that is never read.
+  // `query` is read first, even if the account no longer exists, because Pothos warns about an unread query.
   const wanted = { ...query, where: { accountId } };
   await settledAccount(deps, accountId);
   return deps.db.prisma.apiKey.findMany({
@@ -141,7 +141,7 @@ export async function listApiKeys(
   });
 }
 
-/** Returns one of the account's keys, or null if the account has no such key. */
+/** Returns the account's key with this id, or null if there is no such key. */
 export function findApiKey(deps: Pick<KernelDeps, 'db'>, accountId: string, id: string): Promise<ApiKey | null> {
   return KEY_ID.test(id) ? deps.db.prisma.apiKey.findFirst({ where: { id, accountId } }) : Promise.resolve(null);
 }
@@ -150,17 +150,17 @@ export interface NewApiKey {
   /** Name chosen by the owner. */
   name?: string | null | undefined;
   scopes?: readonly string[] | null | undefined;
-  /** Expiry, written like a deadline. */
+  /** Expiry, in the same format as a deadline. */
   expiresAt?: string | null | undefined;
   networks?: readonly string[] | null | undefined;
-  /** Maximum USD per UTC calendar month. */
+  /** Maximum spend per UTC calendar month, in USD. */
   monthlyLimit?: number | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
 
 /**
- * Creates an API key. Only its hash is stored, so the key itself is returned only here. Throws if the account already
- * has 50 live keys.
+ * Creates an API key. Only its hash is stored, so the key itself can't be retrieved later. Throws if the account
+ * already has 50 live keys.
  */
 export async function createApiKey(
   deps: LedgerDeps,
@@ -172,9 +172,8 @@ export async function createApiKey(
 }
 
 /**
- * Like `createApiKey`, but the new key gets at most the permissions of its creator, and an idempotency key is
- * supported: a repeated request returns the same key with a null secret. Throws invalid_request, forbidden or
- * action_failed.
+ * Like `createApiKey`, but grants the new key at most its creator's permissions and supports an idempotency key: a
+ * repeated request returns the same key with a null secret. Throws invalid_request, forbidden or action_failed.
  */
 export async function createApiKeyOnce(
   deps: LedgerDeps,
@@ -185,7 +184,7 @@ export async function createApiKeyOnce(
   const name = checkOptional('name', fields.keyName, input.name) ?? null;
   const wanted = readRestrictions(input);
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
-  // Requests without these inputs must keep the same fingerprint, because it is stored with earlier responses.
+  // Requests without these inputs must keep their fingerprint, because it is stored with earlier responses.
   const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
   const limit = limitOf(monthlyLimit);
   const optional = { ...wanted, ...(limit !== null && { monthlyLimit }) };
@@ -215,7 +214,7 @@ export async function createApiKeyOnce(
       deps.activity?.writeWith(transaction, now, [id]);
       return id;
     });
-  // The limit applies from the moment the key exists.
+  // The limit applies as soon as the key exists.
   const limited = () => {
     const decide = async (current: Write) => {
       await make(current.transaction, current.at);
@@ -231,7 +230,7 @@ export async function createApiKeyOnce(
   return { apiKey, secret: createdId === id ? secret : null };
 }
 
-/** Whether the key has a monthly limit, which it could evade by using other keys. */
+/** Whether the key has a monthly limit. Such a key could evade its limit by using other keys. */
 async function isLimited(transaction: Transaction, keyId: string | null): Promise<boolean> {
   const { rowCount } = await transaction.query('select from key_limit where id = $1 and monthly_limit is not null', [
     keyId,
@@ -253,7 +252,7 @@ function readRestrictions({ scopes, expiresAt, networks }: NewApiKey) {
 }
 
 /**
- * Locks the account, so that concurrent grants can't exceed its limits, and the acting key, so that revoking it waits
+ * Locks the account, so that concurrent grants can't exceed its limits, and the acting key, so that a revocation waits
  * until the grant is visible. Throws if the key has been revoked since the request was admitted.
  */
 export async function lockForGrant(
@@ -307,8 +306,8 @@ async function insertKey(transaction: Transaction, row: KeyRow): Promise<void> {
 }
 
 /**
- * Revokes a key, which is rejected from this moment on. Revoking it again has no effect. With a null `accountId`, the
- * key can belong to any account (for operators).
+ * Revokes a key, which is rejected immediately. Revoking it again has no effect. With a null `accountId`, which is
+ * reserved for operators, the key can belong to any account.
  */
 export async function revokeApiKey(
   deps: Pick<AccountsDeps, 'db' | 'clock' | 'activity'>,
@@ -333,12 +332,13 @@ export async function revokeApiKey(
 }
 
 /**
- * Records when keys were last used. Uses are written in batches, because a write per request would cost more than the
+ * Records when keys were last used. Uses are written in batches, because one write per request would cost more than the
  * request itself.
  */
 export async function recordKeyUses(deps: Pick<KernelDeps, 'db'>, uses: ReadonlyMap<string, Instant>): Promise<void> {
   await deps.db.pool.query(
-    // Always locked in the same order, so that two gateways recording the same keys at the same time can't deadlock.
+    // Rows are always locked in the same order, so that two gateways recording the same keys at the same time can't
+    // deadlock.
     `update api_key set last_used_at = to_timestamp(used.at)
      from (select api_key.id, at from api_key join unnest($1::text[], $2::bigint[]) as used(id, at) using (id)
            order by api_key.id for no key update of api_key) used
@@ -348,8 +348,8 @@ export async function recordKeyUses(deps: Pick<KernelDeps, 'db'>, uses: Readonly
 }
 
 /**
- * Returns the keys that expired within [from, until). Callers that keep something open for one of these keys must check
- * it again.
+ * Returns the keys that expired within [from, until). Callers that keep streams or connections open for one of these
+ * keys must recheck it.
  */
 export async function keysExpired(deps: Pick<KernelDeps, 'db'>, from: Instant, until: Instant): Promise<string[]> {
   const { rows } = await deps.db.pool.query<{ id: string }>({

@@ -16,7 +16,7 @@ import { limitKey } from './key-limit.js';
 
 export type { KeyLimit };
 
-/** The account or operator that sets the limit. `keyId` is null for the operator. */
+/** The account or operator that sets a limit. `keyId` is null for the operator. */
 interface Setter {
   accountId: string;
   keyId: string | null;
@@ -24,7 +24,7 @@ interface Setter {
 
 /**
  * Sets the account's maximum spend per UTC month, in USD. Null removes the limit. If the account has already spent
- * more, all its running instances stop immediately. Raising the limit doesn't start any instances. Throws
+ * more, all its running instances are stopped immediately. Raising the limit doesn't start any instances. Throws
  * invalid_request.
  */
 export async function setAccountLimit(
@@ -42,7 +42,7 @@ export async function setAccountLimit(
   return accountState(deps, accountId);
 }
 
-/** Like `setAccountLimit`, for one of the account's API keys. Throws invalid_request or not_found. */
+/** Like `setAccountLimit`, except that it limits one of the account's API keys. Throws invalid_request or not_found. */
 export async function setKeyLimit(
   deps: LedgerDeps,
   { accountId, keyId }: Setter,
@@ -64,7 +64,7 @@ async function checkUnlimited(current: Write, account: Account, keyId: string | 
   if (keys.some(({ id }) => id === keyId)) throw limitedKey('set limits');
 }
 
-/** Converts a limit to micro-USD. Null means no limit. Throws invalid_request if it is out of bounds. */
+/** Converts a limit to micro-USD. Null means no limit. Throws invalid_request if the limit is out of bounds. */
 function readMonthlyLimit(usd: number | null | undefined): Micro | null {
   return limitOf(checkOptional('monthlyLimit', fields.monthlyLimit, usd));
 }
@@ -75,7 +75,7 @@ export interface KeySpend {
   limitReachedAt: Instant | null;
 }
 
-/** Returns the spend of a key. Its account must be settled. */
+/** Returns a key's spend. The key's account must be settled. */
 export function keySpend({ clock }: Pick<KernelDeps, 'clock'>, limit: KeyLimit): KeySpend {
   const settledAt = instantOf(limit.settledAt);
   const now = latest(clock.now(), settledAt);

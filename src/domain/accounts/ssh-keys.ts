@@ -26,11 +26,12 @@ export function listSshKeys(deps: Pick<KernelDeps, 'db'>, accountId: string, que
 }
 
 /**
- * Adds a public key, either for all of the account's instances or for a single instance, with which it is removed. If
- * the account already has the key, it is returned unchanged. Throws if the account has 50 keys, or if the instance is
- * destroyed or doesn't exist. If the API key used to add it expires or is limited to networks, the public key grants
- * access only while that API key would be accepted. Adding it again with an API key that has no such restriction lifts
- * this.
+ * Adds a public key, either for all of the account's instances or for a single instance. A key for a single instance is
+ * removed along with that instance. If the account already has the key, it is returned unchanged. Throws if the account
+ * has 50 keys, or if the instance is destroyed or doesn't exist.
+ *
+ * If the API key used to add the public key can expire or is limited to networks, the public key grants access only
+ * while that API key would be accepted. Adding it again with an unrestricted API key lifts this restriction.
  */
 export async function addSshKey(
   deps: Pick<AccountsDeps, 'db' | 'clock' | 'activity'>,
@@ -74,8 +75,8 @@ export async function addSshKey(
 }
 
 /**
- * Throws if the instance is destroyed or doesn't exist. The account is locked, so the instance can't be destroyed in
- * the meantime.
+ * Throws if the instance is destroyed or doesn't exist. Because the account is locked, the instance can't be destroyed
+ * in the meantime.
  */
 async function checkInstance(transaction: Transaction, accountId: string, id: string): Promise<void> {
   const { rows } = await transaction.query<{ status: string }>(
@@ -86,7 +87,7 @@ async function checkInstance(transaction: Transaction, accountId: string, id: st
   if (rows[0].status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
 }
 
-/** Removes a key. Connections opened with it are closed at every gateway. Throws not_found. */
+/** Removes a key. Connections that were opened with it are closed at every gateway. Throws not_found. */
 export async function removeSshKey(
   deps: Pick<AccountsDeps, 'db' | 'clock' | 'activity'>,
   accountId: string,
@@ -103,7 +104,7 @@ export async function removeSshKey(
   return found;
 }
 
-/** Access granted by an SSH key. `apiKeyId` is the API key that the access depends on, if any. */
+/** Access granted by an SSH key. `apiKeyId` is the API key on which the access depends, if any. */
 export interface SshAccess {
   accountId: string;
   sshKeyId: string;
@@ -111,8 +112,8 @@ export interface SshAccess {
 }
 
 /**
- * Returns the account that owns the instance, and the SSH key. Returns null, without a reason, if the account doesn't
- * have this key, the key can't be used from this address, or the account is suspended.
+ * Returns the account that owns the instance, and the SSH key. Returns null, without giving a reason, if the account
+ * doesn't have this key, the key can't be used from this address, or the account is suspended.
  */
 export async function findSshAccess(
   deps: Pick<KernelDeps, 'db' | 'clock'>,

@@ -15,14 +15,14 @@ export type { Activity };
 export interface ActivityFilter {
   keyId?: string | null | undefined;
   operation?: string | null | undefined;
-  /** Id or name of what the request referred to, such as an instance or a key. */
+  /** Id or name of the request's target, such as an instance or a key. */
   target?: string | null | undefined;
   refused?: boolean | null | undefined;
   from?: Instant | null | undefined;
   to?: Instant | null | undefined;
 }
 
-/** Returns activity in the order in which it was written, newest first. */
+/** Returns activity entries, most recently written first. */
 export function listActivity(
   deps: Pick<KernelDeps, 'db'>,
   accountId: string,
@@ -48,12 +48,11 @@ function whereOf({ keyId, operation, target, refused, from, to }: ActivityFilter
   };
 }
 
-/** Deletes rows older than 90 days, in batches of limited size. Returns how many were deleted. */
+/** Deletes rows older than 90 days, in batches of limited size. Returns the number of deleted rows. */
 export async function dropOldActivity(deps: Pick<KernelDeps, 'db' | 'clock'>): Promise<number> {
   const before = formatInstant(deps.clock.now() - ACTIVITY_DAYS * SECONDS_PER_DAY);
   for (let dropped = 0; ; ) {
-    // Ids increase with time, except that rows of rejected requests are updated later. Those are checked again the next
-    // time.
+    // Ids increase with time, but rows of rejected requests are updated later. Those rows are checked again next time.
     const { rowCount } = await deps.db.pool.query(
       `delete from activity where id in (
          select id from activity where at < $1::timestamptz order by at limit $2 for update skip locked)`,
@@ -64,7 +63,7 @@ export async function dropOldActivity(deps: Pick<KernelDeps, 'db' | 'clock'>): P
   }
 }
 
-/** Starts writing buffered activity and deleting old rows. */
+/** Starts writing buffered activity and deleting old rows in the background. */
 export function startActivity(
   deps: Pick<ActivityDeps, 'db' | 'clock' | 'activityLog'>,
   onFault: (error: unknown) => void,

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Account, Instance } from '../kernel/lifecycle.js';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from './ledger-rows.js';
 
-/** Maximum accounts read by one statement. */
+/** Maximum number of accounts read by one statement. */
 const MAX_BATCH = 50;
 
 /** A batch contains all loads requested in the same turn of the event loop. */
@@ -24,9 +24,9 @@ const LIVE_INSTANCES = {
 };
 
 /**
- * Reads accounts and live instances, which every authenticated request needs. All loads in the same turn of the event
- * loop, from any request, share one statement, which is sent after the last of them. Nothing is cached, so a caller
- * never gets rows older than its call.
+ * Reads accounts and their live instances, which every authenticated request needs. All loads requested in the same
+ * turn of the event loop, by any request, share one statement, which is sent at the end of that turn. Nothing is
+ * cached, so a caller never gets rows older than its call.
  */
 export class AccountLoader {
   readonly #accounts: DataLoader<string, Readonly<Account> | null>;

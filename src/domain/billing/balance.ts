@@ -12,14 +12,14 @@ export interface Balance {
   monthSpend: Micro;
   /** Sum of all GPU, disk and volume rates currently being charged, in micro-USD per hour. */
   burnPerHour: Micro;
-  /** The second in which credit runs out at the current burn, or already ran out. Null if it won't run out. */
+  /** The second in which credit runs out at the current burn or already ran out. Null if it won't run out. */
   exhaustsAt: Instant | null;
   /**
    * End of the current or next grace period, when instances are destroyed and volumes are deleted unless credit is
    * added first.
    */
   diskDeleteAt: Instant | null;
-  /** The second that all figures refer to. */
+  /** The second to which all figures refer. */
   asOf: Instant;
 }
 

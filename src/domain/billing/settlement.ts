@@ -7,10 +7,12 @@ import type { SettlingDeps } from './deps.js';
 import { write } from './ledger.js';
 import { READ_LIMITED_KEYS } from './ledger-rows.js';
 
-/** Maximum accounts settled per run. The next run settles more. */
+/** Maximum number of accounts settled per run. Any others are left for the next run. */
 const SWEEP_BATCH = 200;
 
-/** Writes everything that is due and then returns the account, so that no stored status is behind what was charged. */
+/**
+ * Writes everything that is due and then returns the account, so that its stored status never lags behind its charges.
+ */
 export async function settledAccount(deps: SettlingDeps, accountId: string): Promise<Readonly<Account>> {
   const account = await deps.accountLoader.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
@@ -20,7 +22,7 @@ export async function settledAccount(deps: SettlingDeps, accountId: string): Pro
 }
 
 /**
- * Like `settledAccount`, but also reads what is needed to check monthly limits. Used to preview a decision that is
+ * Like `settledAccount`, but also reads the data needed to check monthly limits. Used to preview a decision that is
  * later made under locks.
  */
 export async function settledWithLimits(deps: SettlingDeps, accountId: string): Promise<Readonly<Account>> {
@@ -34,8 +36,8 @@ export async function settledWithLimits(deps: SettlingDeps, accountId: string): 
 }
 
 /**
- * Returns the second in which the next account falls due, or null if none will unless something changes. The second may
- * be in the past.
+ * Returns the second in which the next account falls due, which may be in the past. Returns null if no account will
+ * fall due unless something changes.
  */
 export async function nextDueAt({ db }: Pick<KernelDeps, 'db'>): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ dueAt: Instant | null }>({
@@ -47,7 +49,7 @@ export async function nextDueAt({ db }: Pick<KernelDeps, 'db'>): Promise<Instant
   return dueAt === null ? null : dueAt + 1n;
 }
 
-/** Settles accounts that are due and haven't been settled by a request. Returns how many were settled. */
+/** Settles due accounts that no request has settled yet. Returns the number of settled accounts. */
 export async function settleDue(deps: SettlingDeps): Promise<number> {
   return settleBatch(deps, 'due-accounts', '');
 }

@@ -4,13 +4,13 @@ import type { SettlingDeps } from './deps.js';
 import { pruneIdempotencyRecords } from './idempotency.js';
 import { nextDueAt, settleDue } from './settlement.js';
 
-/** Short enough that automatic stops and deletions become visible within a second, even if a gateway crashes. */
+/** Short enough for automatic stops and deletions to become visible within a second, even if a gateway crashes. */
 const SETTLE_EVERY_MS = 500;
 const PRUNE_EVERY_MS = 600_000;
 
 /**
- * Settles due accounts in the background. How soon this runs doesn't change any amount, because each event takes place
- * at its own second.
+ * Settles due accounts in the background. The timing of the sweep doesn't affect any amount, because each event takes
+ * effect at its own second.
  */
 export function startSweep(deps: SettlingDeps, onFault: (error: unknown) => void): Sweep {
   const sweeps = [
@@ -21,7 +21,7 @@ export function startSweep(deps: SettlingDeps, onFault: (error: unknown) => void
 }
 
 /**
- * Settles accounts and returns when the next one is due. This may be in the past, because one batch may leave accounts
+ * Settles accounts and returns when the next one is due. This may be in the past, because a batch can leave accounts
  * for the next run.
  */
 async function settleIfDue(deps: SettlingDeps): Promise<Instant | null> {

@@ -20,11 +20,11 @@ export interface HostView extends HostBlocks {
   freeGpus: number;
   diskGb: number;
   usedDiskGb: number;
-  /** The host's blocks that are sold or occupied, each with its running instance. */
+  /** The host's sold or occupied blocks, each with its running instance. */
   blocks: readonly { id: string; firstGpu: number; numGpus: number; gpu: string; sold: boolean; runs: string | null }[];
 }
 
-/** Returns up to 10,000 hosts with an agent, ordered by id, or only the host with the given id. */
+/** Returns up to 10,000 hosts with an agent, ordered by id. If an id is given, returns only that host. */
 export async function listHosts({ db }: Pick<KernelDeps, 'db'>, id: string | null = null): Promise<HostView[]> {
   const { rows } = await db.pool.query<HostView & Pick<HostRow, 'gpu' | 'joined'>>(HOSTS_SQL, [id]);
   if (id !== null && rows.length === 0) throw new DomainError('not_found', `machine ${id} has no agent`);
@@ -32,7 +32,7 @@ export async function listHosts({ db }: Pick<KernelDeps, 'db'>, id: string | nul
 }
 
 /**
- * Sets the block sizes in which a host's GPUs are sold. Current rentals continue. Throws not_found or invalid_request.
+ * Sets the block sizes in which a host's GPUs are sold. Existing rentals continue. Throws not_found or invalid_request.
  */
 export async function sellSlices(deps: Pick<KernelDeps, 'db'>, id: string, sizes: readonly number[]): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -50,8 +50,8 @@ export async function sellSlices(deps: Pick<KernelDeps, 'db'>, id: string, sizes
 }
 
 /**
- * Records an agent's GPUs and protocol. A machine with a missing GPU is not offered. The renters of its instances are
- * notified, and they are not charged until the GPU is back.
+ * Records an agent's GPUs and protocol version. A machine with a missing GPU is not offered. Renters of instances on it
+ * are notified, and they aren't charged until the GPU is back.
  */
 export async function recordGpus(
   deps: Pick<KernelDeps, 'db' | 'clock'>,
@@ -70,13 +70,13 @@ export async function recordGpus(
     await writeBlocks(transaction, { ...host, protocol, missing });
     await recordLosses(transaction, { id, protocol, missing }, deps.clock.now());
   });
-  // Not published as a host whose token changed, because that would close the connections to all of its instances.
+  // This isn't published as a host change, because gateways would then close the connections to all of its instances.
   deps.db.notices.publish([{ table: 'machine', ids: [id] }]);
 }
 
 /**
- * Begins losses for instances with missing GPUs, and ends those for instances whose GPUs are all back. An agent of
- * protocol 1 can't run parts of a host, so instances on such parts lose all of their GPUs. The host must be locked.
+ * Begins losses for instances with missing GPUs, and ends losses for instances whose GPUs are all back. Protocol 1
+ * agents can't run parts of a host, so instances on such parts lose all of their GPUs. The host must be locked.
  */
 export async function recordLosses(
   transaction: Transaction,
@@ -114,7 +114,8 @@ const HOSTS_SQL = `
   where $1::text is null or machine.id = $1 order by machine.id limit 10000`;
 
 /**
- * The number of GPUs of `block` among the indexes `$2`, or all of them if the agent can't run parts of a host (`$3`).
+ * The number of `block`'s GPUs that are among the indexes `$2`, or all of its GPUs if the agent can't run parts of a
+ * host (`$3`).
  */
 const LOST = `case when $3 and block.id <> block.host_id then block.num_gpus else (
   select count(*) from unnest($2::int[]) as place where place between block.first_gpu and block.first_gpu + block.num_gpus - 1) end`;
@@ -124,7 +125,7 @@ const END_LOSSES = `
   from instance join machine block on block.id = machine_id
   where instance.id = instance_id and block.host_id = $1 and ended_at is null and ${LOST} = 0`;
 
-/** A loss that ended in the same second in which it would begin is continued. */
+/** Resumes a loss that ended in the same second in which the new one would begin. */
 const BEGIN_LOSSES = `
   with lost as (
     select instance.id, account_id, block.id as machine_id, ${LOST} as gpus

@@ -4,7 +4,7 @@ import { decideIdle, type IdleDecision, type IdleWatch } from '../kernel/idle.js
 import { type Instance, stop } from '../kernel/lifecycle.js';
 import { formatInstant } from '../kernel/time.js';
 
-/** Maximum instances read in one pass: as many as can be watched on a fleet of 20,000 machines. */
+/** Maximum number of instances read per pass: as many as can be watched in a fleet of 20,000 machines. */
 const MAX_ROWS = 20_000;
 
 interface WatchedRow extends IdleWatch {
@@ -44,7 +44,7 @@ async function actOn(deps: LedgerDeps, id: string, accountId: string): Promise<v
   });
 }
 
-/** Warns once per idle period, because the warning is stored with the period. */
+/** Warns once per idle period, because the warning is stored along with the period. */
 function warn(current: Write, { id, accountId, stopWhenIdle }: Instance, { since, stopsAt }: IdleDecision): void {
   const values = [id, formatInstant(since), formatInstant(current.at)];
   current.transaction.later({ name: 'warn-idle', text: WARN_SQL, values });
@@ -70,7 +70,7 @@ const WATCHES = `
     join machine_heartbeat on machine_heartbeat.machine_id = coalesce(instance.host_id, instance.machine_id)
   where status = 'RUNNING' and stop_when_idle is not null and quiet_since is not null and start = gpu_intervals and reachable`;
 const WATCHES_SQL = `${WATCHES} order by instance.id limit $1`;
-/** Waits for a report that is still being written. */
+/** The lock waits for any report that is still being written. */
 const WATCH_SQL = `${WATCHES} and instance.id = $1 for no key update of idle_watch`;
 
 const WARN_SQL =

@@ -16,20 +16,20 @@ export interface Opener {
 
 /**
  * `unknown`: the account has no such instance, the key is revoked or the account is suspended. `stopped`: no container
- * is running, but the log can be read. `starting`: the instance is rented, but its container isn't running yet.
- * `unreachable`: the machine sends no heartbeats.
+ * is running, but the log is still readable. `starting`: the instance is rented, but its container isn't running yet.
+ * `unreachable`: the machine isn't sending heartbeats.
  */
 type ReachState = 'unknown' | 'running' | 'starting' | 'stopped' | 'destroyed' | 'unreachable';
 
 export interface Reach {
   state: ReachState;
-  /** Null if the state is `unknown`, or if no agent runs the instance. */
+  /** Null if the state is `unknown` or if no agent runs the instance. */
   machineId: string | null;
 }
 
 const NOTHING: Reach = { state: 'unknown', machineId: null };
 
-/** Settles anything that is due, then returns whether the client may reach the instance now. */
+/** Settles everything due and then returns whether the client may reach the instance now. */
 export async function reachOf(deps: SettlingDeps, opener: Opener, instanceId: string): Promise<Reach> {
   if (!INSTANCE_ID.test(instanceId)) return NOTHING;
   await settledAccount(deps, opener.accountId);
@@ -44,7 +44,7 @@ interface Row {
   reachable: boolean;
 }
 
-/** Does the same as `reachOf` without settling first. */
+/** Like `reachOf`, but doesn't settle the account first. */
 export async function readReach(
   { db, clock }: Pick<KernelDeps, 'db' | 'clock'>,
   opener: Opener,

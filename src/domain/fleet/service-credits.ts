@@ -3,7 +3,7 @@ import { settleOpenOutages } from './outage-credits.js';
 import { settleOpenStarts } from './start-credits.js';
 
 /**
- * Issues the credits that are due: for starts that ended or were seen running, and for outages that ended or during
+ * Issues all due credits: for starts that have ended or were seen running, and for outages that have ended or during
  * which usage ended.
  */
 export async function settleService(deps: LedgerDeps): Promise<void> {

@@ -5,8 +5,8 @@ import { tokensOf } from '../secrets/generated-tokens.js';
 import { type SecretsOfStart, secretsOfStart } from '../secrets/secrets.js';
 
 /**
- * Returns a start's secrets to the agent of its machine. Throws not_found unless this is the current start of an
- * instance that is running on this machine, and with action_failed if a secret is missing.
+ * Returns a start's secrets to its machine's agent. Throws not_found unless this is the current start of an instance
+ * running on this machine. Throws action_failed if a secret is missing.
  */
 export async function secretsForAgent(
   deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,

@@ -6,9 +6,9 @@ import { markUnreachableIfDue } from './heartbeats.js';
 import { stopIdle } from './idle.js';
 import { settleService } from './service-credits.js';
 
-/** Maximum delay until an unreachable machine is withdrawn from the offers. */
+/** Maximum delay until an unreachable machine is withdrawn from the offers, in milliseconds. */
 const CHECK_EVERY_MS = 500;
-/** Interval at which credits are issued that no report has triggered, for example because a process crashed. */
+/** Interval for issuing credits that no report has triggered, for example because a process crashed. */
 const SETTLE_EVERY_MS = 5_000;
 
 /** Marks unreachable machines and issues service credits. Every gateway runs this, but none repeats another's work. */
@@ -34,7 +34,10 @@ export function startFleetWatch(deps: LedgerDeps, onFault: (error: unknown) => v
   };
 }
 
-/** Pending work, found by a single statement. On most gateways, the statements that do the work would find nothing. */
+/**
+ * Pending work, found by a single statement. On most gateways, the statements that do the actual work would find
+ * nothing.
+ */
 interface OpenWork {
   toSettle: boolean;
   haveExited: boolean;

@@ -17,15 +17,12 @@ import { checkStartLimits } from './instances.js';
 import { checkLaunchOfStart } from './launch.js';
 import { machineForPreview } from './machine-for-preview.js';
 
-/**
- * Whether a stopped instance can be started, and under which conditions. This is the decision that `start` would make
- * now.
- */
+/** Whether a stopped instance can be started, and on what terms. This is the decision that `start` would make now. */
 export interface StartCheck {
   /** Null if the instance can be started. */
   refusal: Refused | null;
   preempts: boolean;
-  /** Minimum GPU seconds that the start is billed for. */
+  /** Minimum GPU time billed for the start, in seconds. */
   minimumGpuSeconds: bigint;
   /** Balance required for the start. */
   coverNeeded: Micro;

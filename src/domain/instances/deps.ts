@@ -6,9 +6,9 @@ import type { MachineLoader } from './machine-loader.js';
 import type { UsageIntervalLoader } from './usage-interval-loader.js';
 
 export interface InstanceDeps extends SettlingDeps, KernelDeps, Pick<VolumeDeps, 'fleet'> {
-  /** The catalogue. */
+  /** Provides the catalogue's templates. */
   readonly inventory: { template(slug: string): Promise<Template | null> };
-  /** Reads machines for previews, which are computed without a lock. */
+  /** Reads machines for previews, which take no locks. */
   readonly machineLoader: MachineLoader;
   /** Reads pages of usage intervals, in batches across instances. */
   readonly usageIntervalLoader: UsageIntervalLoader;

@@ -5,7 +5,7 @@ import { isDue } from '../kernel/lifecycle.js';
 import type { InstanceDeps } from './deps.js';
 import type { MachineAsRead } from './machine-loader.js';
 
-/** Settles the accounts that hold the machine and then returns the machine, or null if it doesn't exist. */
+/** Settles the accounts that hold the machine and then returns the machine. Returns null if it doesn't exist. */
 export async function machineForPreview(
   deps: SettlingDeps & Pick<InstanceDeps, 'machineLoader'>,
   machineId: string,

@@ -12,9 +12,9 @@ import { fromRow, type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
 
 /**
- * Sets the maximum cost of an instance, in USD. Null removes the limit. If the instance has already cost more, it stops
- * immediately. Raising the limit doesn't start it. Throws invalid_request, not_found, or action_failed if the instance
- * is destroyed.
+ * Sets an instance's maximum total cost, in USD. Null removes the limit. If the instance has already cost more, it is
+ * stopped immediately. Raising the limit doesn't start it again. Throws invalid_request, not_found, or action_failed if
+ * the instance is destroyed.
  */
 export async function changeSpendLimit(
   deps: LedgerDeps,
@@ -35,7 +35,7 @@ export async function changeSpendLimit(
   });
 }
 
-/** Returns when the instance reached its own spend limit or will reach it at its current rates, or null if it won't. */
+/** Returns when the instance reached its own spend limit, or will reach it at its current rates. Null if it won't. */
 export function limitReachedAtOf(row: InstanceRow): Instant | null {
   const instance = fromRow(row);
   return instance.limitReachedAt ?? instanceLimitAt(instance);

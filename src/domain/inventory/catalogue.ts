@@ -7,7 +7,7 @@ export async function gpuModels(deps: Pick<InventoryDeps, 'inventory'>): Promise
   return (await deps.inventory.current()).catalogue.gpuModels;
 }
 
-/** Returns the models that match a name. This can be a slug, a display name, or a name shared by several models. */
+/** Returns the models that match a name, which can be a slug, a display name, or a name shared by several models. */
 export async function gpuModelsNamed(
   deps: Pick<InventoryDeps, 'inventory'>,
   name: string,

@@ -3,7 +3,7 @@ import { DomainError } from '../kernel/errors.js';
 import { ALL_SIZES, type Block, blocksOf, isLinked, shareOf, WHOLE_ONLY } from '../kernel/slices.js';
 import type { HostGpu, HostLayout } from './rules/host-gpus.js';
 
-/** A host's GPUs and all settings that determine which of its blocks are sold. */
+/** A host's GPUs and every setting that determines which of its blocks are sold. */
 export interface HostBlocks extends HostLayout {
   id: string;
   /** A subset of ALL_SIZES. */
@@ -12,9 +12,10 @@ export interface HostBlocks extends HostLayout {
   protocol: number;
 }
 
-/** Locks a host in the same way as rentals do, and returns its GPUs, or null if the host has no agent. */
+/** Locks a host the same way rentals do and returns its GPUs. Returns null if the host has no agent. */
 export async function lockHost(transaction: Pick<Transaction, 'query'>, id: string): Promise<HostBlocks | null> {
-  // Read in a second statement: one that waited for the lock would still see the agent's row as it was before.
+  // Read in a second statement, because a single statement that waited for the lock would still see the agent's old
+  // row.
   await transaction.query(LOCK_MACHINE, [id]);
   const { rows } = await transaction.query<HostRow>(HOST_AND_AGENT, [id]);
   const row = rows[0];
@@ -23,7 +24,7 @@ export async function lockHost(transaction: Pick<Transaction, 'query'>, id: stri
   return { ...host, gpus: gpusOf(host.gpus, gpu, joined) };
 }
 
-/** Returns the GPUs of a host. A host that joined before slices existed has the GPUs that it joined with. */
+/** Returns a host's GPUs. A host that joined before slices existed has the GPUs that it joined with. */
 export function gpusOf(gpus: readonly HostGpu[], gpu: string, joined: HostRow['joined']): readonly HostGpu[] {
   return gpus.length > 0 ? gpus : joined.map(({ uuid }) => ({ uuid, model: gpu }));
 }
@@ -46,13 +47,14 @@ interface WholeHost {
 }
 
 /**
- * Writes the machines that a host is sold as. There is a row for each block of every size, so that a rented block
- * remains a machine no matter what the operator sells later. The host's own row must already be written and locked.
+ * Writes a host's machines, which are the blocks in which it is sold. Blocks of every size get a row, so that a rented
+ * block remains a machine no matter what the operator sells later. The host's own row must already be written and
+ * locked.
  */
 export async function writeBlocks(transaction: Pick<Transaction, 'query'>, host: HostBlocks): Promise<void> {
   const { id, gpus, missing, sizes, protocol } = host;
   const models = gpus.map(({ model }) => model);
-  // Agents of protocol 1 always give an instance the first GPUs of the host.
+  // Protocol 1 agents always give an instance the host's first GPUs.
   const soldSizes = protocol === 1 ? WHOLE_ONLY : sizes;
   const sold = new Set(blocksOf({ id, models, sizes: soldSizes, missing }).map(({ machineId }) => machineId));
   const { rows } = await transaction.query<WholeHost>(HOST_SQL, [id]);
@@ -99,10 +101,10 @@ const HOST_SQL = `
   select vcpus, ram_gb as "ramGb", disk_gb as "diskGb", net_down_mbps as down, net_up_mbps as up, ports, nvlink
   from machine where id = $1`;
 
-/** Finds a machine that has the id of a block but belongs to another host. */
+/** Finds a machine that has a block's id but belongs to another host. */
 const FOREIGN = 'select id from machine where id = any($2::text[]) and host_id <> $1 order by id limit 1';
 
-/** Writes the blocks. Everything except each block's share is copied from the host. */
+/** Writes the blocks. Everything except each block's share is copied from the host's row. */
 const WRITE_BLOCKS = `
   insert into machine (id, host_id, gpu, first_gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps,
     ports, pcie, nvlink, cuda_max, reliability, state, demo, created_at, sold)

@@ -19,17 +19,17 @@ import { checkPreferences, rentBest, type Search } from './deploy-best.js';
 import type { InventoryDeps } from './deps.js';
 import { bestOffer } from './rules/best-offer.js';
 
-/** Number of days after which a destroyed instance can no longer be moved. */
+/** Number of days after its destruction during which an instance can still be moved. */
 const MOVES_WITHIN_DAYS = 7n;
 
 interface MoveInput {
   id: string;
   idempotencyKey?: string | null | undefined;
-  /** Maximum USD per hour for the whole machine. The move is rejected if the price is higher. */
+  /** Maximum price of the whole machine, in USD per hour. The move is rejected if the price is higher. */
   maxPricePerHour?: number | null | undefined;
 }
 
-/** The instance to move. Anything that can change is read again under a lock. */
+/** The instance to move. Everything that can change is read again under a lock. */
 interface Moved {
   instance: Instance;
   launch: Launch | null;
@@ -39,9 +39,9 @@ interface Moved {
 
 /**
  * Relaunches an instance's workload, with its volumes, on the best machine of another host, at the current price. The
- * instance must be stopped, or destroyed within the last week, or its host must have been unreachable until its
- * leases ended. In the last case, the instance is stopped. Throws invalid_request, not_found, action_failed if the
- * instance can't be moved or is still being saved, and any error of deployBest.
+ * instance must be stopped or have been destroyed within the last week, or its host must have been unreachable for so
+ * long that its leases have ended. In the last case, the instance is stopped. Throws invalid_request, not_found,
+ * action_failed if the instance can't be moved or is still being saved, and any error thrown by deployBest.
  */
 export function moveInstance(
   deps: SettlingDeps & Pick<InventoryDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
@@ -130,8 +130,8 @@ async function checkMoves(
 }
 
 /**
- * Whether the host has been unreachable for too long. This is never the case for a host without an agent, because
- * nothing is known about it.
+ * Whether the host has been unreachable long enough for its leases to end. Always false for a host without an agent,
+ * because nothing is known about it.
  */
 async function isSilent(
   deps: Pick<InventoryDeps, 'fleet'>,
@@ -147,8 +147,8 @@ async function isSilent(
 }
 
 /**
- * Stops an instance on an unreachable host, so that it is no longer billed. The stop is written together with the
- * rental, and only if the rental succeeds.
+ * Stops an instance on an unreachable host, so that it is no longer billed. The stop is written along with the rental,
+ * and only if the rental succeeds.
  */
 function stopped(current: Write, account: Account, instance: Instance): Pick<RentalTerms, 'stopping'> {
   stop(current.step(account), instance, 'USER');
@@ -156,8 +156,8 @@ function stopped(current: Write, account: Account, instance: Instance): Pick<Ren
 }
 
 /**
- * Returns limits and deadlines for the new instance. They are those of the old instance, except that past deadlines are
- * omitted.
+ * Returns the limits and deadlines for the new instance. They are the same as the old instance's, except that past
+ * deadlines are omitted.
  */
 function endsOf({ spendLimit, stopWhenIdle, ...instance }: Instance, now: Instant) {
   const coming = (at: Instant | null) => (at !== null && at > now ? formatInstant(at) : null);

@@ -12,25 +12,25 @@ export interface OfferFilter {
   gpu?: string | null;
   region?: string | null;
   numMin?: number | null;
-  /** Maximum USD per hour for the whole machine on demand. */
+  /** Maximum on-demand price of the whole machine, in USD per hour. */
   priceMax?: number | null;
   /** Minimum CUDA version, such as 12.4. */
   cudaMin?: string | null;
   limit?: number | null;
-  /** Whether to include machines on which only interruptible instances are running. */
+  /** Whether to include machines whose only running instances are interruptible. */
   includePreemptible?: boolean | null;
 }
 
 const ANY_OFFER = checkFilter(null);
 
-/** Returns the machine's offer, preemptible or not, or null if the machine isn't offered. */
+/** Returns the machine's offer, whether or not it is preemptible. Returns null if the machine isn't offered. */
 export async function findOffer(deps: Pick<InventoryDeps, 'inventory'>, machineId: string): Promise<Offer | null> {
   return (await deps.inventory.current()).offers.offerOf(machineId);
 }
 
 /**
- * Returns matching offers, sorted by price, then by descending reliability, then by machine id. Returns none if the
- * model or region is unknown.
+ * Returns matching offers, sorted by price, then by descending reliability, then by machine id. Returns no offers if
+ * the model or region is unknown.
  */
 export async function findOffers(
   deps: Pick<InventoryDeps, 'inventory'>,

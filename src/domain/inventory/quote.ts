@@ -33,8 +33,8 @@ import type { InventoryDeps } from './deps.js';
 import { bestOffer } from './rules/best-offer.js';
 
 /**
- * Maximum machines tried to quote the best one. A further machine is tried each time another account has just rented
- * the previous one.
+ * Maximum number of machines tried when quoting the best one. Another machine is tried if another account has just
+ * rented the previous one.
  */
 const MAX_TRIES = 5;
 
@@ -43,28 +43,28 @@ export interface QuoteInput extends TermsInput, Preferences {
   machineId?: string | null;
 }
 
-/** The cost and requirements of a rental, as `deploy` would decide in this second. */
+/** The cost and requirements of a rental if `deploy` decided on it in this second. */
 export interface Quote {
   machineId: string;
   template: string;
   diskGb: number;
   mode: PricingMode;
-  /** GB available for a new disk. */
+  /** Space available for a new disk, in GB. */
   freeDiskGb: number;
   gpuRate: Rate;
   diskRate: Rate;
   onDemandRate: Rate;
   preempts: boolean;
-  /** Number of instances that would be preempted. */
+  /** Number of instances that the rental would preempt. */
   preemptedInstances: number;
-  /** Minimum GPU seconds that would be billed. */
+  /** Minimum GPU time that would be billed, in seconds. */
   minimumGpuSeconds: bigint;
   minimumCost: Micro;
-  /** Balance required for only this rental. */
+  /** Balance required for just this rental. */
   coverNeeded: Micro;
-  /** When a reserved term would end if it started now and were never paused. Null in other modes. */
+  /** The end of a reserved term that starts now and is never paused. Null in other modes. */
   reservedUntil: Instant | null;
-  /** Null if the machine can be deployed. Without an account, this assumes an account with enough balance. */
+  /** Null if the machine can be deployed. Without an account, a sufficient balance is assumed. */
   refusal: Refused | null;
   account: QuoteForAccount | null;
   asOf: Instant;
@@ -74,7 +74,7 @@ export interface QuoteForAccount {
   balance: Micro;
   /** Sum of all rates, including those of this rental. */
   burnPerHour: Rate;
-  /** Balance required for all instances together. */
+  /** Balance required for all instances combined. */
   coverNeeded: Micro;
   /** When credit would run out if this rental were deployed now. Null if it would never run out. */
   exhaustsAt: Instant | null;
@@ -138,7 +138,7 @@ async function quoteOfMachine(
   throw new DomainError('deploy_failed', nothingFits(wanted));
 }
 
-/** Returns the machine to quote. */
+/** Reads the quoted machine. */
 export function quotedMachine(
   deps: Pick<KernelDeps, 'db'>,
   { machineId }: Pick<Quote, 'machineId'>,

@@ -1,29 +1,29 @@
 import { ceilDivide, type Micro, type Rate, shownBalance, shownSpend, type Units, unitsOfUsage } from './money.js';
 import { type Instant, LAST_INSTANT, latest, monthStartOf } from './time.js';
 
-/** Spend as a line: it was `spendUnits` at `settledAt`, and has grown by `burnRate` every second since. */
+/** Spend as a line: it was `spendUnits` at `settledAt` and has grown at `burnRate` ever since. */
 export interface SpendLine {
   spendUnits: Units;
   burnRate: Rate;
   settledAt: Instant;
 }
 
-/** Spend as a line, together with the part of it that was spent this month. */
+/** Spend as a line, with the information needed to derive this month's spend. */
 export interface MonthLine extends SpendLine {
-  /** Spend at the first second of the UTC month that `settledAt` is in. */
+  /** Spend at the first second of the UTC month that contains `settledAt`. */
   monthStartSpendUnits: Units;
 }
 
 /**
- * An account's money in a single row. The balance, the month's spend and the second at which credit runs out are all
- * derived from it, no matter how long the account's history is.
+ * An account's money in a single row. The balance, the month's spend and the second in which credit runs out are all
+ * derived from this row, no matter how long the account's history is.
  */
 export interface Accrual extends MonthLine {
   creditUnits: Units;
 }
 
 /**
- * Returns the spend at an instant. If the clock stepped back, so that the instant is before `settledAt`, returns the
+ * Returns the spend at an instant. If the instant is before `settledAt` because the clock stepped back, returns the
  * spend at `settledAt`.
  */
 function spendUnitsAt(accrual: SpendLine, at: Instant): Units {
@@ -45,7 +45,7 @@ export function lifetimeSpendAt(accrual: SpendLine, at: Instant): Micro {
 }
 
 /**
- * Returns the spend of the UTC calendar month. This is the rounded total now minus the rounded total at the first
+ * Returns the spend in the UTC calendar month, which is the rounded total now minus the rounded total at the first
  * second of the month.
  */
 export function monthSpendAt(accrual: MonthLine, at: Instant): Micro {
@@ -59,8 +59,8 @@ function monthStartSpendUnitsAt(accrual: MonthLine, at: Instant): Units {
 }
 
 /**
- * Returns the first whole second at which credit minus spend is zero or less. Returns null if that never happens at the
- * current burn rate, or happens only after the year 9999.
+ * Returns the first whole second at which credit minus spend is zero or less. Returns null if this never happens at the
+ * current burn rate, or only after the year 9999.
  */
 export function exhaustionOf(accrual: Accrual): Instant | null {
   const left = accrual.creditUnits - accrual.spendUnits;
@@ -71,7 +71,7 @@ export function exhaustionOf(accrual: Accrual): Instant | null {
 }
 
 /**
- * Changes the burn rate by `difference`, starting at `from`. The line's origin never moves back, so if `from` is before
+ * Changes the burn rate by `difference`, starting at `from`. The line's origin never moves back, so if `from` precedes
  * it, the usage between the two is added immediately. The origin can be up to a second ahead of the clock if it was
  * moved by an end that was rounded up to a whole second.
  */
@@ -84,14 +84,14 @@ export function changeRate(accrual: MonthLine, difference: Rate, from: Instant):
   accrual.burnRate += difference;
 }
 
-/** Adds a charge at a single instant, in addition to the spend that grows every second. */
+/** Adds a charge at a single instant, on top of the spend that grows every second. */
 export function addCharge(accrual: MonthLine, units: Units, at: Instant): void {
   advance(accrual, at);
   accrual.spendUnits += units;
   if (at < monthStartOf(accrual.settledAt)) accrual.monthStartSpendUnits += units;
 }
 
-/** Moves the origin of the line forward to `at`. It never moves back. */
+/** Moves the line's origin forward to `at`. The origin never moves back. */
 export function advance(accrual: MonthLine, at: Instant): void {
   if (at <= accrual.settledAt) return;
   accrual.monthStartSpendUnits = monthStartSpendUnitsAt(accrual, at);

@@ -2,7 +2,7 @@ import type { PreparedStatement, Transaction } from '../../database/transaction.
 import { API_KEY_PREFIX } from './api-key.js';
 import { formatInstant, type Instant } from './time.js';
 
-/** The requester of a change: the API key, the console session if there is one, and the client's address. */
+/** The requester of a change: the API key, the console session (if any) and the client's address. */
 export interface Actor {
   accountId: string;
   keyId: string;
@@ -10,7 +10,7 @@ export interface Actor {
   address: string;
 }
 
-/** Matches the ids and names that may be recorded as targets. Anything else is ignored. */
+/** Matches ids and names that may be recorded as targets. Anything else is silently dropped. */
 const TARGET = /^[\w.:-]{1,64}$/;
 const MAX_TARGETS = 10;
 
@@ -21,9 +21,8 @@ const INSERT = {
 };
 
 /**
- * The activity entry for one requested change, passed along while the domain carries out the change. The use case
- * writes the entry in the same transaction as the change itself. If it doesn't, the entry is written separately
- * afterwards.
+ * The activity entry for one requested change, which travels with the request. The use case writes the entry in the
+ * same transaction as the change. If it doesn't, the entry is written separately afterwards.
  */
 export class ActivityNote {
   readonly actor: Actor;
@@ -37,9 +36,9 @@ export class ActivityNote {
     for (const target of targets) this.add(target);
   }
 
-  /** Adds the id or name of something that the change refers to. Values are never recorded. */
+  /** Adds the id or name of an object that the change affects. Field values are never recorded. */
   add(target: unknown): void {
-    // A client that mixes up its fields may send a key as an id.
+    // A client that mixes up its fields may send a key where an id belongs.
     if (typeof target !== 'string' || !TARGET.test(target) || target.includes(API_KEY_PREFIX)) return;
     if (this.#targets.length < MAX_TARGETS && !this.#targets.includes(target)) this.#targets.push(target);
   }
@@ -48,18 +47,18 @@ export class ActivityNote {
     return this.#targets;
   }
 
-  /** Whether the entry was committed together with the change. */
+  /** Whether the entry was committed along with the change. */
   get isWritten(): boolean {
     return this.#isWritten;
   }
 
-  /** Sends the row together with the statements that make the change, without an extra round trip. */
+  /** Queues the insert with the transaction's other statements, so that it costs no extra round trip. */
   writeWith(transaction: Pick<Transaction, 'later'>, at: Instant, targets: readonly string[] = []): void {
     for (const target of targets) this.add(target);
     transaction.later(this.#insertion(at));
   }
 
-  /** Marks the entry as written. Call it once that transaction has been committed. */
+  /** Marks the entry as written. Call it once the transaction has been committed. */
   committed(): void {
     this.#isWritten = true;
   }

@@ -10,13 +10,13 @@ import { type LockedRates, lockedRates, type PricingMode } from './price-rule.js
 import { checkMonthlyLimit } from './spend-limit.js';
 import type { Instant } from './time.js';
 
-/** The fields of an instance that the rules need. */
+/** The instance fields needed by the rules. */
 export type InstanceOnMachine = Pick<
   Instance,
   'status' | 'mode' | 'firstGpu' | 'numGpus' | 'diskGb' | 'volumeGb' | 'accountId' | 'gpuRate' | 'runKeyId'
 >;
 
-/** A machine to decide on, with all instances on its host that aren't destroyed. */
+/** A machine to decide on, with all live instances on its host. */
 export interface MachineForAdmission<T extends InstanceOnMachine> extends MachineDisk {
   gpu: string;
   firstGpu: number;
@@ -27,23 +27,25 @@ export interface MachineForAdmission<T extends InstanceOnMachine> extends Machin
   /** Current on-demand price per GPU-hour, or null if the model has no price. */
   ratePerGpu: Rate | null;
   liveInstances: readonly T[];
-  /** Whether its host agent is too old to support launches. */
+  /** Whether the machine's host agent is too old to support launches. */
   hasOldAgent: boolean;
-  /** Whether its host agent reports how busy instances are. */
+  /** Whether the machine's host agent reports how busy instances are. */
   reportsLoad: boolean;
-  /** Whether its host agent can mount volumes. True without an agent, in which case volumes are only records. */
+  /**
+   * Whether the machine's host agent can mount volumes. True without an agent, because volumes are then only records.
+   */
   supportsVolumes: boolean;
-  /** Whether its host agent starts containers as the user of a launch; true without an agent. */
+  /** Whether the machine's host agent can start containers as the user given by a launch. True without an agent. */
   supportsUsers: boolean;
 }
 
-/** The rates that a rental would lock, and the instances that would have to stop for it. */
+/** The rates that a rental would lock, and the instances that it would preempt. */
 export interface Claim<T extends InstanceOnMachine> extends LockedRates {
   preempted: readonly T[];
 }
 
 /**
- * Returns the rates that a rental of the machine locks. Throws deploy_failed if the machine can't be rented on these
+ * Returns the rates locked by a rental of the machine. Throws deploy_failed if the machine can't be rented on these
  * terms now.
  */
 export function admitMachine<T extends InstanceOnMachine>(
@@ -66,7 +68,7 @@ export function ratesOf(
   return lockedRates({ numGpus, ratePerGpu }, terms, diskRatePerGb);
 }
 
-/** Throws deploy_failed if the account may not rent on these terms. */
+/** Throws deploy_failed if the account isn't allowed to rent on these terms. */
 export function admitAccount(
   account: Account,
   at: Instant,
@@ -77,14 +79,14 @@ export function admitAccount(
   checkCover(account, at, { addedRate: gpuRate + diskRate, preempted, coverSeconds }, 'deploy_failed');
 }
 
-/** The amounts that a deploy or a start would add to the spend that limits count. */
+/** The amounts that a deploy or start would add to the spend counted by limits. */
 export interface AddedSpend {
   /** The API key that made the request. */
   keyId: string | null;
   gpuRate: Rate;
-  /** The GPU rate and, for a deploy, also the disk rate. */
+  /** The GPU rate plus, for a deploy, the disk rate. */
   addedRate: Rate;
-  /** Rate added to the key's spend. Defaults to `addedRate`. */
+  /** The rate added to the key's spend. Defaults to `addedRate`. */
   addedToKey?: Rate;
   preempted: readonly Pick<InstanceOnMachine, 'accountId' | 'gpuRate' | 'runKeyId'>[];
 }
@@ -111,7 +113,7 @@ function sumOfRates(instances: readonly Pick<Instance, 'gpuRate'>[]): Rate {
   return instances.reduce((sum, { gpuRate }) => sum + gpuRate, 0n);
 }
 
-/** Throws deploy_failed if the price is above the caller's maximum. Null accepts any price. */
+/** Throws deploy_failed if the price exceeds the caller's maximum. Null accepts any price. */
 export function checkMaxRate(machineId: string, gpuRate: Rate, maxRate: Rate | null): void {
   if (maxRate === null || gpuRate <= maxRate) return;
   const [is, most] = [gpuRate, maxRate].map(formatUsd);

@@ -1,16 +1,16 @@
 import type { Database } from '../../database/database.js';
 import type { Clock, Instant } from './time.js';
 
-/** Maximum time between two checks, in case a write made something due without sending a notice. */
+/** Maximum time between two checks, as a safety net for writes that made something due without sending a notice. */
 const MAX_UNCHECKED_MS = 10_000;
 
-/** Background work that repeats until it is stopped. */
+/** Background work that repeats until stopped. */
 export interface Sweep {
   /** Resolves once the work in progress has finished. */
   stop(): Promise<void>;
 }
 
-/** Runs `work` at each interval, skipping an interval if the previous run hasn't finished. */
+/** Runs `work` at each interval, skipping it if the previous run hasn't finished. */
 export function every(intervalMs: number, work: () => Promise<unknown>, onFault: (error: unknown) => void): Sweep {
   const { run, ended } = guarded(work, onFault);
   const timer = setInterval(run, intervalMs).unref();
@@ -24,14 +24,14 @@ export function every(intervalMs: number, work: () => Promise<unknown>, onFault:
 
 /**
  * Runs `check` at each interval, but only if something may be due. `check` does the work that is due and returns when
- * it must run again, or null if that is unknown. The returned time may be in the past. Until that time, the database is
- * queried only after a notice, of any kind: every write that makes something due earlier sends one (migration
+ * it must run again, or null if that is unknown. The returned time may be in the past. Until then, the database is
+ * queried only after a notice of any kind, because every write that makes something due earlier sends one (migration
  * `due_work`).
  *
- * This never does work later than running `check` at every interval would. If an interval passed without a check, the
- * next notice from another process, or the loss of the notice connection, triggers one immediately. While notices can't
- * be received, `check` runs at every interval. The due time is compared with the clock at every interval, so clock
- * changes are respected.
+ * Work is never done later than it would be if `check` ran at every interval. Once an interval has passed without a
+ * check, a notice from another process or the loss of the notice connection triggers one immediately. While notices
+ * can't be received, `check` runs at every interval. The due time is compared with the clock at every interval, so
+ * clock changes take effect.
  */
 export function whenDue(
   { db: { notices }, clock }: { db: Pick<Database, 'notices'>; clock: Clock },
@@ -48,7 +48,7 @@ export function whenDue(
   const work = guarded(async () => {
     checkedAtMs = performance.now();
     hasSkipped = false;
-    // Notices that were missed while the connection was down are not sent again.
+    // Notices missed while the connection was down are not resent.
     isStale = !notices.isCurrent;
     try {
       dueAt = await check();

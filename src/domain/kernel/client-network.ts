@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 
 const UNKNOWN = 'unknown';
-/** Number of 16-bit groups in a /64, the IPv6 network that a provider assigns to a single customer. */
+/** Number of 16-bit groups in a /64, the IPv6 network that providers typically assign to a single customer. */
 const NETWORK_GROUPS = 4;
 
 /**
- * Returns the name of a client's network. This is its IPv4 address, or the /64 of its IPv6 address, because a single
- * client has all 2^64 addresses of it. The address is undefined if the connection has already been lost.
+ * Returns the name of a client's network. This is the client's IPv4 address or the /64 of its IPv6 address, because a
+ * single client controls all 2^64 addresses of a /64. The address is undefined if the connection has already been lost.
  */
 export function clientNetworkOf(address: string | undefined): string {
   if (address === undefined) return UNKNOWN;
@@ -24,8 +24,8 @@ export function clientNetworkOf(address: string | undefined): string {
 }
 
 /**
- * Returns the name of the wider network within which an address can change without counting as new: an IPv4 /24 or an
- * IPv6 /48.
+ * Returns the name of the wider network within which an address can change without being treated as new: an IPv4 /24 or
+ * an IPv6 /48.
  */
 export function wideNetworkOf(address: string): string {
   const network = clientNetworkOf(address);

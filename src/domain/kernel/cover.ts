@@ -11,15 +11,13 @@ export interface AddedRates {
   coverSeconds: bigint;
 }
 
-/**
- * Returns the required balance. It must cover `coverSeconds` at all the rates that the account would then be paying.
- */
+/** Returns the required balance, which must cover `coverSeconds` at all rates that the account would then be paying. */
 export function coverNeeded(account: Pick<Accrual, 'burnRate'> & { id: string }, added: AddedRates): Units {
   return unitsOfUsage(burnAfter(account, added), secondsNeeded(added));
 }
 
 /**
- * Returns the number of seconds to cover. A renter who preempts another instance must at least be able to pay the
+ * Returns the number of seconds to cover. Preempting another instance requires at least enough balance to pay the
  * minimum.
  */
 function secondsNeeded({ preempted, coverSeconds }: AddedRates): bigint {
@@ -27,7 +25,9 @@ function secondsNeeded({ preempted, coverSeconds }: AddedRates): bigint {
   return isMinimum ? PREEMPTION_MINIMUM_SECONDS : coverSeconds;
 }
 
-/** Returns the current burn plus `addedRate`, minus the rates of the account's own instances that are preempted. */
+/**
+ * Returns the current burn plus `addedRate`, minus the rates of the account's own instances that would be preempted.
+ */
 export function burnAfter(
   { id, burnRate }: { id: string; burnRate: Rate },
   { addedRate, preempted }: Pick<AddedRates, 'addedRate' | 'preempted'>,

@@ -3,7 +3,7 @@ import { CsvError, parse } from 'csv-parse';
 import { DomainError } from './errors.js';
 import type { FileRecord } from './import.js';
 
-/** Streams the records of a CSV file with a header. Error messages call the file `name`. */
+/** Streams the records of a CSV file that has a header. Error messages refer to the file as `name`. */
 export async function* csvRecords(
   name: string,
   source: Readable,
@@ -18,7 +18,7 @@ export async function* csvRecords(
   const options = { columns: checkHeader, info: true, bom: true, trim: true, skip_empty_lines: true } as const;
   const rows = source.pipe(parse(options));
   source.on('error', (error) => rows.destroy(error));
-  /** Number of lines to subtract, because the parser counts a two-character line break inside quotes twice. */
+  /** Number of lines to subtract, because the parser counts a CRLF inside quotes twice. */
   let countedTwice = 0;
   try {
     for await (const { record, info } of rows) {

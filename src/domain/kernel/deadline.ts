@@ -14,24 +14,24 @@ export function isDeadlineText(text: string): boolean {
   return instantOfText(text, 0n) !== null;
 }
 
-/** Deadlines as given by the caller, each already checked with `isDeadlineText`. Null means no deadline. */
+/** Deadlines as given by the caller, already validated with `isDeadlineText`. Null means no deadline. */
 export interface DeadlineTexts {
   stopAt: string | null;
   destroyAt: string | null;
 }
 
 /**
- * Returns the deadlines, without fractions of a second. Throws invalid_request if one isn't after `now` or is more than
- * 366 days ahead.
+ * Returns the deadlines as instants, with fractions of a second dropped. Throws invalid_request if a deadline isn't
+ * after `now` or is more than 366 days ahead.
  */
 export function deadlinesOf({ stopAt, destroyAt }: DeadlineTexts, mode: PricingMode, now: Instant): Deadlines {
-  // Otherwise the term could end early without the renter having decided to pay for that.
+  // Without this check, the term could end early even though the renter never agreed to pay for that.
   if (destroyAt !== null && mode === 'RESERVED')
     throw refusal('destroyAt', 'must not be set for a reserved instance, because destroying it may cost its discount');
   return { stopAt: instantAfter('stopAt', stopAt, now), destroyAt: instantAfter('destroyAt', destroyAt, now) };
 }
 
-/** Returns the instant that the text describes. Throws like `deadlinesOf`, with a message that names `field`. */
+/** Returns the instant described by the text. Throws like `deadlinesOf`, with a message that names `field`. */
 export function instantAfter(field: string, text: string | null, now: Instant): Instant | null {
   if (text === null) return null;
   const at = instantOfText(text, now);

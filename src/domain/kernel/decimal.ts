@@ -1,11 +1,11 @@
 import { MICRO_PER_USD, type Micro } from './money.js';
 
 /**
- * Amounts as decimal strings, which are exact at any length. Coins have up to 18 decimals, which neither floats nor
- * micro-USD can represent, and rates can have 28.
+ * Amounts as decimal strings, which are exact at any length. Coin amounts can have 18 decimals and rates 28, which
+ * neither floats nor micro-USD can represent.
  */
 
-/** Number of decimals in .NET's decimal type, which BTCPay Server uses. */
+/** Maximum number of decimals in .NET's decimal type, which is used by BTCPay Server. */
 const MAX_DECIMALS = 28;
 const DECIMAL = /^(\d{1,24})(?:\.(\d{1,28}))?$/;
 
@@ -23,8 +23,8 @@ function scaledOf(text: string): Scaled | null {
 }
 
 /**
- * Whether a text consists of plain digits with an optional decimal point. It must have no sign and no exponent, at most
- * 24 digits before the point, and at most `maxDecimals` after it.
+ * Whether a text consists of plain digits with an optional decimal point. It can't have a sign or an exponent, and it
+ * can have at most 24 digits before the point and `maxDecimals` after it.
  */
 export function isDecimal(text: unknown, maxDecimals = MAX_DECIMALS): text is string {
   const match = typeof text === 'string' ? DECIMAL.exec(text) : null;
@@ -45,7 +45,7 @@ export function microOf(text: string): Micro | null {
   return scaled && (scaled.digits * MICRO_PER_USD) / 10n ** BigInt(scaled.scale);
 }
 
-/** Returns the value of an amount of coins in micro-USD, rounded down once. The rate is in USD per coin. */
+/** Converts a number of coins to micro-USD, rounding down once. The rate is in USD per coin. */
 export function microOfCoins(coins: string, rate: string): Micro | null {
   const [amount, price] = [scaledOf(coins), scaledOf(rate)];
   if (amount === null || price === null) return null;
@@ -62,8 +62,8 @@ export function subtractDecimals(first: string, second: string): string {
 }
 
 /**
- * Returns the rate in USD per coin at which an amount was credited, rounded down to 6 decimals, or null if there are no
- * coins.
+ * Returns the rate in USD per coin at which an amount was credited, rounded down to 6 decimals. Returns null if there
+ * are no coins.
  */
 export function rateOf(micro: Micro, coins: string): string | null {
   const amount = scaledOf(coins);
@@ -72,7 +72,7 @@ export function rateOf(micro: Micro, coins: string): string | null {
 }
 
 /**
- * Returns the amount in the smallest units of a coin that has `decimals` decimals, as EIP-681 requires. Further
+ * Returns an amount in the smallest units of a coin with `decimals` decimals, as required by EIP-681. Any further
  * decimals are dropped.
  */
 export function smallestUnits(coins: string, decimals: number): bigint {

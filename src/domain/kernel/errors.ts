@@ -1,4 +1,4 @@
-/** The service's error codes with their REST statuses (contract section 7, docs/behaviour.md). */
+/** The service's error codes with their REST status codes (contract section 7, docs/behaviour.md). */
 export const STATUS_OF = {
   invalid_json: 400,
   unauthorized: 401,
@@ -21,7 +21,7 @@ export const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
-/** The reasons why a rental can be rejected. */
+/** Reasons for which a rental can be rejected. */
 export type RefusalReason =
   | 'unknown_machine'
   | 'not_listed'
@@ -40,16 +40,17 @@ export type RefusalReason =
   | 'nothing_fits';
 
 /**
- * An expected error, which rejects a request. `message` is meant for the caller, and `field` names the invalid input if
- * there is one. Rules that can reject throw this error (`check…`, `claim`, `stateAfter`). All other rules return a
- * result.
+ * An expected error that rejects a request. `message` is meant for the caller, and `field` names the invalid input, if
+ * any. Rules that can reject (`check…`, `claim`, `stateAfter`) throw this error. All other rules return a result.
  */
 export class DomainError extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
   /** Number of whole seconds after which the same request may succeed. */
   readonly retryAfterSeconds: number | undefined;
-  /** A more specific reason if the code is too general. It is used for metrics, while callers read the message. */
+  /**
+   * A more specific reason for when the code is too general. It is used for metrics, whereas callers read the message.
+   */
   readonly reason: RefusalReason | undefined;
   /** The scope that the API key lacks. */
   readonly scope: string | undefined;
@@ -68,7 +69,7 @@ export class DomainError extends Error {
     this.scope = details.scope;
   }
 
-  /** The error's extensions in GraphQL, such as its code, REST status and invalid field. */
+  /** The error's GraphQL extensions, such as its code, REST status and invalid field. */
   get extensions(): Record<string, unknown> {
     const { code, field, retryAfterSeconds, scope } = this;
     return {
@@ -87,7 +88,7 @@ export interface Refused {
   message: string;
 }
 
-/** Returns the DomainError that the work rejects with, or null if it succeeds. */
+/** Returns the DomainError with which the work rejects, or null if it succeeds. */
 export async function refusalOf(work: Promise<unknown>): Promise<DomainError | null> {
   try {
     await work;
@@ -98,7 +99,7 @@ export async function refusalOf(work: Promise<unknown>): Promise<DomainError | n
   }
 }
 
-/** Returns the rejection that `check` throws, or null if it doesn't throw one. */
+/** Returns the rejection thrown by `check`, or null if it doesn't throw one. */
 export function refusedBy(check: () => void): Refused | null {
   try {
     check();

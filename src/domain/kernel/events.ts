@@ -2,7 +2,7 @@ import type { RowChanges } from './lifecycle.js';
 import { shownSpend } from './money.js';
 import { formatInstant, type Instant } from './time.js';
 
-/** The types of events that accounts can be notified of, each with a description. */
+/** The types of events about which accounts can be notified, each with a description. */
 export const EVENT_TYPES = {
   'instance.running':
     'the container was first seen running after this start; on a machine without a host agent: the instance was started',
@@ -34,16 +34,16 @@ export const EVENT_TYPES = {
 
 export type EventType = keyof typeof EVENT_TYPES;
 
-/**
- * A new event. Its subject is an instance's id or `account`, and events with the same subject are delivered in order.
- */
+/** A new event. Its subject is an instance id or `account`. Events with the same subject are delivered in order. */
 export interface NewEvent {
   accountId: string;
   type: EventType;
   subject: string;
   at: Instant;
   data: Readonly<Record<string, unknown>>;
-  /** Identifies an event that several gateways may detect, so that it is written only once. At most 200 characters. */
+  /**
+   * Identifies an event that several gateways may detect, so that it is written only once. At most 200 characters long.
+   */
   once?: string;
 }
 
@@ -52,8 +52,8 @@ export const ACCOUNT_SUBJECT = 'account';
 const STOPS: Readonly<Record<string, EventType>> = { PREEMPTED: 'instance.preempted', START_FAILED: 'instance.failed' };
 
 /**
- * Returns the events for rows that are about to be written. `runsImmediately` means that instances run without being
- * started by an agent.
+ * Returns the events for rows about to be written. `runsImmediately` means that instances run without being started by
+ * an agent.
  */
 export function eventsOf(changes: RowChanges, runsImmediately: boolean): NewEvent[] {
   const instances = new Map([...changes.created, ...changes.updated].map((instance) => [instance.id, instance]));
@@ -85,7 +85,7 @@ export function eventsOf(changes: RowChanges, runsImmediately: boolean): NewEven
   }
   for (const { id, exhaustedAt, diskDeleteAt } of changes.accounts) {
     if (exhaustedAt === null) continue;
-    // While credit is exhausted, every change to the account produces this event again, but it is sent only once.
+    // While credit is exhausted, every change to the account produces this event again, but it is written only once.
     const once = `exhausted/${exhaustedAt}`;
     const data = { disks_destroyed_at: diskDeleteAt === null ? null : formatInstant(diskDeleteAt) };
     events.push({ accountId: id, type: 'balance.exhausted', subject: ACCOUNT_SUBJECT, at: exhaustedAt, data, once });
@@ -93,7 +93,7 @@ export function eventsOf(changes: RowChanges, runsImmediately: boolean): NewEven
   return events;
 }
 
-/** Formats USD as a decimal string, as in statements, because not every JSON parser reads numbers exactly. */
+/** Formats USD as a decimal string, as in statements, because not all JSON parsers read numbers exactly. */
 export function usdOf(micro: bigint): string {
   const digits = String(micro < 0n ? -micro : micro).padStart(7, '0');
   return `${micro < 0n ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;

@@ -1,14 +1,14 @@
 import { DomainError } from './errors.js';
 
-/** Maximum length of a path in a Linux system call, in bytes and without the zero byte that ends it. */
+/** Maximum length of a path in a Linux system call, in bytes, excluding the terminating zero byte. */
 const MAX_PATH_BYTES = 4_095;
-/** Maximum length of a file name, in bytes, on all file systems that containers use. */
+/** Maximum length of a file name, in bytes, on all file systems used by containers. */
 const MAX_NAME_BYTES = 255;
 const SLASH = 0x2f;
 
 /**
- * Returns a path inside a container. It consists of bytes that don't have to be valid text. Throws invalid_request if
- * the path isn't absolute, is too long for Linux, or contains a zero byte.
+ * Validates a path inside a container and returns it. A path is made of bytes that don't have to be valid text. Throws
+ * invalid_request if it isn't absolute, is too long for Linux or contains a zero byte.
  */
 export function checkPath(path: Buffer): Buffer {
   if (path[0] !== SLASH) throw invalid('path must begin with /');
@@ -17,7 +17,7 @@ export function checkPath(path: Buffer): Buffer {
   return path;
 }
 
-/** Checks a path to create or remove. In addition to the rules of `checkPath`, its last part must be a real name. */
+/** Like `checkPath`, except that the path is to be created or removed and must therefore end with a real name. */
 export function checkNewPath(path: Buffer): Buffer {
   const name = nameOf(checkPath(path));
   if (name.length === 0 || name.length > MAX_NAME_BYTES || name.equals(HERE) || name.equals(ABOVE))

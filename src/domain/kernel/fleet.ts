@@ -5,7 +5,7 @@ import { type Instant, latest } from './time.js';
 /** A machine counts as unreachable after this many seconds without a heartbeat. */
 export const UNREACHABLE_AFTER_SECONDS = 30n;
 
-/** The last phase of a container that was observed. */
+/** The last observed phase of a container. */
 export type ContainerPhase =
   | 'WAITING'
   | 'PULLING'
@@ -23,14 +23,14 @@ export type ContainerPhase =
 export interface KnownContainer {
   instanceId: string;
   status: InstanceStatus;
-  /** Number of times that the rental has been started so far. */
+  /** Number of times the rental has been started so far. */
   gpuIntervals: number;
   phase: ContainerPhase;
-  /** The start that `phase` refers to. */
+  /** The start to which `phase` refers. */
   start: number;
   /**
-   * The newest start that the agent may have received. 0 means that there was none, so the container has left nothing
-   * on the machine.
+   * The newest start that the agent may have received. 0 means that it has received none, so the container has left
+   * nothing on the machine.
    */
   sentStart: number;
   /** The GPUs assigned to the container. */
@@ -38,14 +38,14 @@ export interface KnownContainer {
   numGpus: number;
 }
 
-/** The phase that a container should be in. */
+/** The phase that a container is supposed to be in. */
 export type DesiredPhase = 'running' | 'stopped' | 'absent';
 
 /**
- * Returns the desired phase of each of a host's containers, except those that the agent never received. A container
- * that should run has to wait until all containers on its GPUs, including its own previous start, are known to have
- * ended. Therefore a GPU never runs two containers, even if messages are lost, and it is known how long a start had to
- * wait for a container of its own account.
+ * Returns the desired phase of each of a host's containers, except those never sent to the agent. Before a container
+ * can run, all containers on its GPUs, including its own previous start, must be known to have ended. A GPU therefore
+ * never runs two containers, even if messages are lost, and it is known how long a start had to wait for a container of
+ * its own account.
  */
 export function desiredPhases<C extends KnownContainer>(containers: readonly C[]): Map<C, DesiredPhase> {
   const desired = new Map<C, DesiredPhase>();
@@ -89,7 +89,7 @@ export interface Stretch {
   to: Instant;
 }
 
-/** Returns the part of `stretch` that is within `bounds`, or null if there is none. */
+/** Returns the part of `stretch` that lies within `bounds`, or null if there is none. */
 export function within(stretch: Stretch, bounds: Stretch): Stretch | null {
   const from = latest(stretch.from, bounds.from);
   const to = stretch.to < bounds.to ? stretch.to : bounds.to;
@@ -109,13 +109,13 @@ export function without(stretch: Stretch, credited: readonly Stretch[]): Stretch
   return left;
 }
 
-/** The position of a report among all reports of its host. */
+/** A report's position among all reports from its host. */
 export interface ReportPlace {
   session: string;
   sequence: bigint;
 }
 
-/** Whether a report comes from an earlier run of the agent, or arrived after a newer one. */
+/** Whether a report comes from an earlier run of the agent or arrived after a newer report. */
 export function isLate(
   report: ReportPlace,
   known: { session: string | null; sequence: bigint; pastSessions: readonly string[] },
@@ -125,19 +125,19 @@ export function isLate(
 }
 
 /**
- * After this many seconds without a heartbeat, a host's leases of volumes end. Agents stop their containers after 900
- * seconds (docs/host-agent.md), and stopping takes up to 300.
+ * A host's volume leases end after this many seconds without a heartbeat. Agents stop their containers after 900
+ * seconds (docs/host-agent.md), and stopping them takes up to 300.
  */
 export const LEASE_EXPIRY_SECONDS = 1_200n;
 /**
- * A gateway must have listened for this many seconds before it considers hosts silent, because it received no reports
- * while it was down.
+ * A gateway must have been listening for this many seconds before it considers hosts silent, because it received no
+ * reports while it was down.
  */
 const LISTENING_SECONDS = 60n;
 
 /**
- * Returns the cutoff for the leases of silent hosts: they have ended if a host's last heartbeat was before it. `since`
- * is when the gateway started listening.
+ * Returns the cutoff for silent hosts. If a host's last heartbeat was before the cutoff, its leases have ended. `since`
+ * is the time at which the gateway started listening.
  */
 export function silentBefore(now: Instant, since: Instant): Instant {
   return now - since < LISTENING_SECONDS ? 0n : now - LEASE_EXPIRY_SECONDS;

@@ -4,15 +4,15 @@ import type { MachineState } from './machine-state.js';
 import type { PricingMode } from './price-rule.js';
 import { type Block, overlaps } from './slices.js';
 
-/** The state that the operator has given a machine, or UNREACHABLE if its host agent sends no heartbeats. */
+/** The state set by the operator, or UNREACHABLE if the machine's host agent isn't sending heartbeats. */
 export type MachineCondition = MachineState | 'UNREACHABLE';
 
 /** Whether a machine can be rented immediately, by preempting an interruptible instance, or not at all. */
 export type Availability = 'FREE' | 'PREEMPTIBLE' | 'TAKEN' | 'NOT_LISTED';
 
 /**
- * Returns a machine's availability. `runningMode` is the mode of the instances running on its GPUs, or null if no
- * instance is running. Stopped instances use only disk.
+ * Returns a machine's availability. `runningMode` is the mode of the instances running on its GPUs, or null if none are
+ * running. Stopped instances occupy only disk.
  */
 export function availabilityOf(state: MachineCondition, runningMode: PricingMode | null): Availability {
   if (state !== 'LISTED') return 'NOT_LISTED';
@@ -21,17 +21,17 @@ export function availabilityOf(state: MachineCondition, runningMode: PricingMode
 }
 
 /**
- * Whether a rental in the mode may take the machine. Interruptible instances yield to the other modes but not to each
- * other.
+ * Whether a rental in the given mode may take the machine. Interruptible instances yield to the other modes but not to
+ * each other.
  */
 export function isFreeFor(mode: PricingMode, availability: Availability): boolean {
   return availability === 'FREE' || (availability === 'PREEMPTIBLE' && mode !== 'INTERRUPTIBLE');
 }
 
-/** The block of a host's GPUs that a machine or an instance uses. */
+/** The block of a host's GPUs used by a machine or an instance. */
 type OnGpus = Pick<Instance, 'firstGpu' | 'numGpus'>;
 
-/** Returns how many GPUs of a whole host have no running instance. */
+/** Returns the number of a whole host's GPUs that have no running instance. */
 export function freeGpusOf({
   numGpus,
   liveInstances,
@@ -43,8 +43,8 @@ export function freeGpusOf({
 }
 
 /**
- * Returns the host's instances that are running on the machine's GPUs. There can be more than one if the machine
- * overlaps smaller machines.
+ * Returns the host's instances that are running on the machine's GPUs. There can be several if the machine overlaps
+ * smaller machines.
  */
 export function runningOn<T extends OnGpus & Pick<Instance, 'status'>>(machine: OnGpus, instances: readonly T[]): T[] {
   return instances.filter((instance) => instance.status === 'RUNNING' && overlaps(blockOf(machine), blockOf(instance)));
@@ -55,8 +55,8 @@ function blockOf({ firstGpu, numGpus }: OnGpus): Block {
 }
 
 /**
- * Decides whether a rental in the mode may take the machine, and returns the instances that must stop first. Throws an
- * error with `code` if the machine is taken or not listed.
+ * Decides whether a rental in the given mode may take the machine, and returns the instances that must stop first.
+ * Throws an error with `code` if the machine is taken or not listed.
  */
 export function claim<T extends OnGpus & Pick<Instance, 'status' | 'mode'>>(
   machine: OnGpus & { id: string; state: MachineCondition; liveInstances: readonly T[] },
@@ -72,8 +72,8 @@ export function claim<T extends OnGpus & Pick<Instance, 'status' | 'mode'>>(
 }
 
 /**
- * Returns the mode that decides whether the machine is free, or null if no instance is running. A single instance that
- * doesn't yield is decisive.
+ * Returns the mode that determines whether the machine is free, or null if no instance is running. A single instance
+ * that doesn't yield is enough to decide this.
  */
 function modeInTheWay(running: readonly Pick<Instance, 'mode'>[]): PricingMode | null {
   return (running.find(({ mode }) => mode !== 'INTERRUPTIBLE') ?? running[0])?.mode ?? null;

@@ -1,4 +1,4 @@
-/** Names of vendors and product families, which some programs include and others omit. */
+/** Vendor and product family names, which some programs include and others omit. */
 const OFTEN_OMITTED = new Set([
   'nvidia',
   'geforce',
@@ -13,7 +13,7 @@ const OFTEN_OMITTED = new Set([
   'graphics',
 ]);
 const GB = /^(\d+)gb$/;
-/** Maximum relative difference between a board's memory and the round number that it is sold as. */
+/** Maximum relative difference between a board's memory and the round number under which it is sold. */
 const VRAM_TOLERANCE = 0.15;
 const MB_PER_GB = 1_024;
 
@@ -23,17 +23,17 @@ export interface NamedModel {
   vramGb: number;
 }
 
-/** Matches other words in driver names that don't distinguish models here: form factor, cooling and memory. */
+/** Matches other words in driver names that don't distinguish models here, such as form factor, cooling and memory. */
 const HARMLESS = /^(sxm|pcie|hbm\w*|memory|gpu|ac)$/;
 const FORM_FACTORS = ['sxm', 'pcie', 'nvl'];
 
 /**
- * Returns the model in the catalogue for a GPU that its driver calls `name`, or null if none or more than one matches.
- * Models with the same name are distinguished by their memory.
+ * Returns the catalogue model for a GPU that its driver calls `name`. Returns null if no model or more than one
+ * matches. Models with the same name are distinguished by their memory.
  */
 export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: string, vramMb: number): M | null {
   const named = wordsOf(name);
-  // For some models with SXM boards, the driver names only the chip.
+  // For some models with SXM boards, the driver reports only the name of the chip.
   const words = new Set(named.some((word) => FORM_FACTORS.includes(word)) ? named : [...named, 'sxm']);
   const fitting = models.filter((model) => {
     const own = wordsOf(model.name);
@@ -47,12 +47,12 @@ export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: str
   return fitting.length === 1 ? fitting[0]! : null;
 }
 
-/** Matches words that distinguish models with the same name: form factor and memory. */
+/** Matches words that distinguish models with the same base name: form factor and memory. */
 const VARIANT = /^(sxm|pcie|nvl|workstation|server|\d+gb)$/;
 
 /**
- * Returns the models that a person or another market calls `name`. This can be a slug, a display name, or a name that
- * several models share (`RTX4090`, `H100`). Returns none if the name is unknown.
+ * Returns the models that a person or another market calls `name`, which can be a slug, a display name, or a name
+ * shared by several models (`RTX4090`, `H100`). Returns an empty list if the name is unknown.
  */
 export function modelsNamed<M extends NamedModel>(models: readonly M[], name: string): M[] {
   const own = models.find(({ slug }) => slug === name);
@@ -66,8 +66,8 @@ export function modelsNamed<M extends NamedModel>(models: readonly M[], name: st
 }
 
 /**
- * Returns the slugs that the names refer to, in the order of the names. Unknown names are kept, and don't match any
- * offer.
+ * Returns the slugs to which the names refer, in the order of the names. Unknown names are kept as they are and don't
+ * match any offer.
  */
 export function slugsOf(models: readonly NamedModel[], names: readonly string[]): string[] {
   const slugs = names.flatMap((name) => {
@@ -77,7 +77,7 @@ export function slugsOf(models: readonly NamedModel[], names: readonly string[])
   return [...new Set(slugs)];
 }
 
-/** Splits a name into a base name and variants. For example, `NVIDIA H100 SXM5` is the variant `sxm` of `h100`. */
+/** Splits a name into a base name and its variants. For example, `NVIDIA H100 SXM5` is the variant `sxm` of `h100`. */
 function namePartsOf(name: string): { base: string; variants: string[] } {
   const words = name
     .toLowerCase()
@@ -91,7 +91,7 @@ function namePartsOf(name: string): { base: string; variants: string[] } {
 }
 
 /**
- * Returns the words of a name without vendors and memory sizes. SXM4 and SXM5 both become SXM, and WS becomes
+ * Returns the words in a name, excluding vendors and memory sizes. SXM4 and SXM5 both become SXM, and WS becomes
  * Workstation.
  */
 function wordsOf(name: string): string[] {

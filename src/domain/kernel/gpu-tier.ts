@@ -1,4 +1,4 @@
-/** Tiers of GPU models, each with the way it is written in REST responses and CSV files. */
+/** Tiers of GPU models, each with its spelling in REST responses and CSV files. */
 export const GPU_TIER_SLUGS = {
   FLAGSHIP: 'flagship',
   DATACENTER: 'datacenter',

@@ -2,34 +2,34 @@ import { DomainError } from './errors.js';
 import { UNREACHABLE_AFTER_SECONDS } from './fleet.js';
 import { type Instant, latest } from './time.js';
 
-/** Seconds between the renter's warning and the stop of an idle instance. */
+/** Number of seconds between the renter's warning and the stop of an idle instance. */
 export const IDLE_WARNING_SECONDS = 120n;
 export const MIN_IDLE_MINUTES = 5;
 export const MAX_IDLE_MINUTES = 1_440;
 const SECONDS_PER_MINUTE = 60n;
 
-/** The known state of a running instance that stops when idle. All instants are on the gateways' clock. */
+/** The known state of a running instance that stops when idle. All instants are measured by the gateways' clocks. */
 export interface IdleWatch {
   minutes: number;
-  /** When the setting was made or last changed. */
+  /** When the setting was first made or last changed. */
   setAt: Instant;
   /**
-   * Time of the first report that the instance isn't busy, if there was no later report to the contrary. Null while the
-   * instance is busy or its load is unknown.
+   * Time of the first report that the instance isn't busy, if no later report contradicts it. Null while the instance
+   * is busy or its load is unknown.
    */
   quietSince: Instant | null;
-  /** When a client was last seen to be connected. */
+  /** When a client was last seen connected to the instance. */
   activeAt: Instant | null;
-  /** When its machine sent its last report. */
+  /** When the instance's machine last sent a report. */
   seenAt: Instant | null;
-  /** When its machine first reported again after it was last unreachable. */
+  /** When the machine first reported again after its most recent period of being unreachable. */
   backAt: Instant | null;
-  /** The start of the idle time that the last warning was about, and the time of that warning. */
+  /** The start of the idle time that caused the last warning, and the time of that warning. */
   warnedOf: Instant | null;
   warnedAt: Instant | null;
 }
 
-/** The decision about an instance. `stopsAt` is when it stops if it stays idle. */
+/** The decision on an instance. `stopsAt` is when the instance stops if it stays idle. */
 export interface IdleDecision {
   does: 'wait' | 'warn' | 'stop';
   since: Instant;
@@ -47,8 +47,8 @@ export function idleSince(watch: Omit<IdleWatch, 'minutes' | 'warnedOf' | 'warne
 }
 
 /**
- * Returns what to do now, or null while the instance isn't idle. An instance is never stopped without a warning at
- * least IDLE_WARNING_SECONDS earlier.
+ * Returns what to do now, or null while the instance isn't idle. An instance is never stopped unless its renter was
+ * warned at least IDLE_WARNING_SECONDS earlier.
  */
 export function decideIdle(watch: IdleWatch, now: Instant): IdleDecision | null {
   const since = idleSince(watch, now);
@@ -62,7 +62,7 @@ export function decideIdle(watch: IdleWatch, now: Instant): IdleDecision | null 
 }
 
 /**
- * Throws invalid_request if the instance's load can't be observed because its machine has no host agent or one that is
+ * Throws invalid_request if the instance's load can't be observed because its machine has no host agent or the agent is
  * too old.
  */
 export function checkIdleWatch(

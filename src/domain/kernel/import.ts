@@ -1,19 +1,19 @@
 import type { z } from 'zod';
 import { DomainError } from './errors.js';
 
-/** One record of an operator's file: its line number, and its fields as text (from CSV) or as JSON values. */
+/** One record of an operator's file: its line number, and its fields as strings (from CSV) or as JSON values. */
 export interface FileRecord {
   line: number;
   fields: Record<string, unknown>;
 }
 
-/** Result of an import, or of a dry run. */
+/** The result of an import or a dry run. */
 export interface ImportReport {
   created: number;
   updated: number;
 }
 
-/** Maximum faults listed per kind. */
+/** Maximum number of faults listed for each kind. */
 const MAX_LISTED_FAULTS = 20;
 const BATCH = 1_000;
 
@@ -23,18 +23,16 @@ interface FaultsOfKind {
 }
 
 /**
- * Thrown for a file with faults. For each kind of fault, the message lists the first 20 and summarizes the rest in one
+ * Thrown for a file with faults. For each kind of fault, the message lists the first 20 and summarizes the rest on one
  * line.
  */
 export class FileRefused extends DomainError {}
 
-/** Collects the faults of a file. A file with any fault is not imported. */
+/** Collects a file's faults. A file with any fault is not imported. */
 export class FileFaults {
   readonly #kinds = new Map<string, FaultsOfKind>();
 
-  /**
-   * Adds a fault. `kind` is the reason without the parts that depend on the line, so that a file has only a few kinds.
-   */
+  /** Adds a fault. `kind` is the reason without its line-specific parts, which keeps the number of kinds small. */
   add(line: number, reason: string, kind = reason): void {
     const faults = this.#kinds.get(kind) ?? { count: 0, listed: [] };
     this.#kinds.set(kind, faults);
@@ -56,8 +54,8 @@ export class FileFaults {
 }
 
 /**
- * Parses records in batches, so that memory use doesn't depend on the size of the file. `alsoCheck` receives each
- * record as it is in the file, even if it is invalid, so that all faults are reported together.
+ * Parses records in batches, so that memory use doesn't depend on the file's size. `alsoCheck` receives each record
+ * exactly as it is in the file, even if it is invalid, so that all faults are reported together.
  */
 export async function* readBatches<T>(
   records: AsyncIterable<FileRecord>,
@@ -81,13 +79,13 @@ export async function* readBatches<T>(
   if (batch.length > 0) yield batch;
 }
 
-/** Returns a message for a value of the wrong type if the schema doesn't define one. */
+/** Returns the message for a value of the wrong type if the schema doesn't define one. */
 function typeFault(issue: { code?: string; input?: unknown; expected?: unknown }): string | undefined {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.input == null ? 'is missing' : `must be of type ${String(issue.expected)}`;
 }
 
-/** Thrown to roll back the transaction of a dry run. Carries the report of what would have been done. */
+/** Thrown to roll back a dry run's transaction. Carries a report of what an import would have done. */
 export class DryRun extends Error {
   constructor(readonly report: ImportReport) {
     super('dry run');

@@ -1,19 +1,19 @@
-/** Maximum length of a name from the caller when a message quotes it. */
+/** Maximum length of a caller's name when quoted in a message. */
 const MAX_QUOTED = 40;
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
-/** Matches messages defined by the fields themselves. All others come from the validation library. */
+/** Matches messages defined by the fields themselves. All other messages come from the validation library. */
 const OWN_MESSAGE = /^(must|has) /;
 
-/** A fault found by a schema, and the path of the invalid value. */
+/** A fault found by a schema, along with the path to the invalid value. */
 export interface InputIssue {
   path: readonly PropertyKey[];
   message: string;
 }
 
 /**
- * Returns a message that names the invalid value and the fault. It names an entry of a list if the schema says what the
- * entry must be, and otherwise the whole field with its bounds (`must`). Values are never quoted, because they may be
- * secrets.
+ * Returns a message that names the invalid value and the fault. The message names a list entry if the schema says what
+ * the entry must be. Otherwise, it names the whole field and its bounds (`must`). Values are never quoted, because they
+ * may be secrets.
  */
 export function inputFault(name: string, must: string, issues: readonly InputIssue[]): string {
   const issue = issues.find(({ message }) => OWN_MESSAGE.test(message));

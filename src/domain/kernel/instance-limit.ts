@@ -1,9 +1,9 @@
 import { DomainError } from './errors.js';
 
-/** Maximum instances per account, not counting destroyed ones. */
+/** Maximum number of instances per account, excluding destroyed ones. */
 export const MAX_LIVE_INSTANCES = 1_000;
 
-/** Throws deploy_failed if the account has the maximum number of instances. */
+/** Throws deploy_failed if the account already has the maximum number of instances. */
 export function checkInstanceLimit({ liveInstances }: { liveInstances: number }): void {
   if (liveInstances < MAX_LIVE_INSTANCES) return;
   throw new DomainError(

@@ -5,13 +5,11 @@ import type { PricingMode } from './price-rule.js';
 export const RESTART_POLICIES = ['ALWAYS', 'ON_FAILURE', 'NEVER'] as const;
 export type RestartPolicy = (typeof RESTART_POLICIES)[number];
 
-/** Actions that can be taken on the instance once its command has ended and isn't restarted. */
+/** Actions that can be taken on an instance once its command has ended and won't be restarted. */
 export const EXIT_ACTIONS = ['KEEP', 'STOP', 'DESTROY'] as const;
 export type ExitAction = (typeof EXIT_ACTIONS)[number];
 
-/**
- * One of the account's secrets that is passed to the container, either as a variable or as a file under /run/secrets.
- */
+/** One of the account's secrets, passed to the container either as a variable or as a file in /run/secrets. */
 export interface LaunchSecret {
   /** Name of the account's secret. */
   secret: string;
@@ -27,8 +25,7 @@ export interface LaunchPort {
 }
 
 /**
- * A renter's workload, in addition to the template and the disk. A property that is omitted has its default value and
- * isn't stored.
+ * A renter's workload, on top of the template and the disk. An omitted property has its default value and isn't stored.
  */
 export interface Launch {
   name?: string;
@@ -37,25 +34,25 @@ export interface Launch {
   entrypoint?: string[];
   command?: string[];
   ports?: LaunchPort[];
-  /** Container ports that can be reached by TCP, through ports of the gateways. */
+  /** Container ports that are reachable over TCP through gateway ports. */
   tcpPorts?: number[];
   registryLogin?: string;
-  /** User that the command runs as, in the form of Docker's `--user`; by default the image's. */
+  /** The user that the command runs as, in the form of Docker's `--user` option. Defaults to the image's user. */
   user?: string;
   restart?: RestartPolicy;
   onExit?: ExitAction;
 }
 
 const DOCKER_HUB = 'docker.io';
-/** Matches variables that the service sets, and that a launch therefore must not set. */
+/** Matches variables that are set by the service, so a launch must not set them. */
 const RESERVED_VARIABLES = /^(GPU_INSTANCE_ID|GPU_COUNT|SSH_PUBLIC_KEYS)$/;
 
-/** Throws invalid_request if properties of the launch contradict each other. */
+/** Throws invalid_request if any properties of the launch contradict each other. */
 export function checkLaunch(
   { env = {}, secrets = [], ports = [], tcpPorts = [], restart = 'ALWAYS', onExit = 'KEEP' }: Launch,
   mode: PricingMode,
 ): void {
-  // Otherwise the term could end early without the renter having decided to pay for that.
+  // Without this check, the term could end early even though the renter never agreed to pay for that.
   if (onExit === 'DESTROY' && mode === 'RESERVED')
     throw refusal(
       'onExit',
@@ -77,19 +74,19 @@ export function checkLaunch(
   if (tcpPort !== undefined) throw refusal('tcpPorts', `tcpPorts must not name port ${tcpPort} twice`);
 }
 
-/** Features of a launch that a machine's host agent supports. */
+/** Launch features supported by a machine's host agent. */
 export interface AgentOfMachine {
   /** Id of the machine. */
   id: string;
-  /** Whether it predates launches. */
+  /** Whether the agent predates launches. */
   hasOldAgent: boolean;
-  /** Whether it starts containers as the user of a launch; true without an agent, because launches are then only records. */
+  /** Whether the agent can start containers as the user given by a launch. True without an agent. */
   supportsUsers: boolean;
 }
 
 /**
- * Throws if the machine's host agent is too old for the launch, because it would start the container without the parts
- * that it doesn't support. Every agent supports the name, variables, command and ports.
+ * Throws if the machine's host agent is too old for the launch, because such an agent would start the container without
+ * the parts it doesn't support. Every agent supports the name, variables, command and ports.
  */
 export function checkAgent({ id, hasOldAgent, supportsUsers }: AgentOfMachine, launch: Launch, code: ErrorCode): void {
   const isOld = hasOldAgent && needsAgent(launch);
@@ -98,12 +95,12 @@ export function checkAgent({ id, hasOldAgent, supportsUsers }: AgentOfMachine, l
   throw new DomainError(code, `the host agent of machine ${id} is too old for ${parts}`, { reason: 'host_agent' });
 }
 
-/** Whether a host agent that is too old for launches would start the container without part of the launch. */
+/** Whether an agent that predates launches would start the container without part of the launch. */
 export function needsAgent({ entrypoint, secrets, registryLogin, restart }: Launch): boolean {
   return [entrypoint, secrets, registryLogin, restart].some((member) => member !== undefined);
 }
 
-/** Returns the registry that an image is pulled from, interpreting the image's name like container engines do. */
+/** Returns the registry from which an image is pulled, interpreting the image's name the way container engines do. */
 export function registryOf(image: string): string {
   const [first = '', ...rest] = image.split('/');
   const namesRegistry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost' || /[A-Z]/.test(first));
@@ -111,7 +108,7 @@ export function registryOf(image: string): string {
   return registry === 'index.docker.io' ? DOCKER_HUB : registry;
 }
 
-/** Returns the names of the secrets that are needed to start, without duplicates. */
+/** Returns the names of the secrets needed to start, without duplicates. */
 export function secretsOf({ secrets = [], registryLogin }: Launch): string[] {
   const names = secrets.map(({ secret }) => secret);
   return [...new Set(registryLogin === undefined ? names : [...names, registryLogin])];

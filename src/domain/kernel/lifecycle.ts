@@ -9,11 +9,11 @@ import { earliest, type Instant, latest, type Second } from './time.js';
 
 /**
  * The life cycle of an instance and of the account that pays for it. The life cycle of a volume is in volume.ts. Unlike
- * other rules, these steps change the rows passed to them and record every change in `RowChanges`. They read nothing
- * else, and apart from these changes they only return a result.
+ * other rules, these steps modify the rows passed to them and record every change in `RowChanges`. They read nothing
+ * else, and their only other output is a return value.
  */
 
-/** Matches an instance id, which ends with eight hexadecimal digits. */
+/** Matches an instance id, which ends in eight hexadecimal digits. */
 export const INSTANCE_ID = /^i-[0-9a-f]{8}$/;
 export const INSTANCE_STATUSES = ['RUNNING', 'STOPPED', 'DESTROYED'] as const;
 export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
@@ -43,26 +43,26 @@ export interface Account extends Accrual, MonthlyLimit {
   id: string;
   suspendedAt: Instant | null;
   liveInstances: number;
-  /** Number of volumes that aren't deleted. */
+  /** Number of volumes that haven't been deleted. */
   liveVolumes: number;
   deployedInstances: number;
-  /** When credit ran out. Null again once a credit raises the balance above zero. */
+  /** When credit ran out. Reset to null once a credit raises the balance above zero. */
   exhaustedAt: Instant | null;
-  /** End of the grace period that began at exhaustedAt. */
+  /** End of the grace period that began at `exhaustedAt`. */
   diskDeleteAt: Instant | null;
-  /** When credit runs out next or the grace period ends, or null if neither will happen. */
+  /** When credit runs out next or when the grace period ends. Null if neither will happen. */
   dueAt: Instant | null;
-  /** Lower bound of the first second in which a deadline or a limit ends something. */
+  /** Lower bound on the first second in which a deadline or a limit ends something. */
   deadlineAt: Instant | null;
-  /** Number of the account's keys that have a monthly limit. */
+  /** Number of the account's keys with a monthly limit. */
   limitedKeys: number;
-  /** Data for computing when limits are reached. Set if the account or one of its keys has a monthly limit. */
+  /** Data for computing when limits are reached. Set if the account or any of its keys has a monthly limit. */
   limited?: Limited;
 }
 
 export interface Limited {
   keys: LimitedKey[];
-  /** The account's instances that aren't destroyed. */
+  /** The account's live instances. */
   live: Instance[];
 }
 
@@ -79,7 +79,7 @@ export interface Instance {
   accountId: string;
   sequence: number;
   machineId: string;
-  /** The machine's host, and the place of the machine's first GPU on the host. */
+  /** The machine's host, and the place of the machine's first GPU on that host. */
   hostId: string;
   firstGpu: number;
   status: InstanceStatus;
@@ -88,7 +88,7 @@ export interface Instance {
   region: string;
   template: string;
   diskGb: number;
-  /** GB of the host's disk that its volumes use, in addition to diskGb. */
+  /** Host disk space used by the instance's volumes, in addition to diskGb, in GB. */
   volumeGb: number;
   mode: PricingMode;
   gpuRate: Rate;
@@ -96,23 +96,26 @@ export interface Instance {
   onDemandRate: Rate;
   createdAt: Instant;
   /**
-   * May be up to one second ahead of the clock, because a start within a second that was already sold begins after that
-   * second.
+   * May be up to one second ahead of the clock, because a start within a second that has already been sold begins after
+   * that second.
    */
   runningSince: Instant | null;
-  /** The end of the second in which it stopped. */
+  /** End of the second in which the instance stopped. */
   stoppedAt: Instant | null;
   destroyedAt: Instant | null;
-  /** When it stops, if it is running at that time. Null again afterwards. */
+  /** When the instance is to be stopped if it is still running. Reset to null afterwards. */
   stopAt: Instant | null;
   destroyAt: Instant | null;
   /** Maximum total cost, or null for no limit. */
   spendLimit: Micro | null;
-  /** When the spend limit was reached. Null again once the limit is changed. */
+  /** When the spend limit was reached. Reset to null when the limit is changed. */
   limitReachedAt: Instant | null;
-  /** Number of minutes without load and connections after which it stops. Null if it never does. */
+  /**
+   * Number of minutes without load or connections after which the instance stops. Null if it never stops for being
+   * idle.
+   */
   stopWhenIdle: number | null;
-  /** The API keys that deployed it and that began its last run. Null for the operator. */
+  /** The API keys that deployed the instance and began its last run, respectively. Null for the operator. */
   keyId: string | null;
   runKeyId: string | null;
   stopReason: StopReason | null;
@@ -121,31 +124,31 @@ export interface Instance {
   reservedUntil: Instant | null;
   earlyExitUnits: Units;
   /**
-   * Set while it is running after preempting another instance. Its GPU seconds are charged until then, no matter how it
-   * ends.
+   * Set while the instance is running after preempting another one. Its GPU seconds are charged until then, no matter
+   * how it ends.
    */
   minimumUntil: Instant | null;
-  /** Total of what such minimums have added to usage. */
+  /** Total amount that such minimums have added to usage. */
   minimumUnits: Units;
 }
 
 /**
- * The seconds [startedAt, endedAt) of an instance's GPUs or disk at a locked rate. endedAt is null while the interval
- * is open.
+ * The seconds [startedAt, endedAt) in which an instance's GPUs or disk were used at a locked rate. endedAt is null
+ * while the interval is open.
  */
 export interface UsageInterval {
   instanceId: string;
   resource: 'GPU' | 'DISK';
-  /** Number of the interval among the instance's intervals of this resource, starting with 1. */
+  /** The interval's number among the instance's intervals for this resource, starting at 1. */
   ordinal: number;
   rate: Rate;
   startedAt: Instant;
   endedAt: Instant | null;
-  /** The instance's minimumUntil when the interval began. */
+  /** The instance's minimumUntil at the start of the interval. */
   minimumUntil: Instant | null;
-  /** The API key that began the interval, and whose limit counts it. */
+  /** The API key that began the interval and whose limit counts it. */
   keyId: string | null;
-  /** Why the interval ended. Null while it is open, or if an earlier version ended it. */
+  /** Why the interval ended. Null while it is open, or if it was ended by an earlier version. */
   stopReason: StopReason | null;
 }
 
@@ -157,12 +160,12 @@ export interface Volume {
   accountId: string;
   name: string;
   sizeGb: number;
-  /** Rate per GB, which was locked when the volume was created. */
+  /** Rate per GB, locked when the volume was created. */
   gbRate: Rate;
   /** The API key that created it, or null for the operator. */
   keyId: string | null;
   createdAt: Instant;
-  /** The end of the second in which it was deleted. */
+  /** End of the second in which the volume was deleted. */
   deletedAt: Instant | null;
   deleteReason: StopReason | null;
   /** Number and start of the current size's interval, and the API key that began it and whose limit counts it. */
@@ -171,11 +174,11 @@ export interface Volume {
   sizeKeyId: string | null;
 }
 
-/** A new volume, with the sealed password of its repository as `\x` and hexadecimal digits. */
+/** A new volume, along with its repository's sealed password, written as `\x` followed by hexadecimal digits. */
 export interface NewVolume extends Volume {
   sealedPassword: string;
   sealingKeyId: string;
-  /** The volume whose repository is copied, and the snapshot to start from. Null for an empty volume. */
+  /** The volume whose repository is copied, and the snapshot from which to start. Null for an empty volume. */
   copyOf: string | null;
   headSnapshotId: string | null;
 }
@@ -185,7 +188,7 @@ export interface NewVolume extends Volume {
  */
 export interface VolumeInterval {
   volumeId: string;
-  /** Number of the size among the volume's sizes, starting with 1. */
+  /** The size's number among the volume's sizes, starting at 1. */
   ordinal: number;
   sizeGb: number;
   rate: Rate;
@@ -206,7 +209,9 @@ export interface LedgerEntry {
   note: string | null;
 }
 
-/** The rows that steps have changed, which the ledger writes together. Steps only add to it and never read it. */
+/**
+ * The rows changed by steps, which the ledger writes together. Steps only add to these collections and never read them.
+ */
 export interface RowChanges {
   accounts: Set<Account>;
   created: Set<Instance>;
@@ -238,8 +243,8 @@ export function noChanges(): RowChanges {
 }
 
 /**
- * The inputs of a step: the account, the step's second, and where to record changes. Everything that begins in the step
- * begins at `at`, and everything that ends in it ends at `end`.
+ * The inputs of a step: the account, the step's second, and the place to record changes. Everything that begins in the
+ * step begins at `at`, and everything that ends in it ends at `end`.
  */
 export interface Step extends Second {
   account: Account;
@@ -248,13 +253,13 @@ export interface Step extends Second {
 
 /** The state of the machine that a start takes over. */
 export interface Takeover {
-  /** The end of the last second in which the machine was sold, or null if it never was. */
+  /** End of the last second in which the machine was sold, or null if it was never sold. */
   soldUntil: Instant | null;
-  /** Whether interruptible instances had to stop for it. */
+  /** Whether interruptible instances had to stop for the start. */
   preempts: boolean;
 }
 
-/** The states in which each action is allowed. In any other state, the action is rejected. */
+/** The states in which each action is allowed. An action is rejected in any other state. */
 const ALLOWED_FROM: Record<InstanceActionKind, readonly InstanceStatus[]> = {
   START: ['STOPPED'],
   STOP: ['RUNNING'],
@@ -271,22 +276,22 @@ export function checkAllowed(action: InstanceActionKind, status: InstanceStatus)
 }
 
 /**
- * Whether something is due. What is due at a certain second is done only once that second is over, so that credits and
- * actions within the second still count.
+ * Whether anything is due. Something that falls due in a certain second is carried out only once that second is over,
+ * so that credits and actions within the second still count.
  */
 export function isDue(account: Pick<Account, 'dueAt' | 'deadlineAt'>, now: Instant): boolean {
   const next = earliest(account.dueAt, account.deadlineAt);
   return next !== null && next < now;
 }
 
-/** Returns when credit runs out at the current burn rate, or when it ran out. Returns null if it never does. */
+/** Returns when credit runs out at the current burn rate, or when it ran out. Returns null if neither applies. */
 export function exhaustsAtOf({ exhaustedAt, dueAt }: Pick<Account, 'exhaustedAt' | 'dueAt'>): Instant | null {
   return exhaustedAt ?? dueAt;
 }
 
 /**
  * Returns when the account's instances are destroyed and its volumes deleted, which is at the end of the current or
- * next grace period. Returns null if there is neither.
+ * next grace period. Returns null if there is no such grace period.
  */
 export function diskDeleteAtOf(
   account: Pick<Account, 'exhaustedAt' | 'diskDeleteAt' | 'dueAt' | 'liveInstances' | 'liveVolumes'>,
@@ -297,7 +302,7 @@ export function diskDeleteAtOf(
   return account.diskDeleteAt ?? (exhaustsAt === null ? null : exhaustsAt + grace);
 }
 
-/** When an instance stops or is destroyed automatically. Null if it never does. */
+/** When an instance is stopped or destroyed automatically. Null if it never is. */
 export type Deadlines = Pick<Instance, 'stopAt' | 'destroyAt'>;
 
 /** The terms of a deploy. */
@@ -374,8 +379,8 @@ export function setDeadlines(step: Step, instance: Instance, { stopAt, destroyAt
 }
 
 /**
- * Sets the number of idle minutes. Unlike with a deadline, the second of the stop can't be computed, because whether an
- * instance is idle has to be observed.
+ * Sets the number of idle minutes. Unlike with a deadline, the second of the stop can't be computed in advance, because
+ * idleness has to be observed.
  */
 export function setStopWhenIdle({ changes }: Step, instance: Instance, minutes: number | null): void {
   instance.stopWhenIdle = minutes;
@@ -393,8 +398,8 @@ export function endsOf(instance: Instance): (Instant | null)[] {
 }
 
 /**
- * Starts an instance. `keyId` is the API key that made the request, and `volumeGb` is the space that the instance's
- * volumes now need on the host.
+ * Starts an instance. `keyId` is the API key that made the request, and `volumeGb` is the host disk space that the
+ * instance's volumes now need.
  */
 export function start(
   step: Step,
@@ -403,7 +408,7 @@ export function start(
   keyId: string | null,
   volumeGb = instance.volumeGb,
 ): void {
-  // A deadline in the same second as the start was meant for the previous run.
+  // A deadline no later than the start's own second was meant for the previous run.
   if (instance.stopAt !== null && instance.stopAt <= step.at) instance.stopAt = null;
   instance.status = 'RUNNING';
   instance.stopReason = null;
@@ -424,7 +429,7 @@ export function stop(step: Step, instance: Instance, reason: StopReason): void {
 
 /**
  * Destroys an instance by closing both of its intervals. Charges an early exit if the reserved term isn't over.
- * `reason` is why the instance stops if it is running.
+ * `reason` is the reason for stopping the instance if it is running.
  */
 export function destroy(step: Step, instance: Instance, reason: StopReason): void {
   const { account, changes } = step;
@@ -477,8 +482,8 @@ export function credit(step: Step, entry: LedgerEntry): void {
 }
 
 /**
- * Suspends the account, so that its keys are rejected, and stops its running instances. `live` are its instances that
- * aren't destroyed. Has no effect if the account is already suspended.
+ * Suspends the account, so that its keys are rejected, and stops its running instances. `live` are its live instances.
+ * Has no effect if the account is already suspended.
  */
 export function suspend(step: Step, live: readonly Instance[]): void {
   const { account, at, changes } = step;
@@ -495,8 +500,8 @@ export function resume({ account, changes }: Step): void {
 }
 
 /**
- * Returns the running instances that a monthly limit applies to. For a key these are the instances that the key
- * started, and for the account all of them.
+ * Returns the running instances to which a monthly limit applies. For a key, these are the instances started by that
+ * key. For the account, they are all of its running instances.
  */
 export function runsOf(limit: LimitedKey | Account, live: readonly Instance[]): Instance[] {
   const isKey = !('creditUnits' in limit);
@@ -507,7 +512,7 @@ export function isRunning({ status }: Instance): boolean {
   return status === 'RUNNING';
 }
 
-/** Changes the burn rate and, as a consequence, what is due next. */
+/** Changes the burn rate and consequently what is due next. */
 export function changeBurn(step: Step, difference: Rate, from: Instant, keyId: string | null): void {
   const { account } = step;
   for (const line of linesOf(step, keyId)) changeRate(line, difference, from);
@@ -518,7 +523,7 @@ function chargeLines(step: Step, units: Units, at: Instant, keyId: string | null
   for (const line of linesOf(step, keyId)) addCharge(line, units, at);
 }
 
-/** Returns the account's spend, and that of the key that is charged if the key has a limit. */
+/** Returns the account's spend and, if the key being charged has a limit, that key's spend. */
 function linesOf({ account, changes }: Step, keyId: string | null): MonthLine[] {
   changes.accounts.add(account);
   const key = account.limited?.keys.find(({ id }) => id === keyId);
@@ -532,14 +537,14 @@ function nextDue(account: Account): Instant | null {
   return account.exhaustedAt === null ? exhaustionOf(account) : account.diskDeleteAt;
 }
 
-/** Whether an account has neither disks nor volumes, so that there is nothing to bill or erase. */
+/** Whether an account has neither disks nor volumes, which means that there is nothing to bill or erase. */
 function hasNothing({ liveInstances, liveVolumes }: Pick<Account, 'liveInstances' | 'liveVolumes'>): boolean {
   return liveInstances === 0 && liveVolumes === 0;
 }
 
 /**
- * Opens a GPU interval. A second that was already sold, even to the same instance, is never sold again. In that case
- * the interval begins after it.
+ * Opens a GPU interval. A second that has already been sold, even to the same instance, is never sold again. In that
+ * case, the interval begins after it.
  */
 function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeover): void {
   const from = latest(step.at, soldUntil ?? step.at);
@@ -552,7 +557,7 @@ function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeov
   updateDeadline(step, instance);
 }
 
-/** Closes the GPU interval. Returns the instant at which the interval ends. */
+/** Closes the GPU interval. Returns the instant at which it ends. */
 function closeGpu(step: Step, instance: Instance, reason: StopReason): Instant {
   const end = stopEndOf(step, instance);
   const interval = { ...gpuInterval(instance, instance.runningSince!, end), stopReason: reason };
@@ -583,7 +588,7 @@ function endOfInstance(
 
 /**
  * Returns when an interval that began at `from` ends in this step. This is at the end of the step's second, or earlier
- * if something is due within that second. Nothing is charged after credit has run out, a limit of the account or of one
+ * if something is due within that second. Nothing is charged once credit has run out, a limit on the account or on one
  * of the keys has been reached, or `deadline` has passed.
  */
 export function endOf(
@@ -598,7 +603,7 @@ export function endOf(
   return latest(from, earliest(end, account.dueAt, deadline, ...(reached ?? []))!);
 }
 
-/** Records a charge. Its id is derived from what is charged, so that nothing can be charged twice. */
+/** Records a charge. Its id is derived from the thing charged, so that nothing can be charged twice. */
 function charge(
   { account, changes }: Step,
   instance: Instance,
@@ -618,7 +623,9 @@ function gpuInterval(instance: Instance, startedAt: Instant, endedAt: Instant | 
   return { instanceId: id, resource: 'GPU', ordinal, rate, startedAt, endedAt, minimumUntil, keyId, stopReason: null };
 }
 
-/** Returns the interval of an instance's disk. A disk has only one, from its creation until it is destroyed. */
+/**
+ * Returns the interval for an instance's disk. A disk has only one interval, from its creation until its destruction.
+ */
 function diskInterval(instance: Instance, endedAt: Instant | null): UsageInterval {
   const { id, diskRate, createdAt, keyId } = instance;
   return {

@@ -1,33 +1,33 @@
 /**
- * SQL for the condition of a `machine`. A listed machine is unreachable if its host agent sends no heartbeats. Machines
+ * SQL for a `machine`'s condition. A listed machine is unreachable if its host agent sends no heartbeats. Machines
  * without an agent have no heartbeat.
  */
 export const MACHINE_CONDITION = `
   case when machine.state = 'LISTED' and (select not reachable from machine_heartbeat where machine_id = machine.id)
     then 'UNREACHABLE' else machine.state::text end`;
 
-/** SQL for whether `machine` has a host agent. Without one, nothing actually runs on a rented machine. */
+/** SQL for whether `machine` has a host agent. Without an agent, no container actually runs on a rented machine. */
 export const HAS_AGENT = 'exists (select from machine_heartbeat where machine_id = machine.id)';
 
-/** SQL for whether the host agent of `machine` is too old for launches. False if there is no agent. */
+/** SQL for whether `machine`'s host agent is too old for launches. False if there is no agent. */
 export const HAS_OLD_AGENT = 'exists (select from machine_host where machine_id = machine.id and not launches)';
 
-/** SQL for whether the host agent of `machine` reports how busy instances are. False if there is no agent. */
+/** SQL for whether `machine`'s host agent reports how busy instances are. False if there is no agent. */
 export const REPORTS_LOAD = 'exists (select from machine_host where machine_id = machine.id and loads)';
 
 /**
- * SQL for whether the host agent of `machine` can mount volumes. True if there is no agent, in which case volumes are
- * only records.
+ * SQL for whether `machine`'s host agent can mount volumes. True if there is no agent, because volumes are then only
+ * records.
  */
 export const SUPPORTS_VOLUMES = 'not exists (select from machine_host where machine_id = machine.id and not volumes)';
 
 /**
- * SQL for whether the host agent of `machine` starts containers as the user of a launch; true without an agent,
+ * SQL for whether `machine`'s host agent can start containers as the user given by a launch. True if there is no agent,
  * because launches are then only records.
  */
 export const SUPPORTS_USERS = 'not exists (select from machine_host where machine_id = machine.id and not users)';
 
-/** SQL for whether containers on `machine` may mount FUSE file systems, by its host agent's last report. */
+/** SQL for whether containers on `machine` may mount FUSE file systems, according to its host agent's last report. */
 export const ALLOWS_FUSE = 'exists (select from machine_host where machine_id = machine.id and fuse)';
 
 /**
@@ -39,7 +39,7 @@ export const MACHINE_ON_HOST = `
     left join machine_host agent on agent.machine_id = host.id
     left join machine_heartbeat heartbeat on heartbeat.machine_id = host.id`;
 
-/** Columns of MACHINE_ON_HOST that the rules need. A machine with a missing GPU counts as drained. */
+/** Columns of MACHINE_ON_HOST needed by the rules. A machine with a missing GPU counts as drained. */
 export const MACHINE_FOR_ADMISSION = `
   machine.id, host.id as "hostId", machine.first_gpu as "firstGpu", machine.gpu, machine.num_gpus as "numGpus", host.region,
   machine.disk_gb as "diskGb", host.disk_gb as "hostDiskGb", machine.sold as "isSold",
@@ -51,15 +51,15 @@ export const MACHINE_FOR_ADMISSION = `
   coalesce(not agent.launches, false) as "hasOldAgent", coalesce(agent.loads, false) as "reportsLoad",
   coalesce(agent.volumes, true) as "supportsVolumes", coalesce(agent.users, true) as "supportsUsers"`;
 
-/** SQL for whether two machines of a host, or an instance and a machine of its host, share a GPU. */
+/** SQL for whether two machines on the same host share a GPU. Either one may also be an instance. */
 export function overlapping(one: string, other: string): string {
   return `(${one}.first_gpu < ${other}.first_gpu + ${other}.num_gpus and ${other}.first_gpu < ${one}.first_gpu + ${one}.num_gpus)`;
 }
 
-/** SQL for the GB of the host's disk that an `instance` occupies until it is destroyed. */
+/** SQL for the host disk space, in GB, that an `instance` occupies until it is destroyed. */
 export const USED_GB = '(instance.disk_gb + instance.volume_gb)';
 
-/** SQL for whether an `instance` is on the host of the machine whose id `is`. */
+/** SQL for whether an `instance` is on the same host as the machine whose id satisfies the condition `is`. */
 export function onHostOf(is: string): string {
   return `machine_id in (select id from machine where host_id in (select host_id from machine where id ${is}))`;
 }

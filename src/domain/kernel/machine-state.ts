@@ -2,7 +2,7 @@ import { DomainError } from './errors.js';
 
 export type MachineState = 'LISTED' | 'DRAINED' | 'OFFLINE' | 'RETIRED';
 
-/** The state after each change by the operator. A retired machine stays retired. */
+/** The state after each change made by the operator. A retired machine stays retired. */
 const STATE_AFTER = {
   drain: 'DRAINED',
   offline: 'OFFLINE',
@@ -13,8 +13,8 @@ const STATE_AFTER = {
 export type MachineChange = keyof typeof STATE_AFTER;
 
 /**
- * Returns the machine's state after the change. Running instances continue. `isInUse` is whether the machine has an
- * instance that isn't destroyed, which prevents only retiring it. Throws action_failed.
+ * Returns the machine's state after the change. Running instances continue. `isInUse` is whether the machine has a live
+ * instance. A machine in use can't be retired, but all other changes are allowed. Throws action_failed.
  */
 export function stateAfter(
   change: MachineChange,

@@ -6,16 +6,21 @@ export interface Listing {
   numGpus: bigint;
 }
 
-/** Larger prices would collide, because numbers don't represent them exactly. */
+/**
+ * Maximum number into which a price and a number of GPUs can be combined. Larger numbers aren't represented exactly, so
+ * different prices could collide.
+ */
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
-/** More than the GPUs of any listing, so that a price and a number of GPUs can be combined into a single number. */
+/**
+ * Exceeds the number of GPUs in any listing, so that a price and a number of GPUs can be combined into a single number.
+ */
 const GPUS_BELOW = 2_048;
-/** Listings are stored in pieces of this size, so that they never have to be copied all at once. */
+/** Listings are stored in chunks of this size, so that they never have to be copied all at once. */
 const PIECE = 512;
 
 /**
  * Collects prices per GPU-hour and returns the median listings. This takes a tenth of a second for two million
- * listings, while sorting fractions would block the process for seconds.
+ * listings, whereas sorting fractions would block the process for seconds.
  */
 export class ListingPrices {
   readonly #prices: Float64Array[] = [];
@@ -26,7 +31,7 @@ export class ListingPrices {
     return this.#count;
   }
 
-  /** Adds a price in micro-USD of up to 1,000,000 USD, for up to 1,024 GPUs. */
+  /** Adds a price for up to 1,024 GPUs. The price is in micro-USD and can be up to 1,000,000 USD. */
   add({ priceMicro, numGpus }: Listing): void {
     if (priceMicro * BigInt(GPUS_BELOW) > MAX_EXACT || numGpus >= BigInt(GPUS_BELOW))
       throw new RangeError('not a listing');
@@ -40,10 +45,9 @@ export class ListingPrices {
     this.#count += 1;
   }
 
-  /** Returns the listing in the middle, or the two closest to the middle. There must be at least one listing. */
+  /** Returns the middle listing, or the two listings closest to the middle. There must be at least one listing. */
   middle(): [low: Listing, high: Listing] {
-    // Rounding preserves the order of fractions, so only those that are rounded to the same number must be compared
-    // exactly.
+    // Rounding preserves the order of fractions, so only fractions rounded to the same number must be compared exactly.
     const rounded = new Float64Array(this.#count);
     for (let index = 0; index < this.#count; index += 1) rounded[index] = this.#priceOf(index) / this.#gpusOf(index);
     const [low, high] = [(this.count - 1) >> 1, this.count >> 1];
@@ -58,7 +62,7 @@ export class ListingPrices {
     return this.#gpus[Math.floor(index / PIECE)]![index % PIECE]!;
   }
 
-  /** Returns the listing at a certain place in the order. `value` is its rounded price. */
+  /** Returns the listing at a given position in sorted order. `value` is its rounded price. */
   #at(place: number, value: number): Listing {
     let before = 0;
     const alike = new Map<number, number>();
@@ -91,8 +95,8 @@ function compare(one: Listing, other: Listing): number {
 }
 
 /**
- * Returns the value that would be at `place` after sorting. Rearranges the values (Hoare's selection algorithm, with
- * the middle value as pivot).
+ * Returns the value that would be at `place` after sorting. Rearranges the values, using Hoare's selection algorithm
+ * with the middle value as the pivot.
  */
 function selected(values: Float64Array, place: number): number {
   let [left, right] = [0, values.length - 1];

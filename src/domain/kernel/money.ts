@@ -1,8 +1,8 @@
 /** Micro-USD per hour. */
 export type Rate = bigint;
-/** Micro-USD, the finest amount that is ever shown. */
+/** Micro-USD, the smallest amount that is ever displayed. */
 export type Micro = bigint;
-/** 1/3600 micro-USD, which is what one second costs at a rate of one. It is the finest amount, so sums are exact. */
+/** 1/3600 micro-USD, the cost of one second at a rate of one. It is the smallest possible amount, so sums are exact. */
 export type Units = bigint;
 
 export const MICRO_PER_USD = 1_000_000n;
@@ -17,12 +17,12 @@ export function unitsOfMicro(micro: Micro): Units {
   return micro * UNITS_PER_MICRO;
 }
 
-/** Rounds spend down to a whole number of micro-USD for display. */
+/** Rounds spend down to whole micro-USD for display. */
 export function shownSpend(units: Units): Micro {
   return floorDivide(units, UNITS_PER_MICRO);
 }
 
-/** Rounds a future cost up to a whole number of micro-USD for display. */
+/** Rounds a future cost up to whole micro-USD for display. */
 export function shownCost(units: Units): Micro {
   return ceilDivide(units, UNITS_PER_MICRO);
 }
@@ -32,20 +32,20 @@ export function shownBalance(creditUnits: Units, spendUnits: Units): Micro {
   return floorDivide(creditUnits, UNITS_PER_MICRO) - shownSpend(spendUnits);
 }
 
-/** Rounds towards minus infinity. */
+/** Rounds towards negative infinity. */
 export function floorDivide(dividend: bigint, divisor: bigint): bigint {
   const quotient = dividend / divisor;
   return dividend % divisor !== 0n && dividend < 0n !== divisor < 0n ? quotient - 1n : quotient;
 }
 
-/** Rounds towards plus infinity. */
+/** Rounds towards positive infinity. */
 export function ceilDivide(dividend: bigint, divisor: bigint): bigint {
   return -floorDivide(-dividend, divisor);
 }
 
 /**
- * Parses a decimal string with at most 6 decimals and 12 digits before the point to exact micro-USD. Returns null for
- * any other text.
+ * Parses a decimal string with up to 12 digits before the point and up to 6 decimals, and returns exact micro-USD.
+ * Returns null for any other text.
  */
 export function parseUsd(text: string): Micro | null {
   const match = /^([+-]?)(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text);
@@ -56,8 +56,8 @@ export function parseUsd(text: string): Micro | null {
 }
 
 /**
- * Converts a JSON number to exact micro-USD. Returns null if it has more than 6 decimals or more than 12 digits before
- * the point.
+ * Converts a JSON number to exact micro-USD. Returns null if it has more than 12 digits before the point or more than 6
+ * decimals.
  */
 export function microOfUsd(usd: number): Micro | null {
   const micro = parseUsd(usd.toFixed(MICRO_DIGITS));
@@ -74,14 +74,14 @@ export function formatUsd(micro: Micro): string {
   return `${micro < 0n ? '-' : ''}${absolute / MICRO_PER_USD}.${decimals}`;
 }
 
-/** Returns the nearest JSON number. It is exact to 6 decimals up to 8 billion USD. */
+/** Returns the nearest JSON number, which is exact to 6 decimals for amounts up to 8 billion USD. */
 export function usdNumber(micro: Micro): number {
   return Number(micro) / Number(MICRO_PER_USD);
 }
 
 /**
- * Returns the largest whole number of micro-USD that isn't above a JSON number. Used for limits that a caller gives as
- * a float.
+ * Returns the largest whole number of micro-USD that doesn't exceed a JSON number. Used for limits given by callers as
+ * floats.
  */
 export function microNotAbove(usd: number): Micro {
   const nearest = BigInt(Math.round(usd * Number(MICRO_PER_USD)));

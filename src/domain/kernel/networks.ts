@@ -10,8 +10,8 @@ interface Network {
 }
 
 /**
- * Parses a network such as `10.0.0.0/8` or `2001:db8::/32`, or a single address. Returns null for any other text. Bits
- * after the prefix are ignored.
+ * Parses a network such as `10.0.0.0/8` or `2001:db8::/32`, or a single address. Bits after the prefix are ignored.
+ * Returns null for any other text.
  */
 export function parseNetwork(text: string): Network | null {
   const [address = '', length, ...more] = text.split('/');
@@ -23,7 +23,7 @@ export function parseNetwork(text: string): Network | null {
   return { address, bits: Number(length), family };
 }
 
-/** Returns a list of all addresses in the networks. Invalid networks are ignored. */
+/** Returns a list that contains all addresses in the networks. Invalid networks are ignored. */
 export function networkList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of networks) {
@@ -33,7 +33,7 @@ export function networkList(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether the list contains the address. An IPv4 address may be written as an IPv6 address. */
+/** Whether the list contains the address. An IPv4 address may be written as an IPv4-mapped IPv6 address. */
 export function holds(list: BlockList, address: string): boolean {
   const [plain = ''] = address.split('%');
   const ip = MAPPED.exec(plain)?.[1] ?? plain;

@@ -5,20 +5,20 @@ import { formatInstant } from './time.js';
 
 const EVENT_ID_BYTES = 12;
 
-/** SQL for whether an `account` has an active webhook. */
+/** SQL for whether an `account` has any active webhook. */
 export const HAS_ACTIVE_WEBHOOK =
   'exists (select from webhook where webhook.account_id = account.id and paused_at is null)';
 
 /**
- * Returns the statement that adds events to the outbox. Run it in the transaction that makes them true:
+ * Returns the statement that adds events to the outbox. Run it in the transaction that makes the events true:
  *
  *     transaction.later(emit([{ accountId, type: 'instance.stopped', subject: id, at, data: { instance: id } }]));
  *
- * Inside the ledger's `write`, call `current.emit(event)` instead. Events that occur only because time passes can be
- * detected by any gateway, so they have a `once` key and only the first write succeeds. Events that no webhook of the
- * account subscribes to are not written at all. Events with the same subject are delivered in the order of their rows,
- * so the caller must hold the lock of the instance's account or of its host. `at` is the second in which the event
- * happened, even if it was detected later.
+ * Inside the ledger's `write`, call `current.emit(event)` instead. An event that occurs merely because time passes can
+ * be detected by any gateway, so it has a `once` key and only the first write succeeds. Events that no webhook of the
+ * account subscribes to are not written at all. Events with the same subject are delivered in row order, so the caller
+ * must hold the lock on the instance's account or host. `at` is the second in which the event happened, even if it was
+ * detected later.
  */
 export function emit(events: readonly NewEvent[]): PreparedStatement {
   const rows = events.map(({ accountId, type, subject, at, data, once }, place) => ({

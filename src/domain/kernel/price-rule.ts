@@ -3,26 +3,26 @@ import { floorDivide, type Micro, type Rate } from './money.js';
 
 export type PricingMode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';
 
-/** Price in micro-USD per hour in each mode. */
+/** Price in each mode, in micro-USD per hour. */
 export interface ModeRates {
   onDemand: Rate;
   interruptible: Rate;
   reserved: Rate;
 }
 
-/** The rule as it is published (contract section 1). */
+/** The rule as published (contract section 1). */
 export const PRICE_RULE = 'public marketplace median for the model x 0.70, rounded down';
 
 const MICRO_PER_CENT = 10_000n;
-/** Returns the median × 0.70, rounded down to the cent but at least one cent. */
+/** Returns the median × 0.70, rounded down to the cent, but at least one cent. */
 export function onDemandRate(medianMicro: Micro): Rate {
   const cents = floorDivide(medianMicro * 70n, 100n * MICRO_PER_CENT);
   return (cents < 1n ? 1n : cents) * MICRO_PER_CENT;
 }
 
 /**
- * Returns the rate to publish. It follows from the median. Without a median it is the last published rate, and for a
- * new model it follows from the reference price.
+ * Returns the rate to publish. If there is a median, the rate follows from it. Otherwise, it is the last published rate
+ * or, for a new model, follows from the reference price.
  */
 export function publishedRate(
   { medianMicro, referencePriceMicro }: { medianMicro: Micro | null; referencePriceMicro: Micro },
@@ -33,7 +33,7 @@ export function publishedRate(
 }
 
 /**
- * Returns the rates of all modes. Interruptible is 50% and reserved is 65% of on-demand. Both are exact, because
+ * Returns the rates for all modes. Interruptible is 50% of on-demand and reserved is 65%. Both are exact, because
  * on-demand rates are whole cents.
  */
 export function modeRates(onDemand: Rate): ModeRates {
@@ -45,17 +45,17 @@ export function rateInMode(onDemand: Rate, mode: PricingMode): Rate {
   return { ON_DEMAND: rates.onDemand, INTERRUPTIBLE: rates.interruptible, RESERVED: rates.reserved }[mode];
 }
 
-/** The rates that an instance locks when it is deployed, in micro-USD per hour. */
+/** The rates locked when an instance is deployed, in micro-USD per hour. */
 export interface LockedRates {
-  /** The rate of the whole machine in the instance's mode. */
+  /** The whole machine's rate in the instance's mode. */
   gpuRate: Rate;
   diskRate: Rate;
-  /** The rate of the whole machine on demand. */
+  /** The whole machine's on-demand rate. */
   onDemandRate: Rate;
 }
 
 /**
- * Returns the rates that a deploy locks. `ratePerGpu` is the published on-demand rate per GPU, which is multiplied by
+ * Returns the rates locked by a deploy. `ratePerGpu` is the published on-demand rate per GPU, which is multiplied by
  * the machine's number of GPUs.
  */
 export function lockedRates(
@@ -69,17 +69,20 @@ export function lockedRates(
 
 /** Minimum number of listings for a meaningful median. */
 const MEDIAN_MIN_LISTINGS = 5;
-/** Medians are in USD with 4 decimals. */
+/** Medians in USD have 4 decimals. */
 const MICRO_PER_MEDIAN_STEP = 100n;
 
-/** Returns the median price per GPU-hour, rounded half up to 4 decimals, or null if there are fewer than 5 listings. */
+/**
+ * Returns the median price per GPU-hour, rounded half up to 4 decimals. Returns null if there are fewer than 5
+ * listings.
+ */
 export function marketMedian(listings: readonly Listing[]): Micro | null {
   const prices = new ListingPrices();
   for (const listing of listings) prices.add(listing);
   return medianOf(prices);
 }
 
-/** Returns the median of prices that were already collected, like `marketMedian`. */
+/** Like `marketMedian`, but for prices that have already been collected. */
 export function medianOf(prices: ListingPrices): Micro | null {
   if (prices.count < MEDIAN_MIN_LISTINGS) return null;
   // The fractions are exact, so nothing is rounded before the median.

@@ -5,13 +5,13 @@ import { addMonths, type Instant } from './time.js';
 /** Length of a reserved term in calendar months (contract section 1). */
 export const RESERVED_MONTHS = 3;
 
-/** The fields of an instance that its reserved term is computed from. */
+/** The fields of an instance from which its reserved term is computed. */
 export interface ReservedTerm {
   mode: PricingMode;
   createdAt: Instant;
   runningSince: Instant | null;
   destroyedAt: Instant | null;
-  /** Total seconds of GPU intervals that are closed. */
+  /** Total number of seconds in closed GPU intervals. */
   gpuSeconds: bigint;
   reservedUntil: Instant | null;
   gpuRate: Rate;
@@ -30,7 +30,7 @@ export function termEndFrom(at: Instant): Instant {
 }
 
 /**
- * Returns how many running seconds are left in the term. Stopped seconds don't count and postpone the end of the term.
+ * Returns the number of running seconds left in the term. Stopped seconds don't count, so they postpone the term's end.
  */
 function secondsLeftAt(term: ReservedTerm, at: Instant): bigint {
   const length = termEndFrom(term.createdAt) - term.createdAt;
@@ -39,8 +39,8 @@ function secondsLeftAt(term: ReservedTerm, at: Instant): bigint {
 }
 
 /**
- * Returns when the term ends for an instance that runs from `at` on. This is stored and stays valid until the instance
- * stops.
+ * Returns when the term ends for an instance that runs from `at` onwards. The result is stored and stays valid until
+ * the instance stops.
  */
 export function reservedUntilFrom(term: ReservedTerm, at: Instant): Instant | null {
   if (term.mode !== 'RESERVED') return null;
@@ -48,9 +48,7 @@ export function reservedUntilFrom(term: ReservedTerm, at: Instant): Instant | nu
   return left === 0n && term.reservedUntil !== null ? term.reservedUntil : at + left;
 }
 
-/**
- * Returns the end of the term as of `at`. For a destroyed instance, returns it as of when the instance was destroyed.
- */
+/** Returns the end of the term as of `at`. For a destroyed instance, returns the end as of its destruction. */
 export function reservedUntilAt(term: ReservedTerm, at: Instant): Instant | null {
   if (term.mode !== 'RESERVED' || term.runningSince !== null) return term.reservedUntil;
   const seen = term.destroyedAt ?? at;
@@ -59,7 +57,7 @@ export function reservedUntilAt(term: ReservedTerm, at: Instant): Instant | null
 }
 
 /**
- * Returns what it costs to destroy the instance at `at`. This is the discount received so far, or nothing once the term
+ * Returns the cost of destroying the instance at `at`. This is the discount received so far, or nothing once the term
  * is over.
  */
 export function earlyExitUnitsAt(term: ReservedTerm, at: Instant): Units {

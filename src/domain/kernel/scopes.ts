@@ -1,6 +1,6 @@
 import { DomainError } from './errors.js';
 
-/** The permissions that an API key can have. A key without a list has all of them. */
+/** The permissions that an API key can have. A key without a list of scopes has all of them. */
 export const SCOPES = ['read', 'rent', 'access', 'money', 'keys'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -12,15 +12,13 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   keys: 'create, limit and revoke API keys, and configure notifications',
 };
 
-/**
- * Marks operations that need no key, or that check the scope of another entry in this table for part of their response.
- */
+/** Marks operations that need no key, or that check another entry's scope for part of their response. */
 export const PUBLIC = 'public';
 
 /**
- * The scope of each operation, by the name of its root field in GraphQL. REST, the console, the command line and MCP
- * use the same scopes. Operations without a field have their own names. The gateway doesn't start if the schema has a
- * field that is missing here.
+ * The scope required for each operation, keyed by its root field in GraphQL. REST, the console, the command line and
+ * MCP use the same scopes. Operations without a root field have their own names. The gateway doesn't start if the
+ * schema has a field that is missing here.
  */
 export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> = {
   'Query.gpuModel': PUBLIC,
@@ -63,10 +61,10 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Subscription.balanceChanged': 'read',
   'Subscription.instanceChanged': 'read',
   'Subscription.topUpChanged': 'read',
-  /** The parts of `node` and `quote` that concern an account. */
+  /** The parts of `node` and `quote` that concern a specific account. */
   'node of an account': 'read',
   'quote for an account': 'read',
-  /** restic's reads under `/volumes`. None of the data can be decrypted without the repository's password. */
+  /** restic's reads under `/volumes`. No data can be decrypted without the repository's password. */
   'read the repository of a volume': 'read',
 
   'Mutation.action': 'rent',
@@ -82,11 +80,11 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.createVolume': 'rent',
   'Mutation.growVolume': 'rent',
   'Mutation.deleteVolume': 'rent',
-  // Any key that may rent can read the contents of an instance's volumes anyway.
+  // Any key with the `rent` scope can already read the contents of an instance's volumes.
   'Query.volumePassword': 'rent',
   'write to the repository of a volume': 'rent',
 
-  // Logs are included because programs print tokens and passwords.
+  // Logs are included because programs may print tokens and passwords.
   'Query.instanceLogs': 'access',
   'Query.instanceLinks': 'access',
   'Subscription.instanceLogged': 'access',
@@ -101,13 +99,13 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.createSecret': 'access',
   'Mutation.deleteSecret': 'access',
   'terminal in a browser': 'access',
-  // A key that chooses the workload can also read the workload's secrets.
+  // A key that can choose the workload can also read the workload's secrets.
   'launch with secrets': 'access',
 
   'Mutation.createTopUp': 'money',
   'Mutation.setMonthlyLimit': 'money',
 
-  // Events continue to be sent after the key has been revoked.
+  // A webhook keeps receiving events after the key that created it has been revoked.
   'Mutation.createWebhook': 'keys',
   'Mutation.changeWebhook': 'keys',
   'Mutation.rotateWebhookSecret': 'keys',
@@ -125,8 +123,9 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
 };
 
 /**
- * By type, the fields in the response to a write that reveal more than what the write did. A key without the scope
- * `read` may not select them. A new instance's own fields, such as its price and ports, are part of what the write did.
+ * For each type, the fields in a write's response that reveal more than what the write did. A key without the `read`
+ * scope can't select them. A new instance's own fields, such as its price and ports, count as part of what the write
+ * did.
  */
 export const FIELDS_BEYOND_WRITE: Readonly<Record<string, readonly string[]>> = {
   Account: [
@@ -140,9 +139,7 @@ export const FIELDS_BEYOND_WRITE: Readonly<Record<string, readonly string[]>> = 
   Webhook: ['attempts', 'deliveries'],
 };
 
-/**
- * Throws forbidden for the first field in the response to a write that a key without the scope `read` may not select.
- */
+/** Throws forbidden for the first field in a write's response that a key without the `read` scope can't select. */
 export function checkWriteResponse(scopes: Scopes, fields: Iterable<readonly [type: string, field: string]>): void {
   if (scopes === null || scopes.includes('read')) return;
   for (const [type, field] of fields) {
@@ -152,7 +149,7 @@ export function checkWriteResponse(scopes: Scopes, fields: Iterable<readonly [ty
   }
 }
 
-/** Returns the scope of an operation. Throws if it has none, in which case the gateway doesn't start. */
+/** Returns the scope required for an operation. Throws if there is none, in which case the gateway doesn't start. */
 export function scopeOf(operation: string): Scope | typeof PUBLIC {
   const scope = OPERATION_SCOPES[operation];
   if (scope === undefined) throw new Error(`the operation ${operation} has no scope: see src/domain/kernel/scopes.ts`);
@@ -167,7 +164,7 @@ export function mayDo(scopes: Scopes, operation: string): boolean {
   return scope === PUBLIC || scopes === null || scopes.includes(scope);
 }
 
-/** Throws forbidden if the key lacks the scope, with a message that names the scope. */
+/** Throws forbidden if the key lacks the operation's scope. The message names the scope. */
 export function checkScope(scopes: Scopes, operation: string): void {
   if (mayDo(scopes, operation)) return;
   const scope = scopeOf(operation) as Scope;

@@ -7,13 +7,13 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_LENGTH = 16;
 
-/** A key that seals secrets. `id` identifies it without revealing any part of it. */
+/** A key for sealing secrets. `id` identifies it without revealing any part of it. */
 export interface SealingKey {
   id: string;
   bytes: Buffer;
 }
 
-/** Reads a key of 32 bytes written in hex. */
+/** Parses a 32-byte key written in hex. */
 export function sealingKey(hex: string): SealingKey {
   const bytes = Buffer.from(hex, 'hex');
   if (bytes.length !== SEALING_KEY_BYTES) throw new Error(`a sealing key must have ${SEALING_KEY_BYTES} bytes`);
@@ -30,7 +30,10 @@ export function seal(key: SealingKey, context: string, text: string): Buffer {
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Returns the plaintext. Throws if the bytes were changed, or were sealed with another key or in another context. */
+/**
+ * Returns the plaintext. Throws if the bytes were altered, or were sealed with a different key or in a different
+ * context.
+ */
 export function unseal(key: SealingKey, context: string, sealed: Buffer): string {
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const text = sealed.subarray(NONCE_BYTES, -TAG_BYTES);

@@ -1,26 +1,26 @@
 /**
- * A host's GPUs are sold in blocks. These are aligned blocks of 1, 2, 4 and 8 GPUs by place, and the whole host. Each
- * block is a machine with its own id. GPUs of the same model are adjacent, and GPUs that are closely connected are next
- * to each other, so each block has a single model and fast connections. See design.md section 12.
+ * A host's GPUs are sold in blocks: aligned blocks of 1, 2, 4 and 8 GPUs by place, and the whole host. Each block is a
+ * machine with its own id. GPUs of the same model are adjacent, and closely connected GPUs are next to each other, so
+ * that each block has a single model and fast connections. See design.md section 12.
  */
 
-/** Maximum GPUs per host. */
+/** Maximum number of GPUs per host. */
 export const MAX_HOST_GPUS = 8;
 /** Represents the whole host in a list of sizes. */
 export const WHOLE = 0;
 const BLOCK_SIZES = [1, 2, 4, 8];
-/** All sizes, which is what is sold by default. */
+/** All sizes, which are sold by default. */
 export const ALL_SIZES: readonly number[] = [...BLOCK_SIZES, WHOLE];
 export const WHOLE_ONLY: readonly number[] = [WHOLE];
 
-/** The properties of a host that determine its blocks. */
+/** The host properties that determine its blocks. */
 export interface SlicedHost {
   id: string;
-  /** Slug of each GPU's model, by place. */
+  /** The slug of each GPU's model, by place. */
   models: readonly string[];
   /** A subset of ALL_SIZES. */
   sizes: readonly number[];
-  /** Places whose GPU is missing. Blocks that contain such a place aren't sold. */
+  /** Places whose GPUs are missing. Blocks that contain such a place aren't sold. */
   missing?: readonly number[];
 }
 
@@ -30,15 +30,13 @@ export interface Block {
   count: number;
 }
 
-/** A block that is sold as a machine. */
+/** A block sold as a machine. */
 export interface SoldBlock extends Block {
   machineId: string;
   gpu: string;
 }
 
-/**
- * Returns the blocks for sale without duplicates, smaller ones first. For eight GPUs of one model there are at most 15.
- */
+/** Returns the blocks for sale without duplicates, smallest first. Eight GPUs of one model form at most 15 blocks. */
 export function blocksOf({ id, models, sizes, missing = [] }: SlicedHost): SoldBlock[] {
   const runs = runsOf(models);
   const blocks: SoldBlock[] = [];
@@ -57,7 +55,7 @@ export function blocksOf({ id, models, sizes, missing = [] }: SlicedHost): SoldB
   return blocks;
 }
 
-/** Returns the runs of adjacent GPUs that have the same model. */
+/** Returns the runs of adjacent GPUs of the same model. */
 function runsOf(models: readonly string[]): Block[] {
   const runs: Block[] = [];
   models.forEach((model, place) => {
@@ -69,17 +67,15 @@ function runsOf(models: readonly string[]): Block[] {
 }
 
 /**
- * Returns the id of a machine. The whole host has the host's own id. The ids of other machines name their GPUs by
- * place, such as `m-1.g0` or `m-1.g4-7`.
+ * Returns a machine's id. The whole host has the host's own id. Other machines' ids give the places of their GPUs, such
+ * as `m-1.g0` or `m-1.g4-7`.
  */
 export function machineIdOf(hostId: string, hostGpus: number, { first, count }: Block): string {
   if (count === hostGpus) return hostId;
   return `${hostId}.g${first}${count === 1 ? '' : `-${first + count - 1}`}`;
 }
 
-/**
- * Returns the id of the host that a machine with this id would be a block of, or null if the id isn't that of a block.
- */
+/** Returns the id of the host that would contain a block with this machine id, or null if the id isn't a block's. */
 export function hostIdOf(machineId: string): string | null {
   return /^(.+)\.g\d(-\d)?$/.exec(machineId)?.[1] ?? null;
 }
@@ -89,24 +85,24 @@ export function overlaps(one: Block, other: Block): boolean {
 }
 
 /**
- * Returns a block's share, by number of GPUs, of a resource of which the whole host has `amount`. The share is at least
- * 1 if the host has any.
+ * Returns a block's share of a resource, in proportion to its number of GPUs. `amount` is the whole host's. The share
+ * is at least 1 unless the host has none.
  */
 export function shareOf(amount: number, { count }: Pick<Block, 'count'>, hostGpus: number): number {
   return count === hostGpus ? amount : Math.max(Math.floor((amount * count) / hostGpus), amount > 0 ? 1 : 0);
 }
 
 /**
- * Whether the GPUs of a block are linked. `areLinked` is whether those of its host are. A single GPU of a larger host
- * isn't linked.
+ * Whether a block's GPUs are linked. `areLinked` is whether its host's GPUs are. A single GPU of a larger host isn't
+ * linked.
  */
 export function isLinked(areLinked: boolean, { count }: Pick<Block, 'count'>, hostGpus: number): boolean {
   return areLinked && (count > 1 || hostGpus === 1);
 }
 
 /**
- * Returns the larger blocks that contain this one, whether or not they are sold. These are the aligned blocks and the
- * whole run of its model. The largest one comes first.
+ * Returns the larger blocks that contain this one, whether or not they are sold: the aligned blocks and the whole run
+ * of its model. The largest block comes first.
  */
 export function blocksAround(models: readonly string[], block: Block): Block[] {
   const run = runsOf(models).find((each) => overlaps(each, block))!;

@@ -3,7 +3,7 @@ import { DomainError } from './errors.js';
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Runs at most `maxConcurrent` jobs at a time and queues up to `maxWaiting` more. An account can have at most
+ * Runs up to `maxConcurrent` jobs at a time and queues up to `maxWaiting` more. An account can have up to
  * `maxOfAccount` jobs running or waiting. Rejects further jobs with unavailable.
  */
 export class Slots {
@@ -27,7 +27,7 @@ export class Slots {
     this.#maxOfAccount = maxOfAccount;
   }
 
-  /** Does the same as `run`, within the account's limit. */
+  /** Like `run`, but also enforces the account's limit. */
   async runFor<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const count = this.#ofAccount.get(accountId) ?? 0;
     if (count >= this.#maxOfAccount) throw tooMany();
@@ -48,7 +48,7 @@ export class Slots {
     try {
       return await work();
     } finally {
-      // The slot passes straight to the next job and is never free in between.
+      // The slot passes directly to the next job and is never free in between.
       const next = this.#waiting.shift();
       if (next === undefined) this.#free += 1;
       else next();

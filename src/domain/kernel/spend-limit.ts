@@ -5,26 +5,26 @@ import { minimumUnitsAt } from './preemption.js';
 import { addMonths, formatInstant, type Instant, LAST_INSTANT, latest, monthStartOf } from './time.js';
 
 /**
- * Limits on spend. A limit is reached at the last second at which it isn't exceeded by the spend plus what the
- * minimums of running starts would add if these ended there. This second follows from the rates and the ledger, like
- * the end of credit does. At that second, the instances that the limit applies to stop, so no GPU second is sold beyond
- * it. Disks continue to be charged.
+ * Limits on spend. A limit is reached at the last second at which it isn't exceeded by the spend plus the amounts that
+ * the minimums of running starts would add if these starts ended there. Like the end of credit, this second follows
+ * from the rates and the ledger. The instances to which the limit applies stop at that second, so no GPU second is sold
+ * beyond it. Disks continue to be charged.
  */
 
-/** Before a deploy or a start, a limit must leave room for this many seconds of all charges. */
+/** Before a deploy or start, a limit must leave room for this many seconds of all charges. */
 export const LIMIT_MARGIN_SECONDS = 60n;
 /**
- * Number of months to look ahead. Of any two consecutive months, one has 31 days, so a limit that isn't reached in
- * either of them at a constant rate is never reached.
+ * Number of months to check ahead. At least one of any two consecutive months has 31 days, so at a constant rate, a
+ * limit that isn't reached in either of them is never reached.
  */
 const MONTHS_AHEAD = 2;
 
-/** A monthly limit, and the spend that it counts. */
+/** A monthly limit, along with the spend that it counts. */
 export interface MonthlyLimit extends MonthLine {
   monthlyLimit: Micro | null;
-  /** When the limit was last reached, or null if it wasn't or has been changed since. */
+  /** When the limit was last reached. Null if it wasn't reached or has been changed since. */
   limitReachedAt: Instant | null;
-  /** When the limit is next reached at the current rates, or null if it never is. */
+  /** When the limit is next reached at the current rates. Null if it never is. */
   limitAt: Instant | null;
 }
 
@@ -40,13 +40,13 @@ interface Point {
   rate: Rate;
 }
 
-/** A running instance that a limit applies to. */
+/** A running instance to which a limit applies. */
 export interface Run {
   gpuRate: Rate;
   minimumUntil: Instant | null;
 }
 
-/** The data that an instance's own limit depends on. */
+/** The data on which an instance's own limit depends. */
 export interface LimitedInstance extends Run {
   spendLimit: Micro | null;
   limitReachedAt: Instant | null;
@@ -60,7 +60,9 @@ export interface LimitedInstance extends Run {
   minimumUnits: Units;
 }
 
-/** Returns when the limit is next reached, starting from the line's origin, or null if it never is at this rate. */
+/**
+ * Returns when the limit is next reached, starting from the line's origin. Returns null if it never is at this rate.
+ */
 export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: readonly Run[]): Instant | null {
   if (limit.monthlyLimit === null) return null;
   const most = unitsOfMicro(limit.monthlyLimit);
@@ -68,7 +70,7 @@ export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: reado
   for (let month = 0; month <= MONTHS_AHEAD; month += 1) {
     const monthStart = monthStartOf(point.at);
     const monthEnd = addMonths(monthStart, 1);
-    // A limit is reached once per month, because nothing can be started under it until the month ends.
+    // A limit is reached only once per month, because nothing can be started under it until the month ends.
     const isOver = limit.limitReachedAt !== null && limit.limitReachedAt >= monthStart;
     const reached = isOver ? null : lastWithin(point, runs, most);
     if (reached !== null && reached < monthEnd) return reached;
@@ -77,7 +79,7 @@ export function monthlyLimitAt(limit: Omit<MonthlyLimit, 'limitAt'>, runs: reado
   return null;
 }
 
-/** Returns when a limit was reached this month or will be reached at the current rates, or null if it never is. */
+/** Returns when a limit was reached this month or will be reached at the current rates. Returns null if it never is. */
 export function limitReachedAt(
   { limitReachedAt, limitAt }: { limitReachedAt: Instant | null; limitAt: Instant | null },
   now: Instant,
@@ -86,8 +88,8 @@ export function limitReachedAt(
 }
 
 /**
- * Returns when an instance's own limit is reached, or was reached while the instance was stopped. Returns null if it
- * never is, or if this has already been recorded.
+ * Returns when an instance's own limit is reached, or was reached while the instance was stopped. Returns null if the
+ * limit is never reached, or if this has already been recorded.
  */
 export function instanceLimitAt(instance: LimitedInstance): Instant | null {
   const { spendLimit, limitReachedAt, destroyedAt } = instance;
@@ -95,7 +97,7 @@ export function instanceLimitAt(instance: LimitedInstance): Instant | null {
   return lastWithin(pointOf(instance), runsOf(instance), unitsOfMicro(spendLimit));
 }
 
-/** Returns what the instance had spent when it was last started, stopped or deployed. */
+/** Returns how much the instance had spent when it was last started, stopped or deployed. */
 function pointOf(instance: LimitedInstance): Point {
   const { createdAt, runningSince, stoppedAt, gpuRate, diskRate } = instance;
   const at = latest(createdAt, runningSince ?? stoppedAt ?? createdAt);
@@ -123,15 +125,15 @@ export function isMonthlyLimitPassed(limit: MonthlyLimit, runs: readonly Run[], 
   return reachedAt < at || countedAt(point, runs) > unitsOfMicro(limit.monthlyLimit!);
 }
 
-/** Returns the spend, plus what the minimums of the runs would add if the runs ended there. */
+/** Returns the spend, plus the amounts that the runs' minimums would add if the runs ended there. */
 function countedAt({ at, units }: Pick<Point, 'at' | 'units'>, runs: readonly Run[]): Units {
   return runs.reduce((sum, run) => sum + minimumUnitsAt(run, at), units);
 }
 
 /**
  * Returns the last second, starting with `at`, at which the units don't exceed `most`. Returns `at` itself if they
- * already exceed it, and null if they never will. A run doesn't add anything while it is within its minimum, because
- * the minimum is counted in full from the start.
+ * already exceed it, and null if they never will. A run adds nothing while it is within its minimum, because the
+ * minimum is counted in full from the start.
  */
 function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Units): Instant | null {
   const minimums = runs.flatMap(({ gpuRate, minimumUntil }) =>
@@ -152,18 +154,15 @@ function lastWithin({ at, units, rate }: Point, runs: readonly Run[], most: Unit
   return reached > LAST_INSTANT ? null : reached;
 }
 
-/** The rates that a deploy or a start would add. */
+/** The rates that a deploy or start would add. */
 export interface AddedRun extends Run {
-  /** The GPU rate and, for a deploy, also the disk rate. */
+  /** The GPU rate plus, for a deploy, the disk rate. */
   addedRate: Rate;
-  /** The rate of preempted instances that the same limit counts, or 0 if there are none. */
+  /** The rate of preempted instances counted by the same limit, or 0 if there are none. */
   yieldedRate: Rate;
 }
 
-/**
- * Throws an error with `code` if a deploy or start would exceed a monthly limit. `whose` is the beginning of the
- * message.
- */
+/** Throws an error with `code` if a deploy or start would exceed a monthly limit. The message begins with `whose`. */
 export function checkMonthlyLimit(
   whose: string,
   limit: Omit<MonthlyLimit, 'limitAt'>,
@@ -182,7 +181,7 @@ export function checkMonthlyLimit(
   const then = { ...limit };
   advance(then, at);
   const spent = then.spendUnits - then.monthStartSpendUnits;
-  // A preempted instance is charged until the end of its second.
+  // A preempted instance is charged until the end of the second in which it is stopped.
   then.spendUnits += added.yieldedRate;
   changeRate(then, added.addedRate - added.yieldedRate, at);
   const reachedAt = monthlyLimitAt(then, [...runs, added]);
@@ -190,7 +189,7 @@ export function checkMonthlyLimit(
   throw limitExceeded(code, whose, 'monthly limit', limit.monthlyLimit, spent);
 }
 
-/** Returns what the limit of an instance would count if the instance were deployed at `at`. */
+/** Returns the data for checking an instance's spend limit as if the instance had been deployed at `at`. */
 export function newLimited(
   terms: Pick<LimitedInstance, 'spendLimit' | 'gpuRate' | 'diskRate' | 'minimumUntil'>,
   at: Instant,
@@ -200,8 +199,8 @@ export function newLimited(
 }
 
 /**
- * Like `checkMonthlyLimit`, for an instance's own spend limit. Throws an error with `code` if the instance would
- * exceed it by starting at `at`.
+ * Like `checkMonthlyLimit`, except that it checks an instance's own spend limit. Throws an error with `code` if
+ * starting at `at` would exceed the limit.
  */
 export function checkInstanceSpendLimit(instance: LimitedInstance, at: Instant, code: ErrorCode): void {
   if (instance.spendLimit === null) return;

@@ -1,9 +1,9 @@
 import { DomainError } from './errors.js';
 import type { Launch } from './launch.js';
 
-/** Maximum variables per template. */
+/** Maximum number of variables per template. */
 export const MAX_TEMPLATE_VARIABLES = 30;
-/** Maximum ports per template. */
+/** Maximum number of ports per template. */
 export const MAX_TEMPLATE_PORTS = 20;
 /** Names of template pictures. The console has an image for each. */
 export const PICTURES = [
@@ -19,26 +19,28 @@ export const PICTURES = [
   'tune',
 ] as const;
 
-/** A variable that a template's image reads. Its default value is in the template's environment. */
+/** A variable read by a template's image. Its default value is in the template's environment. */
 export interface TemplateVariable {
   name: string;
   description: string;
   /** Whether a deploy is rejected if it has no value for the variable. */
   required?: boolean;
-  /** Whether the value is confidential. If so, it is one of the account's secrets rather than text. */
+  /** Whether the value is confidential. If so, it is given as one of the account's secrets rather than as text. */
   secret?: boolean;
-  /** Whether the service generates a value if the renter doesn't give one. The account's keys can read that value. */
+  /**
+   * Whether the service generates a value if the renter doesn't provide one. The account's keys can read that value.
+   */
   made?: boolean;
 }
 
-/** The parts of a template that a deploy needs. */
+/** The parts of a template needed for a deploy. */
 export interface TemplateTerms {
   slug: string;
   env: Record<string, string>;
   variables: readonly TemplateVariable[];
 }
 
-/** Throws invalid_request if the launch has no value for a variable that its template requires. */
+/** Throws invalid_request if the launch has no value for a variable required by its template. */
 export function checkVariables({ slug, env, variables }: TemplateTerms, launch: Launch): void {
   const missing = variables
     .filter(({ required, made }) => required && !made)
@@ -51,7 +53,7 @@ export function checkVariables({ slug, env, variables }: TemplateTerms, launch: 
 }
 
 /**
- * Returns the variables for which a value has to be generated. Values given by the renter are kept, even if they are
+ * Returns the variables for which a value must be generated. Values given by the renter are kept, even if they are
  * empty.
  */
 export function variablesToGenerate({ variables }: TemplateTerms, launch: Launch): string[] {
@@ -68,7 +70,8 @@ function isGivenAsSecret({ secrets = [] }: Launch, name: string): boolean {
 const REFERENCE = /\$\(([A-Za-z_][A-Za-z0-9_]*)\)/g;
 
 /**
- * Replaces each `$(NAME)` in arguments by the variable's value. Unknown names are left as they are, like in Kubernetes.
+ * Replaces each `$(NAME)` in the arguments with the variable's value. Unknown names are left unchanged, as in
+ * Kubernetes.
  */
 export function withValues(args: readonly string[], env: Readonly<Record<string, string>>): string[] {
   return args.map((arg) => arg.replace(REFERENCE, (all, name: string) => variableIn(env, name) ?? all));
@@ -76,7 +79,7 @@ export function withValues(args: readonly string[], env: Readonly<Record<string,
 
 /**
  * Returns the path at which a template's port is opened. If a variable in the path has no value, returns only the part
- * before the query, or the root if that part has variables too.
+ * before the query, or the root if that part also contains variables.
  */
 export function pathWithValues(path: string, values: Readonly<Record<string, string>>): string {
   const isMissing = (name: string) => variableIn(values, name) === undefined;
@@ -87,7 +90,7 @@ export function pathWithValues(path: string, values: Readonly<Record<string, str
   return path.replace(REFERENCE, (_, name: string) => encodeURIComponent(variableIn(values, name)!));
 }
 
-/** Returns the variables that a text refers to as `$(NAME)`. */
+/** Returns the names of the variables to which a text refers as `$(NAME)`. */
 export function namesIn(text: string): string[] {
   return [...text.matchAll(REFERENCE)].map((match) => match[1]!);
 }
@@ -97,8 +100,8 @@ function variableIn(values: Readonly<Record<string, string>>, name: string): str
 }
 
 /**
- * Whether an image always refers to the same content, because it has a digest or a tag that, judging by its name, isn't
- * moved.
+ * Whether an image reference always refers to the same content, because it has a digest or a tag whose name suggests
+ * that it is never moved.
  */
 export function isPinned(image: string): boolean {
   if (image.includes('@')) return true;

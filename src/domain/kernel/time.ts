@@ -1,7 +1,7 @@
 /** Whole seconds since 1970-01-01T00:00:00Z. */
 export type Instant = bigint;
 
-/** The only source of time in the application. It is created by the composition root. */
+/** The application's only source of time. It is created by the composition root. */
 export interface Clock {
   now(): Instant;
   /** The same time in milliseconds. Billing rounds it down for the start of an interval and up for the end. */
@@ -10,7 +10,7 @@ export interface Clock {
 
 export const SECONDS_PER_HOUR = 3_600n;
 export const SECONDS_PER_DAY = 86_400n;
-/** 9999-12-31T23:59:59Z, the last second that RFC 3339 can express. */
+/** 9999-12-31T23:59:59Z, the last second that RFC 3339 can represent. */
 export const LAST_INSTANT: Instant = 253_402_300_799n;
 
 /** Truncates a date to the second. */
@@ -30,13 +30,13 @@ export function formatInstant(instant: Instant): string {
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Completes "NAME must be …" for a text that `parseInstant` can't parse. */
+/** Completes "NAME must be …" for text that `parseInstant` can't parse. */
 export const INSTANT_TEXT = 'an instant of the calendar from 1970 on, such as 2026-11-23T18:00:00Z';
 
 /**
- * Parses an instant in RFC 3339 and truncates fractions of a second. Returns null for any other text and for instants
- * outside of 1970 to 9999. All instants from callers are read here, because `Date` alone would take 31 February for 3
- * March and hour 24 for the next day.
+ * Parses an RFC 3339 instant, truncating fractions of a second. Returns null for any other text and for instants
+ * outside the years 1970 to 9999. All instants from callers are parsed here, because `Date` alone would read 31
+ * February as 3 March, and hour 24 as the next day.
  */
 export function parseInstant(text: string): Instant | null {
   const [, day] = INSTANT.exec(text) ?? [];
@@ -45,12 +45,12 @@ export function parseInstant(text: string): Instant | null {
   return instant >= 0n && instant <= LAST_INSTANT ? instant : null;
 }
 
-/** Formats the UTC calendar day of a date, such as 2026-11-20. */
+/** Formats a date's UTC calendar day, such as 2026-11-20. */
 export function formatDay(date: Date): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** Whether a text is a calendar day written as YYYY-MM-DD. `Date` alone would take 31 February for 3 March. */
+/** Whether a text is a calendar day written as YYYY-MM-DD. `Date` alone would read 31 February as 3 March. */
 export function isDay(text: string): boolean {
   const midnight = /^\d{4}-\d{2}-\d{2}$/.test(text) ? dateOfDay(text) : null;
   return midnight !== null && !Number.isNaN(midnight.getTime()) && formatDay(midnight) === text;
@@ -63,20 +63,20 @@ export function dateOfDay(day: string): Date {
 
 /**
  * The second [at, end) in which something happens. If it happens exactly at the start of a second, none of that second
- * has been used, and `end` equals `at`: an interval that begins then includes the second, and an interval that ends
- * then ends with the previous second.
+ * has been used, so `end` equals `at`. An interval that begins then includes the second, and an interval that ends then
+ * ends with the previous second.
  */
 export interface Second {
   at: Instant;
   end: Instant;
 }
 
-/** Returns the second that contains `ms`, in milliseconds since 1970. */
+/** Returns the second that contains `ms`, in milliseconds since the Unix epoch. */
 export function secondOf(ms: number): Second {
   return { at: BigInt(Math.floor(ms / 1_000)), end: BigInt(Math.ceil(ms / 1_000)) };
 }
 
-/** Returns the second, or the one at `first` if that is later because the clock stepped back. */
+/** Returns the given second, or the one at `first` if that is later because the clock stepped back. */
 export function notBefore(first: Instant, second: Second): Second {
   return second.at < first ? { at: first, end: first + 1n } : second;
 }
@@ -97,8 +97,8 @@ export function monthStartOf(instant: Instant): Instant {
 }
 
 /**
- * Returns the same day and time `months` later. If that month is too short, returns its last day instead: 30 November +
- * 3 is 28 February.
+ * Returns the same day and time `months` later. If that month is too short, returns its last day instead. For example,
+ * 30 November plus 3 months is 28 February.
  */
 export function addMonths(instant: Instant, months: number): Instant {
   const date = dateOf(instant);

@@ -14,28 +14,28 @@ import type { Instant } from './time.js';
 /**
  * The life cycle of a volume, in steps like those in lifecycle.ts. A volume has an interval for each of its sizes.
  * Growing it ends one interval and begins the next at the same instant, so that each second from creation to deletion
- * is charged once.
+ * is charged exactly once.
  */
 
-/** Matches a volume id, which ends with eight hexadecimal digits. */
+/** Matches a volume id, which ends in eight hexadecimal digits. */
 export const VOLUME_ID = /^v-[0-9a-f]{8}$/;
-/** Maximum volumes per account. */
+/** Maximum number of volumes per account. */
 export const MAX_VOLUMES = 100;
 export const MAX_VOLUME_GB = 10_000;
 export const MAX_VOLUME_NAME = 60;
 
-/** Returns the rate of a volume at its current size, in micro-USD per hour. */
+/** Returns a volume's rate at its current size, in micro-USD per hour. */
 export function volumeRate({ gbRate, sizeGb }: Pick<Volume, 'gbRate' | 'sizeGb'>): Rate {
   return gbRate * BigInt(sizeGb);
 }
 
-/** Throws action_failed if the account has the maximum number of volumes. */
+/** Throws action_failed if the account already has the maximum number of volumes. */
 export function checkVolumeLimit({ liveVolumes }: { liveVolumes: number }): void {
   if (liveVolumes < MAX_VOLUMES) return;
   throw new DomainError('action_failed', `the account has ${MAX_VOLUMES} volumes, the maximum; delete one first`);
 }
 
-/** Throws action_failed if the change would shrink a volume or if the volume is deleted. */
+/** Throws action_failed if the change would shrink the volume or if the volume is deleted. */
 export function checkGrowth(
   { id, sizeGb, deletedAt }: Pick<Volume, 'id' | 'sizeGb' | 'deletedAt'>,
   toGb: number,
@@ -49,7 +49,7 @@ export function checkNotDeleted({ id, deletedAt }: Pick<Volume, 'id' | 'deletedA
   if (deletedAt !== null) throw new DomainError('action_failed', `volume ${id} is deleted`);
 }
 
-/** Creates a volume that begins with the step's second. */
+/** Creates a volume whose first interval begins with the step's second. */
 export function createVolume(
   step: Step,
   terms: Pick<
@@ -66,7 +66,7 @@ export function createVolume(
   return volume;
 }
 
-/** Grows a volume at the end of this second. The new size counts towards the limit of the request's API key. */
+/** Grows a volume at the end of this second. The new size counts towards the limit on the request's API key. */
 export function growVolume(step: Step, volume: Volume, sizeGb: number, keyId: string | null): void {
   volume.sizedAt = closeSize(step, volume);
   volume.sizes += 1;
@@ -89,7 +89,7 @@ function openSize(step: Step, volume: Volume): void {
   changeBurn(step, volumeRate(volume), volume.sizedAt, volume.sizeKeyId);
 }
 
-/** Closes the interval of the current size. Returns the instant at which the interval ends. */
+/** Closes the interval for the current size. Returns the instant at which the interval ends. */
 function closeSize(step: Step, volume: Volume): Instant {
   const { account, changes } = step;
   const end = endOf(step, volume.sizedAt, [volume.sizeKeyId], null);

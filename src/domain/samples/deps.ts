@@ -6,10 +6,10 @@ import type { SampleBuffer } from './sample-buffer.js';
 export interface SampleDeps extends Pick<KernelDeps, 'db' | 'clock'> {
   /** Reads the current load of instances, in batches. */
   readonly loadLoader: LoadLoader;
-  /** Notifies streams when the load of an instance changes. */
+  /** Notifies streams when an instance's load changes. */
   readonly loadWatch: LoadWatch;
-  /** Reads past measurements of instances, in batches. */
+  /** Reads instances' past measurements, in batches. */
   readonly metricLoader: MetricLoader;
-  /** Buffers the measurements of host agents before they are written to the database. */
+  /** Buffers measurements from host agents until they are written to the database. */
   readonly samples: SampleBuffer;
 }

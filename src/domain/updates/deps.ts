@@ -8,9 +8,9 @@ import type { OpenLogs } from './log-source.js';
 import type { SubscriptionRegistry } from './subscriptions.js';
 
 export interface UpdateDeps extends AccountsDeps, Pick<SampleDeps, 'loadWatch'>, Pick<InventoryDeps, 'inventory'> {
-  /** Lists of offers that are shared between streams. */
+  /** Offer lists shared between streams. */
   readonly sharedOffers: SharedResults<readonly Offer[]>;
-  /** The price sheet that is shared between streams. */
+  /** The price sheet, shared between streams. */
   readonly sharedSheet: SharedResults<PriceSheet>;
   /** All open change streams. */
   readonly subscriptions: SubscriptionRegistry;

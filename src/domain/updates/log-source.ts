@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream';
 import type { Instant } from '../kernel/time.js';
 
 /**
- * The output of an instance that its machine's container engine has kept, as lines in the format of
+ * The part of an instance's output kept by its machine's container engine, as lines in the format defined in
  * src/domain/updates/rules/log-line.ts.
  */
 export type LogSource = Readable;
 
 export interface WantedLogs {
-  /** The account and API key of the request, and the console session if there is one. */
+  /** The account and API key that made the request, and the console session if there is one. */
   opener: { accountId: string; keyId: string; session?: Buffer };
   instanceId: string;
   tail: number | null;

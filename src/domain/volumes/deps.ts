@@ -7,16 +7,16 @@ import type { RunRestic } from './restic.js';
 import type { VolumeStore } from './store.js';
 
 export interface VolumeDeps extends AccountsDeps, KernelDeps {
-  /** The host agents; `since` is when this process began to receive their heartbeats. */
+  /** State of the host agents. `since` is the time at which this process began receiving their heartbeats. */
   readonly fleet: { readonly since: Instant };
-  /** Storage for the volumes' repositories. */
+  /** Storage for volume repositories. */
   readonly volumeStore: VolumeStore;
   /** Limits concurrent writes to the volume store that hold a transaction open. */
   readonly volumeWrites: Slots;
-  /** Limits concurrent derivations of repository keys, which are slow. */
+  /** Limits concurrent repository key derivations, which are slow. */
   readonly volumeKeys: Slots;
   /** Null if restic isn't installed. Volumes are then neither pruned nor checked. */
   readonly restic: RunRestic | null;
-  /** Reads the volumes of instances, in batches. */
+  /** Reads the volumes attached to instances, in batches. */
   readonly attachmentLoader: AttachmentLoader;
 }

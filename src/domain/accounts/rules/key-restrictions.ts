@@ -3,24 +3,24 @@ import { areWithin } from '../../kernel/networks.js';
 import type { Scope, Scopes } from '../../kernel/scopes.js';
 import type { Instant } from '../../kernel/time.js';
 
-/** The restrictions of an API key. Null means no restriction. */
+/** An API key's restrictions. Null means no restriction. */
 export interface KeyRestrictions {
   scopes: Scopes;
   /** The first second in which the key is rejected. */
   expiresAt: Instant | null;
-  /** The networks that the key may be used from. */
+  /** The networks from which the key may be used. */
   networks: readonly string[] | null;
 }
 
-/** The restrictions of a key that has none. */
+/** The restrictions of an unrestricted key. */
 export const UNRESTRICTED: KeyRestrictions = { scopes: null, expiresAt: null, networks: null };
 
-/** The reason why a known key is rejected. */
+/** The reason for rejecting a known key. */
 export type KeyFault = 'expired' | 'network';
 
 /**
  * Returns why the key may not be used from this address in this second, or null if it may. `isInside` returns whether
- * one of the networks contains the address.
+ * any of the networks contains the address.
  */
 export function keyFaultOf(
   { expiresAt, networks }: KeyRestrictions,
@@ -32,8 +32,8 @@ export function keyFaultOf(
 }
 
 /**
- * Returns the restrictions of a key that is created using another key. Omitted restrictions are those of the creating
- * key, and none may be weaker. Throws forbidden.
+ * Returns the restrictions of a key created by another key. Omitted restrictions are inherited from the creating key,
+ * and no other restriction may be weaker than the creating key's. Throws forbidden.
  */
 export function restrictionsOfNewKey(creator: KeyRestrictions, wanted: Partial<KeyRestrictions>): KeyRestrictions {
   const { scopes = null, expiresAt = null, networks = null } = wanted;

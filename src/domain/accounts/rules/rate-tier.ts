@@ -1,8 +1,8 @@
 import { MICRO_PER_USD, type Micro } from '../../kernel/money.js';
 
 /**
- * Multipliers of the base limit, each for a lifetime spend above a certain amount in USD (docs/behaviour.md). Highest
- * first.
+ * Multipliers for the base limit, each with the lifetime spend in USD from which it applies (docs/behaviour.md).
+ * Highest first.
  */
 const TIERS = [
   { fromUsd: 10_000n, times: 10 },
@@ -10,9 +10,7 @@ const TIERS = [
   { fromUsd: 100n, times: 2 },
 ] as const;
 
-/**
- * Returns how many requests per 60 s an account with this lifetime spend may make. If the base is 0, there is no limit.
- */
+/** Returns how many requests per 60 s an account with this lifetime spend may make. A base of 0 means no limit. */
 export function requestsPerMinute(basePerMinute: number, lifetimeSpend: Micro): number {
   const tier = TIERS.find(({ fromUsd }) => lifetimeSpend >= fromUsd * MICRO_PER_USD);
   return basePerMinute * (tier?.times ?? 1);

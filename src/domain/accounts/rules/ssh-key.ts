@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from '../../kernel/errors.js';
 
-/** Maximum SSH keys per account. */
+/** Maximum number of SSH keys per account. */
 export const MAX_SSH_KEYS = 50;
-/** Minimum size of an RSA key. Smaller ones are rejected. */
+/** Minimum size of an RSA key, in bits. Smaller keys are rejected. */
 const MIN_RSA_BITS = 3_072;
 const MAX_RSA_BITS = 16_384;
-/** Maximum length of a line in a key file. An RSA key with 16,384 bits takes about 2,800 characters. */
+/** Maximum line length in a key file. An RSA key with 16,384 bits takes about 2,800 characters. */
 export const MAX_SSH_KEY_LENGTH = 8_192;
 const MAX_COMMENT = 200;
 const ED25519_BYTES = 32;
-/** Size in bytes of an uncompressed point, by curve. */
+/** Size of an uncompressed point on each curve, in bytes. */
 const CURVES: Readonly<Record<string, { curve: string; bytes: number }>> = {
   'ecdsa-sha2-nistp256': { curve: 'nistp256', bytes: 65 },
   'ecdsa-sha2-nistp384': { curve: 'nistp384', bytes: 97 },
@@ -20,19 +20,19 @@ export const SSH_KEY_TYPES = ['ssh-ed25519', ...Object.keys(CURVES), 'ssh-rsa'];
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const UNCOMPRESSED_POINT = 4;
 
-/** A public key in the form in which it is stored. */
+/** A public key in its stored form. */
 export interface SshPublicKey {
   type: string;
-  /** The key's binary form, as SSH sends it. */
+  /** The key's binary form, as sent over SSH. */
   blob: Buffer;
-  /** `SHA256:` and the hash of the blob in base64, in the same format as ssh-keygen -l. */
+  /** `SHA256:` followed by the base64 hash of the blob, in the same format as the output of ssh-keygen -l. */
   fingerprint: string;
   comment: string;
 }
 
 /**
- * Parses a line such as `ssh-ed25519 AAAA… name@host`, in the format of id_ed25519.pub. Throws invalid_request if it
- * isn't a public key, is of an unknown type, or is an RSA key with fewer than 3,072 bits.
+ * Parses a line such as `ssh-ed25519 AAAA… name@host`, in the format of id_ed25519.pub. Throws invalid_request if the
+ * line isn't a public key or if the key is of an unknown type or is an RSA key with fewer than 3,072 bits.
  */
 export function parseSshKey(line: string): SshPublicKey {
   const text = line.trim();
@@ -49,7 +49,7 @@ function fingerprintOf(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
 }
 
-/** Formats a key as a line of a key file. */
+/** Formats a key as a line in a key file. */
 export function formatSshKey({ type, blob, comment }: Pick<SshPublicKey, 'type' | 'blob' | 'comment'>): string {
   return `${type} ${Buffer.from(blob).toString('base64')}${comment === '' ? '' : ` ${comment}`}`;
 }
@@ -73,7 +73,7 @@ function checkBlob(type: string, blob: Buffer): void {
 }
 
 /**
- * Returns the fields of a blob, each of which is preceded by its length in four bytes. Returns none if the blob is
+ * Returns the fields of a blob, each of which is preceded by its four-byte length. Returns no fields if the blob is
  * malformed.
  */
 function partsOf(blob: Buffer): Buffer[] {
@@ -89,7 +89,7 @@ function partsOf(blob: Buffer): Buffer[] {
   return parts;
 }
 
-/** Returns the number of bits of a positive number, or 0 for any other number. */
+/** Returns the bit length of a positive number, or 0 for any other number. */
 function bitsOf(number: Buffer): number {
   if (number.length === 0 || number[0]! >= 0x80) return 0;
   const digits = number[0] === 0 ? number.subarray(1) : number;

@@ -25,12 +25,11 @@ import { earliest, type Instant, latest } from '../../kernel/time.js';
 import { deleteVolume } from '../../kernel/volume.js';
 
 /**
- * Does everything that was due before `now`, each at its own second. At its deadline, an instance stops or is
- * destroyed. When a limit is reached, the instances that it applies to stop. When credit runs out, all running
- * instances stop. At the end of the grace period, all instances are destroyed and all volumes deleted. Within the same
- * second, deadlines come first, then the limits of instances, and then those of keys and the account. `live` are the
- * account's instances that aren't destroyed, and `volumes` are its volumes that aren't deleted. The amounts don't
- * depend on how late this is called.
+ * Carries out everything that was due before `now`, each event at its own second. An instance is stopped or destroyed
+ * at its deadline. When a limit is reached, the instances to which it applies are stopped. When credit runs out, all
+ * running instances are stopped. At the end of the grace period, all instances are destroyed and all volumes are
+ * deleted. Within the same second, deadlines come first, then the limits of instances, and then those of keys and the
+ * account. The amounts don't depend on how late this is called.
  */
 export function settle(
   account: Account,
@@ -47,14 +46,14 @@ export function settle(
   updateLimits(account, live, changes);
 }
 
-/** An account's instances that aren't destroyed, and its volumes that aren't deleted. */
+/** An account's live instances, and its volumes that haven't been deleted. */
 export interface Holdings {
   live: readonly Instance[];
   volumes: readonly Volume[];
 }
 
 /**
- * Updates the seconds at which limits are reached, which are derived from the account and its instances. Must be called
+ * Updates the seconds in which limits are reached, which are derived from the account and its instances. Must be called
  * before the account is written.
  */
 export function updateLimits(account: Account, live: readonly Instance[], changes: RowChanges): void {
@@ -69,14 +68,15 @@ export function updateLimits(account: Account, live: readonly Instance[], change
   changes.accounts.add(account);
 }
 
-/** Something that happens automatically, as soon as its second is over. */
+/** Something that happens automatically as soon as its second is over. */
 interface Event {
   at: Instant;
   execute(step: Step): void;
 }
 
 /**
- * Returns the next event. If several are in the same second, returns the first one in the order described at `settle`.
+ * Returns the next event. If several events fall in the same second, returns the first one in the order described at
+ * `settle`.
  */
 function nextEvent(account: Account, { live, volumes }: Holdings, grace: bigint): Event | null {
   let next: Event | null = null;
@@ -104,8 +104,8 @@ function nextEvent(account: Account, { live, volumes }: Holdings, grace: bigint)
 function reachLimit(step: Step, limit: MonthlyLimit, running: readonly Instance[]): void {
   limit.limitReachedAt = step.at;
   for (const instance of running) stop(step, instance, 'SPEND_LIMIT');
-  // Never advanced past the end of credit, the first second without credit, because that would then be taken for a
-  // later one.
+  // Never advanced past the first second without credit, because the end of credit would then be mistaken for a later
+  // second.
   advanceBoth(step, limit, earliest(step.end, step.account.dueAt)!);
   step.changes.accounts.add(step.account);
   for (const key of step.account.limited?.keys ?? []) if (key === limit) step.changes.keys.add(key);
@@ -143,7 +143,7 @@ function meetDeadlines(step: Step, live: readonly Instance[]): void {
 
 /**
  * Sets an instance's spend limit. Null removes it. A limit that has already been exceeded counts as reached in this
- * second. Instances that the limit stopped before stay stopped.
+ * second. An instance stopped by its previous limit stays stopped.
  */
 export function setSpendLimit(step: Step, instance: Instance, spendLimit: Micro | null): void {
   const before = instanceLimitAt(instance);
@@ -158,7 +158,7 @@ export function setSpendLimit(step: Step, instance: Instance, spendLimit: Micro 
 }
 
 /**
- * Sets the monthly limit of the account or of one of its keys, in the same way as `setSpendLimit`. `running` are the
+ * Sets a monthly limit on the account or one of its keys, with the same effects as `setSpendLimit`. `running` are the
  * instances that it would stop.
  */
 export function setMonthlyLimit(
@@ -170,7 +170,7 @@ export function setMonthlyLimit(
   const before = monthlyLimitAt(limit, running);
   limit.monthlyLimit = monthlyLimit;
   limit.limitReachedAt = null;
-  // Spend before the current month doesn't count anymore.
+  // Spend before the current month no longer counts.
   advanceBoth(step, limit, step.at);
   const by = latest(step.end, step.account.settledAt);
   if (isMonthlyLimitPassed(limit, running, by)) reachLimit(notAfter(step, before), limit, running);
@@ -179,7 +179,8 @@ export function setMonthlyLimit(
 
 /**
  * Advances the spend of both a limit and the account. A key's line must not be ahead of its account's. Otherwise, after
- * the clock was set back, the next start would count seconds from before it began, and pass a limit that it exceeds.
+ * the clock was set back, the next start would count seconds from before it began, and would pass the check of a limit
+ * that it exceeds.
  */
 function advanceBoth({ account }: Step, limit: MonthlyLimit, at: Instant): void {
   advance(limit, at);
@@ -187,7 +188,7 @@ function advanceBoth({ account }: Step, limit: MonthlyLimit, at: Instant): void 
 }
 
 /**
- * Returns the step, but ending when the previous limit was reached if that was within this very second. The rest of the
+ * Returns the step, but with an earlier end if the previous limit was reached within this very second. The rest of the
  * second is then not sold.
  */
 function notAfter(step: Step, before: Instant | null): Step {

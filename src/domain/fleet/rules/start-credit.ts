@@ -2,50 +2,50 @@ import type { Stretch } from '../../kernel/fleet.js';
 import { dateOf, formatDay, type Instant, latest } from '../../kernel/time.js';
 
 /**
- * Credits for the GPU seconds of a start. They are given only for what the renter can't cause (docs/billing.md,
- * "Service credits"). Each amount depends only on what was recorded about the start, not on when it is computed.
+ * Credits for the GPU seconds of a start. They are issued only for delays and failures that the renter can't cause
+ * (docs/billing.md, "Service credits"). Each amount depends only on the facts recorded about the start, not on when it
+ * is computed.
  */
 
-/** Maximum seconds credited for a slow start. */
+/** Maximum number of seconds credited for a slow start. */
 export const SLOW_START_SECONDS = 600n;
-/** Maximum seconds credited per account and UTC day for starts of the operator's templates. */
+/** Maximum number of seconds credited per account and UTC day for starts of the operator's templates. */
 export const TEMPLATE_START_SECONDS = 600n;
-/** A stop gives a container one second to end for each this many seconds that the container ran since that start. */
+/** When stopped, a container gets one second to exit for every this many seconds it has run since its start. */
 const RUN_SECONDS_PER_GRACE_SECOND = 60n;
 
-/** A start, with the seconds that are charged for it (`to` is null while it runs) and what was observed about it. */
+/** A start, with the seconds charged for it (`to` is null while it runs) and the facts observed about it. */
 export interface ObservedStart {
   from: Instant;
   to: Instant | null;
-  /** The first second in which its container was seen to be running. */
+  /** The first second in which the start's container was seen running. */
   runningAt: Instant | null;
-  /** Whether it failed for a reason that would have kept any image from running on the host. */
+  /** Whether the start failed for a reason that would have prevented any image from running on the host. */
   hostFault: boolean;
-  /** Whether its image is named by one of the operator's templates. */
+  /** Whether the start's image is named by one of the operator's templates. */
   operatorImage: boolean;
-  /** End of the minimum if it preempted another instance. Seconds before that are always charged. */
+  /** End of the minimum if the start preempted another instance. Seconds before that are always charged. */
   minimumUntil: Instant | null;
-  /** When it stopped waiting for another container of the same account, or null if it didn't have to wait. */
+  /** When the start stopped waiting for another container of the same account. Null if it didn't have to wait. */
   ownWaitUntil: Instant | null;
-  /** Whether it had volumes to restore. The duration and success of that depend on the renter. */
+  /** Whether the start had volumes to restore. How long that takes, and whether it succeeds, depends on the renter. */
   restores: boolean;
 }
 
 export type StartCredit =
   | { reason: 'SLOW_START' | 'START_FAILED'; stretch: Stretch }
-  /** Limited by what is left of the day's maximum. */
+  /** Limited by the remainder of the day's maximum. */
   | { reason: 'TEMPLATE_START'; stretch: Stretch; day: string };
 
 /**
- * Returns which seconds of a start to credit, and why, or `unknown` while that depends on the future. Everything before
+ * Returns which seconds of a start to credit and why, or `unknown` while that depends on the future. Everything before
  * `now` is known. A stretch is empty if it doesn't end after it begins.
  */
 export function creditOfStart(start: ObservedStart, now: Instant): StartCredit | null | 'unknown' {
   const { from, to, runningAt, hostFault, operatorImage, minimumUntil, ownWaitUntil, restores } = start;
   const begin = minimumUntil ?? from;
   if (runningAt !== null && (to === null || runningAt < to)) return slowStart(start, runningAt, now);
-  // Other starts of the account can still end in the same second, and all starts of a day are credited in a fixed
-  // order.
+  // The account's other starts can still end in the same second, and all starts of a day are credited in a fixed order.
   if (to === null || to >= now) return 'unknown';
   if (hostFault) return { reason: 'START_FAILED', stretch: { from: begin, to } };
   if (!operatorImage || restores) return null;
@@ -54,8 +54,8 @@ export function creditOfStart(start: ObservedStart, now: Instant): StartCredit |
 }
 
 /**
- * Credits at most as many seconds as are paid for afterwards, because otherwise repeated starts could hold a machine at
- * no cost.
+ * Credits at most as many seconds as are paid for afterwards. Otherwise, a renter could hold a machine at no cost with
+ * repeated starts.
  */
 function slowStart(start: ObservedStart, runningAt: Instant, now: Instant): StartCredit | 'unknown' {
   const { from, to, minimumUntil, ownWaitUntil, restores } = start;
@@ -67,8 +67,8 @@ function slowStart(start: ObservedStart, runningAt: Instant, now: Instant): Star
 }
 
 /**
- * Returns the maximum seconds between SIGTERM and SIGKILL when a container is stopped that has run this long since its
- * start.
+ * Returns the maximum number of seconds between SIGTERM and SIGKILL when stopping a container that has run for this
+ * long since its start.
  */
 export function stopGraceSeconds(ranSeconds: bigint): bigint {
   return latest(ranSeconds, 0n) / RUN_SECONDS_PER_GRACE_SECOND;

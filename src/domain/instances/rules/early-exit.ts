@@ -4,7 +4,7 @@ import { formatUsd, shownCost } from '../../kernel/money.js';
 import { earlyExitUnitsAt, type ReservedTerm } from '../../kernel/reserved.js';
 import type { Instant } from '../../kernel/time.js';
 
-/** Throws action_failed if the balance can't pay back the discount of a reserved term that is left early. */
+/** Throws action_failed if the balance can't repay the discount of a reserved term that is ended early. */
 export function checkEarlyExit(account: Accrual, term: ReservedTerm, at: Instant): void {
   const cost = earlyExitUnitsAt(term, at);
   if (cost === 0n || balanceUnitsAt(account, at) >= cost) return;

@@ -1,7 +1,7 @@
 /**
- * The grammar of image references, which is that of the OCI distribution project's reference library, including its
- * digests. Ports are limited to 65535. A name must not consist of 64 hexadecimal digits, because engines would take it
- * for an id. The slugs of templates match too.
+ * The grammar of image references, including digests, as defined by the OCI distribution project's reference library.
+ * In addition, ports are limited to 65535, and a name must not consist of 64 hexadecimal digits, because container
+ * engines would mistake it for an id. Template slugs match too.
  */
 const COMPONENT = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
 const HOST = `(?:${COMPONENT}(?:\\.${COMPONENT})*|\\[[a-fA-F0-9:]+\\])`;
@@ -14,5 +14,5 @@ export const IMAGE_REFERENCE = new RegExp(
   `^(?![a-f0-9]{64}(?:[:@]|$))(?:${HOST}(?::${PORT})?/)?${PATH_COMPONENT}(?:/${PATH_COMPONENT})*(?::${TAG})?(?:@${DIGEST})?$`,
 );
 
-/** Matches a registry's host in lower case, with an optional port. */
+/** Matches a registry host in lower case, with an optional port. */
 export const REGISTRY_HOST = new RegExp(`^(?=[^A-Z]*$)${HOST}(?::${PORT})?$`);

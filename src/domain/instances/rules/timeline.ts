@@ -1,7 +1,7 @@
 /**
- * The kinds of events in an instance's timeline, each with a text for its renter. They are listed in the order in which
- * events within the same second are sorted, oldest first. For example, a machine that fails to start an instance stops
- * it afterwards.
+ * The kinds of events in an instance's timeline, each with a description for the renter. Their order is the sort order
+ * of events within the same second, oldest first. For example, when a machine fails to start an instance, the stop
+ * follows the failure.
  */
 export const TIMELINE_KINDS = {
   RENTED: 'It was rented, at this rate.',
@@ -26,12 +26,12 @@ export type TimelineKind = keyof typeof TIMELINE_KINDS;
 
 const ORDER = Object.keys(TIMELINE_KINDS) as TimelineKind[];
 
-/** The position of an entry, which is unique within its instance's timeline. */
+/** An entry's position, which is unique within its instance's timeline. */
 export interface TimelinePlace {
-  /** Seconds since 1970. */
+  /** Seconds since the Unix epoch. */
   at: bigint;
   kind: TimelineKind;
-  /** Subject of the entry: an ordinal, a volume and its snapshot, or the number of an activity entry. */
+  /** The entry's subject: an ordinal, a volume and its snapshot, or the number of an activity entry. */
   about: string;
 }
 
@@ -41,14 +41,14 @@ export function timelineCursor({ at, kind, about }: TimelinePlace): string {
   return Buffer.from(`T:${at}:${ORDER.indexOf(kind)}:${about}`).toString('base64');
 }
 
-/** Whether a decoded cursor comes from `timelineCursor`. */
+/** Whether a decoded cursor was created by `timelineCursor`. */
 export function isTimelineCursor(decoded: string): boolean {
   return ORDER[Number(CURSOR.exec(decoded)?.[2] ?? ORDER.length)] !== undefined;
 }
 
 /**
- * Returns the position in the form in which the statement compares it: the second, the rank of the kind, and the
- * subject. Returns null if the cursor is invalid.
+ * Returns the position in the form compared by the statement: the second, the rank of the kind, and the subject.
+ * Returns null if the cursor is invalid.
  */
 export function placeOfCursor(cursor: string | null | undefined): [at: string, rank: number, about: string] | null {
   const match = cursor == null ? null : CURSOR.exec(Buffer.from(cursor, 'base64').toString());

@@ -3,22 +3,22 @@ import { type Micro, shownCost, shownSpend, unitsOfUsage } from '../../kernel/mo
 import { earlyExitUnitsAt, gpuSecondsAt, reservedUntilAt } from '../../kernel/reserved.js';
 import { type Instant, latest } from '../../kernel/time.js';
 
-/** An instance's usage and cost up to a certain second. */
+/** An instance's usage and cost up to a given second. */
 export interface Usage {
   gpuSeconds: bigint;
   diskSeconds: bigint;
   gpuCost: Micro;
   diskCost: Micro;
   earlyExit: Micro;
-  /** The amount by which the minimums of preempting starts exceed their usage. */
+  /** The amount by which the minimums of preempting starts exceed the usage of those starts. */
   preemptionMinimum: Micro;
   total: Micro;
   asOf: Instant;
 }
 
 /**
- * Returns the usage. Each part is the rounded total including it minus the rounded total before it, so that the parts
- * add up.
+ * Returns an instance's usage. Each part is the rounded total including it minus the rounded total before it, so that
+ * the parts add up.
  */
 export function usageAt(instance: Instance, now: Instant): Usage {
   const at = seenAt(instance, now);
@@ -42,19 +42,19 @@ export function usageAt(instance: Instance, now: Instant): Usage {
   };
 }
 
-/** Returns when the reserved term currently ends, or null in other modes. */
+/** Returns when the reserved term ends, as of `now`, or null in other modes. */
 export function termEndAt(instance: Instance, now: Instant): Instant | null {
   return reservedUntilAt(instance, seenAt(instance, now));
 }
 
-/** Returns what it would cost to destroy the instance now, in addition to its usage. */
+/** Returns the cost of destroying the instance now, on top of its usage. */
 export function earlyExitCostAt(instance: Instance, now: Instant): Micro {
   return shownCost(earlyExitUnitsAt(instance, seenAt(instance, now)));
 }
 
 /**
- * Returns the second as of which to show an instance. For a destroyed instance this is its end. It is never before the
- * last change, in case the clock stepped back.
+ * Returns the second for which an instance's figures are shown. For a destroyed instance, this is when it was
+ * destroyed. It is never before the last change, in case the clock stepped back.
  */
 export function seenAt(instance: Instance, now: Instant): Instant {
   if (instance.destroyedAt !== null) return instance.destroyedAt;

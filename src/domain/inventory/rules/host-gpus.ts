@@ -2,8 +2,8 @@ import { DomainError } from '../../kernel/errors.js';
 import { ALL_SIZES, MAX_HOST_GPUS, WHOLE } from '../../kernel/slices.js';
 
 /**
- * A GPU at a certain place on its host. Containers refer to it by UUID, so it doesn't matter in which order the host
- * finds its GPUs.
+ * A GPU at a fixed place on its host. Containers refer to it by UUID, so the order in which the host detects its GPUs
+ * doesn't matter.
  */
 export interface HostGpu {
   uuid: string;
@@ -13,17 +13,17 @@ export interface HostGpu {
   cpus?: readonly number[] | undefined;
 }
 
-/** A host's GPUs by place, and the places whose GPU is missing. */
+/** A host's GPUs by place, and the places whose GPUs are missing. */
 export interface HostLayout {
   gpus: readonly HostGpu[];
   missing: readonly number[];
 }
 
 /**
- * Returns the layout of a host on which the GPUs `found` were detected, in the order in which its agent reports them.
- * GPUs of the same model are placed side by side. While an instance is rented on the host, `before` has the host's
- * previous GPUs. Each of them then keeps its place, and a new GPU takes the place of a missing one of the same model.
- * Throws invalid_request if there are no GPUs or more GPUs than places.
+ * Returns the layout of a host on which the GPUs `found` were detected, in the order reported by its agent. GPUs of the
+ * same model are placed next to each other. While an instance is rented on the host, `before` contains the host's
+ * previous GPUs. Each of them keeps its place, and a new GPU takes the place of a missing one of the same model. Throws
+ * invalid_request if there are no GPUs or more GPUs than places.
  */
 export function layoutOf(hostId: string, found: readonly HostGpu[], before: readonly HostGpu[] | null): HostLayout {
   if (found.length === 0) throw invalid('no GPUs found; install the driver and check that nvidia-smi lists them');
@@ -58,13 +58,13 @@ function foreign(hostId: string, before: readonly HostGpu[], found: readonly Hos
   return invalid(`host ${hostId} has instances on ${was}, but found ${is}`);
 }
 
-/** Returns the number of GPUs of each model, such as `8 x h100-sxm`. */
+/** Returns a count of GPUs for each model, such as `8 x h100-sxm`. */
 export function countedModels(gpus: readonly HostGpu[]): string[] {
   const models = [...new Set(gpus.map(({ model }) => model))];
   return models.map((model) => `${gpus.filter((gpu) => gpu.model === model).length} x ${model}`);
 }
 
-/** Reads the sizes that an operator entered: `all`, `whole`, or sizes such as `1,2`. Throws invalid_request. */
+/** Parses sizes entered by an operator: `all`, `whole`, or sizes such as `1,2`. Throws invalid_request. */
 export function readSizes(text: string): number[] {
   if (text === 'all') return [...ALL_SIZES];
   const sizes = text.split(',').map((each) => (each.trim() === 'whole' ? WHOLE : sizeOf(each.trim())));
@@ -77,7 +77,7 @@ function sizeOf(text: string): number {
   throw invalid('--slices must be all, whole, or sizes out of 1, 2, 4, 8 and whole separated by commas, such as 1,2');
 }
 
-/** Formats sizes in the way that operators enter them. */
+/** Formats sizes the way operators enter them. */
 export function formatSizes(sizes: readonly number[]): string {
   if (ALL_SIZES.every((size) => sizes.includes(size))) return 'all';
   return [...sizes]

@@ -1,26 +1,26 @@
 import { type Block, blocksAround, blocksOf, overlaps, WHOLE_ONLY } from '../../kernel/slices.js';
 
-/** A set of a host's GPUs, in which bit `p` stands for the GPU at place `p`. */
+/** A set of a host's GPUs, in which bit `p` represents the GPU at place `p`. */
 export type GpuBits = number;
 
-/** A block for sale. It is the same on all hosts with this layout. */
+/** A block for sale. It is identical on all hosts with this layout. */
 export interface LayoutBlock extends Block {
   gpu: string;
-  /** The end of the machine's id, which follows the host's id. Empty for the whole host. */
+  /** The part of the machine's id that follows the host's id. Empty for the whole host. */
   suffix: string;
   bits: GpuBits;
-  /** Larger blocks that contain this block and have no missing GPU, largest first. */
+  /** Larger blocks that contain this one and have no missing GPUs, largest first. */
   around: readonly { bits: GpuBits; count: number }[];
   nested: Nested;
 }
 
 /**
- * Number of a block's GPUs that are also in a smaller block for sale. `within` is the size of the largest such block, or 0
- * for GPUs that are in none. Equal values share one object.
+ * Numbers of a block's GPUs that are also in smaller blocks for sale. `within` is the size of the largest such block,
+ * or 0 for GPUs that aren't in any. Equal values share one object.
  */
 export type Nested = readonly { within: number; gpus: number }[];
 
-/** The blocks of a host. Hosts with the same models, sizes and missing GPUs share one object. */
+/** A host's blocks. Hosts with the same models, sizes and missing GPUs share one object. */
 export interface Layout {
   numGpus: number;
   blocks: readonly LayoutBlock[];
@@ -32,14 +32,15 @@ export function bitsOf({ first, count }: Block): GpuBits {
 }
 
 /**
- * Returns the layout of a machine that has GPUs of one model and is rented as a whole. `numGpus` must be at most 30.
+ * Returns the layout of a machine that has GPUs of a single model and is rented as a whole. `numGpus` must be at most
+ * 30.
  */
 export function wholeLayout(gpu: string, numGpus: number): Layout {
   const models = Array.from({ length: numGpus }, () => gpu);
   return layoutOf(models, WHOLE_ONLY);
 }
 
-/** Returns the layout of a host. The parameters are the same as the properties of SlicedHost. */
+/** Returns a host's layout. The parameters have the same meaning as the properties of SlicedHost. */
 export function layoutOf(models: readonly string[], sizes: readonly number[], missing: readonly number[] = []): Layout {
   const gone = missing.map((first) => ({ first, count: 1 }));
   const isComplete = (block: Block) => !gone.some((each) => overlaps(each, block));
@@ -69,7 +70,10 @@ function nestedIn(block: Block, sold: readonly Block[]): Nested {
 
 const nests = new Map<string, Nested>();
 
-/** Returns the shared object for equal values. There are only a few, because they depend on nothing but block sizes. */
+/**
+ * Returns the shared object for equal values. There are only a few distinct values, because they depend only on block
+ * sizes.
+ */
 function oneOf(nested: Nested): Nested {
   const text = nested.map(({ within, gpus }) => `${within}:${gpus}`).join();
   const known = nests.get(text);
@@ -77,7 +81,7 @@ function oneOf(nested: Nested): Nested {
   return known ?? nested;
 }
 
-/** Returns `nested` as it would be if blocks with fewer than `least` GPUs were not offered. */
+/** Returns `nested` as if blocks with fewer than `least` GPUs weren't offered. */
 export function nestedFrom(nested: Nested, least: number): Nested {
   if (least === 0 || nested.every(({ within }) => within === 0 || within >= least)) return nested;
   const kept = nested.filter(({ within }) => within >= least);
@@ -86,8 +90,8 @@ export function nestedFrom(nested: Nested, least: number): Nested {
 }
 
 /**
- * The GPUs of a host's running instances. `taken` has those of all instances that can't be preempted, and `yielding`
- * has those of each of the others.
+ * The GPUs of a host's running instances. `taken` combines those of all instances that can't be preempted, and
+ * `yielding` has one entry for each of the others.
  */
 export interface RunningBits {
   taken: GpuBits;
@@ -95,8 +99,8 @@ export interface RunningBits {
 }
 
 /**
- * Returns the mode that decides whether a block is free, or null if no instance is running there. A single instance
- * that doesn't yield is decisive.
+ * Returns the mode that determines whether a block is free, or null if no instance is running there. A single instance
+ * that doesn't yield is enough to decide this.
  */
 export function modeOn({ bits }: Pick<LayoutBlock, 'bits'>, { taken, yielding }: RunningBits) {
   if ((taken & bits) !== 0) return 'ON_DEMAND';
@@ -104,9 +108,10 @@ export function modeOn({ bits }: Pick<LayoutBlock, 'bits'>, { taken, yielding }:
 }
 
 /**
- * Returns the size of the larger free block that renting this one would split, or 0 if it wouldn't split any. This is
- * the largest block that contains this one and has no other running instance, where a block is either aligned or the
- * whole run of its model. Renting blocks that split small ones first keeps the large ones whole.
+ * Returns the size of the larger free block that renting this one would split, or 0 if it wouldn't split any. The
+ * larger block is the largest one that contains this block and has no other running instance. Only aligned blocks and
+ * the whole run of the block's model are considered. Renting out blocks that split small ones first keeps large blocks
+ * intact.
  */
 export function breaksOf({ bits, around }: LayoutBlock, { taken, yielding }: RunningBits): number {
   let others = taken;

@@ -4,14 +4,14 @@ import type { Rate } from '../../kernel/money.js';
 import type { GroupTraits, MachineSize, OfferedMachine } from './offer.js';
 
 /**
- * Requirements for a machine, already checked against the bounds of the fields. Null means no requirement. Lists are
+ * Requirements for a machine, already validated against the bounds of the fields. Null means no requirement. Lists are
  * never empty.
  */
 export interface OfferRequirements {
   gpus: readonly string[] | null;
   regions: readonly string[] | null;
   tiers: readonly GpuTier[] | null;
-  /** GB of memory per GPU. */
+  /** Minimum memory per GPU, in GB. */
   vramGbMin: number | null;
   nvlink: boolean | null;
   reliabilityMin: number | null;
@@ -20,12 +20,12 @@ export interface OfferRequirements {
   diskGbMin: number | null;
   numMin: number;
   numMax: number | null;
-  /** Maximum price per GPU-hour on demand, regardless of the mode. */
+  /** Maximum on-demand price per GPU-hour, regardless of the mode. */
   pricePerGpuMax: Rate | null;
-  /** Whether to include machines that are held only by interruptible instances. */
+  /** Whether to include machines whose only running instances are interruptible. */
   includePreemptible: boolean;
   /**
-   * Undefined if not required, so that requests with an idempotency key from before this field existed still have the
+   * Undefined if not required, so that requests with an idempotency key made before this field existed still have the
    * same input.
    */
   hasAgent?: boolean;
@@ -35,14 +35,16 @@ export interface OfferRequirements {
   cudaMin?: number;
 }
 
-/** The requirements as checks, first of the properties that a group's offers share and then of each machine. */
+/** The requirements as checks, first on the properties shared by a group's offers and then on each machine. */
 export interface OfferCriteria {
-  /** The only model and the only region that can match, if there is just one. All other groups are skipped. */
+  /**
+   * The only model and the only region that can match, each null if there are several. All other groups are skipped.
+   */
   gpu: string | null;
   region: string | null;
   fitsGroup: (group: GroupTraits) => boolean;
   reliabilityMin: number;
-  /** Minimums that each machine must meet in addition, or null if there are none. */
+  /** Minimums that each machine must also meet, or null if there are none. */
   sizeMin: MachineSize | null;
 }
 
@@ -72,7 +74,7 @@ export function criteriaOf(requirements: OfferRequirements): OfferCriteria {
   };
 }
 
-/** Whether an offer, given with the traits of its group, matches. */
+/** Whether an offer, given with its group's traits, matches. */
 export function fits(
   { fitsGroup, reliabilityMin, sizeMin }: OfferCriteria,
   offer: OfferedMachine & GroupTraits,
@@ -85,7 +87,7 @@ export function isOfSize({ vcpus, ramGb, diskGb, cuda }: MachineSize, min: Machi
   return min === null || (vcpus >= min.vcpus && ramGb >= min.ramGb && diskGb >= min.diskGb && cuda >= min.cuda);
 }
 
-/** Returns the entry of a list that has exactly one, and null for any other list. */
+/** Returns the only entry of a list, or null if the list doesn't have exactly one. */
 export function onlyOf(list: readonly string[] | null): string | null {
   return list?.length === 1 ? list[0]! : null;
 }

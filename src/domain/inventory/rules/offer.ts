@@ -6,7 +6,7 @@ import { type ModeRates, modeRates } from '../../kernel/price-rule.js';
 import { type Block, isLinked, shareOf } from '../../kernel/slices.js';
 import { breaksOf, type Layout, type LayoutBlock, modeOn, type RunningBits } from './layout.js';
 
-/** A machine on offer, without its price. */
+/** An offered machine, without its price. */
 export interface OfferedMachine {
   machineId: string;
   gpu: string;
@@ -15,28 +15,28 @@ export interface OfferedMachine {
   cpu: string;
   vcpus: number;
   ramGb: number;
-  /** GB available for a new disk. */
+  /** Space available for a new disk, in GB. */
   diskGb: number;
   netMbps: { down: number; up: number };
   ports: number;
   pcie: number;
   /**
-   * Whether its GPUs are linked. A single GPU of a larger host doesn't count, because its renter has no other GPU that
-   * it is linked to.
+   * Whether the machine's GPUs are linked. A single GPU of a larger host doesn't count, because its renter doesn't have
+   * the GPUs to which it is linked.
    */
   nvlink: boolean;
   cudaMax: string;
   reliability: number;
-  /** Whether an interruptible instance is running on it. Such machines are returned only on request. */
+  /** Whether an interruptible instance is running on the machine. Such machines are returned only on request. */
   preemptible: boolean;
   demo: boolean;
-  /** Whether a host agent runs its containers. If the agent is unreachable, the machine isn't offered. */
+  /** Whether a host agent runs the machine's containers. If the agent is unreachable, the machine isn't offered. */
   hasAgent: boolean;
-  /** Whether its operator lets containers mount FUSE file systems. */
+  /** Whether the operator allows containers on the machine to mount FUSE file systems. */
   fuse: boolean;
 }
 
-/** The properties that a filter compares for each machine. In a minimum, 0 means no requirement. */
+/** The properties of a machine that are compared by filters. In a minimum, 0 means no requirement. */
 export interface MachineSize extends Pick<OfferedMachine, 'vcpus' | 'ramGb' | 'diskGb'> {
   /** The CUDA version, as returned by `cudaNumber`. */
   cuda: number;
@@ -47,7 +47,7 @@ export interface Offer extends OfferedMachine {
   pricePerHour: ModeRates;
 }
 
-/** A model that has a price. */
+/** A model with a price. */
 export interface PricedModel {
   tier: GpuTier;
   vramGb: number;
@@ -55,17 +55,17 @@ export interface PricedModel {
   onDemandRate: Rate;
 }
 
-/** A listed host, whose free blocks are offered as machines. Doesn't include prices. */
+/** A listed host, whose free blocks are offered as machines. Prices are not included. */
 export interface OfferedHost extends RunningBits {
   hostId: string;
   layout: Layout;
   region: string;
   cpu: string;
-  /** This amount and all following ones are those of the whole host. */
+  /** This and all following amounts are for the whole host. */
   vcpus: number;
   ramGb: number;
   diskGb: number;
-  /** GB of its disk that its instances don't use. */
+  /** Disk space on the host that isn't used by its instances, in GB. */
   diskLeftGb: number;
   down: number;
   up: number;
@@ -79,37 +79,38 @@ export interface OfferedHost extends RunningBits {
   fuse: boolean;
 }
 
-/** The fields that machines are grouped by. */
+/** The fields by which machines are grouped. */
 export interface GroupKey
   extends Pick<OfferedMachine, 'gpu' | 'region' | 'numGpus' | 'nvlink' | 'preemptible' | 'hasAgent' | 'fuse'> {
-  /** Number of GPUs in the larger free block that renting one of these would split, or 0 if it wouldn't split any. */
+  /** Number of GPUs in the larger free block that renting one of these would split. 0 if it wouldn't split any. */
   breaks: number;
 }
 
 /**
- * The properties that all offers of a group share. The price, and most of what a filter compares, depend only on these.
+ * The properties shared by all offers in a group. They alone determine the price and most of the properties compared by
+ * filters.
  */
 export interface GroupTraits extends GroupKey {
   tier: GpuTier;
-  /** GB of memory per GPU. */
+  /** Memory per GPU, in GB. */
   vramGb: number;
-  /** Rate per GPU-hour on demand. */
+  /** On-demand rate per GPU-hour. */
   pricePerGpu: Rate;
-  /** Price of the whole machine. All offers of the group share one object. */
+  /** Price of the whole machine. All offers in the group share one object. */
   pricePerHour: ModeRates;
 }
 
-/** Minimum free disk in GB for a machine to be offered. A machine with less can still be rented by its id. */
+/** Minimum free disk space, in GB, for a machine to be offered. A machine with less can still be rented by its id. */
 const MIN_OFFERED_DISK_GB = 50;
 
-/** Whether a machine is offered. Preemptible machines are offered too, but marked as such. */
+/** Whether a machine is offered. Preemptible machines are also offered, but are marked as such. */
 export function isOffered(availability: Availability, diskLeftGb: number): boolean {
   return (availability === 'FREE' || availability === 'PREEMPTIBLE') && diskLeftGb >= MIN_OFFERED_DISK_GB;
 }
 
 /**
- * Returns the GB available for a new disk on a block. This is the block's share, or what is left on its host if that is
- * less.
+ * Returns the space available for a new disk on a block, in GB. This is the block's share of the host's disk, or the
+ * space left on the host if that is less.
  */
 function diskGbOf({ diskGb, diskLeftGb, layout }: OfferedHost, block: Pick<Block, 'count'>): number {
   return Math.min(shareOf(diskGb, block, layout.numGpus), diskLeftGb);
@@ -126,12 +127,12 @@ export function sizeOf(host: OfferedHost, block: Pick<Block, 'count'>): MachineS
   };
 }
 
-/** Whether a block of this size has enough disk to be offered. */
+/** Whether a block of this size has enough free disk to be offered. */
 export function hasOfferedDisk(host: OfferedHost, block: Pick<Block, 'count'>): boolean {
   return diskGbOf(host, block) >= MIN_OFFERED_DISK_GB;
 }
 
-/** Returns the key of a block's group, or null if the block isn't offered. */
+/** Returns the key of the block's group, or null if the block isn't offered. */
 export function groupKeyOf(host: OfferedHost, block: LayoutBlock): GroupKey | null {
   const availability = availabilityOf('LISTED', modeOn(block, host));
   if (!isOffered(availability, diskGbOf(host, block))) return null;
@@ -152,7 +153,8 @@ export function isAnyOffered(host: OfferedHost): boolean {
 }
 
 /**
- * Returns the traits of a smaller block within a block of the group, except that the machine's price isn't adjusted.
+ * Returns the traits of a smaller block within one of the group's blocks. The price of the whole machine isn't
+ * adjusted.
  */
 export function smallerOf(traits: GroupTraits, numGpus: number): GroupTraits {
   return { ...traits, numGpus, nvlink: traits.nvlink && numGpus > 1 };
@@ -163,8 +165,8 @@ export function blockIdOf(host: OfferedHost, { suffix }: LayoutBlock): string {
 }
 
 /**
- * Returns the offer of a block. The object is built field by field, because objects built by spreading can each get
- * their own shape, which makes them slow to read and three times as large.
+ * Returns a block's offer. The object is built field by field, because objects built by spreading can each get their
+ * own shape, which makes them slow to read and three times as large.
  */
 export function offerOf(host: OfferedHost, block: LayoutBlock, preemptible: boolean, pricePerHour: ModeRates): Offer {
   const { region, cpu, down, up, ports, pcie, cudaMax, reliability, demo, hasAgent, fuse, layout } = host;

@@ -1,17 +1,17 @@
 import type { Instant } from '../../kernel/time.js';
 
-/** Seconds from each failed attempt to the next: 1, 5 and 25 minutes. */
+/** Number of seconds to wait after each failed attempt: 1, 5 and 25 minutes. */
 const RETRY_WAITS = [60n, 300n, 1_500n];
 
-/** Maximum attempts per re-check. */
+/** Maximum number of attempts per re-check. */
 export const RECHECK_ATTEMPTS = RETRY_WAITS.length + 1;
 
-/** The progress of a market re-check. Days are in UTC, YYYY-MM-DD. */
+/** The progress of a market re-check. Days are UTC days written as YYYY-MM-DD. */
 export interface Recheck {
   /** The day on which the re-check started. */
   day: string;
   finished: boolean;
-  /** Number of attempts that have been started so far. */
+  /** Number of attempts started so far. */
   attempts: number;
   nextAttemptAt: Instant | null;
 }
@@ -20,16 +20,16 @@ export interface Recheck {
 export type RecheckStep =
   | { kind: 'nothing' }
   | { kind: 'wait'; until: Instant }
-  /** An operator has imported a sheet that is as new as the re-check's own would be. */
+  /** An operator has imported a sheet dated on or after the day on which the re-check fell due. */
   | { kind: 'current'; day: string }
-  /** All attempts were started, but the last one never ended because its process crashed. */
+  /** All attempts have been started, but the last one never ended because its process crashed. */
   | { kind: 'exhausted'; day: string }
   | { kind: 'attempt'; day: string; attempt: number };
 
 /**
- * Returns the next step. A re-check is due from the time at which the schedule was last due until a re-check that
- * started on that day or later has finished. This also makes up for missed times. There is at most one re-check per
- * day, with at most RECHECK_ATTEMPTS attempts.
+ * Returns the next step. Once the schedule falls due, a re-check remains due until one that started on that day or
+ * later has finished. This also makes up for missed times. There is at most one re-check per day, with up to
+ * RECHECK_ATTEMPTS attempts.
  */
 export function nextStep(state: {
   now: Instant;
@@ -53,7 +53,7 @@ export function nextStep(state: {
   return { kind: 'attempt', day, attempt: begun.attempts + 1 };
 }
 
-/** Returns when to retry after attempt number `attempt` failed at `now`, or null if there are no more attempts. */
+/** Returns when to retry after attempt number `attempt` failed at `now`. Returns null if there are no attempts left. */
 export function retryAt(attempt: number, now: Instant): Instant | null {
   const wait = RETRY_WAITS[attempt - 1];
   return wait === undefined ? null : now + wait;

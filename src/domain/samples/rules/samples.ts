@@ -1,21 +1,20 @@
 import { DomainError } from '../../kernel/errors.js';
 import { type Instant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../../kernel/time.js';
 
-/**
- * Length of a slot in seconds. In each slot of the clock, one sample per instance counts. Agents use the same slots.
- */
+/** Length of a clock slot, in seconds. One sample per instance counts in each slot. Agents use the same slots. */
 export const SAMPLE_SECONDS = 10;
-/** Maximum samples per instance in a report. An agent keeps this many while it can't send reports. */
+/** Maximum number of samples per instance in a report. An agent keeps up to this many while it can't send reports. */
 export const MAX_SAMPLES_OF_INSTANCE = 6;
-/** Maximum age of a load in seconds. */
+/** Maximum age of a load, in seconds. */
 export const LOAD_SECONDS = 60n;
-/** Maximum points in one response. */
+/** Maximum number of points in a response. */
 export const MAX_POINTS = 1_000;
 export const DEFAULT_POINTS = 360;
 const DEFAULT_RANGE_SECONDS = SECONDS_PER_HOUR;
 
 /**
- * Retention of samples, finest step first. Each step has means over `seconds`, which are kept for `keptSeconds`.
+ * Retention periods for samples, finest step first. Each step consists of means over `seconds`, which are kept for
+ * `keptSeconds`.
  */
 export const STEPS = [
   { seconds: SAMPLE_SECONDS, keptSeconds: SECONDS_PER_HOUR },
@@ -24,22 +23,24 @@ export const STEPS = [
 ] as const;
 const MAX_RANGE_SECONDS = STEPS[2].keptSeconds;
 
-/** Returns the start of the step of `seconds` that contains the instant. Steps are counted from 1970. */
+/**
+ * Returns the start of the step that contains the instant. Steps are `seconds` long and counted from the Unix epoch.
+ */
 export function stepOf(at: Instant, seconds: number): Instant {
   return at - (at % BigInt(seconds));
 }
 
 /**
- * Maximum difference between a sample's slot and the slot of its age. They can differ because ages are in whole seconds and
- * connections may be slow.
+ * Maximum differences between the slot assigned to a sample and the slot that follows from its age. They can differ
+ * because ages are in whole seconds and connections may be slow.
  */
 const MAX_LATER_SECONDS = BigInt(SAMPLE_SECONDS);
 const MAX_EARLIER_SECONDS = 2n * BigInt(SAMPLE_SECONDS);
 
 /**
- * Returns the slot of a sample that was received at `at`. This is the slot that the agent assigned, so that two
- * consecutive samples are in two slots no matter when they arrive. If the agent didn't assign one, or if it is in the
- * future or inconsistent with the age, this is the slot that follows from the age.
+ * Returns the slot of a sample received at `at`. This is the slot assigned by the agent, so that two consecutive
+ * samples are in two slots no matter when they arrive. If the agent didn't assign a slot, or if that slot is in the
+ * future or inconsistent with the sample's age, the slot follows from the age.
  */
 export function slotOf({ slot, age }: { slot?: number | undefined; age: number }, at: Instant): Instant {
   const byAge = stepOf(at - BigInt(age), SAMPLE_SECONDS);
@@ -49,15 +50,15 @@ export function slotOf({ slot, age }: { slot?: number | undefined; age: number }
   return isNear && slotStart <= at ? slotStart : byAge;
 }
 
-/** The steps that a response is made up of. */
+/** The steps that make up a response. */
 export interface MetricRange {
-  /** The step of the rows that are read. */
+  /** The step of the rows to read. */
   step: (typeof STEPS)[number];
-  /** Seconds per point, which is a multiple of the step's. Points are counted from `from`. */
+  /** Number of seconds per point, which is a multiple of the step's length. Points are counted from `from`. */
   pointSeconds: number;
   /** The start of a step. */
   from: Instant;
-  /** The end of the range, which is not included. */
+  /** The exclusive end of the range. */
   to: Instant;
 }
 
@@ -71,8 +72,8 @@ function firstSlotOf(end: Instant): Instant {
 }
 
 /**
- * Returns the finest step that is still kept for all of [from, to), and how many of its rows make up one point so that
- * there are at most `points`. `to` defaults to now, and `from` to one hour before `to`. Throws invalid_request if the
+ * Returns the finest step that is still kept for all of [from, to), and how many of its rows make up one point if there
+ * may be at most `points`. `to` defaults to now, and `from` to one hour before `to`. Throws invalid_request if the
  * range ends before it starts or is longer than samples are kept.
  */
 export function metricRange(

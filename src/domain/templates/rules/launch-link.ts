@@ -1,35 +1,35 @@
 import type { Launch } from '../../kernel/launch.js';
 import type { TemplateVariable } from '../../kernel/template.js';
 
-/** Limits of the console, which ignores anything in a link that exceeds them. */
+/** The console's own limits. It ignores anything in a link that exceeds them. */
 const MAX_ROWS = 30;
 const MAX_VALUE = 1_000;
-/** By default, nginx accepts a request line of up to 8 kB. */
+/** By default, nginx accepts request lines of up to 8 kB. */
 const MAX_LENGTH = 8_000;
-/** Matches names of variables that are likely to be secret. Used for variables that no template describes. */
+/** Matches variable names that suggest a secret. Used for variables that no template describes. */
 const NAMES_A_SECRET = /(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PAT|KEY|CREDENTIALS?)$/i;
 const PORT_NAME = /^[\w .-]{1,40}$/;
 const ONE_LINE = /^[^\p{Cc}\p{Cf}]*$/u;
 
-/** The launch that the link shares. */
+/** The launch shared by the link. */
 interface Shared {
-  /** Slug of a template, or the reference of an image. */
+  /** A template's slug or an image reference. */
   template: string;
   diskGb: number;
   launch: Launch;
 }
 
-/** The known properties of the launch's template. Images have none. */
+/** The known properties of the launch's template. An image has no known properties. */
 interface Known {
   vramGb: number | null;
   variables: readonly TemplateVariable[];
 }
 
 /**
- * Returns a link of at most 8,000 characters that opens a form, prefilled for anyone who follows the link. It contains
- * neither the names of secrets nor the values of secret variables, and only says which variables need a secret. Values
- * that the service generates are generated separately for each person who follows the link. Values that don't fit are
- * omitted. TCP ports are also omitted, because they are publicly reachable.
+ * Returns a link of up to 8,000 characters to a form that is prefilled for anyone who follows the link. The link
+ * contains neither the names of secrets nor the values of secret variables, only which variables need a secret.
+ * Generated values are generated separately for each person who follows the link. Values that don't fit are omitted.
+ * TCP ports are also omitted, because they are publicly reachable.
  */
 export function launchLink(publicUrl: string, { template, diskGb, launch }: Shared, known: Known | null): string {
   const { name, env = {}, secrets = [], command = [], ports = [], user } = launch;
@@ -58,7 +58,7 @@ export function launchLink(publicUrl: string, { template, diskGb, launch }: Shar
     if (link.length + text.length <= MAX_LENGTH) link += text;
   };
   for (const variable of secretNames.slice(0, MAX_ROWS)) add([['secret', variable]]);
-  // Either all words are added or none, because part of a command would be a different command.
+  // Either all words are added or none, because a truncated command would be a different command.
   add(args.map((word) => ['command', word]));
   for (const { port, name: called } of ports)
     add([['port', called && PORT_NAME.test(called) ? `${port}:${called}` : `${port}`]]);

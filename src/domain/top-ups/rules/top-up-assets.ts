@@ -1,26 +1,26 @@
 import { smallestUnits } from '../../kernel/decimal.js';
 
 /**
- * A coin on a certain network that is accepted as payment. USDT is a single coin on several networks, so its codes
- * include the network.
+ * A coin on a specific network, accepted as payment. USDT is one coin on several networks, so its codes include the
+ * network.
  */
 export interface Asset {
   coin: string;
   network: string;
-  /** Number of confirmations (blocks, including the payment's own) after which a payment is final. */
+  /** Number of confirmations after which a payment is final, counting the payment's own block. */
   confirmations: number;
-  /** URI that a wallet can open. Consists of just the address if wallets don't agree on anything more. */
+  /** URI that a wallet can open. It is just the address if wallets don't agree on any further format. */
   uri(address: string, amount: string): string;
 }
 
-/** Contracts of USDT on the main networks, from tether.to. A wallet needs them to send the token. */
+/** USDT contracts on the main networks, from tether.to. A wallet needs them to send the token. */
 const USDT_ON_ETHEREUM = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 const USDT_ON_SOLANA = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
 const ETHER_DECIMALS = 18;
 const USDT_DECIMALS = 6;
 
 /**
- * The seven coins that the service accepts (contract section 1). The numbers of confirmations are defaults that the
+ * The seven coins accepted by the service (contract section 1). The numbers of confirmations are defaults that the
  * operator can override.
  */
 export const ASSETS = {
@@ -60,7 +60,7 @@ function isAssetCode(code: string): code is AssetCode {
 }
 
 /**
- * Returns the asset that a text names, ignoring case. The network can be omitted if the coin has only one. Returns null
+ * Returns the asset named by a text, ignoring case. The network can be omitted if the coin has only one. Returns null
  * if no asset or more than one matches.
  */
 export function assetNamed(text: string, taken: readonly AssetCode[] = ASSET_CODES): AssetCode | null {
@@ -70,12 +70,12 @@ export function assetNamed(text: string, taken: readonly AssetCode[] = ASSET_COD
   return ofCoin.length === 1 ? ofCoin[0]! : null;
 }
 
-/** Number of confirmations by asset. These are the defaults unless the operator has overridden them. */
+/** Number of confirmations for each asset. These are the defaults unless overridden by the operator. */
 export type Confirmations = Readonly<Record<AssetCode, number>>;
 
 const MAX_CONFIRMATIONS = 1_000;
 
-/** Reads a text such as `BTC=3,USDT-TRX=25`. Returns undefined for anything else. */
+/** Parses text such as `BTC=3,USDT-TRX=25`. Returns undefined for anything else. */
 export function readConfirmations(text: string): Confirmations | undefined {
   const confirmations = Object.fromEntries(ASSET_CODES.map((code) => [code, ASSETS[code].confirmations])) as Record<
     AssetCode,

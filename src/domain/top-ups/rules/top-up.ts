@@ -2,12 +2,12 @@ import type { Micro } from '../../kernel/money.js';
 import type { Instant } from '../../kernel/time.js';
 import type { AssetCode } from './top-up-assets.js';
 
-/** Decides whether a payment is credited, quarantined or only shown, and derives the state of its top-up. */
+/** Decides whether a payment is credited, quarantined or only displayed, and derives the state of its top-up. */
 
 /**
  * SEEN means that the payment isn't in a block yet. CONFIRMING means that it doesn't have enough confirmations to be
- * final. QUARANTINED means that it is final, but waiting for a review. CREDITED, REFUSED and REVERSED are final states.
- * GONE means that, before it was credited, the processor withdrew it or no block included it.
+ * final. QUARANTINED means that it is final but awaiting review. CREDITED, REFUSED and REVERSED are final states. GONE
+ * means that, before the payment was credited, the processor withdrew it or no block included it.
  */
 export type PaymentState = 'SEEN' | 'CONFIRMING' | 'QUARANTINED' | 'CREDITED' | 'REFUSED' | 'REVERSED' | 'GONE';
 
@@ -27,52 +27,52 @@ export interface TopUp {
   accountId: string;
   processor: string;
   asset: AssetCode;
-  /** Requested amount. */
+  /** The requested amount. */
   usdMicro: Micro;
-  /** The processor's id for its invoice. */
+  /** The processor's id for the invoice. */
   invoice: string;
   address: string;
-  /** Number of coins to send, and USD per coin, as decimal strings. */
+  /** The number of coins to send and the price of a coin in USD, both as decimal strings. */
   amount: string;
   rate: string;
   createdAt: Instant;
-  /** When the promised rate ends. A payment first seen after that is late. */
+  /** When the promised rate expires. A payment first seen after that is late. */
   expiresAt: Instant;
 }
 
 export interface Payment {
   transaction: string;
   state: PaymentState;
-  /** OTHER means an asset that the gateway doesn't know. */
+  /** OTHER means an asset unknown to the gateway. */
   asset: AssetCode | 'OTHER';
   coins: string;
-  /** Amount to credit, or null until the processor reports one. */
+  /** The amount to credit. Null until the processor reports one. */
   usdMicro: Micro | null;
-  /** Lower bound of the number of confirmations. */
+  /** Lower bound on the number of confirmations. */
   confirmations: number;
   firstSeenAt: Instant;
   creditedAt: Instant | null;
-  /** Whether the processor confirmed the payment when it was queried. */
+  /** Whether the processor confirmed the payment when queried. */
   confirmedByProcessor: boolean;
   /** Why the payment is quarantined or was refused. */
   reason: string | null;
 }
 
-/** Minimum of 5 USD, because network fees would use up a smaller payment. */
+/** Minimum of 5 USD, because network fees would consume a smaller payment. */
 export const MIN_TOP_UP_MICRO: Micro = 5_000_000n;
 export const MAX_TOP_UP_MICRO: Micro = 100_000_000_000n;
 /** Larger payments are always quarantined. */
 export const MAX_PAYMENT_MICRO: Micro = 1_000_000_000_000n;
-/** Maximum payments per top-up, so that a sender of many tiny payments can't fill the table. */
+/** Maximum number of payments per top-up, so that a sender of many tiny payments can't fill the table. */
 export const MAX_PAYMENTS = 100;
-/** Maximum top-ups per account that are waiting for a payment. */
+/** Maximum number of an account's top-ups that can be waiting for a payment. */
 export const MAX_WAITING = 20;
-/** Seconds that a top-up lasts if the processor never changes its rate. */
+/** Lifetime of a top-up if the processor never changes its rate, in seconds. */
 export const DEFAULT_RATE_SECONDS = 86_400n;
-/** Credits made without querying the processor are added up over this many seconds. */
+/** Number of seconds over which credits made without querying the processor are added up. */
 export const UNCONFIRMED_SECONDS = 86_400n;
 
-/** Maximum seconds that the gateway waits for a block to include a payment. */
+/** Maximum number of seconds that the gateway waits for a block to include a payment. */
 export const SEEN_SECONDS = 86_400n;
 
 /**
@@ -84,38 +84,38 @@ const TOLERANCE = 100n;
 /** A transaction that pays an invoice, as reported by the processor. */
 export interface ReportedPayment {
   transaction: string;
-  /** OTHER means a coin or network that the gateway doesn't know. */
+  /** OTHER means a coin or network unknown to the gateway. */
   asset: AssetCode | 'OTHER';
   address: string | null;
-  /** Number of coins that arrived, as a decimal string. */
+  /** Number of coins received, as a decimal string. */
   coins: string;
-  /** Their value at the processor's rate, rounded down once, or null if it wasn't reported. */
+  /** The coins' value at the processor's rate, rounded down once. Null if it wasn't reported. */
   usd: Micro | null;
-  /** The value before the processor's own fee, or null if it wasn't reported. */
+  /** The value before deduction of the processor's own fee. Null if it wasn't reported. */
   usdWithFee: Micro | null;
-  /** Lower bound of the number of confirmations. */
+  /** Lower bound on the number of confirmations. */
   confirmations: number;
   /**
-   * `final` means that, by the processor's own count, the payment won't be reversed. `gone` means that it no longer
-   * pays the invoice.
+   * `final` means that the processor itself considers the payment irreversible. `gone` means that it no longer pays the
+   * invoice.
    */
   status: 'pending' | 'final' | 'gone';
 }
 
 export interface Evaluation {
-  /** Amount credited to this account within the last day without querying the processor, before this payment. */
+  /** Amount credited to this account within the last day without querying the processor, excluding this payment. */
   unconfirmedMicro: Micro;
-  /** If the sum is above this amount, the processor is queried. */
+  /** If the sum exceeds this amount, the processor is queried. */
   queryAboveMicro: Micro;
   /**
-   * The processor's response about this transaction. Undefined if it hasn't been queried yet, and null if it doesn't
-   * know the transaction.
+   * The processor's response about this transaction. Undefined if the processor hasn't been queried yet, and null if it
+   * doesn't know the transaction.
    */
   queried: ReportedPayment | null | undefined;
   now: Instant;
 }
 
-/** This text is stored as the reason of payments and compared with it, so it must not change. */
+/** This text is stored as a payment's reason and later compared with it, so it must not change. */
 export const NOT_QUERIED_YET = 'the processor is yet to be asked back';
 
 /** Returns a payment's new state after a report, or null if nothing changes. `known` is the stored payment. */
@@ -150,7 +150,7 @@ function evaluateState(
   evaluation: Evaluation,
 ): Payment {
   if (report.status === 'gone') return { ...payment, state: 'GONE', reason: 'the processor withdrew it' };
-  // A payment that was already final doesn't become pending because of a callback about another transaction.
+  // A payment that was already final doesn't become pending because of a callback about a different transaction.
   if (report.status === 'pending') return known?.state === 'QUARANTINED' ? known : payment;
   const quarantined = (reason: string): Payment => ({ ...payment, state: 'QUARANTINED', reason });
   if (report.asset !== topUp.asset) return quarantined('it arrived in another coin or on another network');
@@ -170,7 +170,7 @@ function evaluateState(
 
 /**
  * Whether the processor's response confirms the payment. The credit is compared with the value before the fee, because
- * after the fee two different roundings could disagree.
+ * after the fee, two different roundings could disagree.
  */
 function confirms(response: ReportedPayment, payment: Payment, topUp: TopUp): boolean {
   const isMined = response.status === 'final' || (response.status === 'pending' && response.confirmations > 0);
@@ -185,7 +185,7 @@ function confirms(response: ReportedPayment, payment: Payment, topUp: TopUp): bo
   );
 }
 
-/** Whether a payment is credited, refused or reversed, so that further reports don't change anything. */
+/** Whether a payment has been credited, refused or reversed, after which further reports don't change anything. */
 export function isOver({ state }: Payment): boolean {
   return state === 'CREDITED' || state === 'REFUSED' || state === 'REVERSED';
 }
@@ -206,9 +206,9 @@ export function creditedMicro(payments: readonly Payment[]): Micro {
 }
 
 /**
- * Returns the payments as they are displayed. A payment counts as gone if no block included it within a day, or before
- * other payments added up to the full amount, because processors keep replaced transactions forever. If a block
- * includes it after all, it is still credited.
+ * Returns the payments as displayed. A payment counts as gone if no block included it within a day, or before other
+ * payments added up to the full amount, because processors keep replaced transactions forever. If a block includes it
+ * after all, it is still credited.
  */
 export function withoutReplaced(topUp: TopUp, payments: readonly Payment[], now: Instant): Payment[] {
   const paidAt = paidInFullAt(topUp, payments);
@@ -233,8 +233,7 @@ function paidInFullAt(topUp: TopUp, payments: readonly Payment[]): Instant | nul
 }
 
 /**
- * Returns the state of a top-up. It is derived from the payments as displayed and never stored, so it is always up to
- * date.
+ * Returns a top-up's state. It is derived from the payments as displayed and never stored, so it is always up to date.
  */
 export function topUpState(topUp: TopUp, payments: readonly Payment[], now: Instant): TopUpState {
   const has = (state: PaymentState) => payments.some((payment) => payment.state === state);
@@ -249,7 +248,7 @@ export function topUpState(topUp: TopUp, payments: readonly Payment[], now: Inst
   return credited > topUp.usdMicro + tolerance ? 'OVERPAID' : 'CREDITED';
 }
 
-/** Returns the lowest number of confirmations among payments that aren't final yet, or null if all are. */
+/** Returns the lowest number of confirmations among payments that aren't final yet, or null if all of them are. */
 export function confirmationsOf(payments: readonly Payment[]): number | null {
   const pending = payments.filter(({ state }) => state === 'SEEN' || state === 'CONFIRMING');
   return pending.length === 0 ? null : Math.min(...pending.map(({ confirmations }) => confirmations));

@@ -1,13 +1,10 @@
 import { formatInstant, parseInstant } from '../../kernel/time.js';
 
-/** Maximum characters of a line's text. Longer lines are truncated. */
+/** Maximum length of a line's text, in characters. Longer lines are truncated. */
 export const MAX_LOG_LINE = 16_384;
 
 export interface LogLine {
-  /**
-   * RFC 3339 in UTC with nine decimals, so that comparing two strings compares the times. Podman reports only whole
-   * seconds.
-   */
+  /** RFC 3339 in UTC with nine decimals, so that the strings sort in time order. Podman reports only whole seconds. */
   time: string;
   stream: 'STDOUT' | 'STDERR';
   text: string;
@@ -20,15 +17,15 @@ export interface LogLine {
 const TIMED = /^[oOeE](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?/;
 
 /**
- * Parses a line in the format that agents send. It consists of `o` or `e` for the stream (in upper case if the end of
- * the line is still missing), the time, a space, and the container's output. Returns null for any other line.
+ * Parses a line in the format sent by agents. It consists of `o` or `e` for the stream (in upper case if the end of the
+ * line is still missing), the time, a space, and the container's output. Returns null for any other line.
  */
 export function readLogLine(line: string): LogLine | null {
   const match = TIMED.exec(line);
   if (match === null) return null;
   const [head, seconds, decimals = '', zone] = match;
   const text = line.slice(head.length).replace(/\r$/, '').slice(0, MAX_LOG_LINE);
-  // An agent could send digits that aren't a valid time.
+  // An agent might send digits that don't form a valid time.
   const at = parseInstant(`${seconds}${zone}`);
   if (at === null) return null;
   const utc = formatInstant(at).slice(0, seconds!.length);

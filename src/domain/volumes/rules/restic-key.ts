@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, timingSafeEqual } from 'node:crypto';
 
-/** Sizes in bytes of the nonce before and the MAC after each ciphertext in a restic repository. */
+/** Sizes, in bytes, of the nonce that precedes and the MAC that follows each ciphertext in a restic repository. */
 const NONCE_BYTES = 16;
 const MAC_BYTES = 16;
 /** The modulus of Poly1305, and the mask for the second half of its key. */
@@ -9,7 +9,7 @@ const CLAMP = 0x0ffffffc0ffffffc0ffffffc0fffffffn;
 const LOW_128 = (1n << 128n) - 1n;
 
 /**
- * A key used by restic. `encrypt` is for AES-256 in counter mode. `k` and `r` are the two halves of the key for
+ * A key used by restic. `encrypt` is the key for AES-256 in counter mode. `k` and `r` are the two halves of the key for
  * Poly1305-AES.
  */
 export interface ResticKey {
@@ -18,12 +18,12 @@ export interface ResticKey {
   r: Buffer;
 }
 
-/** Splits the 64 bytes that scrypt derives from a password into keys. */
+/** Splits the 64 bytes derived from a password by scrypt into keys. */
 export function keyOf(derived: Buffer): ResticKey {
   return { encrypt: derived.subarray(0, 32), k: derived.subarray(32, 48), r: derived.subarray(48, 64) };
 }
 
-/** Decrypts a small object of a repository. Returns null if it was encrypted with another key. */
+/** Decrypts a small object from a repository. Returns null if it was encrypted with a different key. */
 export function openObject({ encrypt, k, r }: ResticKey, sealed: Buffer): Buffer | null {
   if (sealed.length < NONCE_BYTES + MAC_BYTES) return null;
   const nonce = sealed.subarray(0, NONCE_BYTES);

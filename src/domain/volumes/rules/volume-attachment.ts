@@ -1,20 +1,20 @@
 import { DomainError, type ErrorCode } from '../../kernel/errors.js';
 
-/** Maximum volumes per instance. */
+/** Maximum number of volumes per instance. */
 export const MAX_ATTACHED = 8;
 const MAX_PATH_LENGTH = 200;
-/** Folders that a container needs unchanged. Paths inside of them are rejected too. */
+/** Folders that must stay unchanged in a container. Paths inside them are also rejected. */
 const TAKEN_TREES = ['/proc', '/sys', '/dev', '/run/secrets'];
-/** Paths that are rejected, although paths inside of them are allowed. */
+/** Paths that are rejected themselves, although paths inside them are allowed. */
 const TAKEN_PATHS = ['/', '/etc'];
 
-/** One of the account's volumes, and the path where it is mounted in the container. */
+/** One of the account's volumes, and the path at which it is mounted in the container. */
 export interface VolumeAtPath {
   id: string;
   path: string;
 }
 
-/** Returns the end of "PATH must …" for a path where no volume can be mounted, or null if the path is valid. */
+/** Returns the end of "PATH must …" for a path at which no volume can be mounted, or null if the path is valid. */
 export function volumePathFault(path: string): string | null {
   if (!path.startsWith('/')) return 'begin with a slash, such as /data';
   if (path.length < 2 || path.length > MAX_PATH_LENGTH) return `have 2 to ${MAX_PATH_LENGTH} characters`;

@@ -6,17 +6,18 @@ export const KEPT_WRITERS = 7;
 
 export interface StoredSnapshot {
   id: string;
-  /** When the complete snapshot had arrived, in milliseconds since 1970. */
+  /** When the snapshot had been received in full, in milliseconds since the Unix epoch. */
   atMs: number;
-  /** The lease under which it was written, or null if the owner wrote it. */
+  /** The lease under which the snapshot was written, or null if it was written by the owner. */
   lease: bigint | null;
 }
 
 /**
- * Returns the snapshots to drop. The following are kept: the last one of each of the newest 24 hours and 7 days (in
- * UTC) that have any, the last one of each of the newest 7 writers (each lease is a writer, and so is the owner between
- * two leases), and the last one before the current lease (which began at `leaseSinceMs`, or null if there is none). A
- * malicious host therefore can't displace an earlier writer's last snapshot.
+ * Returns the snapshots to drop. Three kinds are kept. First, the last snapshot of each of the newest 24 hours and 7
+ * days (in UTC) that have any. Second, the last snapshot of each of the newest 7 writers, where each lease counts as a
+ * writer, and so does the owner between two leases. Third, the last snapshot before the current lease, which began at
+ * `leaseSinceMs` (null if there is no lease). A malicious host therefore can't displace an earlier writer's last
+ * snapshot.
  */
 export function droppedSnapshots(snapshots: readonly StoredSnapshot[], leaseSinceMs: number | null): StoredSnapshot[] {
   const newestFirst = [...snapshots].sort((one, other) => other.atMs - one.atMs);

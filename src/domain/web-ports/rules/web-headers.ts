@@ -1,28 +1,28 @@
 import type { WebSite } from '../../kernel/web-site.js';
 import { isWebPass } from './web-pass.js';
 
-/** Headers in Node's raw form, in which names and values alternate. */
+/** Headers in Node's raw form, with alternating names and values. */
 export type RawHeaders = readonly string[];
 
 /**
- * Cookie that gives a browser access. Behind TLS, its name binds it to a single host, so that other instances on the
+ * Cookie that grants a browser access. Over TLS, its name binds it to a single host, so that other instances on the
  * domain can't set a cookie with this name.
  */
 export const WEB_COOKIE = 'gpu_web';
 export const WEB_COOKIE_TLS = `__Host-${WEB_COOKIE}`;
 /**
- * Header that gives a program access. `Authorization` isn't used because it belongs to the program in the container.
+ * Header that grants a program access. `Authorization` isn't used because it belongs to the program in the container.
  */
 export const WEB_TOKEN_HEADER = 'X-Web-Token';
 const WEB_TOKEN = WEB_TOKEN_HEADER.toLowerCase();
-/** Maximum passes per request. More than this don't fit into the header section, so no pass can hide another. */
+/** Maximum number of passes per request. Any more don't fit into the header section, so no pass can hide another. */
 const MAX_PASSES = 400;
 
-/** The gateway's own cookies, which are those of web links and of the console. */
+/** The gateway's own cookies, used by web links and the console. */
 const OWN_COOKIE = /^(__Host-|__Secure-)?(gpu_web|console)$/i;
 /** Matches the gateway's own secrets anywhere in a header. */
 const OWN_SECRET = /gpu_(live|host|join)_[0-9a-f]{40}/i;
-/** Headers that apply only to a single connection (RFC 9110, 7.6.1), and those that the gateway writes itself. */
+/** Headers that apply only to a single connection (RFC 9110, 7.6.1), and headers that the gateway writes itself. */
 const HOP_BY_HOP = new Set([
   'connection',
   'content-length',
@@ -41,20 +41,19 @@ const HOP_BY_HOP = new Set([
 const PROXY_HEADERS =
   /^(x-forwarded(-.*)?|forwarded|via|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip|fastly-client-ip)$/;
 /**
- * Headers that affect more than the host that sends them, such as the cookies of the whole domain or the gateway's
- * address.
+ * Headers that affect more than the host that sends them, such as the whole domain's cookies or the gateway's address.
  */
 const BEYOND_ITS_HOST = new Set(['clear-site-data', 'alt-svc']);
 
 export interface VisitorRequest {
-  /** The Host header as the visitor sent it. */
+  /** The Host header as sent by the visitor. */
   host: string;
-  /** The visitor's address, followed by those of trusted proxies, ending with the nearest one. Never empty. */
+  /** The visitor's address, followed by those of trusted proxies, ending with the nearest proxy. Never empty. */
   addresses: readonly string[];
   isTls: boolean;
 }
 
-/** Returns the visitor's headers as they are sent to the container, without those that frame the message. */
+/** Returns the visitor's headers to send to the container, excluding those that frame the message. */
 export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }: VisitorRequest): string[] {
   const passed = filtered(raw, (name, value) => {
     if (name === 'host' || name === WEB_TOKEN || PROXY_HEADERS.test(name) || holdsSecret(value)) return null;
@@ -64,7 +63,7 @@ export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }:
   return ['Host', host, ...passed, ...added, 'X-Forwarded-Host', host, 'X-Real-IP', addresses[0]!];
 }
 
-/** Returns a container's headers as they are sent to the visitor, without those that frame the message. */
+/** Returns the container's headers to send to the visitor, excluding those that frame the message. */
 export function headersForVisitor(raw: RawHeaders): string[] {
   return filtered(raw, (name, value) => {
     if (BEYOND_ITS_HOST.has(name)) return null;
@@ -73,8 +72,8 @@ export function headersForVisitor(raw: RawHeaders): string[] {
 }
 
 /**
- * Returns the distinct passes of a request, in the order of its cookies. Behind TLS, only the cookie that other
- * instances can't set is used. Values that can't be a pass don't count towards the maximum.
+ * Returns a request's distinct passes, in cookie order. Over TLS, only the cookie that other instances can't set is
+ * used. Values that can't be a pass don't count towards the maximum.
  */
 export function passesOf(cookie: string | undefined, isTls: boolean): string[] {
   const wanted = isTls ? WEB_COOKIE_TLS : WEB_COOKIE;
@@ -92,9 +91,9 @@ export interface Provenance {
 }
 
 /**
- * Whether a request may use the pass that its sender has. Browsers treat all instances as one site, so with SameSite
- * alone a page of one instance could act on another one using the visitor's cookie. The pass may be used by pages of
- * the same instance and for pages that the visitor opens in a tab. `siteOf` interprets the host of an origin.
+ * Whether a request may use its sender's pass. Browsers treat all instances as one site, so if only SameSite protected
+ * them, one instance's page could act on another instance using the visitor's cookie. The pass may be used by the same
+ * instance's pages and for pages that the visitor opens in a tab. `siteOf` interprets an origin's host.
  */
 export function mayUsePass(
   { method, origin, fetchSite, fetchMode, fetchDest }: Provenance,
@@ -106,21 +105,21 @@ export function mayUsePass(
   return fetchMode === 'navigate' && fetchDest === 'document' && (method === 'GET' || method === 'HEAD');
 }
 
-/** Returns the pass in the header that programs use. A browser sends this header only for pages that know the pass. */
+/** Returns the pass from the header used by programs. A browser sends this header only for pages that know the pass. */
 export function tokenOf(header: string | undefined): string[] {
   return header !== undefined && isWebPass(header) ? [header] : [];
 }
 
 /**
- * Whether a page of another site sent the visitor here. Programs in the container reject such requests, so the gateway
- * first shows a page on the instance's own host. The request that this page then makes has the same origin.
+ * Whether the visitor was sent here by a page on another site. Programs in the container reject such requests, so the
+ * gateway first shows a page on the instance's own host. The request made by that page then has the same origin.
  */
 export function isFromElsewhere({ method, fetchSite, fetchMode, fetchDest }: Provenance): boolean {
   const isVisit = method === 'GET' && fetchMode === 'navigate' && fetchDest === 'document';
   return isVisit && (fetchSite === 'cross-site' || fetchSite === 'same-site');
 }
 
-/** Omits headers that apply only to a single connection, and those for which `pass` returns null. */
+/** Omits headers that apply only to a single connection and headers for which `pass` returns null. */
 function filtered(raw: RawHeaders, pass: (name: string, value: string) => string | null): string[] {
   const named = namedByConnection(raw);
   const passed: string[] = [];
@@ -133,7 +132,7 @@ function filtered(raw: RawHeaders, pass: (name: string, value: string) => string
   return passed;
 }
 
-/** Returns the names of the headers that the sender declared as belonging to this connection. */
+/** Returns the names of the headers that the sender declared to be specific to this connection. */
 function namedByConnection(raw: RawHeaders): Set<string> {
   const names = new Set<string>();
   for (let index = 0; index < raw.length; index += 2) {
@@ -155,8 +154,8 @@ function withoutOwnCookies(cookie: string): string | null {
 }
 
 /**
- * Restricts a cookie to the host that set it, by removing its domain. Returns null if the cookie could be mistaken for
- * one of the gateway's.
+ * Restricts a cookie to the host that set it, by removing the cookie's domain. Returns null if the cookie could be
+ * mistaken for one of the gateway's own.
  */
 function ownHostOnly(setCookie: string): string | null {
   const [pair, ...attributes] = setCookie.split(';');

@@ -8,14 +8,17 @@ const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+
 const MAX_LOCAL_PART = 64;
 const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/i;
 
-/** Validity of the link that confirms an address, in seconds. */
+/** Validity of an address confirmation link, in seconds. */
 export const CONFIRM_SECONDS = SECONDS_PER_DAY;
-/** Seconds for which confirmation mails count towards the limits. */
+/** Number of seconds for which confirmation mails count towards the limits. */
 export const CONFIRMATIONS_KEPT_SECONDS = 30n * SECONDS_PER_DAY;
 /** Id of the confirmation mail. It isn't an event, so renters can't subscribe to it. */
 export const CONFIRMATION = 'mail.confirm';
 
-/** Maximum confirmation mails per day and per 30 days. They are limited because the recipients may be strangers. */
+/**
+ * Maximum number of confirmation mails per day and per 30 days. They are limited because their recipients may be
+ * strangers.
+ */
 export const MAX_CONFIRMATIONS = {
   account: { day: 5, month: 50 },
   mailbox: { day: 3, month: 6 },
@@ -24,8 +27,8 @@ export const MAX_CONFIRMATIONS = {
 export type ConfirmationScope = keyof typeof MAX_CONFIRMATIONS;
 
 /**
- * Whether a text is a single plain ASCII address that no mail program or server could mistake for two addresses or for
- * a header.
+ * Whether the text is a single plain ASCII address that no mail program or server could mistake for two addresses or
+ * for a header.
  */
 export function isMailAddress(text: string): boolean {
   const at = text.lastIndexOf('@');
@@ -39,7 +42,7 @@ export function isMailAddress(text: string): boolean {
   );
 }
 
-/** Hashes the mailbox of an address. Case, dots and anything after a plus sign are ignored, as many providers do. */
+/** Hashes an address's mailbox. Case, dots and anything after a plus sign are ignored, as many providers do. */
 export function mailboxOf(address: string): Buffer {
   const at = address.lastIndexOf('@');
   const local = address.slice(0, at).toLowerCase().replace(/\+.*$/, '').replaceAll('.', '');
@@ -65,9 +68,9 @@ export interface Mail {
   to: string;
   subject: string;
   text: string;
-  /** Id of the message, which is the same for every attempt to send it. */
+  /** Id of the message, which is the same for every delivery attempt. */
   id: string;
-  /** URL where a POST unsubscribes from such mail (RFC 8058). Null for the confirmation mail. */
+  /** URL to which a POST request unsubscribes from such mail (RFC 8058). Null for the confirmation mail. */
   endUrl: string | null;
 }
 
@@ -78,7 +81,7 @@ interface MailedEvent {
   data: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the mail that notifies the account of an event. */
+/** Returns the mail that notifies an account of an event. */
 export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, publicUrl: string, endUrl: string): Mail {
   const values = plainValues(data);
   const sentence = SENTENCES[type as EventType]?.(values) ?? `${type} happened`;
@@ -105,8 +108,8 @@ export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, pub
 }
 
 /**
- * Returns the mail that asks the owner of an address for confirmation. It contains no text from the client that entered
- * the address.
+ * Returns the mail that asks an address's owner for confirmation. It contains no text supplied by the client that
+ * entered the address.
  */
 export function confirmationMail(id: string, to: string, publicUrl: string, confirmUrl: string): Mail {
   return {
@@ -130,15 +133,15 @@ const MAX_SUBJECT = 150;
 const MAX_VALUE = 200;
 const MAX_VALUES = 20;
 
-/** Formats values as plain text. Some of them come from payment processors, hosts or clients, and can't be trusted. */
+/** Formats values as plain text. Some of them come from payment processors, hosts or clients and can't be trusted. */
 function plainValues(data: Readonly<Record<string, unknown>>): Record<string, string> {
   const entries = Object.entries(data).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(entries.slice(0, MAX_VALUES).map(([name, value]) => [plain(name), plain(value)]));
 }
 
 /**
- * Formats a value as a single line that can't hide anything, by replacing control characters, direction marks and line
- * separators.
+ * Formats a value as a single line that can't hide anything. Control characters, direction marks and line separators
+ * are replaced.
  */
 function plain(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -157,7 +160,7 @@ const LIMITS: Readonly<Record<string, string>> = {
 };
 const why = ({ cause, limit_of }: Values) => LIMITS[limit_of ?? ''] ?? `its ${cause}`;
 
-/** One sentence per event type, without a full stop because it is also used as the subject. */
+/** One sentence per event type, without a full stop because it also serves as the subject line. */
 const SENTENCES: Readonly<Record<EventType, (values: Values) => string>> = {
   'instance.running': (values) => `Instance ${values.instance} is running`,
   'instance.stopped': (values) => `Instance ${values.instance} stopped${stopped(values)}`,

@@ -3,20 +3,20 @@ import { holds, networkList } from '../../kernel/networks.js';
 import { earliest, type Instant, instantOf, latest, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../../kernel/time.js';
 
 export const MAX_WEBHOOKS = 10;
-/** Maximum waiting deliveries per webhook. If there are more, the webhook is paused. */
+/** Maximum number of deliveries that can be waiting per webhook. If there are more, the webhook is paused. */
 export const MAX_QUEUE = 10_000;
-/** Seconds for which the delivery of an event is retried. */
+/** Number of seconds for which an event's delivery is retried. */
 const TRY_SECONDS = 3n * SECONDS_PER_DAY;
-/** Seconds for which the replaced secret is still used for signing. */
+/** Number of seconds for which a replaced secret is still used for signing. */
 export const OLD_SECRET_SECONDS = SECONDS_PER_DAY;
 export const SECRET_BYTES = 24;
 const SECRET_PREFIX = 'whsec_';
-/** Seconds from each attempt to the next. The last value is repeated. */
+/** Number of seconds between attempts. The last value is repeated. */
 const PAUSES = [5n, 30n, 120n, 600n, 1_800n, 3_600n, 7_200n, 14_400n, 28_800n, 43_200n];
-/** Maximum pause in seconds for a receiver that doesn't respond to any event. */
+/** Maximum pause, in seconds, for a receiver that isn't responding to any event. */
 const MAX_WAIT_SECONDS = 300n;
 const GONE = 410;
-/** Maximum Retry-After that is respected, because a receiver must not hold back events for days. */
+/** Maximum Retry-After delay that is respected. A receiver must not be able to hold back events for days. */
 const MAX_RETRY_AFTER_SECONDS = SECONDS_PER_HOUR;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
@@ -40,20 +40,20 @@ const NOT_PUBLIC = networkList([
   ...['2002::/16', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
 ]);
 
-/** Whether an address is public or on the operator's list. */
+/** Whether an address is public or in the operator's list. */
 export function mayConnect(address: string, allowed: readonly string[]): boolean {
   return holds(networkList(allowed), address) || isPublic(address);
 }
 
 function isPublic(address: string): boolean {
-  // There is no reason for a receiver to have an IPv4 address in another IPv6 notation.
+  // A receiver has no reason to have an IPv4 address in a different IPv6 notation.
   if (/^::ffff:/i.test(address) && !/^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address)) return false;
   return (holds(EVERYTHING, address) && !holds(NOT_PUBLIC, address)) || false;
 }
 
 const EVERYTHING = networkList(['0.0.0.0/0', '::/0']);
 
-/** Whether a text is an http or https URL with a host, but without credentials and a fragment. */
+/** Whether the text is an http or https URL with a host but without credentials or a fragment. */
 export function isWebhookUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hash, hostname } = new URL(text);
@@ -64,7 +64,7 @@ export function formatSecret(random: Buffer): string {
   return SECRET_PREFIX + random.toString('base64');
 }
 
-/** Returns the headers defined by Standard Webhooks, with a signature for each valid secret, newest first. */
+/** Returns the headers defined by Standard Webhooks, with one signature for each valid secret, newest first. */
 export function signedHeaders(
   { id, at, body }: { id: string; at: Instant; body: string },
   secrets: readonly string[],
@@ -76,13 +76,13 @@ export function signedHeaders(
   return { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': signatures.join(' ') };
 }
 
-/** The outcome of an attempt: the status of the response, or why there was none. */
+/** The outcome of an attempt: the response status, or why there was no response. */
 export interface Attempt {
   status: number | null;
   error: string | null;
   /** Whether the receiver permanently rejects all deliveries. */
   isFinal?: boolean;
-  /** The response's Retry-After header, exactly as it was received. */
+  /** The response's Retry-After header, exactly as received. */
   retryAfter?: string | undefined;
 }
 
@@ -90,7 +90,7 @@ export function isAccepted({ status }: Attempt): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** Returns when a failed delivery is retried, or null if it isn't retried and its webhook is paused. */
+/** Returns when to retry a failed delivery. Returns null if it isn't retried, in which case its webhook is paused. */
 export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, outcome: Attempt): Instant | null {
   const [next, end] = [now + PAUSES[Math.min(attempts, PAUSES.length) - 1]!, firstAt + TRY_SECONDS];
   if (outcome.isFinal === true || outcome.status === GONE || next > end) return null;
@@ -98,8 +98,8 @@ export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, 
 }
 
 /**
- * Returns how many seconds a receiver that didn't accept an event wants to wait, at most one hour. Returns 0 if it
- * doesn't say.
+ * Returns how many seconds a receiver that didn't accept an event asks to wait, up to one hour. Returns 0 if it doesn't
+ * ask to wait.
  */
 export function retryAfterOf(outcome: Attempt, now: Instant): bigint {
   const { retryAfter = '' } = outcome;
@@ -118,10 +118,10 @@ export function pauseOf(failures: number): bigint {
   return pause < MAX_WAIT_SECONDS ? pause : MAX_WAIT_SECONDS;
 }
 
-/** Lead times of the notices that something is about to end, in seconds. */
+/** Lead times for notices that something is about to end, in seconds. */
 const LEADS = [600n, SECONDS_PER_HOUR];
 
-/** Returns the lead time, in seconds, of the notice to send now, or null if no notice is due. */
+/** Returns the lead time of the notice to send now, in seconds. Returns null if no notice is due. */
 export function leadAt(endsAt: Instant, now: Instant): bigint | null {
   if (endsAt <= now) return null;
   return LEADS.find((lead) => endsAt - now <= lead) ?? null;
