@@ -15,8 +15,8 @@ import { tryOut } from './try.js';
 import { HostVolumes } from './volumes/host-volumes.js';
 
 /**
- * Exit codes. `done`: success. `failed`: rejected or failed. `usage`: wrong usage or no container engine, and nothing
- * was changed. `noConnection`: no response from the gateway.
+ * Exit codes. `done` means success. `failed` means that the command was refused or failed. `usage` means wrong usage or
+ * no container engine, in which case nothing was changed. `noConnection` means that the gateway didn't respond.
  */
 const EXIT = { done: 0, failed: 1, usage: 2, noConnection: 3 };
 const MB_PER_GB = 1_024;
@@ -48,7 +48,7 @@ Environment:
 Exit codes: 0 done; 1 refused or failed; 2 wrong usage or no container engine,
 no change; 3 no response from the gateway`;
 
-/** One example for each command, shown at the end of its help. */
+/** An example for each command, shown at the end of its help. */
 const EXAMPLES = {
   hardware: 'gpu-agent hardware --engine /run/podman/podman.sock',
   join: 'gpu-agent join https://gpu.example.com gpu_join_5f0c… --name rig-1',
@@ -137,7 +137,7 @@ function addTryCommand(program: Command): void {
     });
 }
 
-/** Adds a command with the options that all commands have. */
+/** Adds a command with the options shared by all commands. */
 function command(program: Command, name: string, description: string): Command {
   return program
     .command(name)

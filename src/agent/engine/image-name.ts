@@ -6,7 +6,7 @@ export interface ImageName {
   reference: string;
 }
 
-/** Registry for names without one. */
+/** Registry used for names that don't include one. */
 export const DEFAULT_REGISTRY = 'docker.io';
 /** Restrictive, because the name becomes part of a path in the engine's API. */
 const IMAGE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:@/-]{0,510}$/;

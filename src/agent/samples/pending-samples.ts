@@ -9,7 +9,7 @@ export type Sample = Omit<InstanceSample, 'age'>;
 
 interface Pending {
   sample: Sample;
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   at: number;
 }
 
