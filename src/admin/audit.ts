@@ -19,7 +19,7 @@ export function addAuditCommand(program: Command, run: Run): void {
     .action((options: Output) => run((deps) => runAudit(deps, options)));
 }
 
-/** Prints the findings. Sets exit code 1 if there are any. */
+/** Prints the findings, and sets exit code 1 if there are any. */
 export async function runAudit(deps: Pick<KernelDeps, 'db'>, options: Output): Promise<void> {
   const report = await audit(deps);
   show(report, options);

@@ -23,7 +23,7 @@ export function addBackupCommands(program: Command, run: Run): void {
       const path = resolve(file);
       refuseUnwritable(path);
       if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR ${dataDir} holds no database`);
-      // Unlike in the gateway, the database is opened without migrations, because a backup must not change it.
+      // Unlike in the gateway, the database is opened without running migrations, because a backup must not change it.
       const { url, release } = await openEmbeddedPostgres({ dataDir });
       try {
         const bytes = await backUp({ url, file: path, kilobytesPerSecond: options.maxRate ?? null });
@@ -45,7 +45,7 @@ export function addBackupCommands(program: Command, run: Run): void {
     });
 }
 
-/** Checks the path before starting a server for the backup. */
+/** Checks the path before the server for the backup is started. */
 function refuseUnwritable(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`${path} is a folder`);
   try {

@@ -16,7 +16,7 @@ export function addCatalogueCommands(program: Command, run: Run): void {
   addImport(program, run, 'template', 'templates', columns, importTemplates);
 }
 
-/** The columns of a catalogue file. Those in `more` are optional. */
+/** Columns of a catalogue file. Those in `more` are optional. */
 interface Columns {
   columns: readonly string[];
   more: readonly string[];

@@ -70,7 +70,7 @@ export function createProgram(run: Run): Command {
   return program;
 }
 
-/** Returns 0 after help, 2 for bad input, in which case nothing was changed, and 1 for any other error. */
+/** Returns the exit code: 0 after help, 2 for bad input that changed nothing, and 1 for any other error. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
   const badInput = error instanceof DomainError || error instanceof ConfigError || error instanceof RestoreRefused;

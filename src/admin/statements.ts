@@ -66,7 +66,7 @@ const CSV_COLUMNS = {
   note: 'note',
 };
 
-/** Returns a statement's rows. Charges are negative, so the amounts above the closing balance add up to it. */
+/** Returns a statement's rows. Charges are negative, so that the amounts above the closing balance add up to it. */
 function rowsOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): Row[] {
   const empty = { seconds: '', ratePerHour: '', units: '', note: '' };
   return [
