@@ -10,7 +10,7 @@ import { serviceCreditThisMonth } from './statements.js';
 import { card, formatUsd } from './table.js';
 import { canPrompt, done, printLines, promptSecret, readAll, remark } from './terminal.js';
 
-/** The balance and, if known, the amount that the service credited this month. */
+/** The balance and, if known, the amount credited by the service this month. */
 type ShownBalance = Balance & { serviceCredit?: number };
 
 const BALANCE: View<ShownBalance> = {

@@ -76,7 +76,7 @@ export function addActivityCommand(program: Command): void {
     });
 }
 
-/** Parses the number of entries for `--limit`. */
+/** Parses the value of `--limit`. */
 export function readLimit(value: string): number {
   const limit = Number(value);
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_ENTRIES) return limit;

@@ -29,7 +29,7 @@ const READ = 'query ($id: ID!) { instance(id: $id) { id stopAt destroyAt } }';
 const SET = `mutation ($id: ID!, $stopAt: String, $destroyAt: String) {
   setDeadlines(id: $id, stopAt: $stopAt, destroyAt: $destroyAt) { id stopAt destroyAt } }`;
 
-/** Adds a deploy's options for automatic ends and its spending limit. */
+/** Adds the options that stop or destroy a deployed instance automatically and limit its cost. */
 export function withDeadlines(command: Command): Command {
   return command
     .option('--stop-at <when>', `Stop it automatically, ${WHEN}`)
@@ -38,7 +38,7 @@ export function withDeadlines(command: Command): Command {
     .option('--stop-when-idle <time>', `Stop it after this time without activity, ${IDLE_TIME}`, idleMinutes);
 }
 
-/** Returns the request members that the options set. */
+/** Returns the request fields set by the options. */
 export function deadlinesOf({ stopAt, destroyAt, spendLimit, stopWhenIdle }: DeadlineOptions): Partial<DeployRequest> {
   return {
     ...(stopAt !== undefined && { stop_at: stopAt }),

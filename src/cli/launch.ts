@@ -26,7 +26,7 @@ export interface LaunchOptions {
   onExit?: (typeof EXIT_ACTIONS)[number];
 }
 
-/** Adds the options that define the workload of a command with a launch. */
+/** Adds all launch options to a command. */
 export function withLaunch(command: Command): Command {
   return withPlainLaunch(command)
     .option('--entrypoint <word>', "Replace the image's entrypoint; repeatable, one word each", addWord)
@@ -43,7 +43,7 @@ export function withLaunch(command: Command): Command {
     );
 }
 
-/** Adds only the launch options that apply to any command. */
+/** Adds the launch options that also apply to `gpu run`. */
 export function withPlainLaunch(command: Command): Command {
   return command
     .option('--name <name>', 'Name of the instance: lower-case letters, digits, hyphens (default: its id)')
@@ -63,7 +63,7 @@ export function withPlainLaunch(command: Command): Command {
     );
 }
 
-/** Returns the request members that the options and the command after `--` set. */
+/** Returns the request fields set by the options and by the command after `--`. */
 export function launchOf(options: LaunchOptions, command: readonly string[]): Partial<DeployRequest> {
   const { name, entrypoint, port: ports, tcp: tcpPorts, registryLogin, user, restart, onExit } = options;
   const env = { ...(options.envFile !== undefined && readVariables(options.envFile)), ...options.env };

@@ -15,8 +15,8 @@ interface Limit {
 }
 
 /**
- * Describes how to read and set one kind of spending limit. The response contains the limited object, or a list that
- * contains it.
+ * Describes how to read and set one kind of spending limit. The response contains the limited object, either directly
+ * or in a list.
  */
 interface Subject {
   read: string;

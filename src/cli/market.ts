@@ -111,7 +111,7 @@ function cudaVersion(text: string): string {
   return text;
 }
 
-/** Returns the offers. If none match because the model doesn't exist, fails with suggestions. */
+/** Returns the offers. If there are no matches because the model doesn't exist, fails with suggestions. */
 async function offersOf(client: GpuClient, options: OfferOptions): Promise<OfferList> {
   const list = await client.offers.list(filterOf(options));
   const { gpu } = options;

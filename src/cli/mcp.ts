@@ -22,7 +22,7 @@ export function addMcpCommand(program: Command): void {
     .addHelpText('after', '\nThe protocol uses standard input and output. Assistants start this command.')
     .action(async (options: McpOptions, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      // The MCP packages are only loaded here, because they would slow down every other command.
+      // The MCP packages are loaded only here, because they would slow down every other command.
       const { serveMcp } = await import('./mcp/serve.js');
       serveMcp({
         settings,

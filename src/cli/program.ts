@@ -86,14 +86,16 @@ function versionOfPackage(): string {
   return JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version;
 }
 
-/** Makes each command-line error point to the help that explains it. */
+/** Makes each command-line error point to the help that explains the command. */
 function pointToHelp(command: Command, path: string): void {
   const hint = command.commands.length > 0 ? `\`${path} --help\` lists the commands` : `see \`${path} --help\``;
   command.configureOutput({ outputError: (text) => complain(`${messageOf(text)}; ${hint}`) });
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 
-/** Returns commander's message without its prefix and final period. The reason for an invalid value follows a colon. */
+/**
+ * Returns commander's message without its prefix and final period. A colon precedes the reason why a value is invalid.
+ */
 function messageOf(text: string): string {
   return text
     .trim()

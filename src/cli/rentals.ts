@@ -26,7 +26,7 @@ const TYPES = ['od', 'interruptible', 'res', 'spot'] as const satisfies readonly
 const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped: 'yellow', destroyed: 'red' };
 
 type Listed = InstanceList['data'][number] & Extras;
-/** Fields that GraphQL adds to the rental. `runtime` is missing if the machine has no host agent. */
+/** Fields that the rental has only in GraphQL. `runtime` is missing if the machine has no host agent. */
 type Extras = {
   name?: string;
   runtime?: Runtime;
@@ -64,7 +64,7 @@ const RUNTIME = text<Listed>('CONTAINER', ({ runtime }) => (runtime === undefine
   spare: 6,
 });
 
-/** Shows each member that is set under its REST name, as JSON unless it is a string. */
+/** Shows each field that is set, under its REST name. Values other than strings are shown as JSON. */
 const LAUNCHED: View<InstanceLaunch> = {
   lines: ({ object: _, launch, ...terms }) =>
     card(
@@ -219,8 +219,8 @@ export function addRentalCommands(program: Command): void {
 }
 
 /**
- * Returns a function that queries the instances. It fetches names only for new instances, and runtimes only if there
- * are any, because a watched list is queried often.
+ * Returns a function that queries the instances. Because a watched list is queried often, it fetches names only when
+ * there are new instances, and runtimes only if there are any.
  */
 function lister({ json, quiet }: Format): (client: GpuClient) => Promise<DetailedList> {
   let idsWithout = '';
@@ -314,7 +314,7 @@ function visibleAscii(key: string): string {
 }
 
 /**
- * Sends a write with an idempotency key created in advance, so that the user can find out its result after an
+ * Sends a write with an idempotency key created in advance, so that the user can find out the result after an
  * interruption.
  */
 async function underKey<Body>(
@@ -383,7 +383,7 @@ async function detailsOf(client: GpuClient, id: string): Promise<Details | null>
   return (await client.graphql<{ instance: Details | null }>(DETAILS, { id })).instance;
 }
 
-/** Returns an instance's name; null if it has none and is therefore shown by its id. */
+/** Returns an instance's name, or null if it has none and is therefore shown by its id. */
 function nameOf(id: string, name: string | undefined): string | null {
   return name === undefined || name === id ? null : name;
 }

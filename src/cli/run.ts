@@ -16,8 +16,8 @@ import { canPrompt, confirm, type Progress, paint, printLines } from './terminal
 import { type VolumeAtPath, volumeAtPath } from './volume-paths.js';
 
 /**
- * Default number of seconds without a client after which an instance is stopped. It applies before the command begins
- * and after it has ended.
+ * Default number of seconds without a client after which an instance is stopped. It applies both before the command
+ * begins and after it has ended.
  */
 const DEFAULT_LINGER = 600;
 const MAX_LINGER = 604_800;
@@ -165,7 +165,7 @@ async function waitFor(id: string, options: FollowOptions, command: Command): Pr
         (run) => run.code(),
       );
     } catch (error) {
-      // Another client may have fetched the results and destroyed it between two polls.
+      // Another client may have fetched the results and destroyed the instance between two polls.
       code = await known().catch(() => null);
       if (code === null) throw error;
     }
@@ -173,11 +173,11 @@ async function waitFor(id: string, options: FollowOptions, command: Command): Pr
   process.exitCode = code;
 }
 
-/** Follows a run until it ends or a signal ends this client. */
+/** Follows a run until it ends, or until a signal ends this client. */
 class Following {
   /** Whether the command may have begun, in which case destroying its instance would lose results. */
   isBegun = false;
-  /** Whether the instance continues regardless of this client. */
+  /** Whether the instance continues even without this client. */
   isDetached = false;
   readonly #options: FollowOptions;
   readonly #ending = new AbortController();
@@ -237,7 +237,7 @@ class Following {
     };
   }
 
-  /** Decides whether a signal ends only this client or also the command. */
+  /** Decides whether a signal ends only this client, or the command as well. */
   async #end(name: Signal): Promise<void> {
     const run = this.#run;
     if (this.#ending.signal.aborted && run === null) {

@@ -12,7 +12,7 @@ import type { Output } from './show.js';
 import { table, text } from './table.js';
 import { done, printLines, printText, remark } from './terminal.js';
 
-/** A saved launch that can be deployed, from a saved template or an instance. */
+/** A saved launch that can be deployed. It comes from a saved template or an instance. */
 interface Saved {
   template: string;
   diskGb: number;
@@ -82,7 +82,7 @@ export function addTemplateCommands(program: Command): void {
     });
 }
 
-/** Returns the members of the deploy request that is saved under this name. */
+/** Returns the fields of the deploy request saved under this name. */
 export async function requestOfSaved(settings: Settings, name: string): Promise<Partial<DeployRequest>> {
   return requestOf(await savedUnder<Saved>(settings, name, SAVED));
 }

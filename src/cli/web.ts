@@ -21,7 +21,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...args: string
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** An instance's named ports, starting with its web port, and its generated values. */
+/** An instance's named ports, with its web port first, and its generated values. */
 interface Links {
   links: { port: number; path: string }[];
   tokens: { variable: string; value: string; inLink: boolean }[];
@@ -82,7 +82,7 @@ async function printToken(settings: Settings, id: string, port: number | undefin
   remark(`Valid until ${webToken.expiresAt}, or until the API key is revoked.`);
 }
 
-/** Opens a link in the browser. Has no effect without a desktop, because the link is printed in any case. */
+/** Opens a link in the browser if there is a desktop. The link is printed in any case. */
 function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const [program, ...args] = OPENERS[process.platform] ?? [];
@@ -109,10 +109,10 @@ async function logs(
   for await (const { instanceLogged } of events) printer.print(instanceLogged);
 }
 
-/** Prints each line to its original stream. If a line grows, prints only the added part. */
+/** Prints each line to its original stream. When a line has grown, prints only the added part. */
 class LogPrinter {
   readonly #hasTimes: boolean;
-  /** The last line, while it is incomplete. */
+  /** The last line, if it is incomplete. */
   #open: Line | null = null;
 
   constructor(hasTimes: boolean) {
@@ -131,7 +131,7 @@ class LogPrinter {
     }
   }
 
-  /** Ends an incomplete last line. */
+  /** Terminates the last line if it is incomplete. */
   end(): void {
     if (this.#open !== null) streamOf(this.#open).write('\n');
     this.#open = null;
