@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<Finding>[] = [
 export function addAuditCommand(program: Command, run: Run): void {
   program
     .command('audit')
-    .description('Recompute all accounts; exit with 1 on any mismatch')
+    .description('Recompute all accounts, and exit with 1 on any mismatch')
     .option('--json', 'Print JSON')
     .action((options: Output) => run((deps) => runAudit(deps, options)));
 }

@@ -15,8 +15,8 @@ const [MIN_RATE, MAX_RATE] = [32, 1_048_576];
 export function addBackupCommands(program: Command, run: Run): void {
   program
     .command('backup <file>')
-    .description('Back up the built-in PostgreSQL, also while it is in use')
-    .option('--max-rate <kb>', `Read limit in kB per second, ${MIN_RATE} to ${MAX_RATE}`, rate)
+    .description('Back up the built-in PostgreSQL, even while it is in use')
+    .option('--max-rate <kb>', `Maximum read rate in kB per second, ${MIN_RATE} to ${MAX_RATE}`, rate)
     .option('--json', 'Print JSON')
     .action(async (file: string, options: Output & { maxRate?: number }) => {
       const dataDir = builtInDataDir('backup');
@@ -35,7 +35,7 @@ export function addBackupCommands(program: Command, run: Run): void {
     });
   program
     .command('restore <file>')
-    .description('Create the database in an empty DATA_DIR, and audit it')
+    .description('Restore a backup into an empty DATA_DIR, and audit it')
     .option('--json', 'Print JSON')
     .action(async (file: string, options: Output) => {
       const dataDir = builtInDataDir('restore');

@@ -35,7 +35,7 @@ function addImport(
     .command(noun)
     .description(`Import ${things}`)
     .command('import <file>')
-    .description(`Create or update ${things} from a CSV or JSON file with ${columns.join(', ')}${others}`)
+    .description(`Create or update ${things} from a CSV or JSON file with the fields ${columns.join(', ')}${others}`)
     .option('--dry-run', 'Validate the file without changing anything')
     .option('--json', 'Print JSON')
     .action((file: string, options: Output & { dryRun?: boolean }) =>

@@ -38,9 +38,9 @@ const COLUMNS: readonly Column<Row>[] = [
 export function addStatementCommand(program: Command, run: Run): void {
   program
     .command('statement <account>')
-    .description('Show what changed a balance in a period, line by line')
-    .requiredOption('--from <time>', 'Start, inclusive: 2026-11-01 or 2026-11-01T00:00:00Z', instant)
-    .option('--to <time>', 'End, exclusive (default: now)', instant)
+    .description("Show each change to an account's balance in a period")
+    .requiredOption('--from <time>', 'Inclusive start, such as 2026-11-01 or 2026-11-01T00:00:00Z', instant)
+    .option('--to <time>', 'Exclusive end (default: now)', instant)
     .addOption(new Option('--format <format>', 'Output format').choices(['table', 'json', 'csv']).default('table'))
     .option('--json', 'Same as --format json')
     .action((account: string, { from, to, format, json }: Options) =>

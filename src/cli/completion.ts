@@ -22,7 +22,7 @@ export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
     .description('Print a completion script for your shell')
-    .addArgument(new Argument('<shell>', 'Shell that runs the script').choices(Object.keys(SHELLS)))
+    .addArgument(new Argument('<shell>', 'Shell to print the script for').choices(Object.keys(SHELLS)))
     .addHelpText(
       'after',
       `

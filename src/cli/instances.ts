@@ -19,7 +19,7 @@ export function isInstance(argument: Argument | undefined): boolean {
 /** Makes each command that takes an instance id also accept the instance's name, and describes the argument. */
 export function acceptNames(program: Command): void {
   for (const { registeredArguments } of program.commands) {
-    for (const argument of registeredArguments.filter(isInstance)) argument.description = 'Id or name of an instance';
+    for (const argument of registeredArguments.filter(isInstance)) argument.description = 'Instance id or name';
   }
   program.hook('preAction', async (_, command) => {
     const index = command.registeredArguments.findIndex(isInstance);

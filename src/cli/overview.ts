@@ -10,7 +10,7 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
     ['run', 'Run a command on a new instance, then destroy it'],
     ['attach, wait', 'Follow a run, or wait for its exit code'],
     ['instances'],
-    ['show, launch', 'Show an instance, or what it was launched with'],
+    ['show, launch', 'Show an instance, or its launch settings'],
     ['start, stop', 'Start or stop an instance'],
     ['move'],
     ['destroy'],

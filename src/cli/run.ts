@@ -57,31 +57,31 @@ export function addRunCommands(program: Command): void {
     .option('--max-price <usd>', 'Maximum price of the whole machine in USD per hour', amount)
     .option('--image <image>', 'OCI image with /bin/sh, or template slug (default: pytorch)')
     .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
-    .option('--interruptible', 'Pay half, for a machine that can be preempted')
+    .option('--interruptible', 'Pay half the price for a machine that can be preempted')
     .option(
       '-v, --volume <folder[:path]>',
-      'Send the content of a folder to /workspace, or to a path; v-1a2b3c4d:/data attaches a volume; repeatable',
+      "Send a folder's content to /workspace or another path; v-1a2b3c4d:/data attaches a volume; repeatable",
       addFolder,
     )
-    .option('--out <path>', 'Fetch this path below /workspace at the end; repeatable', collect)
+    .option('--out <path>', 'Fetch this path under /workspace at the end; repeatable', collect)
     .option('--keep', 'Keep the instance at the end; it is billed until you destroy it')
-    .option('-d, --detach', 'Exit once the command has started, and print only the id on stdout')
+    .option('-d, --detach', 'Exit once the command has started, and print only the instance id to stdout')
     .option(
       '--linger <seconds>',
       `Stop the instance after this time without a client, 1 to ${MAX_LINGER} s (default: ${DEFAULT_LINGER})`,
       seconds,
     )
-    .option('--idempotency-key <key>', 'Idempotency key; repeating it within 24 hours rents only once');
+    .option('--idempotency-key <key>', 'Idempotency key; repeated requests within 24 hours rent only once');
   withFollowing(withPlainLaunch(run)).action(runCommand);
   withFollowing(
     program
       .command('attach <instance>')
       .description('Follow a run from the start of its output, and finish it like `gpu run`')
-      .option('--out <path>', 'Also fetch this path, overwriting files here; repeatable', collect),
+      .option('--out <path>', 'Also fetch this path, overwriting local files; repeatable', collect),
   ).action(attach);
   program
     .command('wait <instance>')
-    .description('Wait until the command of a run has ended, and exit with its exit code')
+    .description("Wait until a run's command has ended, and exit with its exit code")
     .option('-i, --identity <file>', 'Private key for SSH (default: a new one)')
     .action(waitFor);
 }
@@ -89,7 +89,7 @@ export function addRunCommands(program: Command): void {
 function withFollowing(command: Command): Command {
   return command
     .option('-i, --identity <file>', 'Private key for SSH (default: a new one for this run)')
-    .option('-q, --quiet', 'Print only the output of the command');
+    .option('-q, --quiet', "Print only the command's output");
 }
 
 async function runCommand(words: string[], options: RunCommandOptions, command: Command): Promise<void> {

@@ -69,7 +69,7 @@ export function addSshCommands(program: Command): void {
     .argument('[command...]', 'Command and its arguments, after --')
     .description('Open a shell in an instance, or run a command there')
     .addHelpText('after', "\nThis runs the system's ssh and exits with its exit code.")
-    .option('-i, --identity <file>', 'Private key (default: those that ssh tries)')
+    .option('-i, --identity <file>', 'Private key (default: the keys that ssh tries)')
     .option(...USER_OPTION)
     .option('-L, --forward <port:host:port>', 'Forward a local port to the instance, like ssh -L; repeatable', collect)
     .action((id: string, command: string[], options: SshOptions & { forward?: string[] }, itself: Command) =>
@@ -78,18 +78,18 @@ export function addSshCommands(program: Command): void {
   program
     .command('cp')
     .argument('<from>', 'Local path, or INSTANCE:PATH')
-    .argument('<to>', 'Local path, or INSTANCE:PATH; exactly one of the two is on an instance')
+    .argument('<to>', 'Local path, or INSTANCE:PATH; exactly one of the two must be on an instance')
     .description('Copy files to or from an instance')
     .addHelpText('after', "\nThis runs the system's scp and exits with its exit code.")
-    .option('-r, --recursive', 'Copy folders with their content')
+    .option('-r, --recursive', 'Copy folders and their contents')
     .option(...USER_OPTION)
-    .option('-i, --identity <file>', 'Private key (default: those that ssh tries)')
+    .option('-i, --identity <file>', 'Private key (default: the keys that ssh tries)')
     .action(copy);
-  const keys = program.command('ssh-key').description('Manage the SSH keys that open your instances');
+  const keys = program.command('ssh-key').description('Manage SSH keys for logging in to your instances');
   keys
     .command('add')
     .argument('[file]', 'Public key file (default: ~/.ssh/id_ed25519.pub, id_ecdsa.pub or id_rsa.pub)')
-    .description('Add a public key that opens your instances')
+    .description('Add a public key for logging in to your instances')
     .action(async (file: string | undefined, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const publicKey = readPublicKey(file);

@@ -64,7 +64,7 @@ const MOVEMENTS: readonly Column<Movement>[] = [
 export function addStatementCommand(program: Command): void {
   program
     .command('statement')
-    .description('List what changed the balance in a UTC month')
+    .description('List the changes to the balance in a UTC month')
     .option('--month <month>', 'UTC month, such as 2026-10 (default: this month)', monthOf)
     .option('--json', 'Print JSON')
     .action(async ({ month: given, json }: Output & { month?: string }, command: Command) => {

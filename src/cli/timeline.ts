@@ -108,8 +108,8 @@ function detailsOf(entry: TimelineEntry): string {
 export function addTimelineCommand(program: Command): void {
   program
     .command('timeline <instance>')
-    .description('List the events of an instance, newest last')
-    .option('--limit <number>', `Maximum number of the newest events, 1 to ${MAX_ENTRIES}`, readLimit, 50)
+    .description("List an instance's events, newest last")
+    .option('--limit <number>', `Number of newest events to show, 1 to ${MAX_ENTRIES}`, readLimit, 50)
     .option('--json', 'Print JSON')
     .action(async (id: string, { limit, json }: { limit: number; json?: boolean }, command: Command) => {
       const session = openSession(command, { needsKey: true });

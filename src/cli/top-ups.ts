@@ -56,10 +56,10 @@ const COLUMNS: readonly Column<TopUp>[] = [
 export function addTopUpCommands(program: Command): void {
   program
     .command('topup')
-    .argument('[asset]', 'Currency, such as BTC, LTC or USDT-TRX (default: list those accepted)')
+    .argument('[asset]', 'Currency, such as BTC, LTC or USDT-TRX (default: list the accepted ones)')
     .argument('[usd]', 'Amount in USD, 5 or more')
-    .description('Pay in cryptocurrency to an address, with an exact amount and a QR code')
-    .option('--idempotency-key <key>', 'Idempotency key; repeating it within 24 hours returns the first response')
+    .description('Pay in cryptocurrency: show an address, an exact amount and a QR code')
+    .option('--idempotency-key <key>', 'Idempotency key; repeated requests within 24 hours return the first response')
     .option('--no-wait', "Don't wait for the payment")
     .option('--json', 'Print the top-up as JSON, without waiting')
     .action(topUp);

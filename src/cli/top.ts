@@ -118,9 +118,9 @@ export function addTopCommand(program: Command): void {
   program
     .command('top')
     .description('Show the current load and cost of your instances')
-    .addHelpText('after', '\nOn a terminal, it refreshes every 10 s, the interval of measurements; q quits.')
-    .option('--once', 'Print once; always so without a terminal')
-    .option('--json', "Print the service's JSON response unchanged, once")
+    .addHelpText('after', '\nOn a terminal, it refreshes at every measurement, every 10 s. Press q to quit.')
+    .option('--once', 'Print once, the default without a terminal')
+    .option('--json', "Print the service's JSON response once, unchanged")
     .action(async ({ once = false, json = false }: { once?: boolean } & Pick<Output, 'json'>, command: Command) => {
       const session = openSession(command, { needsKey: true });
       const query = (client: GpuClient) => client.graphql<{ instances: Row[] }>(TOP);

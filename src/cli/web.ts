@@ -37,19 +37,23 @@ interface Line {
 export function addWebCommands(program: Command): void {
   program
     .command('open <instance>')
-    .description('Open a web port of an instance in the browser')
+    .description("Open an instance's web port in the browser")
     .option('--port <port>', 'Port, 1 to 65535 (default: the first web port)', whole(1, 65_535))
-    .option('--path <path>', 'Path to open (default: that of the port, else /)')
-    .option('--no-browser', 'Print the link only')
-    .option('--token', 'Print a token for programs instead; it is valid for a day')
+    .option('--path <path>', "Path to open (default: the port's own path, otherwise /)")
+    .option('--no-browser', 'Only print the link')
+    .option('--token', 'Print a token for programs instead, valid for a day')
     .addHelpText('after', '\nThe printed link works once, in one browser, within a minute.')
     .action(open);
   program
     .command('logs <instance>')
-    .description('Print the logs of an instance, running or stopped')
-    .option('-f, --follow', 'Continue with new lines as they are written')
-    .option('--tail <lines>', `Number of last lines, 0 to ${MAX_TAIL} (default: ${DEFAULT_TAIL})`, whole(0, MAX_TAIL))
-    .option('-t, --timestamps', 'Begin each line with its time')
+    .description('Print the logs of a running or stopped instance')
+    .option('-f, --follow', 'Keep printing new lines as they are written')
+    .option(
+      '--tail <lines>',
+      `Number of lines to show from the end, 0 to ${MAX_TAIL} (default: ${DEFAULT_TAIL})`,
+      whole(0, MAX_TAIL),
+    )
+    .option('-t, --timestamps', 'Prefix each line with its time')
     .action(logs);
 }
 
