@@ -209,7 +209,7 @@ const observedInstance = z.object({
    */
   fault: z.enum(['host', 'image']).optional(),
   exitCode: z.number().int().min(-1).max(255).nullable(),
-  /** Number of times that the container ended without being stopped and was restarted within this start. */
+  /** Number of times in this start that the container ended without being stopped and was restarted. */
   restarts: count,
   /** TCP ports that the image exposes, in ascending order. Omitted while unknown. */
   imagePorts: z.array(port).max(MAX_PORTS).optional(),

@@ -17,7 +17,7 @@ export const TUNNELS_PATH = '/agent/v1/streams/';
 /** Maximum open tunnels per instance. */
 export const MAX_TUNNELS_PER_INSTANCE = 256;
 /**
- * Maximum open tunnels per machine. A gateway opens fewer; the rest is reserved for tunnels that the gateway has
+ * Maximum open tunnels per machine. A gateway opens fewer. The rest are reserved for tunnels that the gateway has
  * abandoned but the agent still holds.
  */
 export const MAX_TUNNELS_PER_HOST = 1_024;

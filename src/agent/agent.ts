@@ -19,13 +19,13 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 
 /** Changes within this many milliseconds are combined into one report. */
 const REPORT_TOGETHER_MS = 50;
-/** Additional delay before a heartbeat while samples are being taken, because each sample triggers a report anyway. */
+/** Additional delay before a heartbeat while samples are being taken. Each sample triggers a report anyway. */
 const WAIT_FOR_SAMPLES_MS = 1_000;
 const POLL_EVERY_MS = 1_000;
 const CHECK_GPUS_EVERY_MS = 300_000;
 /** Pause before querying an unresponsive GPU driver again. */
 const RECHECK_GPUS_MS = 30_000;
-/** Tunnel requests within this many milliseconds are returned in one response. */
+/** Tunnel requests within this many milliseconds are combined into one response. */
 const TUNNELS_TOGETHER_MS = 20;
 /** Minimum time between two reports that differ only in a pull's byte count. */
 const PROGRESS_EVERY_MS = 1_000;

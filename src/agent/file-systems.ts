@@ -54,7 +54,7 @@ export class FileSystems {
     await this.unmount(name);
     await rm(this.#image(name), { force: true });
     await rm(this.#unfinished(name), { force: true });
-    // Not recursive, so that a file system that is still mounted there isn't emptied.
+    // Not recursive, so that a file system still mounted there isn't emptied.
     await rmdir(this.target(name)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });

@@ -138,7 +138,7 @@ export class InstanceImage {
     }
   }
 
-  /** Pauses before the next attempt; rejects if there will be none. */
+  /** Pauses before the next attempt. Rejects if there will be none. */
   async #pauseAfter(error: Error, began: number, signal: AbortSignal): Promise<void> {
     const fault = error instanceof EngineFault ? error : null;
     if (fault?.kind === 'unreachable') throw error;

@@ -238,9 +238,9 @@ export class InstanceTask {
   }
 
   /**
-   * Whether a fault, such as an engine that doesn't respond, has persisted long enough that the start must fail, since
-   * the renter pays in the meantime. Before anything supplied by the renter was used, the host is at fault; afterwards,
-   * an image may have caused it. Volumes have their own time limits.
+   * Whether a fault, such as an unresponsive engine, has persisted long enough that the start must fail, since the
+   * renter pays in the meantime. Before anything supplied by the renter was used, the host is at fault. Afterwards, an
+   * image may have caused it. Volumes have their own time limits.
    */
   #hasTimedOut(error: Error): boolean {
     const { begunAt, isHostTried, pulledAt, hasRun } = this.#attempt;
@@ -314,7 +314,7 @@ export class InstanceTask {
   }
 
   /**
-   * Saves the volumes; returns false if the desired state has changed. The GPUs are already free, so no other instance
+   * Saves the volumes. Returns false if the desired state has changed. The GPUs are already free, so no other instance
    * has to wait for this.
    */
   async #saveVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {

@@ -14,7 +14,7 @@ const HUB_WITHIN_MS = 5_000;
 /** The image that a user trying the service should deploy. */
 export interface OfferedImage {
   name: string;
-  /** Whether the host's local version is run; otherwise the image is pulled. */
+  /** Whether the host's local version is used. If not, the image is pulled. */
   isHere: boolean;
   /** Why this image was chosen, or null for the usual one. */
   because: string | null;

@@ -16,7 +16,7 @@ export interface View<Body> {
 export interface Output {
   json?: boolean;
   quiet?: boolean;
-  /** Refresh interval in seconds; true for the default. */
+  /** Refresh interval in seconds, or true for the default. */
   watch?: number | true;
   /** The key that quits, as shown to the user. */
   quitKey?: string;

@@ -158,7 +158,7 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
 }
 
 /**
- * Returns the one of the two paths that is in an instance. A path with an instance id takes precedence over one with a
+ * Returns whichever of the two paths is in an instance. A path with an instance id takes precedence over one with a
  * name, because names look like hosts in scp.
  */
 function remoteOf(paths: readonly [string, string]): { text: string; instance: string; path: string } {

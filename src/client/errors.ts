@@ -24,7 +24,7 @@ export class GpuError extends Error {
   readonly status: number | null;
   /** Identifies the request in the service's log, or null if no response arrived. */
   readonly requestId: string | null;
-  /** Seconds to wait before another attempt, if the service requests it; otherwise null. */
+  /** Seconds to wait before another attempt, or null if the service doesn't request a wait. */
   readonly retryAfter: number | null;
   /** Number of times the request was sent. */
   attempts = 1;

@@ -238,8 +238,8 @@ function readRetryAfter(header: string | null): number | null {
 }
 
 /**
- * Returns the reason why a fetch failed. Node stores it in the error's cause or, for a name with several addresses, in
- * a list of errors that has no message of its own.
+ * Returns the reason why a fetch failed. Node stores it in the error's cause. For a name with several addresses, the
+ * cause is a list of errors that has no message.
  */
 function reasonOf(error: unknown): string {
   const cause = (error as { cause?: unknown }).cause ?? error;

@@ -25,7 +25,7 @@ export interface Remote {
   workspace: string;
 }
 
-/** Exit codes that indicate a lost connection: 255 from ssh; 10, 12, 30 and 35 from rsync. */
+/** Exit codes that indicate a lost connection. 255 is from ssh. 10, 12, 30 and 35 are from rsync. */
 const LOST = new Set<number | null>([255, 10, 12, 30, 35]);
 
 /** Maximum number of characters to show of tar's error message. */

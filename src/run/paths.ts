@@ -20,7 +20,7 @@ export function checkOut(paths: readonly string[]): string[] {
   });
 }
 
-/** Throws RunFailed for a destination that is a link or is behind one. Called before anything is rented. */
+/** Throws RunFailed for a destination that is a link or is reached through one. Called before anything is rented. */
 export function checkDestinations(paths: readonly string[], into: string): void {
   for (const path of paths) {
     const parts = path.split('/');

@@ -47,7 +47,7 @@ const MAX_LINE = 1_000_000;
 /** Maximum characters to read of the reason why a command didn't start. */
 const MAX_REASON = 10_000;
 const LOOKS_EVERY_MS = 20;
-/** Maximum concurrent calls of the kinds that are repeated for every instance. */
+/** Maximum concurrent calls of those kinds that are made for every instance. */
 const MAX_CONCURRENT_CALLS = 8;
 /** Maximum commands to read per instance. Engines also list commands that ended a few minutes ago. */
 const MAX_COMMANDS = 2_000;

@@ -30,8 +30,8 @@ export interface ContainerDetail extends Container {
   /** TCP ports that the image exposes, in ascending order. */
   imagePorts: number[];
   /**
-   * Device nodes in the container's configuration, by their paths inside, and the names of devices requested from a
-   * driver.
+   * Device nodes in the container's configuration, by their paths in the container, and the names of devices requested
+   * from a driver.
    */
   devices: { nodes: string[]; requested: string[] };
 }

@@ -12,7 +12,7 @@ export const DEFAULT_REGISTRY = 'docker.io';
 const IMAGE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:@/-]{0,510}$/;
 const REGISTRY = /^[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?$/;
 
-/** Parses an image name; returns null if it is invalid. */
+/** Parses an image name. Returns null if the name is invalid. */
 export function readImageName(image: string): ImageName | null {
   if (!IMAGE.test(image)) return null;
   const [first = '', ...rest] = image.split('/');

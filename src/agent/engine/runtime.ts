@@ -24,9 +24,9 @@ import { readOr, startOf } from '../process-start.js';
 import { isRoot } from './container-user.js';
 import type { Exec, ExecSpec } from './engine.js';
 
-/*
+/**
  * Runs commands directly through the runtime beneath the engine, over the agent's own pipes. Engines pass each byte of
- * a command through two more programs, which takes 10 seconds of CPU time per GB instead of 1.
+ * a command's input and output through two more programs, which takes 10 seconds of CPU time per GB instead of 1.
  */
 
 /** Folders in which runtimes keep the containers if Podman runs as root. */

@@ -4,7 +4,7 @@ import type Docker from 'dockerode';
 
 /** Files that engines read completely, as root and outside the container, to find its users. */
 const USER_FILES = ['/etc/passwd', '/etc/group'];
-/** Maximum size of such a file, because an engine may hold all of its entries in memory. */
+/** Maximum size of a user file. It is limited because an engine may hold all of the file's entries in memory. */
 const MAX_USER_FILE_BYTES = 4_194_304;
 /** Bits that Go's file modes have for everything except regular files. */
 const NOT_REGULAR = 0x8f280000;

@@ -49,7 +49,7 @@ export interface SamplerDeps {
   onMeasured(measurements: readonly Measurement[]): void;
 }
 
-/** Data that is read once for all containers, and only if needed. */
+/** Data read once for all containers, and only if needed. */
 interface Round {
   gpuLoads: Promise<readonly GpuLoad[] | null>;
   /** Number of compute processes by GPU UUID. */

@@ -41,7 +41,7 @@ export class Shells {
     this.#keptMs = keptMs;
   }
 
-  /** Number of shells that are kept or in use. */
+  /** Number of shells that are in use or kept. */
   get size(): number {
     return this.#entries.size;
   }

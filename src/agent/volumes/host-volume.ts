@@ -293,7 +293,7 @@ type OnProblem = (message: string) => void;
 
 interface ResticRun {
   args: readonly string[];
-  /** Path where restic sees the volume in order to write to it. If omitted, restic only reads the volume. */
+  /** Path where restic sees the volume and may write to it. If omitted, restic only reads the volume. */
   at?: string;
   goodEnds?: readonly number[];
   onProblem?: OnProblem;

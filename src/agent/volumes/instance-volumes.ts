@@ -68,8 +68,8 @@ const LONG_TRY_MS = 300_000;
 const MAX_MESSAGE = 500;
 
 /**
- * One instance's volumes on this host. They are restored before it starts, and saved while it is running and at its
- * end.
+ * One instance's volumes on this host. They are restored before it starts, and saved while it is running and when it
+ * ends.
  */
 export class InstanceVolumes {
   #open: { start: number; volumes: OpenVolume[] } | null = null;

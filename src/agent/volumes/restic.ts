@@ -15,7 +15,7 @@ const RESTORES_SPARSE = [0, 15];
 /** Time that restic has to exit after SIGINT, during which it removes its lock from the repository. */
 const ENDS_WITHIN_MS = 5_000;
 const MAX_LINE = 2_000;
-/** Maximum bytes read of a line before secrets are removed from it. */
+/** Maximum bytes to read of a line before secrets are removed from it. */
 const MAX_READ_LINE_BYTES = 65_536;
 const MAX_LINES = 200;
 
@@ -172,7 +172,7 @@ function isFrom(version: string, [major = 0, minor = 0]: readonly number[]): boo
   return itsMajor > major || (itsMajor === major && itsMinor >= minor);
 }
 
-/** Returns a list that is continuously updated with the last lines. */
+/** Returns a list that always contains the last lines read so far. */
 function lastLines(
   stream: Readable,
   clean: (line: string) => string,
