@@ -32,7 +32,7 @@ const STATES = ['listed', 'drained', 'offline', 'retired'];
 
 const CHANGES: readonly [MachineChange, string][] = [
   ['drain', 'Accept no new deploys or starts; running instances continue'],
-  ['offline', 'Like drain, but for an unreachable machine'],
+  ['offline', 'Like drain, with the machine marked as unreachable'],
   ['online', 'Offer the machine again'],
   ['retire', 'Remove the machine permanently; it must have no live instances'],
 ];
