@@ -14,12 +14,12 @@ const COLUMNS: readonly Column<Finding>[] = [
 export function addAuditCommand(program: Command, run: Run): void {
   program
     .command('audit')
-    .description('Recompute all accounts; exit with 1 on any mismatch')
+    .description('Recompute all accounts, and exit with 1 on any mismatch')
     .option('--json', 'Print JSON')
     .action((options: Output) => run((deps) => runAudit(deps, options)));
 }
 
-/** Prints the findings. Sets exit code 1 if there are any. */
+/** Prints the findings, and sets exit code 1 if there are any. */
 export async function runAudit(deps: Pick<KernelDeps, 'db'>, options: Output): Promise<void> {
   const report = await audit(deps);
   show(report, options);

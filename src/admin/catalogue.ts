@@ -16,7 +16,7 @@ export function addCatalogueCommands(program: Command, run: Run): void {
   addImport(program, run, 'template', 'templates', columns, importTemplates);
 }
 
-/** The columns of a catalogue file. Those in `more` are optional. */
+/** Columns of a catalogue file. Those in `more` are optional. */
 interface Columns {
   columns: readonly string[];
   more: readonly string[];
@@ -35,7 +35,7 @@ function addImport(
     .command(noun)
     .description(`Import ${things}`)
     .command('import <file>')
-    .description(`Create or update ${things} from a CSV or JSON file with ${columns.join(', ')}${others}`)
+    .description(`Create or update ${things} from a CSV or JSON file with the fields ${columns.join(', ')}${others}`)
     .option('--dry-run', 'Validate the file without changing anything')
     .option('--json', 'Print JSON')
     .action((file: string, options: Output & { dryRun?: boolean }) =>

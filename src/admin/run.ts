@@ -6,7 +6,7 @@ import { systemClock } from '../std/system-clock.js';
 
 export type Run = (command: (deps: Deps) => Promise<void>) => Promise<void>;
 
-/** Runs a command on its own database connection, regardless of whether the gateway is running. */
+/** Runs a command on its own database connection, whether or not the gateway is running. */
 export const run: Run = async (command) => {
   loadEnvFile();
   return runOn(readConfig(process.env), pino({ level: 'warn' }, pino.destination(2)), command);

@@ -30,7 +30,7 @@ interface CheckOptions extends Output {
 
 /** Adds the commands for volumes and their snapshot store. */
 export function addVolumeCommands(program: Command, run: Run): void {
-  const volume = program.command('volume').description('Volumes and the store of their snapshots');
+  const volume = program.command('volume').description('Manage volumes and their snapshot store');
   volume
     .command('list')
     .description('List all volumes that have data in the store')
@@ -44,7 +44,7 @@ export function addVolumeCommands(program: Command, run: Run): void {
     );
   volume
     .command('check [id]')
-    .description('Compare store and database, and check the repositories with restic; exit with 1 on any fault')
+    .description('Compare the store with the database, and check repositories with restic; exit with 1 on any fault')
     .option('--read-data', 'Also read and verify all stored data')
     .option('--json', 'Print JSON')
     .action((id: string | undefined, options: CheckOptions) => run((deps) => check(deps, id ?? null, options)));

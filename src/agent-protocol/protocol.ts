@@ -17,7 +17,7 @@ export const MAX_WAIT_SECONDS = 25;
 export const MAX_INSTANCES = 1_200;
 /** Maximum tunnels in one response. */
 export const MAX_WANTED_TUNNELS = 512;
-/** Maximum seconds that a container can have to exit after a stop before it is killed. */
+/** Maximum seconds that a stopped container has to exit before it is killed. */
 export const MAX_STOP_SECONDS = 300;
 /** Length of a sample slot in seconds. One sample per instance counts in each slot. */
 export const SAMPLE_SECONDS = 10;
@@ -27,7 +27,7 @@ const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
 /** Maximum volumes of one instance. */
 export const MAX_VOLUMES = 8;
-/** Maximum ports of an instance's template or image. */
+/** Maximum ports that an instance's template or image can have. */
 export const MAX_PORTS = 100;
 
 const instanceId = z.string().regex(/^i-[a-f0-9]{8}$/);
@@ -119,7 +119,7 @@ const desiredInstance = z.object({
   entrypoint: z.array(z.string()).optional(),
   /** The container's user in the format of Docker's `--user`. If omitted, the image's own user is used. */
   user: containerUser.optional(),
-  /** When an ended command is restarted. If omitted, it is always restarted. */
+  /** When to restart the command after it ends. If omitted, it is always restarted. */
   restart: z.enum(['ON_FAILURE', 'NEVER']).optional(),
   /** Whether the instance needs secrets, which the agent requests before each start (`GET /agent/v1/secrets`). */
   secrets: z.boolean().optional(),
@@ -142,7 +142,9 @@ export type DesiredInstance = z.infer<typeof desiredInstance>;
 /** A tunnel that the gateway is waiting for. The agent dials `<url>/agent/v1/streams/<id>` (see tunnel-protocol.ts). */
 const wantedTunnel = z.object({
   id: z.string().regex(/^[a-f0-9]{32}$/),
-  /** Address of the gateway that requested the tunnel; null for the address at which the agent reaches its gateway. */
+  /**
+   * Address of the gateway that requested the tunnel, or null for the address at which the agent reaches its gateway.
+   */
   url: z.string().max(300).nullable(),
 });
 export type WantedTunnel = z.infer<typeof wantedTunnel>;
@@ -168,7 +170,7 @@ const OBSERVED_PHASES = [
   /** The command has ended and won't be started again. */
   'EXITED',
   /**
-   * The instance's volumes are being restored to the host before the container starts; `pulledBytes` of `totalBytes`
+   * The instance's volumes are being restored to the host before the container starts. `pulledBytes` of `totalBytes`
    * are done.
    */
   'RESTORING',
@@ -180,13 +182,13 @@ const OBSERVED_PHASES = [
 const observedVolume = z.object({
   id: volumeId,
   lease,
-  /** The newest snapshot of the volume that the gateway accepted under this lease; null before the first. */
+  /** The newest snapshot of the volume that the gateway accepted under this lease, or null before the first. */
   snapshot: snapshotId.nullable(),
   /** Size of all files in that snapshot. */
   sizeBytes: bytes.nullable(),
   /** Whether the container has ended and that snapshot contains everything it wrote, so that the lease can end. */
   saved: z.boolean(),
-  /** Why the last snapshot failed, for the renter; null if it didn't fail. */
+  /** Reason for the renter why the last snapshot failed, or null if it didn't fail. */
   message: text.nullable(),
 });
 export type ObservedVolume = z.infer<typeof observedVolume>;
@@ -194,7 +196,7 @@ export type ObservedVolume = z.infer<typeof observedVolume>;
 const observedInstance = z.object({
   id: instanceId,
   phase: z.enum(OBSERVED_PHASES),
-  /** The start that this state describes; 0 for a container whose start is unknown. */
+  /** The start that this state describes, or 0 for a container whose start is unknown. */
   start: count,
   pulledBytes: bytes.nullable(),
   totalBytes: bytes.nullable(),
@@ -207,13 +209,13 @@ const observedInstance = z.object({
    */
   fault: z.enum(['host', 'image']).optional(),
   exitCode: z.number().int().min(-1).max(255).nullable(),
-  /** Number of times that the container ended without being stopped and was restarted within this start. */
+  /** Number of times in this start that the container ended without being stopped and was restarted. */
   restarts: count,
-  /** TCP ports that the image exposes, in ascending order; omitted while unknown. */
+  /** TCP ports that the image exposes, in ascending order. Omitted while unknown. */
   imagePorts: z.array(port).max(MAX_PORTS).optional(),
   /**
-   * For an instance with `watchLoad`: whether one of its GPUs was busy in any sample since the last delivered report.
-   * Omitted if that is not known for every sample. With simulated GPUs, whether a processor was busy.
+   * For an instance with `watchLoad`, whether one of its GPUs was busy in any sample since the last delivered report.
+   * With simulated GPUs, whether a processor was busy. Omitted if that is not known for every sample.
    */
   busy: z.boolean().optional(),
   /** Volumes whose lease the instance holds. */
@@ -223,7 +225,7 @@ export type ObservedInstance = z.infer<typeof observedInstance>;
 
 const percent = z.number().min(0).max(100);
 
-/** A GPU's load within an instance; values are null if unknown. */
+/** A GPU's load within an instance. Values are null if unknown. */
 const gpuSample = z.object({
   /** Position among the instance's GPUs, starting at 0. */
   place: z
@@ -231,7 +233,7 @@ const gpuSample = z.object({
     .int()
     .min(0)
     .max(MAX_GPUS - 1),
-  /** Percentage of the time in which a kernel ran. */
+  /** Percentage of the time during which a kernel was running. */
   busyPercent: percent.nullable(),
   memoryUsedMb: count.nullable(),
   memoryTotalMb: count.nullable(),
@@ -240,26 +242,26 @@ const gpuSample = z.object({
   smMhz: z.number().min(0).max(100_000).nullable(),
   /** Uncorrectable memory errors since the driver was loaded. */
   faults: count.nullable(),
-  /** Number of processes that compute on the GPU. */
+  /** Number of compute processes on the GPU. */
   processes: count.nullable(),
 });
 export type GpuSample = z.infer<typeof gpuSample>;
 
-/** A container's load since its previous sample; values are null if unknown. */
+/** A container's load since its previous sample. Values are null if unknown. */
 const instanceSample = z.object({
   id: instanceId,
   start: count,
   /** Seconds between the sample and this report. The gateway subtracts them from its own clock. */
   age: z.number().int().min(0).max(MAX_SAMPLE_AGE_SECONDS),
   /**
-   * The sample's 10-second slot, counted from 1970 by the gateway's clock, and increased by one for each sample. If it
-   * is omitted, or more than one slot away from the slot that `age` implies, the latter applies.
+   * Number of the sample's 10-second slot, counted from the Unix epoch on the gateway's clock. It increases by one with
+   * each sample. If it is omitted, or more than one slot away from the slot that `age` implies, the latter applies.
    */
   slot: z.number().int().min(0).max(1_000_000_000_000).optional(),
-  /** Percentage of the CPU time of its vCPUs. */
+  /** Percentage of its vCPUs' CPU time. */
   cpuPercent: percent.nullable(),
   memoryUsedBytes: bytes.nullable(),
-  /** Used bytes of the file system that contains /workspace. */
+  /** Bytes used in the file system that contains /workspace. */
   diskUsedBytes: bytes.nullable(),
   networkInBytesPerSecond: bytes.nullable(),
   networkOutBytesPerSecond: bytes.nullable(),
@@ -271,11 +273,11 @@ export type InstanceSample = z.infer<typeof instanceSample>;
 /** A heartbeat with the machine's observed state. */
 export const report = z.object({
   protocol,
-  /** Identifies the agent's run; different after each start of the agent. */
+  /** Identifies the agent's run. It is different after each start of the agent. */
   session: z.string().min(1).max(64),
   /** Number of the report within its session. A report with a lower number than one already received is outdated. */
   sequence: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
-  /** Generation of the document that was last applied or is being applied; 0 before the first. */
+  /** Generation of the document that was last applied or is being applied, or 0 before the first. */
   generation: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
   instances: z.array(observedInstance).max(MAX_INSTANCES),
   /**
@@ -284,7 +286,7 @@ export const report = z.object({
    */
   unknown: z.array(instanceId).max(MAX_INSTANCES),
   engine: z.enum(['ok', 'away']),
-  /** UUIDs of the GPUs that the agent finds; only in protocol 2. Running instances continue if one is missing. */
+  /** UUIDs of the GPUs found by the agent. Only in protocol 2. Running instances continue if one is missing. */
   gpus: z.array(text).max(MAX_GPUS).optional(),
   /**
    * Whether the agent supports `entrypoint`, `restart` and `secrets`. If omitted, it gets no instances that use them.
@@ -331,11 +333,11 @@ export const volumeAccess = z.object({
          * `/volumes/v-…/`.
          */
         path: z.string().max(100),
-        /** HTTP Basic password; the user is `lease`. */
+        /** HTTP Basic password. The user name is `lease`. */
         token: z.string().max(200),
-        /** Password of the repository. */
+        /** Repository password. */
         password: z.string().max(200),
-        /** Initial content; null for a volume that is still empty. */
+        /** Initial content, or null for a volume that is still empty. */
         restore: z.object({ snapshot: snapshotId, sizeBytes: bytes.nullable() }).nullable(),
         /** Seconds between two snapshots while the container runs. */
         snapshotSeconds: z.number().int().min(1).max(86_400),
@@ -346,9 +348,9 @@ export const volumeAccess = z.object({
 export type VolumeAccess = z.infer<typeof volumeAccess>;
 
 export const reportAnswer = z.object({
-  /** Generation of the newest document. The agent requests it if it is higher than its own. */
+  /** Generation of the newest document. The agent requests that document if this is higher than its own generation. */
   generation: z.number().int().min(0),
-  /** The gateway's clock, in whole seconds since 1970, which determines the slots of samples. */
+  /** The gateway's clock, as Unix time in whole seconds. It determines the slots of samples. */
   now: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
 });
 export type ReportAnswer = z.infer<typeof reportAnswer>;

@@ -17,7 +17,7 @@ export const TUNNELS_PATH = '/agent/v1/streams/';
 /** Maximum open tunnels per instance. */
 export const MAX_TUNNELS_PER_INSTANCE = 256;
 /**
- * Maximum open tunnels per machine. A gateway opens fewer; the rest is reserved for tunnels that the gateway has
+ * Maximum open tunnels per machine. A gateway opens fewer. The rest are reserved for tunnels that the gateway has
  * abandoned but the agent still holds.
  */
 export const MAX_TUNNELS_PER_HOST = 1_024;
@@ -25,38 +25,35 @@ export const MAX_TUNNELS_PER_HOST = 1_024;
 export const WANT_SECONDS = 10;
 /** Maximum size of one frame, in bytes. */
 export const MAX_FRAME_BYTES = 1_048_576;
-/**
- * Maximum bytes sent together in one frame, if they arrived in the meantime. Larger frames would cost more than they
- * save.
- */
+/** Maximum accumulated bytes to combine into one frame. Larger frames would cost more than they save. */
 const SENT_TOGETHER_BYTES = 131_072;
 /** Bytes that can wait for a reader on one side, in addition to those in the connection's own buffers. */
 const BUFFERED_BYTES = 262_144;
 const PING_EVERY_MS = 20_000;
-/** Time without a message after which the other side counts as gone, while messages are being read. */
+/** Time without a message after which the other side counts as gone. It only applies while messages are being read. */
 const SILENT_MS = 60_000;
 const MAX_ARGUMENT = 131_072;
 const MAX_MESSAGE = 1_000;
 
-/** Number of newest bytes of a shell's output that are kept for replay. */
+/** Number of newest bytes of a shell's output to keep for replay. */
 export const KEPT_OUTPUT_BYTES = 262_144;
-/** Time that a shell without a connected client is kept. */
+/** Seconds for which a shell without a connected client is kept. */
 export const KEPT_SHELL_SECONDS = 300;
 /** Format of a shell's id. */
 export const SHELL_ID = /^[0-9a-f]{32}$/;
-/** Maximum shells per instance that are kept or in use. */
+/** Maximum shells per instance, whether they are in use or only kept. */
 export const MAX_SHELLS_PER_INSTANCE = 8;
 
 const size = z.number().int().min(1).max(10_000);
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/), z.string().max(4_096));
 
 /**
- * Name or id of the user to run as; the container's user if omitted. Only for agents that list `user` when they dial.
- * The gateway has validated it.
+ * Name or id of the user to run as, validated by the gateway. If omitted, the container's user is used. Only sent to
+ * agents that list `user` when they dial.
  */
 const loginUser = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/);
 
-/** A command that runs in a shell: the one from /etc/passwd, otherwise bash, otherwise sh. */
+/** A command that runs in a shell: the one named in /etc/passwd, otherwise bash, otherwise sh. */
 const execTarget = z.object({
   kind: z.literal('exec'),
   /**
@@ -66,7 +63,7 @@ const execTarget = z.object({
   command: z.string().max(MAX_ARGUMENT).nullable(),
   argv: z.array(z.string().max(MAX_ARGUMENT)).min(1).max(100).nullable(),
   env: variables,
-  /** Null for no terminal; standard error is then a separate stream. */
+  /** Null if there is no terminal. Standard error is then a separate stream. */
   terminal: z.object({ columns: size, rows: size }).nullable(),
   user: loginUser.optional(),
 });
@@ -80,14 +77,14 @@ const shellTarget = z.object({
   env: variables,
   terminal: z.object({ columns: size, rows: size }),
   /**
-   * Number of output bytes that the client has already shown. The bytes after them are sent first, if they are still
+   * Number of output bytes that the client has already shown. The bytes that follow are sent first, if they are still
    * kept.
    */
   seen: z.number().int().min(0),
   /** User for a new shell. */
   user: loginUser.optional(),
 });
-/** A TCP connection to a port inside the container, on its loopback or otherwise on its own address. */
+/** A TCP connection to a port inside the container, on its loopback or, failing that, on its own address. */
 const portTarget = z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) });
 /** First character of log lines, which identifies standard output or standard error. */
 export const LOG_MARKS = {
@@ -100,9 +97,9 @@ export const LOG_MARKS = {
  */
 const logsTarget = z.object({
   kind: z.literal('logs'),
-  /** Number of last lines; null for all that are kept. */
+  /** Number of lines from the end, or null for all that are kept. */
   tail: z.number().int().min(0).max(100_000).nullable(),
-  /** Seconds since 1970; null for no bound. */
+  /** Unix time in seconds, or null if there is no bound. */
   since: z.number().int().min(0).nullable(),
   follow: z.boolean(),
 });
@@ -135,8 +132,8 @@ export const gatewayControl = z.discriminatedUnion('type', [
 export type GatewayControl = z.infer<typeof gatewayControl>;
 
 /**
- * Reasons for refusing a tunnel. `no_listener`: nothing listens on the port. `failed`: the start failed, and there is a
- * message.
+ * Reasons for refusing a tunnel. `no_listener`: nothing listens on the port. `failed`: the command could not be
+ * started, and the message says why.
  */
 const REFUSALS = ['not_running', 'no_listener', 'busy', 'failed'] as const;
 
@@ -152,7 +149,7 @@ export type Replay = z.infer<typeof replay>;
 export const agentControl = z.discriminatedUnion('type', [
   z.object({ type: z.literal('opened'), shell: replay.optional() }),
   z.object({ type: z.literal('refused'), reason: z.enum(REFUSALS), message: z.string().max(MAX_MESSAGE) }),
-  /** A command's exit code; null if unknown. */
+  /** A command's exit code, or null if unknown. */
   z.object({ type: z.literal('exit'), code: z.number().int().min(0).max(255).nullable() }),
   /** Another client has connected to the shell. */
   z.object({ type: z.literal('taken') }),
@@ -161,8 +158,8 @@ export const agentControl = z.discriminatedUnion('type', [
 export type AgentControl = z.infer<typeof agentControl>;
 
 /**
- * Sent frames that can be reused, shared by all tunnels of the process. Allocating new ones would make V8 collect
- * garbage often.
+ * Frames that were sent and can be reused, shared by all tunnels of the process. Allocating new ones would make V8
+ * collect garbage often.
  */
 const spareFrames: Buffer[] = [];
 const MAX_SPARE_FRAMES = 32;
@@ -238,7 +235,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     this.#send(0, [chunk], done);
   }
 
-  /** Sends chunks that arrived in the meantime together, because engines provide only 8 kB at a time. */
+  /** Combines chunks that have accumulated, because engines provide only 8 kB at a time. */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     const bytes = chunks.map(({ chunk }) => chunk);
     this.#send(0, bytes, done);
@@ -258,7 +255,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
     done(error);
   }
 
-  /** Allows bytes sent earlier to arrive when the tunnel is destroyed. */
+  /** Allows bytes that were already sent to arrive when the tunnel is destroyed. */
   closeGently(): void {
     this.#isGentle = true;
   }
@@ -298,7 +295,7 @@ export class TunnelSocket<Received extends Control, Sent extends Control> extend
       const isLast = left === 0;
       this.#ws.send(frame, (error) => {
         if (!error && spareFrames.length < MAX_SPARE_FRAMES) spareFrames.push(whole);
-        // The connection has accepted the last frame only now, which slows the writer down.
+        // The connection has only now accepted the last frame. Waiting for this slows the writer down.
         if (isLast) done(error);
       });
     }

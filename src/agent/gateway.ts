@@ -21,8 +21,8 @@ const MAX_ANSWER_BYTES = 33_554_432;
 const MAX_MESSAGE = 300;
 
 /**
- * `unreachable`: no connection, or a temporary fault of the gateway. `revoked`: the gateway doesn't know the token.
- * `refused`: the gateway refuses the request. `invalid`: the response doesn't follow the protocol.
+ * `unreachable`: no connection, or a temporary gateway fault. `revoked`: the gateway doesn't know the token. `refused`:
+ * the gateway refuses the request. `invalid`: the response doesn't follow the protocol.
  */
 export class GatewayFault extends Error {
   constructor(

@@ -57,7 +57,8 @@ export function gatewayUrl(url: string): string {
 }
 
 /**
- * Same as the gateway's rule (MIN_OFFERED_DISK_GB in its inventory/rules/offer.ts), so that the operator is notified immediately.
+ * Same limit as in the gateway (MIN_OFFERED_DISK_GB in its inventory/rules/offer.ts). It is also checked here so that
+ * the operator is notified immediately.
  */
 const OFFERED_FROM_GB = 50;
 

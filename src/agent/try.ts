@@ -18,10 +18,10 @@ import { chooseImage, type OfferedImage } from './try-image.js';
 
 const POLL_TIMEOUT_MS = 60_000;
 const ADMIN_WITHIN_MS = 60_000;
-/** Maximum number of last lines shown of a failed command. */
+/** Maximum lines to show from the end of a failed command's output. */
 const SHOWN_LINES = 3;
 const MAX_SHOWN = 600;
-/** Path of the operator commands, if the agent is part of the gateway's package. */
+/** Path of the operator program, if the agent is part of the gateway's package. */
 const ADMIN = fileURLToPath(new URL('../admin/main.js', import.meta.url));
 const enrolled = z.object({ machine_id: z.string(), code: z.string(), expires_at: z.string() });
 
