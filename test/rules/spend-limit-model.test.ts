@@ -30,7 +30,7 @@ const RATES: Record<PricingMode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n
 const MODES = Object.keys(RATES) as PricingMode[];
 const BEGINNING = BigInt(Date.UTC(2027, 10, 30, 23, 50) / 1_000);
 
-/** When a limit was set, and from which second it applies, until the next limit for the same subject. */
+/** When a limit was set and the second from which it applies, until the next limit for the same subject. */
 interface Set {
   of: string;
   limit: bigint | null;

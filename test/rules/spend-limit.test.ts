@@ -8,7 +8,7 @@ const DECEMBER = BigInt(Date.UTC(2026, 11, 1) / 1_000);
 const JANUARY = BigInt(Date.UTC(2027, 0, 1) / 1_000);
 const MICRO = 3_600n;
 
-/** An account with one instance, which costs 100 units per second and its disk 20. */
+/** An account with one instance that costs 100 units per second, plus 20 for its disk. */
 class Rented {
   readonly account: Account;
   readonly instance: Instance;
@@ -92,7 +92,7 @@ describe("an instance's spend limit", () => {
 });
 
 describe("an account's monthly limit", () => {
-  it('restarts with the month and is predicted months ahead', () => {
+  it('restarts every month and is predicted months ahead', () => {
     const rented = new Rented(null);
     // At 120 units per second, the limit lasts for 30 days and one hour of December, and January is long enough for
     // that.

@@ -82,7 +82,7 @@ describe("an instance's usage", () => {
     expect(seenAt(instance(), 999n)).toBe(999n);
   });
 
-  it('in a reserved term ends with it, and leaving the term costs its discount', () => {
+  it("in a reserved term includes the term's end and the cost of leaving it early", () => {
     const reserved = instance({ mode: 'RESERVED', reservedUntil: 100n + 90n * DAY });
     expect(termEndAt(reserved, 200n)).toBe(100n + 90n * DAY);
     expect(termEndAt(instance(), 200n)).toBeNull();
