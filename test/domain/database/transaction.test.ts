@@ -120,7 +120,7 @@ it('a statement sees changes committed while the previous one was waiting for a 
 });
 
 describe('when a statement fails,', () => {
-  it.each(['with COMMIT', 'before COMMIT'])('%s, the transaction has no effect', async (when) => {
+  it.each(['with COMMIT', 'before COMMIT'])('the transaction has no effect if it was sent %s', async (when) => {
     const id = `failed ${when}`;
     const work = inTransaction(pool, async (transaction) => {
       transaction.later(put(id), put(id));
