@@ -68,7 +68,7 @@ class World {
     settle(this.account, { live: this.instances, volumes: this.volumes }, this.now, GRACE, this.changes);
   }
 
-  /** Returns a step. If it isn't whole, anything that ends in it ends when its second does. */
+  /** Returns a step. If it isn't on a second boundary, anything that ends in it ends when that second does. */
   step(isWhole = true): Step {
     return { account: this.account, at: this.now, end: this.now + (isWhole ? 0n : 1n), changes: this.changes };
   }

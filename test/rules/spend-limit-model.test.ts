@@ -231,7 +231,7 @@ const move = fc.record({
   preempts: fc.boolean(),
   of: fc.boolean(),
   stopIn: fc.option(fc.bigInt(1n, 3_000n), { freq: 2 }),
-  /** In micro-USD; each is 3,600 units, enough for half a minute of one instance. */
+  /** In micro-USD. Each is 3,600 units, enough for half a minute of one instance. */
   limit: fc.option(fc.oneof(fc.bigInt(0n, 10n), fc.bigInt(0n, 200n), fc.bigInt(0n, 5_000n)), { freq: 4 }),
 });
 type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;

@@ -67,14 +67,14 @@ describe("an instance's spend limit", () => {
     }
   });
 
-  it('sets the end even if the owner stops the instance in that second', () => {
+  it('determines the end even if the owner stops the instance in the same second', () => {
     const rented = new Rented(1n);
     rented.settle(DECEMBER + 30n);
     stop(rented.at(DECEMBER + 30n, DECEMBER + 31n), rented.instance, 'USER');
     expect(rented.instance).toMatchObject({ stopReason: 'USER', stoppedAt: DECEMBER + 30n });
   });
 
-  it('counts the minimum of a preempting start from its beginning', () => {
+  it("includes a preempting start's minimum charge from the beginning", () => {
     // 60 GPU seconds cost 6,000 units. Of 2 micro-USD, 1,200 units remain, which pay for exactly 60 s of disk.
     const rented = new Rented(2n, true);
     rented.settle(DECEMBER + 3n * DAY);

@@ -26,7 +26,7 @@ describe('a required variable', () => {
   const secrets = [{ secret: 'hf', variable: 'TOKEN' }];
 
   it.each<[string, Launch, string | null]>([
-    ['without a value is named along with the others', {}, 'MODEL, TOKEN'],
+    ['is named along with the others if it has no value', {}, 'MODEL, TOKEN'],
     ['may be given as text', { env: { MODEL: 'a', TOKEN: 'b' } }, null],
     ['may be given as a secret', { env: { MODEL: 'a' }, secrets }, null],
     ['must not be given as a file', { env: { MODEL: 'a' }, secrets: [{ secret: 'hf', file: 'TOKEN' }] }, 'TOKEN'],

@@ -238,7 +238,7 @@ describe('a payment that is not in a block', () => {
     ['is shown if everything was paid before it', 200n, [credited(99n)], 'SEEN'],
     ['is shown if only a part was paid after it', 200n, [credited(150n, 594n * USD - 1n)], 'SEEN'],
     ['is gone if parts add up to everything', 200n, [credited(150n, 300n * USD), credited(90n, 294n * USD)], 'GONE'],
-    ['is shown if everything was already paid before it', 200n, [credited(150n), credited(99n)], 'SEEN'],
+    ['is shown if everything was paid before it and again after it', 200n, [credited(150n), credited(99n)], 'SEEN'],
     ['is shown if another payment was refused', 200n, [{ ...credited(150n), state: 'REFUSED' }], 'SEEN'],
   ])('%s', (_name, now, others, state) => {
     expect(stateOf(now, ...others)).toBe(state);

@@ -96,7 +96,7 @@ describe('a shell in an image', () => {
     expect(String(await shell.run('true'))).toMatch(/^out/);
   });
 
-  it('lists a folder line by line and skips lines that no stat would print', async () => {
+  it('lists a folder line by line, skipping lines that no genuine stat would print', async () => {
     const own = (command: string) => /'([0-9a-f]{16}) %f/.exec(command)![1]!;
     const tunnel = new Duplex({
       read: () => {},

@@ -184,7 +184,7 @@ describe('headers and cookies with similar names', () => {
     expect(passed(name, value)).toEqual([]);
   });
 
-  it('are matched by exact name, and spaces around names and cookies are ignored', () => {
+  it('are matched by exact name, ignoring spaces around names and cookies', () => {
     expect(passed('X-A', 'x-b', 'X-B', '1')).toEqual(['X-A', 'x-b', 'X-B', '1']);
     expect(passed('Connection', 'close ,  X-A ', 'x-a', '1')).toEqual([]);
     expect(passed('Cookie', 'gpu_web=x; a=1')).toEqual(['Cookie', 'a=1']);
@@ -197,7 +197,7 @@ it('a token is taken only from its header and only in the valid format', () => {
   for (const other of [undefined, '', 'a'.repeat(42), `${'a'.repeat(42)} `]) expect(tokenOf(other)).toEqual([]);
 });
 
-it('only a navigation from another site shows a page of the gateway first', () => {
+it("only navigations from other sites are shown the gateway's own page first", () => {
   const visit = {
     method: 'GET',
     origin: undefined,

@@ -91,12 +91,12 @@ describe('the load reported by nvidia-smi', () => {
     expect(parseGpuProcesses(lines.join('\n'))).toEqual(new Map([[UUID, 1]]));
   });
 
-  it('ignores lines in other formats', () => {
+  it('excludes lines in other formats', () => {
     expect(parseGpuLoads('No devices were found\n')).toEqual([]);
     expect(parseGpuLoads(`${UUID}, 0, 1, 2\n0, 0, 1, 2, 3, 4, 5, 6`)).toEqual([]);
   });
 
-  it('counts each process once per GPU that it uses', () => {
+  it('counts each process once for every GPU that it uses', () => {
     const other = UUID.replace('5', '6');
     const lines = [`${UUID}, 41`, `${UUID}, 42`, `${UUID}, 42`, `${other}, 41`, `${other}, [N/A]`, 'No processes'];
     expect(parseGpuProcesses(lines.join('\n'))).toEqual(

@@ -19,7 +19,7 @@ import { until } from '../../support/until.js';
 const HALF_A_MINUTE_MS = 30_000;
 const SHORTENED_MS = 100;
 
-it('the agent checks for GPUs every five minutes, and sooner if the driver is silent', async () => {
+it('the agent checks for GPUs every five minutes, and sooner if the driver fails', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'lost-gpu-'));
   const gateway = await ScriptedGateway.open();
   onTestFinished(async () => {

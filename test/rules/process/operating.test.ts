@@ -18,7 +18,7 @@ describe('docs/operating.md', () => {
     expect(listed.toSorted()).toEqual([...commands.keys()].toSorted());
   });
 
-  it('mentions only options that the command has', () => {
+  it('documents only options that the commands have', () => {
     for (const span of spans) {
       const help = commands.get(/^[a-z]+( [a-z]+)?(?= |$)/.exec(span)![0])!.helpInformation();
       for (const [option] of span.matchAll(/--[a-z-]+/g)) expect(help, span).toContain(option);
