@@ -70,7 +70,7 @@ describe('values', () => {
     ]);
   });
 
-  it('with a zero byte are rejected, and the connection remains usable', async () => {
+  it('with a zero byte are rejected without making the connection unusable', async () => {
     await expect(inTransaction(pool, (transaction) => transaction.run(put('zero\0byte')))).rejects.toThrow('zero byte');
     expect((await pool.query(`select from thing where id like 'zero%'`)).rowCount).toBe(0);
   });

@@ -51,7 +51,7 @@ describe("a host's join", () => {
     expect(stored).not.toContain(answer.token);
   });
 
-  test("is rejected for hardware that can't be offered, and the code remains valid", async () => {
+  test("is rejected for hardware that can't be offered, without using up the code", async () => {
     const { code } = await enrol(domain, anyMachine);
     const [gpu] = hardware().gpus;
     for (const gpus of [
@@ -72,7 +72,7 @@ describe("a host's join", () => {
     await expect(enrol(domain, { ...anyMachine, region: null })).rejects.toEqual(refused('invalid_request'));
   });
 
-  test('with simulated GPUs creates a demo machine, with consent if it has no demo data', async () => {
+  test('with simulated GPUs creates a demo machine, or fails without demo data or consent', async () => {
     const agent = await TestAgent.join(domain, { pretended: true });
     expect((await findMachine(domain, agent.machineId)).demo).toBe(true);
     await domain.db.prisma.installation.updateMany({ data: { seed: 'catalogue' } });
@@ -106,7 +106,7 @@ describe('a join', () => {
   const enrolWith = (gpu: string | null, numGpus: number | null) => enrol(domain, { ...anyMachine, gpu, numGpus });
   const two = () => [...hardware().gpus, ...hardware().gpus];
 
-  test('with an unexpected model or GPU count is rejected, and the code remains valid', async () => {
+  test('with an unexpected model or GPU count is rejected without using up the code', async () => {
     const { code } = await enrolWith('rtx-4090', 2);
     const [gpu, other] = two();
     for (const gpus of [[gpu!], [gpu!, other!, ...hardware().gpus]])
@@ -318,7 +318,7 @@ describe('reports', () => {
 });
 
 describe('an unreachable machine', () => {
-  test("isn't offered, and rejects deploys, until it returns", async () => {
+  test("isn't offered and rejects deploys until it returns", async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     expect(await isOffered(agent.machineId)).toBe(true);

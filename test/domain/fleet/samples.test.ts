@@ -316,7 +316,7 @@ describe('metric steps', () => {
     expect(quarters[0]).toMatchObject({ cpu_percent: 44, memory_used_bytes: 44_000_000_000_000n });
   });
 
-  it('are the same if computed twice, concurrently or again after a crash', async () => {
+  it('are the same if computed repeatedly, concurrently or again after a crash', async () => {
     const host = await SampledHost.start();
     await host.run(1_500, (number) => ({ cpuPercent: number % 100 }));
     const { pool } = domain.db;

@@ -226,7 +226,7 @@ describe('service credits', () => {
     expect((await creditsOf(domain, other)).map(([, units]) => units)).toEqual([13n * instance.gpuRate]);
   });
 
-  test("an account's wait for its own container ends once the agent may start the next", async () => {
+  test("an account's wait for its own container ends once the next one may start", async () => {
     const agent = await TestAgent.join(domain);
     const [neighbour, account] = [await domain.account(), await domain.account()];
     const { instance: stopped } = await deploy(domain, neighbour, { machineId: agent.machineId });
@@ -361,7 +361,7 @@ describe('service credits', () => {
     expect(await creditsOf(domain, account)).toEqual([]);
   });
 
-  test('revoking an agent is shown to renters and is an outage from its last heartbeat', async () => {
+  test("an agent's revocation is an outage since its last heartbeat that renters can see", async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(12);

@@ -306,7 +306,7 @@ it("a report delayed by a block size change doesn't restore the previous sizes",
 });
 
 describe("an agent's downgrade from protocol 2 to 1", () => {
-  it('earns credit for the renter of a part that the agent can no longer run', async () => {
+  it('entitles renters to credit for parts that the agent can no longer run', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();

@@ -232,7 +232,7 @@ describe('a host for sale', () => {
     expect((await rent(`${id}.g2-3`)).gpu).toBe('l4');
   });
 
-  it('with an agent on protocol 1 is only sold whole until the agent is updated', async () => {
+  it('with an agent on protocol 1 can only be sold whole until the agent is updated', async () => {
     const { code } = await enrol(domain, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
     domain.clock.advance(61);
     const found = hardware({ gpus: gpus(2) });
