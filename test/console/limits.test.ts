@@ -29,7 +29,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
   };
   const open = async (owner: Renter, path: string) => here.pages.visit(path, await here.pages.context(owner));
 
-  it('set, show and remove the monthly limit of an account', async () => {
+  it("set, show and remove an account's monthly limit", async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/money');
     const limit = page.getByRole('region', { name: 'Monthly limit' });

@@ -60,7 +60,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('reports a lost request that rented nothing, and otherwise shows the instance', async () => {
+  it('reports a lost request that rented nothing, or shows the instance if it did', async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', owner, async ({ page }) => {
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
