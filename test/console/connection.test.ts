@@ -118,7 +118,7 @@ describe('console pages', needs('chromium'), () => {
     const settles = tabs
       .flatMap(({ requests }) => requests)
       .filter((request) => /query Settle/.test(request.postData() ?? ''));
-    // Between two responses, the tabs count by themselves instead of querying again.
+    // Between two responses, the tabs count on their own instead of querying again.
     expect(settles.length).toBeLessThanOrEqual(9);
     expect(first - (await figure(tabs[0]!.page, 'balance'))).toBeGreaterThan(0.06);
     expect(tabs.flatMap((tab) => tab.complaints)).toEqual([]);

@@ -263,7 +263,7 @@ const moves = fc.array(
 );
 type Move = typeof moves extends fc.Arbitrary<(infer T)[]> ? T : never;
 
-/** Acts as the service would: it processes due events first, and does nothing that its rules forbid. */
+/** Acts as the service would. It processes due events first and never does anything that its rules forbid. */
 function carryOut(world: World, { what, which, isWhole, preempts, ahead, units }: Move): void {
   const { account, instances, now } = world;
   world.settle();

@@ -30,7 +30,7 @@ it('a caller can send a burst of requests, then one per interval', () => {
   expect(refusal()).toMatchObject({ retryAfterSeconds: 1 });
   nowMs += 1;
   expect([refusal(), refusal() === null]).toEqual([null, false]);
-  // The bucket is full again, but holds no more than before.
+  // The bucket is full again but isn't larger than before.
   nowMs += 1_000_000;
   expect([refusal(), refusal(), refusal(), refusal() === null]).toEqual([null, null, null, false]);
 });
