@@ -443,7 +443,7 @@ describe('a write', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test("treats a machine as free once its holder's credit has run out, even if not read", async () => {
+  test("treats a machine as free once its holder's credit runs out, even before a read", async () => {
     const machineId = await domain.machine();
     const ann = await domain.account();
     const annRents = async () => (await deploy(domain, ann, { machineId, diskGb: 1 })).instance.id;
