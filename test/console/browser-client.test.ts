@@ -32,7 +32,7 @@ describe('the client in a browser', needs('chromium'), () => {
     await service?.close();
   });
 
-  it('rents, and throws errors with the request id and the retry delay', async () => {
+  it('rents machines and throws errors with their request id and retry delay', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     const errors: Error[] = [];

@@ -21,7 +21,7 @@ const row = (page: Page, id: string) => rows(page).filter({ has: page.getByRole(
 const showPart = (page: Page, share: number) =>
   page.evaluate((part) => scrollTo(0, document.documentElement.scrollHeight * part), share);
 
-describe('a list of the maximum number of instances', needs('chromium'), () => {
+describe('a list with the maximum number of instances', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
     owner = await here.renter();

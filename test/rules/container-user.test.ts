@@ -16,7 +16,7 @@ const NONE = [
   ...['root,0', 'root;id', "'root'", 'root%', '*', '~'],
 ];
 
-describe('the user of a container', () => {
+describe("a container's user", () => {
   it.each([...ONE, ...PAIRS])('can be %j', (user) => {
     expect(isContainerUser(user)).toBe(true);
     expect(user.length).toBeLessThanOrEqual(MAX_CONTAINER_USER);
@@ -56,7 +56,7 @@ describe('a command run as another user', () => {
 describe('a login name', () => {
   const ID = 'i-31f72534';
 
-  it.each(ONE)('is an instance, optionally after %s@', (user) => {
+  it.each(ONE)('names an instance, optionally after %s@', (user) => {
     expect(readLoginName(ID)).toEqual({ instanceId: ID, user: null });
     expect(readLoginName(`${user}@${ID}`)).toEqual({ instanceId: ID, user });
   });

@@ -22,14 +22,14 @@ function account(balance: string) {
 }
 
 describe('leaving a reserved term early', () => {
-  it('is allowed if it costs at most the balance, to the micro-USD', () => {
+  it('is allowed if the balance covers its cost, to the micro-USD', () => {
     expect(() => checkEarlyExit(account('1'), TERM, 7_200n)).not.toThrow();
     const refused = () => checkEarlyExit(account('0.999999'), TERM, 7_200n);
     expect(refused).toThrow('leaving the reserved term early costs 1.00 USD, more than the balance');
     expect(refused).toThrow(expect.objectContaining({ code: 'action_failed' }));
   });
 
-  it('is rejected with a message that rounds its cost up', () => {
+  it('is rejected with a message that shows its cost rounded up', () => {
     expect(earlyExitUnitsAt({ ...TERM, onDemandRate: 500_001n }, 1n)).toBe(1n);
     expect(() => checkEarlyExit(account('0'), { ...TERM, onDemandRate: 500_001n }, 1n)).toThrow('costs 0.000001 USD');
   });

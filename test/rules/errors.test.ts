@@ -30,7 +30,7 @@ it('a refusal can be returned as a value, but any other error is thrown', () => 
   expect(() => refusedBy(refuse(new TypeError('a fault')))).toThrow(new TypeError('a fault'));
 });
 
-it('each tier has its own spelling', () => {
+it("each GPU tier's slug maps to its enum value", () => {
   expect(GPU_TIERS).toEqual(['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP', 'CONSUMER']);
   expect((['flagship', 'datacenter', 'consumer-flagship', 'consumer'] as const).map(gpuTierOfSlug)).toEqual(GPU_TIERS);
 });

@@ -77,7 +77,7 @@ describe('claiming a machine', () => {
     ['ON_DEMAND', 'INTERRUPTIBLE'],
     ['ON_DEMAND', 'ON_DEMAND'],
     ['RESERVED', 'RESERVED'],
-  ] as const)('is refused while an instance is running in mode %s, for mode %s', (running, mode) => {
+  ] as const)('is refused if a %s instance is running and mode %s is requested', (running, mode) => {
     expect(() => claim(machine(on('RUNNING', running)), mode, 'action_failed')).toThrow(
       new DomainError('action_failed', 'machine m-1 is taken', { reason: 'taken' }),
     );
@@ -88,7 +88,7 @@ describe('claiming a machine', () => {
     ['OFFLINE', 'offline'],
     ['RETIRED', 'no longer listed'],
     ['UNREACHABLE', 'unreachable'],
-  ] as const)('is refused if it is %s, with the caller’s error code', (state, why) => {
+  ] as const)("is refused with the caller's error code if the machine is %s", (state, why) => {
     for (const code of ['deploy_failed', 'action_failed'] as const) {
       const refused = () => claim({ ...machine(), state }, 'ON_DEMAND', code);
       expect(refused).toThrow(`machine m-1 is ${why}`);

@@ -26,7 +26,7 @@ function refusalOf(work: () => unknown): DomainError | null {
 }
 
 describe("an API key's permissions", () => {
-  it('end at the second in which the key expires, not after it', () => {
+  it('end in the second in which the key expires, not after it', () => {
     const key = { ...UNRESTRICTED, expiresAt: NOW };
     expect([NOW - 1n, NOW, NOW + 1n].map((at) => keyFaultOf(key, at, () => true))).toEqual([
       null,
@@ -85,7 +85,7 @@ describe('networks', () => {
     'a.example',
   ])("can't be %j", (text) => expect(parseNetwork(text)).toBeNull());
 
-  it('are within others only if each is within one of them', () => {
+  it('are within others only if each of them is within one of the others', () => {
     expect(areWithin(['10.0.0.0/9', '10.128.0.1'], ['10.0.0.0/8'])).toBe(true);
     expect(areWithin(['10.0.0.0/7'], ['10.0.0.0/8'])).toBe(false);
     expect(areWithin(['::/0'], ['0.0.0.0/0'])).toBe(false);

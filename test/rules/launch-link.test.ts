@@ -68,7 +68,7 @@ describe('a launch link for a saved template', () => {
       ['env.LAST', 'short'],
     ]);
     const words = Array.from({ length: 12 }, () => '%'.repeat(900));
-    // Half a command would be a different command.
+    // A truncated command would be a different command.
     expect(membersOf(link({ command: words }, []))).toEqual([]);
   });
 });

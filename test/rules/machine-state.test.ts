@@ -18,7 +18,7 @@ describe('a machine', () => {
     }
   });
 
-  it('in use can be changed in every way except being retired', () => {
+  it('in use can undergo any change except being retired', () => {
     for (const state of ACTIVE) {
       for (const change of CHANGES.filter((change) => change !== 'retire')) {
         expect(stateAfter(change, { id: 'm-1', state, isInUse: true })).toBe(LEADS_TO[change]);

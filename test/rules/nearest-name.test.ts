@@ -25,6 +25,6 @@ it.each([
   expect(nearestName(given, known)).toBe(nearest);
 });
 
-it('does not compare overlong names', () => {
+it('overlong names are not compared', () => {
   expect(nearestName('disk_gb'.repeat(10_000), ['disk_gb'])).toBeNull();
 });

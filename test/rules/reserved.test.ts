@@ -92,7 +92,7 @@ describe('an early exit', () => {
     expect(earlyExitUnitsAt(destroyed, CREATED + 100n)).toBe(0n);
   });
 
-  it('ignores a clock that was set back', () => {
+  it('costs nothing if the clock is set back to before the deploy', () => {
     expect(gpuSecondsAt(term(), CREATED - 50n)).toBe(0n);
     expect(earlyExitUnitsAt(term(), CREATED - 50n)).toBe(0n);
   });

@@ -30,7 +30,7 @@ const RATES: Record<PricingMode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n
 const MODES = Object.keys(RATES) as PricingMode[];
 const BEGINNING = BigInt(Date.UTC(2027, 10, 30, 23, 50) / 1_000);
 
-/** When a limit was set, and from which second it applies, until the next limit for the same subject. */
+/** When a limit was set and the second from which it applies, until the next limit for the same subject. */
 interface Set {
   of: string;
   limit: bigint | null;
@@ -231,7 +231,7 @@ const move = fc.record({
   preempts: fc.boolean(),
   of: fc.boolean(),
   stopIn: fc.option(fc.bigInt(1n, 3_000n), { freq: 2 }),
-  /** In micro-USD; each is 3,600 units, enough for half a minute of one instance. */
+  /** In micro-USD. Each is 3,600 units, enough for half a minute of one instance. */
   limit: fc.option(fc.oneof(fc.bigInt(0n, 10n), fc.bigInt(0n, 200n), fc.bigInt(0n, 5_000n)), { freq: 4 }),
 });
 type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;

@@ -113,7 +113,7 @@ describe('an undelivered event', () => {
     expect(nextAttemptAt(20, now, late + 1n, outcome)).toBeNull();
   });
 
-  it('pauses a receiver that accepts nothing for at most five minutes', () => {
+  it('pauses deliveries to a failing receiver for at most five minutes', () => {
     expect([0, 1, 2, 20].map(pauseOf)).toEqual([0n, 2n, 4n, 300n]);
   });
 });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-it('an SSH key is accepted only while the API key that added it allows the address', async () => {
+it('an SSH key is accepted only from addresses allowed by the API key that added it', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const now = domain.clock.now();
@@ -55,7 +55,7 @@ it('an SSH key is accepted only while the API key that added it allows the addre
   ]);
 });
 
-it('access ends in the same second in which the API key that granted it expires', async () => {
+it('access ends in the second in which the API key that granted it expires', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);

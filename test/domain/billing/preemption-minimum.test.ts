@@ -125,7 +125,7 @@ test('every preempting start costs the minimum, but a start on a free machine do
 
 test('a preempting deployBest also costs the minimum', async () => {
   const { machineId } = await heldMachine();
-  // The model has no other machine on offer.
+  // No other machine of this model is on offer.
   await domain.db.prisma.machine.updateMany({
     where: { gpu: 'rtx-4090', id: { not: machineId } },
     data: { state: 'OFFLINE' },

@@ -132,7 +132,7 @@ test('a statement includes entries booked in the current second and usage up to 
   }
 });
 
-test('an entry on the boundary of two statements appears only in the later one', async () => {
+test('an entry on the boundary between two statements appears only in the later one', async () => {
   const other = await domain.account('100');
   const since = domain.clock.now();
   const machineId = await domain.machine();

@@ -99,7 +99,7 @@ describe('a touched second is paid for', () => {
     await expectCleanAudit();
   });
 
-  test('on two machines if the account stops one and deploys the other in that second', async () => {
+  test('on two machines if the account moves from one to the other within it', async () => {
     const account = await domain.account();
     const [m1, m2] = [await domain.machine(), await domain.machine()];
     at(0.1);

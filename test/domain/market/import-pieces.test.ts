@@ -30,7 +30,7 @@ function heldFile(list: readonly object[]) {
   return { records: records(), end };
 }
 
-test("an import becomes visible all at once, and doesn't block deploys until then", async () => {
+test('an import becomes visible all at once, without blocking deploys in the meantime', async () => {
   const known = await Promise.all([domain.machine(), domain.machine(), domain.machine()]);
   const fresh = Array.from({ length: 2_500 }, (_, index) => `held-${index}`);
   const file = heldFile([...known, ...fresh].map((id) => fields(id)));

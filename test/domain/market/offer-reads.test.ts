@@ -5,7 +5,8 @@ import { criteriaOf } from '../../../src/domain/inventory/rules/offer-filter.js'
 import { offeredHost, PLAIN } from '../../support/market/naive-host.js';
 
 /**
- * Reads of groups' columns. Groups keep their machines in columns, so checking a machine reads its place in one column.
+ * Number of reads of groups' columns. Groups keep their machines in columns, so checking a machine reads its place in
+ * one column.
  */
 let reads = 0;
 

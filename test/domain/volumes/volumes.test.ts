@@ -100,7 +100,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test("doesn't lose a monthly limit when the clock is set back after the limit was set", async () => {
+  test('is subject to a monthly limit even if the clock is set back after setting it', async () => {
     const domain = await open();
     const accountId = await domain.account('1000');
     const { apiKey } = await createApiKey(domain, accountId);

@@ -67,10 +67,10 @@ const DEFAULTS: Config = {
 };
 
 interface Variable {
-  /** Accepted texts and the settings they produce. */
+  /** Accepted values and the settings that they produce. */
   takes: [text: string, meaning: Partial<Config>][];
   refuses: string[];
-  /** Variables that are required with it, and the settings they produce. */
+  /** Variables that are required with it, and the settings that they produce. */
   alongside?: [env: Record<string, string>, meaning: Partial<Config>];
   /** The error message after the variable's name. */
   message: string;
@@ -460,7 +460,7 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual(DEFAULTS);
   });
 
-  it('treats an empty variable as unset, except the SSH port, which disables SSH', () => {
+  it('treats an empty variable as unset, except that an empty SSH port disables SSH', () => {
     const nothing = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
     expect(readConfig(nothing)).toEqual({ ...DEFAULTS, sshPort: null });
   });
@@ -487,14 +487,14 @@ describe('readConfig', () => {
     expect(refusalOf({ [name]: text })).toBe(`${name} ${message}`);
   });
 
-  it('defaults SEED to demo for the embedded database and to catalogue for another one', () => {
+  it('defaults SEED to demo for the embedded database and to catalogue for any other', () => {
     expect(readConfig({}).seed).toBe('demo');
     expect(readConfig({ DATABASE_URL }).seed).toBe('catalogue');
     expect(readConfig({ DATABASE_URL, SEED: 'demo' }).seed).toBe('demo');
     expect(readConfig({ SEED: 'none' }).seed).toBe('none');
   });
 
-  it('requires the processor’s settings with PAYMENTS', () => {
+  it("requires the payment processor's settings if PAYMENTS is set", () => {
     expect(refusalOf({ PAYMENTS: 'shkeeper' }).split('\n')).toEqual([
       'PAYMENTS_URL must be set with PAYMENTS=shkeeper',
       'PAYMENTS_KEY must be set with PAYMENTS=shkeeper',
