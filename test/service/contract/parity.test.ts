@@ -82,7 +82,7 @@ test('the CLI has a command per operation and an option per parameter', async ()
   for (const { id, names } of operations) {
     for (const command of OPERATIONS[id]!.cli) {
       const { stdout } = await gpu([...command.split(' '), '--help'], {});
-      // The name of a volume is an argument of its command.
+      // A volume's name is a positional argument of its command.
       const isArgument = (name: string) =>
         IN_ARGUMENTS.has(name) || OF_PAGES.has(name) || (id === 'createVolume' && name === 'name');
       for (const name of names.filter((parameter) => !isArgument(parameter))) {

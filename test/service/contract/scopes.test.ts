@@ -131,7 +131,7 @@ describe('a scope', () => {
   }
 
   it.each(OPERATIONS.map((operation, index) => ({ ...operation, index })))(
-    'is checked for $name, both by key and by console session',
+    'is checked for $name, both with a key and with a console session',
     async ({ name, kind, field, index }) => {
       const query = documentOf(kind, field);
       const needed = OPERATION_SCOPES[name]!;
@@ -307,7 +307,7 @@ it.each<[Scope, string]>([
   }
 });
 
-it('a write with a key that lacks read returns the fields that it wrote', async () => {
+it('a write with a key that lacks read returns the fields it wrote', async () => {
   const { body } = await keys.money.renter.graphql('mutation { setMonthlyLimit(monthlyLimit: 7) { id monthlyLimit } }');
   expect(body.data.setMonthlyLimit.monthlyLimit).toBe(7);
 });

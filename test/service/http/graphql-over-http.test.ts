@@ -58,7 +58,7 @@ describe('a persisted query', () => {
     errors: [{ message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } }],
   };
 
-  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the response, as %s, that makes Apollo send the document', async (type) => {
+  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the response that makes Apollo send the document, as %s', async (type) => {
     const { status, text } = await post(type, { operationName: 'A', variables: {}, extensions });
     expect([status, JSON.parse(text)]).toEqual([200, REFUSED]);
     const address = `${gateway.address}/graphql?extensions=${encodeURIComponent(JSON.stringify(extensions))}`;

@@ -285,7 +285,7 @@ describe('an unread response', () => {
       },
     ));
 
-  it('is aborted early, starting with the oldest, if too much is pending in total', () => {
+  it('is aborted early, oldest first, if too much is pending in total', () => {
     const closed: string[] = [];
     const sockets: Socket[] = [];
     const listener: RequestListener = (request, response) => {

@@ -168,7 +168,7 @@ async function expectSame(done: string): Promise<void> {
   }
 }
 
-it('offers of parts of hosts match a naive model after every change', async () => {
+it('offers for parts of hosts match a naive model after every change', async () => {
   const random = randomFrom(SEED);
   const oneOf = <T>(list: readonly T[]): T | undefined => list[random(list.length)];
   let rentals = 0;

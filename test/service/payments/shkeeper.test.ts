@@ -30,7 +30,7 @@ async function sweep(): Promise<void> {
   await reconcile(shop.gateway.deps, () => {});
 }
 
-describe('the fee that SHKeeper adds', () => {
+describe('the fee added by SHKeeper', () => {
   const PERCENT: Fee = { policy: 'PERCENT_FEE', percent: '2' };
   const FIXED: Fee = { policy: 'FIXED_FEE', percent: '2', fixed: '1.5' };
   const BOTH: Fee = { policy: 'PERCENT_OR_MINIMAL_FIXED_FEE', percent: '2', fixed: '1.5' };

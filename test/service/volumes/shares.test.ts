@@ -96,7 +96,7 @@ describe('transfer slots', () => {
   const limits = { perTarget: 2, perAccount: 3, all: 5, waitingPerAccount: 2, waiting: 4 };
   const never = () => new Promise<void>(() => {});
 
-  test('are limited per account, as is the number of transfers that wait for them', async () => {
+  test('are limited per account, as is the number of waiting transfers', async () => {
     const transfers = new Transfers(limits);
     const { signal } = new AbortController();
     const started: string[] = [];
