@@ -63,7 +63,7 @@ describe('gpu run', needsRuns(), () => {
     },
   );
 
-  it('exits with the code that a shell uses for a killed or missing command', async () => {
+  it('exits with the code a shell would use for a killed or missing command', async () => {
     const killed = await gpu(['run', ...on.image(), ...script('echo begun; kill -9 $$')], env);
     expect([killed.code, killed.stdout]).toEqual([137, 'begun\n']);
     await on.nothingLeft(INSTANCE.exec(killed.stderr)![0]);
