@@ -118,7 +118,7 @@ describe('a migration under traffic', () => {
     return client;
   }
 
-  it('repeatedly yields to clients that are queued behind it and a long reader', async () => {
+  it('repeatedly yields to clients queued behind it and a long reader', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     await applyMigrations(url, directory);
     write('2_second', 'ALTER TABLE t ADD COLUMN m int');

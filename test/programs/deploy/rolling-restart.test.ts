@@ -19,7 +19,7 @@ import {
 import { needs } from '../../support/tools.js';
 import { until } from '../../support/until.js';
 
-/** Workers of the load, one per protocol. */
+/** Load workers, one per protocol. */
 const WORKERS = 2;
 /** Number of responses between two steps, enough for each kind of request over each protocol. */
 const STEP = 24;
@@ -159,7 +159,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     }
   });
 
-  it('lose only in-flight requests if one is killed, and a retry by key rents once', PATIENT, async () => {
+  it('lose only in-flight requests if one is killed, without renting twice on a retry', PATIENT, async () => {
     const [held, ...others] = machines.slice(20);
     const renter = await createRenter();
     const deploy = (apiKey: string, idempotencyKey: string, machineId: string) =>

@@ -77,7 +77,7 @@ async function tour(): Promise<void> {
   expect((await rest('POST', '/instances', { machine_id: second, disk_gb: 10 })).status).toBe(201);
   stream = await subscribe(gateway.address, 'subscription Money { balanceChanged { balance } }', { key: renter.key });
   while ((await rest('GET', '/balance')).status !== 429);
-  // Offers are read again before the response.
+  // Offers are reread before the response.
   await anyone.rest('GET', '/gpus/pricing');
 }
 
@@ -270,7 +270,7 @@ describe('promtool', needs('promtool'), () => {
     expect(promtool(['check', 'rules', 'rules.yml'])).toMatchObject({ status: 0 });
   });
 
-  it('sees each alert fire when it should and not before', () => {
+  it('confirms that each alert fires when it should and not before', () => {
     const { status, said } = promtool(['test', 'rules', 'rules.cases.yml']);
     expect(said).toContain('SUCCESS');
     expect(status).toBe(0);

@@ -249,7 +249,7 @@ describe('operator commands on a running gateway', () => {
       (select id from instance where account_id = '${account.id}')`;
     expect([{ count: exported.usage_interval.length }]).toEqual(await query(databaseUrl, intervals));
     for (const hidden of [other.id, key.api_key, '"hash"', '\\\\x']) expect(stdout).not.toContain(hidden);
-    // If a later version adds a table with data of an account, the table must reference the account.
+    // If a later version adds a table with account data, that table must reference the account.
     const owning = await query(
       databaseUrl,
       `select distinct relname as name from pg_class join pg_attribute on attrelid = pg_class.oid

@@ -28,7 +28,7 @@ describe('an ordinary user’s gateway', () => {
   const root = needsRoot('setpriv');
   const isReadable = () => works(AS_ORDINARY_USER[0]!, ...AS_ORDINARY_USER.slice(1), 'test', '-r', MAIN);
   const user = root.skip ? root : needsThat(isReadable(), 'a readable checkout', 'a folder that others may enter');
-  it('can run in a folder that only this user may enter', user, async () => {
+  it('can run in a folder accessible only to this user', user, async () => {
     const home = folder();
     chmodSync(home, 0o700);
     chownSync(home, ORDINARY_USER, ORDINARY_USER);

@@ -39,7 +39,7 @@ describe('indexes that are hard to verify', needs('restic'), () => {
     expect(await statusOf('DELETE', `${id}/index/${index.name}`)).toBe(200);
   });
 
-  test('are verified one at a time if they exceed the time limit together', async () => {
+  test('are verified one at a time if they jointly exceed the time limit', async () => {
     const { id, master } = await repository();
     await writeUnderLease(id, [...lyingObjects(master, [], 'is true'), ...lyingObjects(master, [], 'is true')]);
     const restic: Deps['restic'] = async () => {
