@@ -135,7 +135,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     await refused({ sshKeyId: 'ssh-0000000000000000' }).toMatchObject({ reason: 'unknown' });
   });
 
-  it('are accepted only from the machine that was asked to open them', async () => {
+  it('are accepted only from the machine asked to open them', async () => {
     const foreign = await fleet.enrolled();
     const path = `${other.address}/agent/v1/streams/${'0'.repeat(32)}`;
     const dial = (authorization: string) =>
@@ -186,7 +186,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     for (const { command } of inputs) await until('it has ended', () => !isRunning(command), 70_000, 500);
   });
 
-  it('end when their key is revoked, and free their slots', async () => {
+  it('end when their key is revoked and free their slots', async () => {
     const { body } = await renter.api.graphql('mutation { createApiKey { apiKey { id } } }');
     const apiKeyId = body.data.createApiKey.apiKey.id;
     const tunnel = await open(shell('cat'), { apiKeyId });

@@ -15,7 +15,7 @@ const AS_APP = 'as-app';
 const PASSWD = 'root:x:0:0::/root:/bin/sh\napp:x:1234:1234::/home/app:/bin/sh\nother:x:77:78::/:/bin/sh\n';
 const WHO = 'echo $(id -u):$(id -g) $HOME $USER';
 
-describe.each<EngineName>(['podman', 'docker'])('the user of a command on %s', (engineName) => {
+describe.each<EngineName>(['podman', 'docker'])('a command’s user on %s', (engineName) => {
   const wanted = needsEngine(engineName, ...OPEN_SSH);
   if (wanted.skip) {
     it('is skipped', wanted, () => {});

@@ -207,7 +207,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     expect(await sh('cat /data/file')).toBe('saved\n');
   });
 
-  itsOwn('keeps unsaved changes through a crash of agent and host, and is saved later', async () => {
+  itsOwn('keeps unsaved changes through a crash of the agent and host and is saved later', async () => {
     await run(1);
     await sh('echo unsaved > /data/file; sync');
     await host.end('SIGKILL');
@@ -225,7 +225,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
   });
 
-  itsOwn('is saved after a crash of agent and host even if its instance stays stopped', async () => {
+  itsOwn('is saved after a crash of the agent and host even if its instance stays stopped', async () => {
     await run(1);
     await sh('echo unsaved > /data/file; sync');
     await host.end('SIGKILL');

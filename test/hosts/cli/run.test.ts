@@ -144,7 +144,7 @@ describe('gpu run', needsRuns(), () => {
     expect(await renter.instances()).toEqual([]);
   });
 
-  it('starts the only instances that gpu attach and gpu wait accept', async () => {
+  it('starts the only instances accepted by gpu attach and gpu wait', async () => {
     const { body } = await renter.api.rest('GET', '/offers?gpu=rtx-4090');
     const { id } = await renter.deploy(body.data[0].machine_id);
     for (const command of ['attach', 'wait']) {

@@ -158,7 +158,7 @@ describe('a gateway with a real host', () => {
     await renter.phase(id, 'ERASED');
   });
 
-  it('leaves no trace of an instance that is destroyed during the pull', async () => {
+  it('leaves no trace of an instance destroyed during the pull', async () => {
     fleet.registry.bytesPerSecond = 500_000;
     await fleet.registry.push('abandoned', { extraBytes: LAYER_BYTES });
     await fleet.template('abandoned', `${fleet.registry.slowAt}/abandoned`);

@@ -303,7 +303,7 @@ describe('login', () => {
     );
   });
 
-  it('rejects a key that the service refuses and keeps the previous one', async () => {
+  it('rejects a key refused by the service and keeps the previous one', async () => {
     await gpu(['login'], home, renter.key);
     const before = readFileSync(file, 'utf8');
     expect(await gpu(['login'], home, 'wrong')).toMatchObject({ code: 1 });

@@ -196,7 +196,7 @@ describe('applyMigrations refuses', () => {
     expect(await query(url, 'SELECT migration_name AS name FROM _prisma_migrations')).toEqual([{ name: '9_later' }]);
   });
 
-  it('a migration that was changed after it was applied', async () => {
+  it('a migration changed after being applied', async () => {
     appendFileSync(join(directory, '1_first/migration.sql'), ' ');
     await expect(applyMigrations(url, directory)).rejects.toThrow(/^migration 1_first was changed after it had been/);
   });

@@ -59,7 +59,7 @@ describe('the deployment', wanted, () => {
     await engine?.close();
   }, 120_000);
 
-  it('has only the built programs in its image, and the image’s user can’t change them', () => {
+  it('has only the built programs in its image, which the image’s user can’t change', () => {
     const megabytes = (image: string) => Number(docker.look(image, '{{.Size}}')) / 1e6;
     report(`image ${megabytes(IMAGE).toFixed(0)} MB, of which its base ${megabytes(STAND_INS.node).toFixed(0)} MB`);
     expect(docker.look(IMAGE, '{{.Config.User}} {{.Config.StopSignal}} {{json .Config.Cmd}}')).toBe(
@@ -194,7 +194,7 @@ describe('the deployment', wanted, () => {
       if (deploy !== undefined) compose('down', '-v', '-t', '1');
     }, 120_000);
 
-    it('start together on an empty database, and one of them migrates it', () => {
+    it('start together on an empty database, which only one of them migrates', () => {
       const logs = ['gateway-1', 'gateway-2'].map(
         (service) =>
           docker.run('logs', containerOf(service)) +

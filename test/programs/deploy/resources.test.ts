@@ -178,7 +178,7 @@ describe('a query that uses up all memory', () => {
 });
 
 describe('a gateway above its memory limit', () => {
-  it('can be killed at any point, and the next one has all acknowledged data', {
+  it('can be killed at any point without losing acknowledged data', {
     ...needsMemoryLimit(),
     ...PATIENT,
   }, async () => {

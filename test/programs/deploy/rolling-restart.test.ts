@@ -150,7 +150,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     await audit();
   });
 
-  it('serve the instances’ host names, and each has its own address for streams', async () => {
+  it('serve the instances’ host names and have separate addresses for streams', async () => {
     const page = await requestCaddy(caddy, { path: '/', host: `i-00000000.${caddy.serviceDomain}` });
     expect([page.status, page.headers['content-type']]).toEqual([404, expect.stringMatching(/^text\/html/)]);
     for (const number of [1, 2]) {

@@ -283,7 +283,7 @@ describe('a JSON file', () => {
     expect(refused).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  test('is rejected if a field is null, and the error names the field', async () => {
+  test('is rejected with the field’s name if a field is null', async () => {
     const machines = file('null-fields.json', '[{"id":null,"gpu":"p40"}]');
     expect((await admin(['machine', 'import', machines], env)).stderr).toContain('\nline 1: id is missing\n');
     const good = { listing_id: 'a', gpu_slug: 'l4', num_gpus: 1, price_usd_hour: 0.5 };

@@ -138,7 +138,7 @@ describe('a due re-check', () => {
     expect(source.requests()).toBe(before + 2);
   });
 
-  test('runs in one of two processes, and the other one later finds it done', async () => {
+  test('runs in one of two processes, after which the other one finds it done', async () => {
     const second = other();
     const before = source.requests();
     const asked = held();
@@ -403,7 +403,7 @@ describe('the source', () => {
   });
 });
 
-describe('the content of a source', () => {
+describe('a source’s content', () => {
   const next = async (text: string) => {
     deps.clock.advance(WEEK);
     weeks += 1;
@@ -453,7 +453,7 @@ describe('an interrupted attempt', () => {
        where locktype = 'advisory' and objid = 4207003 and granted and datname = current_database()`,
     );
 
-  test('records nothing if it loses its connection, and another process takes over', async () => {
+  test('records nothing if it loses its connection, letting another process take over', async () => {
     const second = other();
     const asked = held();
     const first = look();

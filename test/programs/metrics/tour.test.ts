@@ -170,7 +170,7 @@ describe('the metrics after a tour', () => {
     expect(labels).not.toMatch(/\b[im]-[0-9a-f]{8}\b|[0-9a-f]{16}/);
   });
 
-  it('are bounded in number, and each says whether it may be summed over gateways', () => {
+  it('are bounded in number and state whether they may be summed over gateways', () => {
     expect(result.samples.length).toBeLessThan(3_000);
     const helps = [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)];
     expect(helps.length).toBeGreaterThan(35);

@@ -64,7 +64,7 @@ describe('operator commands on a running gateway', () => {
     });
   });
 
-  it('key create prints the key with its id and account, and the key works immediately', async () => {
+  it('key create prints a key that works immediately, with its id and account', async () => {
     expect(key).toStrictEqual({
       id: expect.stringMatching(KEY_ID),
       account_id: account.id,
@@ -75,7 +75,7 @@ describe('operator commands on a running gateway', () => {
     expect(plain).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^gpu_live_[0-9a-f]{40}\n$/) });
   });
 
-  it('account credit adds to the balance that the renter sees, once per reference', async () => {
+  it('account credit adds to the balance seen by the renter, once per reference', async () => {
     const before = await balance();
     const credit = ['account', 'credit', account.id, '--amount', '0.000001', '--note', 'Wire', '--reference', 'INV-1'];
     const credited = await adminJson(credit, env);

@@ -86,7 +86,7 @@ describe('a request’s log line', () => {
     for (const [answer, route] of answers) expect((await lineOf(answer)).route).toBe(route);
   });
 
-  it('names the executed operation but contains no other input of the caller', async () => {
+  it('names the executed operation but contains no other caller input', async () => {
     const operationOf = async (query: string, operationName?: string, times = 1) => {
       const body = JSON.stringify({ query, operationName });
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };

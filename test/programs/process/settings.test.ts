@@ -66,7 +66,7 @@ const REFUSED = {
   databaseUrl: 'DATABASE_URL must be an address such as postgresql://user:password@host:5432/database',
 };
 
-describe('a problem that the operator can fix', () => {
+describe('a problem the operator can fix', () => {
   /** Returns the line, after an exit with code 1 and no output on stdout. */
   async function refusal(env: Env): Promise<string> {
     const { code, stdout, stderr } = await run([MAIN], { LOG_LEVEL: 'silent', ...env }).ended;

@@ -191,7 +191,7 @@ describe('a gateway on a data folder', () => {
     expect(await count(await embeddedUrl(dataDir), 'instance')).toBe(1);
   });
 
-  it('recovers from a SIGKILL by using the server that was left running', async () => {
+  it('recovers from a SIGKILL by using the server left running', async () => {
     const id = await rentCheapest(gateway.address, key);
     const left = await serverOf(dataDir);
     await gateway.kill();

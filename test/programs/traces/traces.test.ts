@@ -303,7 +303,7 @@ describe('a collector that doesn’t respond', () => {
   const MOST_WAITING = 2_048 + 512;
   const ASKED = 3_200;
 
-  it('delays no requests, and at most the configured number of spans is buffered', async () => {
+  it('delays no requests, with at most the configured number of spans buffered', async () => {
     receiver.hang(true);
     const before = receiver.spans.length;
     const askOnce = async () => expect((await ask('/healthz')).answer.status).toBe(200);

@@ -37,7 +37,7 @@ describe.each(releases)('a database from %s', (release) => {
   });
   afterAll(() => gateway.close());
 
-  it('keeps every balance to the unit, and passes the audit', async () => {
+  it('keeps every balance to the unit and passes the audit', async () => {
     const before = await audit(gateway.deps);
     expect(before.findings).toEqual([]);
     expect(before.accounts).toBe(Object.keys(expected.units).length);

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('indexes that are hard to verify', needs('restic'), () => {
-  test('are marked as failed if they crash restic, and the owner may delete them', async () => {
+  test('are marked as failed and can be deleted by their owner if they crash restic', async () => {
     const { id, master } = await repository();
     const { pack, entry } = packOf(master, [{ type: 'data', content: randomBytes(10) }]);
     entry.blobs[0]!.length = 2 ** 32 - 1_000;

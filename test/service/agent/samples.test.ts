@@ -398,7 +398,7 @@ describe('a sample', () => {
     expect(samples[2]).toMatchObject({ networkInBytesPerSecond: null, networkOutBytesPerSecond: null });
   });
 
-  it('needs no driver for simulated GPUs, which mirror the CPU load, or unused GPUs', async () => {
+  it('needs no driver for unused GPUs or for simulated GPUs, which mirror the CPU load', async () => {
     const driver = fakeDriver(CSV, '');
     up = [
       { ...instance, gpuUuids: [] },

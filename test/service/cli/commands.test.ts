@@ -209,7 +209,7 @@ describe('a spend limit', () => {
 });
 
 describe('a service credit', () => {
-  it("appears in balance, show and only its own month's statement", async () => {
+  it("appears in balance and show, but only in its own month's statement", async () => {
     const own = await service.renter('100');
     const { id } = (await own.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     service.clock.advance(3_600);

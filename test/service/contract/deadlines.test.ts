@@ -112,7 +112,7 @@ describe('deadlines', () => {
     expect((await shown(id)).destroyAt).toBeNull();
   });
 
-  it('are rejected before renting if they are invalid, with their bounds', async () => {
+  it('are rejected with their bounds before renting if they are invalid', async () => {
     const before = (await renter.rest('GET', '/instances')).body.data.length;
     for (const stopAt of ['soon', '0s', '2020-01-01T00:00:00Z', '367d', 'x'.repeat(100)]) {
       const refused = await deploy({ stopAt });

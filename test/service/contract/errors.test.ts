@@ -186,7 +186,7 @@ describe('a 422 invalid_request error names the field and its bounds', () => {
     expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
   });
 
-  it('as the called API does, even if the domain rejects the value', async () => {
+  it("in the called API's spelling, even if the domain rejects the value", async () => {
     const answer = await renter.rest('POST', '/instances', { machine_id: 'm', disk_gb: 1_000_001 });
     expect(answer.body.error.message).toMatch(/^disk_gb /);
   });
@@ -271,7 +271,7 @@ describe('the error missing_machine', () => {
     expectRefusal(await renter.rest('POST', '/instances', body), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('is also reported for a misspelling, which the message names', async () => {
+  it('is also reported for a misspelling, which is named in the message', async () => {
     const answer = await renter.rest('POST', '/instances', { machineId: 'm-00000000' });
     expectRefusal(answer, 422, 'missing_machine', 'machine_id is required; machineId is unknown');
   });

@@ -303,7 +303,7 @@ describe('a request', () => {
     expect(answer.body.errors[0].extensions?.code).not.toBe('internal');
   });
 
-  it('returns null without an error for an instance outside the account', async () => {
+  it('gets null without an error for an instance outside the account', async () => {
     const [renter, stranger] = [await service.renter(), await service.renter()];
     const id = await rent(renter);
     for (const target of [id, 'i-00000000', 'nonsense', '']) {
@@ -319,7 +319,7 @@ describe('a request', () => {
 });
 
 describe('the account query', () => {
-  it('shows the hourly cost, when credit runs out, the limits and the spend', async () => {
+  it('shows the hourly cost, the time credit runs out, the limits and the spend', async () => {
     const renter = await service.renter('43.94');
     const ACCOUNT = `{ account { id name demo createdAt balance monthSpend lifetimeSpend burnPerHour exhaustsAt diskDeleteAt
       liveInstances limits { requestsPerMinute instances apiKeys } } }`;
@@ -470,7 +470,7 @@ describe('instanceHistory', () => {
     expect(middle).toEqual(ids.slice(1, 4));
   });
 
-  it('keeps its position in the list while new instances are added', async () => {
+  it('keeps its position while new instances are added', async () => {
     const other = await service.renter('1000');
     const mine = [await rent(other), await rent(other)].reverse();
     const { pageInfo } = await page({ first: 1 }, other);

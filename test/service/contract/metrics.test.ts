@@ -272,7 +272,7 @@ describe('a lying agent', () => {
     ],
     ['65 GPUs', (sample) => ({ ...sample, gpus: Array(65).fill(sample.gpus[0]) }), 'samples.0.gpus'],
     ['a sample without an id', ({ id: _, ...sample }) => sample, 'samples.0.id'],
-  ])("can't report %s, and the message names the member", async (_name, lie, member) => {
+  ])("can't report %s without an error that names the member", async (_name, lie, member) => {
     const sent = report(lie(sampled(id)));
     await expect(sent).rejects.toThrow(new RegExp(`422 .*"${member.replaceAll('.', '\\.')}: `));
   });

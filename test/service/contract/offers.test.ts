@@ -53,7 +53,7 @@ async function offers(query: string): Promise<Entry[]> {
 }
 
 describe('the price sheet', () => {
-  it('lists 83 models at 70% of the median, rounded down, and 50% and 65% of that', async () => {
+  it('prices 83 models at 70% of the median, rounded down, and at 50% and 65% of that', async () => {
     const { data, count, market_snapshot, price_rule } = await sheet();
     expect({ count, market_snapshot }).toEqual({ count: 83, market_snapshot: '2026-09-26' });
     expect(price_rule).toBe('public marketplace median for the model x 0.70, rounded down');

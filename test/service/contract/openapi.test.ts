@@ -316,7 +316,7 @@ describe('the OpenAPI document', () => {
     expect(sheet.data.items.properties.tier.enum).toEqual(['flagship', 'datacenter', 'consumer-flagship', 'consumer']);
   });
 
-  it('names each object only once', () => {
+  it('defines each object only once', () => {
     const { schemas } = service.api.document.components;
     expect(Object.keys(schemas)).toEqual([
       'ActionRequest',
@@ -357,7 +357,7 @@ describe('the OpenAPI document', () => {
       'WebToken',
       'WebTokenRequest',
     ]);
-    // No operation has a copy of its own.
+    // No operation has its own copy.
     expect(schemasIn(service.api.document.paths).filter(([, { type }]) => type === 'object')).toEqual([]);
   });
 

@@ -95,7 +95,8 @@ async function codeOf(response: Response): Promise<{ code: string | undefined; s
 }
 
 /**
- * Reads the next text, or nothing after 300 ms. A refused stream sends an event immediately, and others may be silent.
+ * Reads the next chunk of text, or nothing after 300 ms. A refused stream sends an event immediately, and others may be
+ * silent.
  */
 async function nextText(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
   const silence = new Promise<string>((resolve) => setTimeout(resolve, 300, ''));

@@ -261,7 +261,7 @@ describe('an instance with volumes', () => {
 });
 
 describe('a lease holder', () => {
-  it('is only one of two concurrent deploys', async () => {
+  it('is exactly one of two concurrent deploys', async () => {
     const hosts = [await Host.join(), await Host.join()];
     const id = await volume();
     const answers = await Promise.all(hosts.map((host) => host.deploy([at(id)])));
@@ -342,7 +342,7 @@ describe('a lease holder', () => {
     expect(volumes).toHaveLength(2);
   });
 
-  it('is not credited for the time that a restore takes', async () => {
+  it('is not credited for the time taken by a restore', async () => {
     const host = await Host.join();
     const [full, empty] = [await volume(), await volume()];
     await snapshot(full, null);

@@ -317,7 +317,7 @@ describe('session limits', () => {
          select 'acc-' || lpad(to_hex(n), 16, 'f'), 'Signed up', $1, $1, $1 from generate_series(1, 196) n`,
         [new Date(Number(here.clock.now()) * 1_000)],
       );
-      // Connections are already open, so that all requests count concurrently and each would see room for one.
+      // The connections are opened first, so the requests count concurrently and each would see room for one.
       await Promise.all([1, 2, 3, 4].map(() => another.deps.db.pool.query('select pg_sleep(0.2)')));
       const last = await Promise.all([create(another), create(another), create(another)]);
       expect(last.map(({ status }) => status).sort()).toEqual([201, 429, 429]);

@@ -50,7 +50,7 @@ describe('a GraphQL request within the limits', () => {
     },
   );
 
-  it('is admitted if it is the introspection query that tools send', async () => {
+  it('is admitted if it is the introspection query sent by tools', async () => {
     expectAdmitted(await service.anyone.graphql(FULL_INTROSPECTION));
   });
 

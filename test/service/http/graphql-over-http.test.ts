@@ -80,7 +80,7 @@ it.each([
   ['a missing key', 'subscription { instanceChanged { id } }', 401],
   ['a value out of bounds', 'subscription { offersChanged(limit: 0) { machineId } }', 422],
   ['a missing document', '', 400],
-])('an event stream by GET is refused with a status that ends EventSource: %s', async (_name, query, status) => {
+])('an event stream over GET is refused with a status that ends EventSource: %s', async (_name, query, status) => {
   const address = `${gateway.address}/graphql?query=${encodeURIComponent(query)}`;
   const answer = await fetch(address, {
     headers: { accept: 'text/event-stream' },

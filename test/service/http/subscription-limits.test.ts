@@ -182,7 +182,7 @@ describe('open streams', () => {
     });
   });
 
-  it('do not include refused ones', async () => {
+  it("don't include refused ones", async () => {
     const renter = await here.renter();
     const refused = await openMany(15, OFFERS, { key: renter.key, variables: { limit: 1_000 } });
     expect(statuses(refused)).toEqual(Array(15).fill(200));
@@ -215,9 +215,9 @@ describe('open streams', () => {
     await expect.poll(timers, PATIENCE).toBeLessThan(before + 20);
   });
 
-  it('do not include those of clients that disconnect while subscribing', async () => {
+  it("don't include those of clients that disconnect while subscribing", async () => {
     const renter = await here.renter();
-    // This caches the key, so that the streams are the first to read the table of keys.
+    // This caches the key, so only the streams read the table that is locked below.
     await renter.rest('GET', '/balance');
     const blocker = await here.deps.db.pool.connect();
     try {

@@ -129,7 +129,7 @@ describe('a payment callback', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('is quarantined, and nothing is booked, if it is signed but invalid', async () => {
+  test('is quarantined without booking anything if it is signed but invalid', async () => {
     const { created, notification } = await paid();
     const other = await topUp(renter, 50);
     const [transaction] = notification.transactions;

@@ -80,7 +80,7 @@ describe('the fee added by SHKeeper', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('quarantines only the affected payment if the fee exceeds the payment', async () => {
+  test('quarantines only the affected payment if it exceeds the payment', async () => {
     shop.shkeeper.fee = FIXED;
     const created = await topUp(renter, 50);
     for (const coins of ['0.01', created.amount, '0.64375']) {
@@ -100,7 +100,7 @@ describe('the fee added by SHKeeper', () => {
   });
 });
 
-describe('a transaction that was replaced', () => {
+describe('a replaced transaction', () => {
   test('is gone once its replacement is credited, even though SHKeeper never drops it', async () => {
     const created = await topUp(renter, 50);
     const first = await chain.pay(created.address, created.amount);

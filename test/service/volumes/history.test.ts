@@ -71,7 +71,7 @@ test('an index deleted by its owner during verification gets no result', async (
 describe('a stale lock', () => {
   const locks = async (secret: string) => (await requestVolume(gateway, secret, 'GET', `${id}/locks/`)).json();
 
-  test('is removed when an instance takes the volume, if the owner left it', async () => {
+  test('is removed when an instance takes the volume if the owner left it behind', async () => {
     const lock = await put(renter.key, 'locks');
     expect(await locks(renter.key)).toEqual([lock]);
     const token = await takeLease(gateway, id);

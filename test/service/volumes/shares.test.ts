@@ -148,7 +148,7 @@ test('an upload to a full volume is refused with a 503 while the volume is prune
   expect((await requestVolume(gateway, token, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(503);
 });
 
-test("many failing copies of volumes don't block other copies", async () => {
+test("many failing volume copies don't block others", async () => {
   const renter = await gateway.renter();
   const { deps } = gateway;
   const { pool } = deps.db;
