@@ -153,7 +153,7 @@ describe('a volume on two real hosts', () => {
   );
 
   it(
-    'is neither refetched by the same host nor writable with an older lease',
+    'is neither fetched again by the same host nor writable with an older lease',
     async () => {
       const volume = await create();
       const id = await started(one, volume);

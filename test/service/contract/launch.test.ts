@@ -390,7 +390,7 @@ describe('a host agent', () => {
     const message = `the host agent of machine ${agent.machineId} is too old for an entrypoint, secrets, a registry login or a restart policy`;
     for (const launch of [{ entrypoint: ['sh'] }, { restart: 'NEVER' }, { registryLogin: 'hub' }])
       expect(await rent(launch)).toMatchObject({ message, extensions: { code: 'deploy_failed' } });
-    // It understands everything else. Instances rented before a downgrade of the agent wait for a newer agent.
+    // It understands everything else. Instances rented before an agent downgrade wait for a newer agent.
     const { id } = await rent({ name: 'old', command: ['serve'], env: { A: '1' }, ports: [{ port: 80 }] });
     expect((await agent.desired()).instances).toMatchObject([
       { phase: 'running', command: ['serve'], env: { A: '1' } },

@@ -18,8 +18,8 @@ import { dereferenced } from '../../support/openapi.js';
 import { ID, type Json, OPERATIONS, type RestOperation, readOperations } from '../../support/operations.js';
 
 /**
- * Parameters whose GraphQL names differ from REST, and those that a command takes as an argument or expresses by its
- * name instead of an option.
+ * Parameters whose GraphQL names differ from their REST names, and those that a command takes as an argument or implies
+ * by its name.
  */
 const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
 const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action', 'command']);

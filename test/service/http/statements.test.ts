@@ -14,10 +14,10 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 afterEach(() => void vi.restoreAllMocks());
 
-/** Statements that don't belong to a request: background reads of machines, and what a connection prepares once. */
+/** Statements that don't belong to a request: background machine reads and each connection's one-time preparation. */
 const BACKGROUND = /^(offered-|PREPARE )/;
 
-/** Returns the database messages of a request in order. Some of them contain several statements. */
+/** Returns a request's database messages in order. Some of them contain several statements. */
 async function statementsOf(request: () => Promise<Answer>): Promise<string[]> {
   const statements: string[] = [];
   const real = pg.Client.prototype.query;
