@@ -197,7 +197,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('limits shells to eight per instance, and a new one evicts only an abandoned one', async () => {
+  it('is limited to eight shells per instance, evicting only abandoned ones', async () => {
     const used = [];
     for (let count = 0; count < MAX_SHELLS_PER_INSTANCE; count += 1) used.push(await open().ready());
     expect(await open().end()).toMatchObject({ type: 'refused', reason: 'busy' });
@@ -353,7 +353,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await again.end()).toMatchObject({ type: 'refused', reason: 'stopped', message: `${ids[1]} is stopped` });
   });
 
-  it('ends when its agent ends', async () => {
+  it('ends when its agent stops', async () => {
     const page = await open().ready();
     const command = uniqueSleep();
     page.type(`${command}\n`);
@@ -370,7 +370,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
           .catch(() => null),
       60_000,
     );
-    // This tells the page that the shell is a new one.
+    // This informs the page that the shell is a new one.
     expect(next.opened!.from).toBe(0);
     await closeAll();
   });

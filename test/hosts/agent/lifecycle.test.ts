@@ -233,7 +233,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(other, 'RUNNING');
   });
 
-  it('keeps its containers running across a restart, and ignores another machine’s', async () => {
+  it('ignores other machines’ containers and keeps its own running across a restart', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();

@@ -15,7 +15,7 @@ const read = (...path: string[]) => readFileSync(join(DEPLOY, ...path), 'utf8');
 afterAll(cleanUp);
 
 describe('shkeeper/compose.yaml', () => {
-  it('enables wallets by the names of SHKeeper’s modules instead of coin codes', () => {
+  it('enables wallets by SHKeeper’s module names instead of coin codes', () => {
     // "<MODULE>_WALLET", named after shkeeper/modules/cryptos/<module>.py.
     const wallets = [...read('shkeeper', 'compose.yaml').matchAll(/^ +([A-Z_]+_WALLET): enabled$/gm)].map(
       ([, name]) => name!,
@@ -77,7 +77,7 @@ describe('the systemd units', () => {
       const verified = spawnSync(verify, ['verify', '--man=no', join(copy, unit.replace('@.', '@1.'))], {
         encoding: 'utf8',
       });
-      // Complaints about other units of this host don't count.
+      // Complaints about other units on this host don't count.
       const complaints = verified.stderr.split('\n').filter((line) => line.includes(unit.replace('@.', '@1.')));
       expect([unit, complaints]).toEqual([unit, []]);
     }

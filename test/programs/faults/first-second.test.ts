@@ -115,7 +115,7 @@ describe('other gateways see every rental of a gateway that crashes in its first
   });
 
   test.each(isLong ? [0, 200] : [0])(
-    'when it is killed %i ms after it reports that it listens',
+    'when it is killed %i ms after it reports that it is listening',
     { timeout: 120_000 },
     async (afterMs) => {
       const service = await startService();

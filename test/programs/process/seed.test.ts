@@ -55,7 +55,7 @@ describe('a database given by DATABASE_URL', () => {
     const url = await createEmptyDatabase();
     const env = { DATABASE_URL: url, SEED: 'demo' };
     await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
-    // The last thing that a first start writes is a mark that it is done.
+    // The last thing written by a first start is a mark that it is done.
     const holder = await connect(url);
     await holder.query('begin; lock table installation in exclusive mode');
     const killed = run([MAIN], env);

@@ -41,7 +41,7 @@ test('the Python SDK passes its tests against a real gateway', {
   expect(output).not.toMatch(/needs a gateway|ResourceWarning/);
 });
 
-/** Returns a sufficiently new Python: the one that PYTHON names, otherwise python3. */
+/** Returns a sufficiently new Python: the one named by PYTHON, otherwise python3. */
 function findPython(): string | null {
   for (const name of [process.env.PYTHON, 'python3', 'python']) {
     if (name === undefined || name === '') continue;

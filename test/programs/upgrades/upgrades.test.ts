@@ -37,7 +37,7 @@ describe.each(releases)('a database from %s', (release) => {
   });
   afterAll(() => gateway.close());
 
-  it('keeps every balance to the unit, and passes the audit', async () => {
+  it('keeps every balance to the unit and passes the audit', async () => {
     const before = await audit(gateway.deps);
     expect(before.findings).toEqual([]);
     expect(before.accounts).toBe(Object.keys(expected.units).length);
@@ -89,7 +89,7 @@ describe.each(releases)('a database from %s', (release) => {
 describe('an upgrade', () => {
   const WAITS = `select from pg_stat_activity where datname = current_database() and application_name = 'migrations' and wait_event_type = 'Lock'`;
 
-  it('is resumed by two gateways that start concurrently if it is killed midway', async () => {
+  it('is resumed by two gateways starting concurrently if it is killed midway', async () => {
     const { url, migrations } = await databaseOf('1.0.0');
     const done = async () =>
       (await query(url, 'select migration_name as name from _prisma_migrations where finished_at is not null')).map(

@@ -10,7 +10,7 @@ import { seen } from '../../support/agent.js';
 import { startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-it("terminals and users that an old agent doesn't support are refused with a reason", async () => {
+it('terminals and users unsupported by an old agent are refused with a reason', async () => {
   const service = await startService({ sshPort: 0 });
   const renter = await service.renter('1000');
   const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };

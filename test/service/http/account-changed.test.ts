@@ -167,7 +167,7 @@ describe('an instance in a GraphQL response', () => {
     expect(stopped.balance.burnPerHour).toBeLessThan(0.01);
   });
 
-  it('has the same second in all its figures', async () => {
+  it('reports all its figures as of the same second', async () => {
     const renter = await here.renter('50');
     const id = await rent(renter, await here.machine(), 'res');
     advance(3_601);

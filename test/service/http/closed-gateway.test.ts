@@ -43,7 +43,7 @@ async function closedDomain(): Promise<Parts> {
 it.each([
   ['gateway', closedGateway],
   ['domain', closedDomain],
-])('a closed %s leaves no object in memory', async (_name, close) => {
+])('a closed %s leaves no objects in memory', async (_name, close) => {
   const parts = await close();
   const left = () => parts.filter(([, part]) => part.deref() !== undefined).map(([name]) => name);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

@@ -81,7 +81,7 @@ describe("GraphiQL's server", () => {
     expect(await compressed.text()).toBe(await plain.text());
   });
 
-  it('explains how to build the page if it is not built', async () => {
+  it("explains how to build the page if it hasn't been built", async () => {
     const unbuilt = await serveGraphiql(join(GRAPHIQL_ASSETS, 'nowhere'));
     try {
       const response = await fetch(`${unbuilt.origin}/graphql`, { headers: { accept: BROWSER_ACCEPT } });

@@ -575,7 +575,7 @@ describe("GraphiQL's page", () => {
       );
   }
 
-  it("shows a subscription's events until it is stopped, and other responses", async () => {
+  it("shows ordinary responses, and a subscription's events until it is stopped", async () => {
     const run = await pageFetcher(here.address);
     const { query, variables } = GRAPHIQL_EXAMPLES.at(-1)!;
     const events = await run(query, variables);

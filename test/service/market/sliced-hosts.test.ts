@@ -168,7 +168,7 @@ async function expectSame(done: string): Promise<void> {
   }
 }
 
-it('offers of parts of hosts match a naive model after every change', async () => {
+it('offers for parts of hosts match a naive model after every change', async () => {
   const random = randomFrom(SEED);
   const oneOf = <T>(list: readonly T[]): T | undefined => list[random(list.length)];
   let rentals = 0;
@@ -294,7 +294,7 @@ it('concurrent deployBest calls rent each GPU of a host exactly once', async () 
   for (const each of results) if (each.status === 'rejected') expect(each.reason.code).toBe('deploy_failed');
 });
 
-it('deployBest preempts interruptible instances in two accounts for one block', async () => {
+it('deployBest preempts interruptible instances of two accounts for one block', async () => {
   await storeOther('held', 'a40');
   await deploy(service.deps, accountId, { machineId: 'held.g4-7', diskGb: 10 });
   await deploy(service.deps, accountId, { machineId: 'held.g2-3', diskGb: 10 });

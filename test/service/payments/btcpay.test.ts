@@ -79,7 +79,7 @@ describe('the BTCPay integration', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
   });
 
-  test('never credits a reversed payment, and reports one that had been credited', async () => {
+  test('never credits a reversed payment, and reports one that had already been credited', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-3-0', value: '0.625', fee: '0', status: 'Processing' });
     await btcpay.notify('InvoiceReceivedPayment', invoice);

@@ -118,7 +118,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(404);
   });
 
-  test("doesn't include deleting packs based on indexes that were read before a lease", async () => {
+  test("doesn't include deleting packs based on indexes read before a lease", async () => {
     const remove = () => requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`);
     await endLease(gateway, id);
     expect((await put(renter.key, 'data', bytes)).status).toBe(200);
@@ -126,13 +126,13 @@ describe('access to a volume', () => {
     await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     const next = await takeLease(gateway, id);
     expect(await (await requestVolume(gateway, next, 'GET', `${id}/locks/`)).json()).toEqual([]);
-    // The index that the lease writes later is not in this list.
+    // An index that the lease writes later is missing from this list.
     await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     await endLease(gateway, id);
     expect((await remove()).status).toBe(409);
     expect((await put(renter.key, 'locks', bytes)).status).toBe(200);
     expect((await remove()).status).toBe(409);
-    // A key that can't delete isn't the prune's: a check that it runs at the same time says nothing about the prune.
+    // A key that can't delete can't belong to a prune, so it doesn't matter that it has read the index.
     const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] });
     expect((await requestVolume(gateway, secret!, 'GET', `${id}/index/`)).status).toBe(200);

@@ -157,7 +157,7 @@ describe('a mail address', () => {
     });
   });
 
-  it('gets a confirmation link that is valid for a day and replaced for a new address', async () => {
+  it('gets a confirmation link, valid for a day or until the address is changed', async () => {
     const renter = await here.renter('50');
     await renter.graphql(SET, { address: 'old@example.com' });
     const first = await nthMail('old@example.com');
