@@ -79,18 +79,16 @@ function createProgram(): Command {
 }
 
 function addHardwareCommand(program: Command): void {
-  command(
-    program,
-    'hardware',
-    'Print as JSON the hardware that join would report, and its GPU blocks by size',
-  ).action(async (options: AgentOptions) => {
-    const { settings, engine } = await open(options);
-    const disks = await probeDisks(settings.dataDir, engine.info);
-    const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
-    const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
-    const { summary: volumes } = await HostVolumes.open(settings.dataDir, '');
-    process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks, volumes }, null, 2))}\n`);
-  });
+  command(program, 'hardware', 'Print as JSON the hardware that join would report, and its GPU blocks by size').action(
+    async (options: AgentOptions) => {
+      const { settings, engine } = await open(options);
+      const disks = await probeDisks(settings.dataDir, engine.info);
+      const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
+      const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
+      const { summary: volumes } = await HostVolumes.open(settings.dataDir, '');
+      process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks, volumes }, null, 2))}\n`);
+    },
+  );
 }
 
 function addJoinCommand(program: Command): void {

@@ -65,10 +65,9 @@ export function addVolumeCommands(program: Command): void {
     (id: string, options: Output, command) =>
       show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), ONE),
   );
-  withOutput(
-    volume.command('snapshots <id>').description("List a volume's stored snapshots, newest first"),
-  ).action((id: string, options: Output, command) =>
-    show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), OF_ONE),
+  withOutput(volume.command('snapshots <id>').description("List a volume's stored snapshots, newest first")).action(
+    (id: string, options: Output, command) =>
+      show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), OF_ONE),
   );
   addChanges(volume);
   volume
