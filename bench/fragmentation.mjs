@@ -3,8 +3,8 @@
 // packers, which all get the same arrivals: the service's own, which chooses the block to split with `breaksOf`, one
 // that takes the first free block, and a repacker that may move running instances and only refuses if fewer GPUs are
 // free than requested.
-import { breaksOf, layoutOf } from '../dist/src/domain/rules/layout.js';
-import { ALL_SIZES } from '../dist/src/domain/rules/slices.js';
+import { breaksOf, layoutOf } from '../dist/src/domain/inventory/rules/layout.js';
+import { ALL_SIZES } from '../dist/src/domain/kernel/slices.js';
 import { randomFrom } from './support/random.mjs';
 
 const [HOSTS, GPUS, STEPS, LOAD] = [50, 8, 100_000, 0.85];

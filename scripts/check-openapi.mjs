@@ -3,7 +3,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import spectral from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
-import { STATUS_OF } from '../dist/src/domain/rules/errors.js';
+import { STATUS_OF } from '../dist/src/domain/kernel/errors.js';
 import { agentOpenApi } from '../dist/src/http/agent/agent-openapi.js';
 import { prepareRoutes } from '../dist/src/rest/adapter.js';
 import { openApi } from '../dist/src/rest/openapi.js';

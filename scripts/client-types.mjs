@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import openapiTypes, { astToString } from 'openapi-typescript';
-import { STATUS_OF } from '../dist/src/domain/rules/errors.js';
+import { STATUS_OF } from '../dist/src/domain/kernel/errors.js';
 import { prepareRoutes } from '../dist/src/rest/adapter.js';
 import { openApi } from '../dist/src/rest/openapi.js';
 import { buildSchema } from '../dist/src/schema/index.js';

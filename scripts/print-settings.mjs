@@ -2,7 +2,7 @@
 // that both files are up to date.
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { SETTINGS } from '../dist/src/config.js';
+import { SETTINGS } from '../dist/src/compose/config.js';
 
 const rows = Object.entries(SETTINGS);
 
@@ -12,17 +12,17 @@ function printEnvExample() {
     `${variable}=${/\s/.test(value) ? `"${value}"` : value}`,
   ]);
   const head =
-    '# Copy to .env and change what you need. Each variable shows its default; nothing after the = means unset.';
+    '# Copy to .env and change what you need. Each variable shows its default. Nothing after the = means unset.';
   return `${head}\n\n${lines.join('\n')}\n`;
 }
 
-const PAGE_HEAD = `<!-- Written by \`npm run settings\` from the table in src/config.ts; do not edit. -->
+const PAGE_HEAD = `<!-- Written by \`npm run settings\` from the table in src/compose/config.ts; do not edit. -->
 # Configuration
 
 The gateway and the operator commands read their settings from the environment, or from a \`.env\` file in the working
-directory; the environment takes precedence. [\`.env.example\`](../.env.example) lists every variable with its default. An
-empty variable counts as unset. With invalid values the start fails with one line per variable, which names the variable
-and the accepted values.
+directory. The environment takes precedence. [\`.env.example\`](../.env.example) lists every variable with its default. An
+empty variable counts as unset. If any values are invalid, the program doesn't start, and prints one line per invalid
+variable with the values that it accepts.
 `;
 
 function printPage() {
@@ -47,7 +47,7 @@ async function writeOrCheck(name, printed) {
   const file = fileURLToPath(new URL(`../${name}`, import.meta.url));
   if (!process.argv.includes('--check')) await writeFile(file, printed);
   else if ((await readFile(file, 'utf8').catch(() => '')) !== printed) {
-    console.error(`${name} does not match src/config.ts; run \`npm run settings\``);
+    console.error(`${name} does not match src/compose/config.ts; run \`npm run settings\``);
     process.exitCode = 1;
   }
 }

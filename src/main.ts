@@ -1,21 +1,21 @@
 import { SshPortUnusable } from './access/ssh/server.js';
 import { TcpPortsUnusable } from './access/tcp/tcp-ports.js';
-import { DatabaseUnusable, type Gateway, openGateway } from './compose.js';
-import { ConfigError, loadEnvFile, readConfig } from './config.js';
+import { ConfigError, loadEnvFile, readConfig } from './compose/config.js';
+import { DatabaseUnusable, type Gateway, openGateway } from './compose/gateway.js';
 import { EmbeddedPostgresUnavailable } from './database/embedded/embedded-postgres.js';
 import { isUnavailable, unavailableReason } from './database/faults.js';
-import { type Log, openLog } from './log.js';
+import { type Log, openLog } from './logging/log.js';
 import { MetricsPortUnusable } from './metrics/serve.js';
-import { installNameLookup } from './name-lookup.js';
-import { systemClock } from './system-clock.js';
+import { installNameLookup } from './std/name-lookup.js';
+import { systemClock } from './std/system-clock.js';
 
-/** Time limit for a shutdown, after which the process exits immediately. */
+/** Time limit for a shutdown. Once it is exceeded, the process exits immediately. */
 const END_WITHIN_MS = 9_500;
-/** Maximum time that a shutdown waits for a start in progress. */
+/** Maximum time that a shutdown waits for a startup in progress. */
 const OPENS_WITHIN_MS = 60_000;
 /** Time for which /readyz responds with 503 before requests are rejected. */
 const NOTICE_MS = 1_000;
-/** Maximum wait for the last log lines to be read. */
+/** Maximum time to wait for the last log lines to be read. */
 const LOGGED_WITHIN_MS = 1_000;
 
 async function start(): Promise<void> {
@@ -58,7 +58,7 @@ function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
     const gateway = await opening;
     clearTimeout(late);
     setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
-    // After Ctrl-C, no load balancer has to be notified.
+    // After Ctrl-C, there is no load balancer to notify.
     await gateway.close(signal === 'SIGTERM' ? NOTICE_MS : 0).then(
       () => exit(0, written),
       (error) => {
@@ -73,7 +73,7 @@ function endOnSignal(opening: Promise<Gateway>, { log, written }: Log): void {
   }
 }
 
-/** Exits once the log is written, which is immediate unless its reader is behind. */
+/** Exits once the log is written, which is immediate unless the log's reader is behind. */
 function exit(code: number, written: Log['written']): void {
   const end = () => process.exit(code);
   if (process.stderr.writableLength === 0) end();
@@ -109,7 +109,7 @@ start().catch((error: unknown) => {
 });
 
 /**
- * Describes an error that an operator can fix in one clear line. Returns the complete error for a bug in the program.
+ * Describes an error in one clear line if an operator can fix it. For a bug in the program, returns the complete error.
  */
 function explain(error: unknown): string {
   const types = [

@@ -175,7 +175,7 @@ const HOSTS = `
     net_down_mbps, net_up_mbps, ports, pcie, nvlink, cuda_max, reliability, state, false, created_at
   from named join numbered on place = n % (select count(*) from numbered)`;
 
-/** Computes shares as src/domain/rules/slices.ts does. */
+/** Computes shares as src/domain/kernel/slices.ts does. */
 const HOST_BLOCKS = `
   insert into machine (id, host_id, gpu, first_gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps,
     ports, pcie, nvlink, cuda_max, reliability, state, demo, created_at)

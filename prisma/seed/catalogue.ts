@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { templateData, templateRow } from '../../src/domain/inventory/template-import.js';
-import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../../src/domain/rules/gpu-tier.js';
+import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../../src/domain/kernel/gpu-tier.js';
 
 /** Day of the market data in gpus.csv, UTC. */
 export const FIRST_SNAPSHOT_DATE = '2026-09-26';

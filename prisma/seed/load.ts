@@ -1,13 +1,13 @@
 import type pg from 'pg';
+import type { Deps } from '../../src/compose/deps.js';
 import { reportIfSlow } from '../../src/database/report-if-slow.js';
 import { insertRows } from '../../src/database/rows.js';
 import { inLongTransaction, type PreparedStatement } from '../../src/database/transaction.js';
 import { createAccount } from '../../src/domain/accounts/accounts.js';
 import { createApiKey } from '../../src/domain/accounts/api-keys.js';
-import type { Deps } from '../../src/domain/deps.js';
+import { MICRO_PER_USD } from '../../src/domain/kernel/money.js';
+import { formatInstant, type Instant } from '../../src/domain/kernel/time.js';
 import { publication } from '../../src/domain/market/market.js';
-import { MICRO_PER_USD } from '../../src/domain/rules/money.js';
-import { formatInstant, type Instant } from '../../src/domain/rules/time.js';
 import { type Catalogue, FIRST_SNAPSHOT_DATE, loadCatalogue } from './catalogue.js';
 import { generateInventory } from './inventory.js';
 

@@ -1,5 +1,5 @@
-import type { OpenLogs } from '../domain/log-source.js';
-import { DomainError, type ErrorCode } from '../domain/rules/errors.js';
+import { DomainError, type ErrorCode } from '../domain/kernel/errors.js';
+import type { OpenLogs } from '../domain/updates/log-source.js';
 import { type RefusalReason, TunnelRefused, type Tunnels } from './tunnels.js';
 
 const CODE_OF: Partial<Record<RefusalReason, ErrorCode>> = {

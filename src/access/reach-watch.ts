@@ -1,6 +1,6 @@
 import type { Notice } from '../database/notices.js';
-import type { Deps } from '../domain/deps.js';
 import { type Opener, readReach } from '../domain/fleet/reach.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
 
 /** Pause before checking again while access rights are unknown because the database is unreachable. */
 const CHECK_AGAIN_MS = 500;
@@ -14,7 +14,7 @@ export interface Access {
 }
 
 export interface ReachWatchOptions<T extends Access> {
-  deps: Deps;
+  deps: Pick<KernelDeps, 'db' | 'clock'>;
   /** The currently open connections. */
   open: Iterable<T> & { has(access: T): boolean };
   /** Called with the connections whose opener may no longer reach the instance. */

@@ -16,10 +16,11 @@ import {
   TunnelSocket,
   type TunnelTarget,
   WANT_SECONDS,
-} from '../agent/tunnel-protocol.js';
-import type { Deps } from '../domain/deps.js';
+} from '../agent-protocol/tunnel-protocol.js';
+import type { SettlingDeps } from '../domain/billing/deps.js';
+import type { FleetDeps } from '../domain/fleet/deps.js';
 import { type Opener, type Reach, reachOf } from '../domain/fleet/reach.js';
-import { bearerOf } from '../domain/rules/bearer.js';
+import { bearerOf } from '../domain/kernel/bearer.js';
 import { type Access, ReachWatch } from './reach-watch.js';
 
 /*
@@ -27,7 +28,7 @@ import { type Access, ReachWatch } from './reach-watch.js';
  *
  *   const tunnel = await tunnels.open({ opener: { accountId, apiKeyId, sshKeyId }, instanceId, target }, signal);
  *
- * `target` is a TunnelTarget from src/agent/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves once the
+ * `target` is a TunnelTarget from src/agent-protocol/tunnel-protocol.ts: exec, shell, port or logs. `open` resolves once the
  * agent has opened the tunnel. It rejects with TunnelRefused, whose `reason` is a code and whose message is for the
  * renter. `tunnel` is a byte Duplex with backpressure and half-close, which also has these members:
  *   tunnel.id                    the id shown in the log
@@ -102,7 +103,7 @@ export interface Tunnel extends Duplex {
 }
 
 export interface TunnelsOptions {
-  deps: Deps;
+  deps: SettlingDeps & Pick<FleetDeps, 'fleet'>;
   log: Logger;
   /** Address at which agents reach this particular gateway, or null for the address shared by all gateways. */
   tunnelsUrl: string | null;
@@ -110,7 +111,7 @@ export interface TunnelsOptions {
 
 /** This process's tunnels, both requested and open ones. */
 export class Tunnels {
-  readonly #deps: Deps;
+  readonly #deps: TunnelsOptions['deps'];
   readonly #log: Logger;
   readonly #tunnelsUrl: string | null;
   readonly #dialled = new Map<string, Pending>();

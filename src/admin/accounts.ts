@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Deps } from '../compose/deps.js';
 import {
   type AccountState,
   adjustAccount,
@@ -9,8 +10,7 @@ import {
   resumeAccount,
   suspendAccount,
 } from '../domain/accounts/accounts.js';
-import type { Deps } from '../domain/deps.js';
-import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
+import { type Micro, parseUsd, usdNumber } from '../domain/kernel/money.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
 
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<AccountState>[] = [
 ];
 
 export function addAccountCommands(program: Command, run: Run): void {
-  const account = program.command('account').description('Customer accounts');
+  const account = program.command('account').description('Manage customer accounts');
   account
     .command('create')
     .description('Create an account')
@@ -45,15 +45,15 @@ export function addAccountCommands(program: Command, run: Run): void {
     );
   account
     .command('list')
-    .description('List all accounts, settled to the current second')
+    .description('List all accounts, with charges up to the current second')
     .option('--json', 'Print JSON')
     .action((options: Output) => run(async (deps) => show(await listAccounts(deps), options)));
   account
     .command('credit <id>')
     .description('Add credit to an account')
-    .requiredOption('--amount <usd>', 'USD to add, above 0', amount)
+    .requiredOption('--amount <usd>', 'Amount to add in USD, above 0', amount)
     .option('--note <text>', 'Note to store with the ledger entry')
-    .option('--reference <text>', 'Idempotency reference; repeating it credits only once')
+    .option('--reference <text>', 'Idempotency reference; repeated requests credit only once')
     .option('--json', 'Print JSON')
     .action((id: string, options: Output & { amount: Micro; note?: string; reference?: string }) =>
       run(async (deps) => {
@@ -63,10 +63,10 @@ export function addAccountCommands(program: Command, run: Run): void {
     );
   account
     .command('adjust <id>')
-    .description('Book a correction, positive or negative')
-    .requiredOption('--amount <usd>', 'USD to add; a negative amount is deducted', amount)
+    .description('Record a positive or negative correction')
+    .requiredOption('--amount <usd>', 'Amount to add in USD; a negative amount is deducted', amount)
     .requiredOption('--note <text>', 'Reason, stored with the ledger entry')
-    .option('--reference <text>', 'Idempotency reference; repeating it adjusts only once')
+    .option('--reference <text>', 'Idempotency reference; repeated requests adjust only once')
     .option('--json', 'Print JSON')
     .action((id: string, options: Output & { amount: Micro; note: string; reference?: string }) =>
       run(async (deps) => {
@@ -76,7 +76,7 @@ export function addAccountCommands(program: Command, run: Run): void {
     );
   change(account, run, 'suspend', "Reject the account's keys and stop its instances", suspendAccount);
   change(account, run, 'resume', "Accept the account's keys again", resumeAccount);
-  change(account, run, 'rebuild', "Recompute the account's totals from ledger and usage", rebuildAccount);
+  change(account, run, 'rebuild', "Recompute the account's totals from the ledger and usage records", rebuildAccount);
 }
 
 function change(

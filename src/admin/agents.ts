@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { enrol, forgetContainers, revokeHost } from '../domain/fleet/enrolment.js';
-import { readSizes } from '../domain/rules/host-gpus.js';
-import { formatInstant } from '../domain/rules/time.js';
+import { readSizes } from '../domain/inventory/rules/host-gpus.js';
+import { formatInstant } from '../domain/kernel/time.js';
 import { type Output, printJson } from './output.js';
 import type { Run } from './run.js';
 
@@ -18,15 +18,15 @@ interface EnrolOptions extends Output {
 export function addAgentCommands(machine: Command, run: Run): void {
   machine
     .command('enroll [id]')
-    .description('Print a code with which an agent can join once within one hour; without id, as a new machine')
+    .description('Print a join code that works once within an hour; without an id, the agent joins as a new machine')
     .option('--gpu <slug>', "GPU model that the host must have; required for models the catalogue can't identify")
     .option('--count <number>', 'Number of GPUs that the host must have, 1 to 8')
-    .option('--region <code>', 'Region of a new machine; optional if there is only one region')
+    .option('--region <code>', 'Region for a new machine; optional if there is only one region')
     .option(
       '--slices <sizes>',
       'Block sizes to sell: all, whole, or sizes such as 1,2 (default: unchanged, or all for a new machine)',
     )
-    .option('--online', 'Offer the machine as soon as it joins; otherwise run `machine online`')
+    .option('--online', 'Offer the machine as soon as it joins; otherwise, run `machine online` later')
     .option('--demo', 'Accept simulated GPUs')
     .option('--json', 'Print JSON')
     .action((id: string | undefined, { json, gpu, count, region, online, demo, slices }: EnrolOptions) =>
@@ -48,7 +48,7 @@ export function addAgentCommands(machine: Command, run: Run): void {
     );
   machine
     .command('revoke <id>')
-    .description("Reject the token of the machine's agent; `enroll` lets an agent join again")
+    .description("Revoke the token of the machine's agent; use `enroll` to let an agent join again")
     .action((id: string) =>
       run(async (deps) => {
         await revokeHost(deps, id);
@@ -57,7 +57,7 @@ export function addAgentCommands(machine: Command, run: Run): void {
     );
   machine
     .command('forget <id>')
-    .description('Declare the containers of an unreachable machine gone, so that new ones may start')
+    .description("Declare an unreachable machine's containers gone, so that new ones can start")
     .action((id: string) =>
       run(async (deps) => {
         const containers = await forgetContainers(deps, id);

@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
 ];
 
 export function addKeyCommands(program: Command, run: Run): void {
-  const key = program.command('key').description('API keys');
+  const key = program.command('key').description('Manage API keys');
   key
     .command('create')
     .description("Create a key and print it; it can't be shown again")
@@ -30,7 +30,7 @@ export function addKeyCommands(program: Command, run: Run): void {
   key
     .command('list')
     .description("List an account's keys, newest first")
-    .requiredOption('--account <id>', 'Account whose keys to list')
+    .requiredOption('--account <id>', 'Account whose keys are listed')
     .option('--json', 'Print JSON')
     .action((options: Output & { account: string }) =>
       run(async (deps) => {

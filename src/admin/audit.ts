@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type AuditReport, audit, type Finding } from '../domain/billing/audit.js';
-import type { Deps } from '../domain/deps.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
 import { type Column, type Output, print, printJson } from './output.js';
 import type { Run } from './run.js';
 
@@ -14,13 +14,13 @@ const COLUMNS: readonly Column<Finding>[] = [
 export function addAuditCommand(program: Command, run: Run): void {
   program
     .command('audit')
-    .description('Recompute all accounts; exit with 1 on any mismatch')
+    .description('Recompute all accounts, and exit with 1 on any mismatch')
     .option('--json', 'Print JSON')
     .action((options: Output) => run((deps) => runAudit(deps, options)));
 }
 
-/** Prints the findings. Sets exit code 1 if there are any. */
-export async function runAudit(deps: Deps, options: Output): Promise<void> {
+/** Prints the findings, and sets exit code 1 if there are any. */
+export async function runAudit(deps: Pick<KernelDeps, 'db'>, options: Output): Promise<void> {
   const report = await audit(deps);
   show(report, options);
   if (report.findings.length > 0) process.exitCode = 1;

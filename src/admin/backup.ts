@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { ConfigError, loadEnvFile, readConfig } from '../config.js';
+import { ConfigError, loadEnvFile, readConfig } from '../compose/config.js';
 import { backUp } from '../database/embedded/backup.js';
 import { holdsDatabase, openEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 import { restore } from '../database/embedded/restore.js';
@@ -15,15 +15,15 @@ const [MIN_RATE, MAX_RATE] = [32, 1_048_576];
 export function addBackupCommands(program: Command, run: Run): void {
   program
     .command('backup <file>')
-    .description('Back up the built-in PostgreSQL, also while it is in use')
-    .option('--max-rate <kb>', `Read limit in kB per second, ${MIN_RATE} to ${MAX_RATE}`, rate)
+    .description('Back up the built-in PostgreSQL, even while it is in use')
+    .option('--max-rate <kb>', `Maximum read rate in kB per second, ${MIN_RATE} to ${MAX_RATE}`, rate)
     .option('--json', 'Print JSON')
     .action(async (file: string, options: Output & { maxRate?: number }) => {
       const dataDir = builtInDataDir('backup');
       const path = resolve(file);
       refuseUnwritable(path);
       if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR ${dataDir} holds no database`);
-      // Unlike in the gateway, the database is opened without migrations, because a backup must not change it.
+      // Unlike in the gateway, the database is opened without running migrations, because a backup must not change it.
       const { url, release } = await openEmbeddedPostgres({ dataDir });
       try {
         const bytes = await backUp({ url, file: path, kilobytesPerSecond: options.maxRate ?? null });
@@ -35,7 +35,7 @@ export function addBackupCommands(program: Command, run: Run): void {
     });
   program
     .command('restore <file>')
-    .description('Create the database in an empty DATA_DIR, and audit it')
+    .description('Restore a backup into an empty DATA_DIR, and audit it')
     .option('--json', 'Print JSON')
     .action(async (file: string, options: Output) => {
       const dataDir = builtInDataDir('restore');
@@ -45,7 +45,7 @@ export function addBackupCommands(program: Command, run: Run): void {
     });
 }
 
-/** Checks the path before starting a server for the backup. */
+/** Checks the path before the server for the backup is started. */
 function refuseUnwritable(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`${path} is a folder`);
   try {

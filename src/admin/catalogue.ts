@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { Deps } from '../domain/deps.js';
-import type { FileRecord, ImportReport } from '../domain/import.js';
+import type { Deps } from '../compose/deps.js';
 import { importModels, importRegions, MODEL_COLUMNS, REGION_COLUMNS } from '../domain/inventory/catalogue-import.js';
 import { importTemplates, MORE_TEMPLATE_COLUMNS, TEMPLATE_COLUMNS } from '../domain/inventory/template-import.js';
+import type { FileRecord, ImportReport } from '../domain/kernel/import.js';
 import { recordsOf } from './files.js';
 import { type Output, printImport } from './output.js';
 import type { Run } from './run.js';
@@ -16,7 +16,7 @@ export function addCatalogueCommands(program: Command, run: Run): void {
   addImport(program, run, 'template', 'templates', columns, importTemplates);
 }
 
-/** The columns of a catalogue file. Those in `more` are optional. */
+/** Columns of a catalogue file. Those in `more` are optional. */
 interface Columns {
   columns: readonly string[];
   more: readonly string[];
@@ -35,7 +35,7 @@ function addImport(
     .command(noun)
     .description(`Import ${things}`)
     .command('import <file>')
-    .description(`Create or update ${things} from a CSV or JSON file with ${columns.join(', ')}${others}`)
+    .description(`Create or update ${things} from a CSV or JSON file with the fields ${columns.join(', ')}${others}`)
     .option('--dry-run', 'Validate the file without changing anything')
     .option('--json', 'Print JSON')
     .action((file: string, options: Output & { dryRun?: boolean }) =>

@@ -1,6 +1,6 @@
-import type { Examples } from '../command-help.js';
+import type { Examples } from '../std/command-help.js';
 
-/** One example per operator command, shown at the end of its help. */
+/** An example for each operator command, shown at the end of its help. */
 export const EXAMPLES: Examples = {
   'account create': 'admin account create --name "Acme GmbH" --credit 100',
   'account list': 'admin account list --json',

@@ -6,7 +6,7 @@ import type { Run } from './run.js';
 export function addExportCommand(program: Command, run: Run): void {
   program
     .command('export')
-    .description("Print an account's stored data as JSON, without its keys")
+    .description("Print an account's stored data as JSON, excluding its keys")
     .requiredOption('--account <id>', 'Account to export')
     .action(({ account }: { account: string }) =>
       run((deps) =>

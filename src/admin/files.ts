@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { csvRecords } from '../domain/csv.js';
-import type { FileRecord } from '../domain/import.js';
-import { DomainError } from '../domain/rules/errors.js';
+import { csvRecords } from '../domain/kernel/csv.js';
+import { DomainError } from '../domain/kernel/errors.js';
+import type { FileRecord } from '../domain/kernel/import.js';
 
-/** Maximum size of a JSON file, which is read as a whole. A CSV file is streamed and has no limit. */
+/** Maximum size of a JSON file, which is read all at once. A CSV file is streamed and has no size limit. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 const MAX_SHOWN = 100;
 
@@ -23,7 +23,7 @@ export async function* recordsOf(file: string, columns: readonly string[]): Asyn
   }
 }
 
-/** Yields the records of a JSON file. A record's line number is its position in the array, starting with 1. */
+/** Yields the records of a JSON file. A record's line number is its position in the array, starting at 1. */
 async function* jsonRecords(file: string): AsyncGenerator<FileRecord> {
   const text = await readFile(file, 'utf8');
   if (text.length > MAX_JSON_BYTES) throw invalid(`${file} is larger than ${MAX_JSON_BYTES} bytes; use CSV`);
@@ -36,7 +36,7 @@ async function* jsonRecords(file: string): AsyncGenerator<FileRecord> {
   }
 }
 
-/** Formats a value that isn't an object for a message. */
+/** Formats a value that isn't an object, for use in a message. */
 function shown(value: unknown): string {
   return Array.isArray(value) ? 'an array' : JSON.stringify(value).slice(0, MAX_SHOWN);
 }

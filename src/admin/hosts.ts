@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type HostView, listHosts, sellSlices } from '../domain/fleet/hosts.js';
-import { countedModels, formatSizes, readSizes } from '../domain/rules/host-gpus.js';
+import { countedModels, formatSizes, readSizes } from '../domain/inventory/rules/host-gpus.js';
 import { type Column, type Output, print, printJson, time } from './output.js';
 import type { Run } from './run.js';
 
@@ -25,10 +25,10 @@ const BLOCK_COLUMNS: readonly Column<HostView['blocks'][number]>[] = [
 
 /** Adds the commands for hosts, which are computers with an agent. A host's GPUs are sold as one or more machines. */
 export function addHostCommands(program: Command, run: Run): void {
-  const host = program.command('host').description('Computers with an agent, sold as one or more machines');
+  const host = program.command('host').description('Manage hosts: computers with an agent, sold as machines');
   host
     .command('list')
-    .description('List hosts by id')
+    .description('List hosts, sorted by id')
     .option('--json', 'Print JSON')
     .action((options: Output) => run(async (deps) => show(await listHosts(deps), options)));
   host

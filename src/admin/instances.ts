@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { InstanceRow } from '../domain/instances/instance-row.js';
 import { listInstances, operatorAct } from '../domain/instances/instances.js';
-import { usdNumber } from '../domain/rules/money.js';
+import { usdNumber } from '../domain/kernel/money.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
 
@@ -18,11 +18,11 @@ const COLUMNS: readonly Column<InstanceRow>[] = [
 ];
 
 export function addInstanceCommands(program: Command, run: Run): void {
-  const instance = program.command('instance').description('Rentals');
+  const instance = program.command('instance').description('Manage rentals');
   instance
     .command('list')
     .description('List live instances, newest first')
-    .option('--account <id>', 'Only of this account')
+    .option('--account <id>', "Only this account's instances")
     .option('--json', 'Print JSON')
     .action((options: Output & { account?: string }) =>
       run(async (deps) => {

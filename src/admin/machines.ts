@@ -32,17 +32,17 @@ const STATES = ['listed', 'drained', 'offline', 'retired'];
 
 const CHANGES: readonly [MachineChange, string][] = [
   ['drain', 'Accept no new deploys or starts; running instances continue'],
-  ['offline', 'Like drain, for a machine that is unreachable'],
+  ['offline', 'Like drain, with the machine marked as unreachable'],
   ['online', 'Offer the machine again'],
   ['retire', 'Remove the machine permanently; it must have no live instances'],
 ];
 
 export function addMachineCommands(program: Command, run: Run): void {
-  const machine = program.command('machine').description('Machines: the units that renters rent');
+  const machine = program.command('machine').description('Manage machines, the units that renters rent');
   machine
     .command('import <file>')
     .description(
-      `Create or update machines by id, all or none, from a CSV or JSON file with ${MACHINE_COLUMNS.join(', ')}`,
+      `Create or update machines by id, all or none, from a CSV or JSON file with the fields ${MACHINE_COLUMNS.join(', ')}`,
     )
     .option('--dry-run', 'Validate the file without changing anything')
     .option('--json', 'Print JSON')
@@ -59,7 +59,7 @@ export function addMachineCommands(program: Command, run: Run): void {
     );
   machine
     .command('list')
-    .description('List machines by id')
+    .description('List machines, sorted by id')
     .addOption(new Option('--state <state>', 'Only machines in this state').choices(STATES))
     .option('--gpu <slug>', 'Only machines of this GPU model')
     .option('--json', 'Print JSON')

@@ -2,7 +2,7 @@
 import { complain, runCommand } from './program.js';
 import { run } from './run.js';
 
-// Without this listener, a reader that closes the pipe (`| head`) would end the process before it closes the database.
+// Without this listener, the process would end without closing the database if the reader closes the pipe (`| head`).
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   if (code !== 'EPIPE') complain(`can't write the output: ${message}`);
   process.exitCode = 1;

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { usdNumber } from '../domain/kernel/money.js';
+import { isDay } from '../domain/kernel/time.js';
 import { LISTING_COLUMNS, listingRows, readListings } from '../domain/market/listings.js';
 import { type MarketPlan, type ModelPlan, planSnapshot, publishPlan } from '../domain/market/market.js';
 import { type RecheckStatus, recheckStatus } from '../domain/market/recheck.js';
-import { percentOf } from '../domain/rules/market-snapshot.js';
-import { usdNumber } from '../domain/rules/money.js';
-import { isDay } from '../domain/rules/time.js';
-import { visible } from '../visible.js';
+import { percentOf } from '../domain/market/rules/market-snapshot.js';
+import { visible } from '../std/visible.js';
 import { recordsOf } from './files.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd, withProgress } from './output.js';
 import type { Run } from './run.js';
@@ -28,10 +28,10 @@ const COLUMNS: readonly Column<ModelPlan>[] = [
 ];
 
 export function addMarketCommands(program: Command, run: Run): void {
-  const market = program.command('market').description('Market snapshots and the price sheet');
+  const market = program.command('market').description('Manage market snapshots and the price sheet');
   market
     .command('import <file>')
-    .description('Compute prices from a CSV of listings and publish them as a new sheet')
+    .description('Compute prices from a CSV file of listings, and publish them as a new price sheet')
     .requiredOption('--date <day>', 'Date of the listings, such as 2026-11-20', day)
     .option('--dry-run', 'Show the changes without publishing them')
     .option(
@@ -53,7 +53,7 @@ export function addMarketCommands(program: Command, run: Run): void {
     );
   market
     .command('status')
-    .description('Show the current sheet and the state of the scheduled re-check of MARKET_SOURCE')
+    .description('Show the current price sheet and the state of the scheduled MARKET_SOURCE re-check')
     .option('--json', 'Print JSON')
     .action((options: Output) => run(async (deps) => showStatus(await recheckStatus(deps), options)));
 }

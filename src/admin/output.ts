@@ -1,9 +1,9 @@
-import type { ImportReport } from '../domain/import.js';
-import { formatUsd } from '../domain/rules/money.js';
-import { formatInstant, type Instant, instantOf } from '../domain/rules/time.js';
-import { visible, visibleJson } from '../visible.js';
+import type { ImportReport } from '../domain/kernel/import.js';
+import { formatUsd } from '../domain/kernel/money.js';
+import { formatInstant, type Instant, instantOf } from '../domain/kernel/time.js';
+import { visible, visibleJson } from '../std/visible.js';
 
-/** A command's output format, which is a table for people or JSON for scripts. */
+/** A command's output format: a table for people or JSON for scripts. */
 export interface Output {
   json?: boolean;
 }

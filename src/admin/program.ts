@@ -1,13 +1,13 @@
 import { type Command, CommanderError } from 'commander';
-import { finishProgram, newProgram } from '../command-help.js';
-import { DatabaseUnusable } from '../compose.js';
-import { ConfigError } from '../config.js';
+import { ConfigError } from '../compose/config.js';
+import { DatabaseUnusable } from '../compose/gateway.js';
 import { EmbeddedPostgresUnavailable } from '../database/embedded/embedded-postgres.js';
 import { RestoreRefused } from '../database/embedded/restore.js';
 import { isUnavailable, unavailableReason } from '../database/faults.js';
-import { FileRefused } from '../domain/import.js';
-import { DomainError } from '../domain/rules/errors.js';
-import { visible } from '../visible.js';
+import { DomainError } from '../domain/kernel/errors.js';
+import { FileRefused } from '../domain/kernel/import.js';
+import { finishProgram, newProgram } from '../std/command-help.js';
+import { visible } from '../std/visible.js';
 import { addAccountCommands } from './accounts.js';
 import { addKeyCommands } from './api-keys.js';
 import { addAuditCommand } from './audit.js';
@@ -56,11 +56,12 @@ const NOTES = `Examples:
   admin account create --name "Acme GmbH" --credit 100
   admin machine enroll rig-1 --region us-tx --online
 
-Exit codes: 0 done; 1 failed, or a check found a fault; 2 bad input, no change`;
+Exit codes: 0 done; 1 failed, or a check found a fault; 2 bad input, and
+nothing was changed`;
 
 /** Returns the program with all operator commands. */
 export function createProgram(run: Run): Command {
-  const texts = { description: 'Operator commands. They use the database of DATABASE_URL or DATA_DIR.', notes: NOTES };
+  const texts = { description: 'Operate a gateway through its database (DATABASE_URL or DATA_DIR).', notes: NOTES };
   const program = newProgram('admin', texts, complain);
   for (const [heading, groups] of Object.entries(GROUPS)) {
     program.commandsGroup(heading);
@@ -70,7 +71,7 @@ export function createProgram(run: Run): Command {
   return program;
 }
 
-/** Returns 0 after help, 2 for bad input, in which case nothing was changed, and 1 for any other error. */
+/** Returns the exit code: 0 after help, 2 for bad input that changed nothing, and 1 for any other error. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
   const badInput = error instanceof DomainError || error instanceof ConfigError || error instanceof RestoreRefused;

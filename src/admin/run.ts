@@ -1,12 +1,12 @@
 import { type Logger, pino } from 'pino';
-import { openDomain } from '../compose.js';
-import { type Config, loadEnvFile, readConfig } from '../config.js';
-import type { Deps } from '../domain/deps.js';
-import { systemClock } from '../system-clock.js';
+import { type Config, loadEnvFile, readConfig } from '../compose/config.js';
+import type { Deps } from '../compose/deps.js';
+import { openDomain } from '../compose/gateway.js';
+import { systemClock } from '../std/system-clock.js';
 
 export type Run = (command: (deps: Deps) => Promise<void>) => Promise<void>;
 
-/** Runs a command on its own database connection, regardless of whether the gateway is running. */
+/** Runs a command on its own database connection, whether or not the gateway is running. */
 export const run: Run = async (command) => {
   loadEnvFile();
   return runOn(readConfig(process.env), pino({ level: 'warn' }, pino.destination(2)), command);

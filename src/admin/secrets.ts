@@ -6,9 +6,9 @@ import type { Run } from './run.js';
 export function addSecretCommands(program: Command, run: Run): void {
   program
     .command('secret')
-    .description("Renters' secrets")
+    .description("Manage renters' secrets")
     .command('reseal')
-    .description('Reseal all secrets with the first key of SECRETS_KEY, after a key rotation')
+    .description('Reseal all secrets with the first key in SECRETS_KEY after a key rotation')
     .option('--json', 'Print JSON')
     .action(({ json }: Output) =>
       run(async (deps) => {

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import { type Statement, statement } from '../domain/billing/statement.js';
-import { usdNumber } from '../domain/rules/money.js';
-import { type Instant, parseInstant } from '../domain/rules/time.js';
+import { usdNumber } from '../domain/kernel/money.js';
+import { type Instant, parseInstant } from '../domain/kernel/time.js';
 import { type Column, CSV_CAST, print, printJson, time, usd } from './output.js';
 import type { Run } from './run.js';
 
@@ -38,9 +38,9 @@ const COLUMNS: readonly Column<Row>[] = [
 export function addStatementCommand(program: Command, run: Run): void {
   program
     .command('statement <account>')
-    .description('Show what changed a balance in a period, line by line')
-    .requiredOption('--from <time>', 'Start, inclusive: 2026-11-01 or 2026-11-01T00:00:00Z', instant)
-    .option('--to <time>', 'End, exclusive (default: now)', instant)
+    .description("Show each change to an account's balance in a period")
+    .requiredOption('--from <time>', 'Inclusive start, such as 2026-11-01 or 2026-11-01T00:00:00Z', instant)
+    .option('--to <time>', 'Exclusive end (default: now)', instant)
     .addOption(new Option('--format <format>', 'Output format').choices(['table', 'json', 'csv']).default('table'))
     .option('--json', 'Same as --format json')
     .action((account: string, { from, to, format, json }: Options) =>
@@ -66,7 +66,7 @@ const CSV_COLUMNS = {
   note: 'note',
 };
 
-/** Returns a statement's rows. Charges are negative, so the amounts above the closing balance add up to it. */
+/** Returns a statement's rows. Charges are negative, so that the amounts above the closing balance add up to it. */
 function rowsOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): Row[] {
   const empty = { seconds: '', ratePerHour: '', units: '', note: '' };
   return [

@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
-import type { Deps } from '../domain/deps.js';
-import { type Micro, parseUsd, usdNumber } from '../domain/rules/money.js';
-import { type Instant, parseInstant } from '../domain/rules/time.js';
-import { creditedMicro, type Payment, type TopUpState } from '../domain/rules/top-up.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
+import { type Micro, parseUsd, usdNumber } from '../domain/kernel/money.js';
+import { type Instant, parseInstant } from '../domain/kernel/time.js';
 import { listQuarantined, type QuarantinedCallback, removeQuarantined } from '../domain/top-ups/callbacks.js';
 import {
   bookedLines,
@@ -14,6 +13,7 @@ import {
   refusePayment,
   showTopUp,
 } from '../domain/top-ups/operator.js';
+import { creditedMicro, type Payment, type TopUpState } from '../domain/top-ups/rules/top-up.js';
 import type { PaidTopUp } from '../domain/top-ups/top-up-rows.js';
 import { type Column, CSV_CAST, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
@@ -76,13 +76,15 @@ const LINE_COLUMNS = {
 };
 
 export function addTopUpCommands(program: Command, run: Run): void {
-  const topUp = program.command('topup').description('Credit paid in cryptocurrency');
+  const topUp = program.command('topup').description('Manage credit paid in cryptocurrency');
   topUp
     .command('list')
-    .description('List the newest 1000 top-ups of all accounts')
-    .option('--account <id>', 'Only of this account')
-    .addOption(new Option('--state <state>', 'Only in this state').choices(STATES.map((state) => state.toLowerCase())))
-    .option('--aside', 'List the callbacks set aside for review instead')
+    .description('List the 1000 newest top-ups across all accounts')
+    .option('--account <id>', "Only this account's top-ups")
+    .addOption(
+      new Option('--state <state>', 'Only top-ups in this state').choices(STATES.map((state) => state.toLowerCase())),
+    )
+    .option('--aside', 'List callbacks set aside for review instead of top-ups')
     .option('--json', 'Print JSON')
     .action((options: Output & { account?: string; state?: string; aside?: boolean }) =>
       run((deps) => (options.aside ? showAside(deps, options) : list(deps, options))),
@@ -92,7 +94,7 @@ export function addTopUpCommands(program: Command, run: Run): void {
     .description('Show a top-up with its payments')
     .option('--json', 'Print JSON')
     .action((id: string, options: Output) => run(async (deps) => show(await showTopUp(deps, id), options)));
-  decision(topUp.command('credit <id>'), 'Credit a payment that is quarantined, not final, or was never reported')
+  decision(topUp.command('credit <id>'), "Credit a payment that is quarantined, isn't final, or was never reported")
     .option('--amount <usd>', "Value in USD, if the processor didn't report one", amount)
     .action((id: string, options: Output & Decision & { amount?: Micro }) =>
       run(async (deps) => show(await creditPayment(deps, id, { ...options, usdMicro: options.amount }), options)),
@@ -103,18 +105,18 @@ export function addTopUpCommands(program: Command, run: Run): void {
   );
   topUp
     .command('forget <id>')
-    .description('Remove a callback that was quarantined')
+    .description('Remove a quarantined callback')
     .action((id: string) => run((deps) => removeQuarantined(deps, id)));
-  decision(topUp.command('refund <id>'), 'Book a refund of at most the balance')
-    .requiredOption('--amount <usd>', 'USD that you sent back', amount)
+  decision(topUp.command('refund <id>'), 'Record a refund, up to the balance')
+    .requiredOption('--amount <usd>', 'Amount that you sent back, in USD', amount)
     .action((id: string, options: Output & Decision & { amount: Micro }) =>
       run(async (deps) => show(await refundTopUp(deps, id, { ...options, usdMicro: options.amount }), options)),
     );
   topUp
     .command('export')
-    .description('Export what top-ups booked in a period, for bookkeeping')
+    .description("Export the ledger entries for a period's top-ups, for bookkeeping")
     .requiredOption('--from <date>', 'First day, such as 2026-11-01', day)
-    .requiredOption('--to <date>', 'Day after the last one', day)
+    .requiredOption('--to <date>', 'Day after the last day', day)
     .option('--csv', 'Print CSV (default)')
     .option('--json', 'Print JSON')
     .action((options: Output & { from: Instant; to: Instant }) => run((deps) => exportLines(deps, options)));
@@ -128,14 +130,17 @@ function decision(command: Command, description: string): Command {
     .option('--json', 'Print JSON');
 }
 
-async function list(deps: Deps, options: Output & { account?: string; state?: string }): Promise<void> {
+async function list(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  options: Output & { account?: string; state?: string },
+): Promise<void> {
   const state = STATES.find((each) => each.toLowerCase() === options.state);
   const topUps = await listAllTopUps(deps, { accountId: options.account, state });
   if (options.json) printJson(topUps.map(asJson));
   else print(topUps, COLUMNS);
 }
 
-async function showAside(deps: Deps, { json }: Output): Promise<void> {
+async function showAside(deps: Pick<KernelDeps, 'db'>, { json }: Output): Promise<void> {
   const aside = await listQuarantined(deps);
   if (!json) return print(aside, ASIDE_COLUMNS);
   printJson(
@@ -183,7 +188,10 @@ function asJson(topUp: PaidTopUp): object {
   };
 }
 
-async function exportLines(deps: Deps, { from, to, json }: Output & { from: Instant; to: Instant }): Promise<void> {
+async function exportLines(
+  deps: Pick<KernelDeps, 'db'>,
+  { from, to, json }: Output & { from: Instant; to: Instant },
+): Promise<void> {
   const lines = (await bookedLines(deps, from, to)).map((line) => ({
     at: time(line.at),
     kind: line.kind,

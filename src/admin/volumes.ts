@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Deps } from '../domain/deps.js';
 import {
   type CheckedRepository,
   checkRepository,
@@ -8,6 +7,7 @@ import {
   type VolumeView,
   viewVolumes,
 } from '../domain/volumes/check.js';
+import type { VolumeDeps } from '../domain/volumes/deps.js';
 import { type Column, type Output, print, printJson, time, timeOrNull } from './output.js';
 import type { Run } from './run.js';
 
@@ -30,7 +30,7 @@ interface CheckOptions extends Output {
 
 /** Adds the commands for volumes and their snapshot store. */
 export function addVolumeCommands(program: Command, run: Run): void {
-  const volume = program.command('volume').description('Volumes and the store of their snapshots');
+  const volume = program.command('volume').description('Manage volumes and their snapshot store');
   volume
     .command('list')
     .description('List all volumes that have data in the store')
@@ -44,13 +44,17 @@ export function addVolumeCommands(program: Command, run: Run): void {
     );
   volume
     .command('check [id]')
-    .description('Compare store and database, and check the repositories with restic; exit with 1 on any fault')
+    .description('Compare the store with the database, and check repositories with restic; exit with 1 on any fault')
     .option('--read-data', 'Also read and verify all stored data')
     .option('--json', 'Print JSON')
     .action((id: string | undefined, options: CheckOptions) => run((deps) => check(deps, id ?? null, options)));
 }
 
-async function check(deps: Deps, only: string | null, { json, readData = false }: CheckOptions): Promise<void> {
+async function check(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'restic' | 'volumeStore'>,
+  only: string | null,
+  { json, readData = false }: CheckOptions,
+): Promise<void> {
   const compared = await compareStore(deps, only);
   const ids = only === null ? (await viewVolumes(deps)).flatMap((each) => (each.deletedAt ? [] : [each.id])) : [only];
   const checked: CheckedRepository[] = [];

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, type Report } from '../agent-protocol/protocol.js';
 import { type AgentClock, pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
 import type { Engine } from './engine/engine.js';
 import { type Gateway, GatewayFault } from './gateway.js';
 import type { GpuAccess } from './gpus/gpu-access.js';
 import { LoadWatch } from './load-watch.js';
-import { AGENT_PROTOCOL, HEARTBEAT_SECONDS, MAX_WAIT_SECONDS, type Report } from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import { Reconciler } from './reconciler.js';
 import type { Registries } from './registries.js';
@@ -19,13 +19,13 @@ import type { HostVolumes } from './volumes/host-volumes.js';
 
 /** Changes within this many milliseconds are combined into one report. */
 const REPORT_TOGETHER_MS = 50;
-/** Additional delay before a heartbeat while samples are being taken, because each sample triggers a report anyway. */
+/** Additional delay before a heartbeat while samples are being taken. Each sample triggers a report anyway. */
 const WAIT_FOR_SAMPLES_MS = 1_000;
 const POLL_EVERY_MS = 1_000;
 const CHECK_GPUS_EVERY_MS = 300_000;
-/** Pause before querying a GPU driver again that did not respond. */
+/** Pause before querying an unresponsive GPU driver again. */
 const RECHECK_GPUS_MS = 30_000;
-/** Tunnel requests within this many milliseconds are returned in one response. */
+/** Tunnel requests within this many milliseconds are combined into one response. */
 const TUNNELS_TOGETHER_MS = 20;
 /** Minimum time between two reports that differ only in a pull's byte count. */
 const PROGRESS_EVERY_MS = 1_000;
@@ -34,7 +34,7 @@ const PROGRESS_EVERY_MS = 1_000;
  * restart.
  */
 const MAX_UNREACHABLE_PAUSE_MS = 4_000;
-/** Maximum pause while the gateway responds with refusals or invalid responses. */
+/** Maximum pause while the gateway refuses requests or sends invalid responses. */
 const MAX_REFUSED_PAUSE_MS = 30_000;
 
 export interface AgentDeps {
@@ -56,9 +56,9 @@ export interface AgentDeps {
   pullLimits: PullLimits;
   secretFiles: SecretFiles;
   records: StartRecords;
-  /** Seconds without contact to the gateway after which the agent stops the containers. */
+  /** Seconds without contact with the gateway after which the agent stops the containers. */
   cutOffSeconds: number;
-  /** Time at which this process or a previous one last reached the gateway. */
+  /** When this process or a previous one last reached the gateway. */
   lastContact: { read(): number | null; write(now: number): void };
 }
 
@@ -144,14 +144,14 @@ export class Agent {
   }
 
   /**
-   * Neither an error nor an empty response changes anything. `stale` means that the caller must request again
-   * immediately.
+   * Requests the desired state once. An error or an empty response leaves everything unchanged. `stale` means that the
+   * caller must request again immediately.
    */
   async #pollOnce(waitSeconds: number): Promise<Error | 'new' | 'nothing new' | 'stale' | 'tunnels'> {
     this.#staleness = new AbortController();
     if (this.#ended) this.#staleness.abort();
     const stale = this.#staleness.signal;
-    // When disconnected or without a document, the agent requests the whole document regardless of its generation.
+    // While cut off or without a document, the agent requests the whole document regardless of its generation.
     const after = this.#reconciler.isCutOff ? 0 : this.#reconciler.generation;
     try {
       const document = await this.deps.gateway.desired(after, waitSeconds, stale);
@@ -208,7 +208,7 @@ export class Agent {
         if (generation !== this.#reconciler.generation) this.#staleness.abort();
       } catch (error) {
         if (this.#ended) return;
-        // The gateway may have rejected any part of the report. Dropping the samples ensures that they can't make the
+        // Any part of the report may have caused the refusal. Dropping the samples ensures that they can't make the
         // next heartbeat fail.
         if (error instanceof GatewayFault && error.kind === 'refused') done();
         this.#reportProblem(error as Error);

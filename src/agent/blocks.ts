@@ -2,8 +2,8 @@ const SIZES = [1, 2, 4, 8];
 
 /**
  * Counts the blocks of each size that these GPUs form: aligned blocks of 1, 2, 4 and 8 GPUs, and one block with all
- * GPUs of a model. `models` is in placement order. The result is only shown to the operator, because the gateway
- * decides which blocks are sold.
+ * GPUs of a model. `models` lists the GPUs' models in placement order. The result is only shown to the operator,
+ * because the gateway decides which blocks are sold.
  */
 export function blockCounts(models: readonly string[]): Map<number, number> {
   const runs = models.flatMap((model, place) => {

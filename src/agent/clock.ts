@@ -1,6 +1,6 @@
-/** The agent's only source of time, so that tests don't have to wait. */
+/** The agent's only source of time. Tests replace it so that they don't have to wait. */
 export interface AgentClock {
-  /** Milliseconds since 1970. */
+  /** Returns the Unix time in milliseconds. */
   now(): number;
   /** Resolves after `ms`, or immediately when the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -21,7 +21,7 @@ export const hostClock: AgentClock = {
     }),
 };
 
-/** Returns the pause between attempts, which doubles from one second up to `maxMs`. `tries` starts at 0. */
+/** Returns the pause between attempts. It doubles with each try, from one second up to `maxMs`. `tries` starts at 0. */
 export function pauseMs(tries: number, maxMs: number): number {
   return Math.min(1_000 * 2 ** Math.min(tries, 20), maxMs);
 }

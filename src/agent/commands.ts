@@ -1,6 +1,6 @@
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
-import { finishProgram, newProgram } from '../command-help.js';
-import { visible, visibleJson } from '../visible.js';
+import { finishProgram, newProgram } from '../std/command-help.js';
+import { visible, visibleJson } from '../std/visible.js';
 import { blockCounts } from './blocks.js';
 import { probeDisks } from './disks.js';
 import { EngineFault } from './engine/engine.js';
@@ -15,8 +15,8 @@ import { tryOut } from './try.js';
 import { HostVolumes } from './volumes/host-volumes.js';
 
 /**
- * Exit codes. `done`: success. `failed`: rejected or failed. `usage`: wrong usage or no container engine, and nothing
- * was changed. `noConnection`: no response from the gateway.
+ * Exit codes. `done` means success. `failed` means that the command was refused or failed. `usage` means wrong usage or
+ * no container engine, in which case nothing was changed. `noConnection` means that the gateway didn't respond.
  */
 const EXIT = { done: 0, failed: 1, usage: 2, noConnection: 3 };
 const MB_PER_GB = 1_024;
@@ -27,28 +27,29 @@ const NOTES = `Examples:
   gpu-agent run
 
 Environment:
-  GPU_AGENT_DATA_DIR            as --data-dir
-  GPU_AGENT_ENGINE              as --engine
+  GPU_AGENT_DATA_DIR            same as --data-dir
+  GPU_AGENT_ENGINE              same as --engine
   GPU_AGENT_REGISTRIES          registries that may have private addresses,
                                 separated by commas (default: none)
-  GPU_AGENT_ALLOW_FUSE          1: as --allow-fuse of run; 0: no (default: 0)
-  GPU_AGENT_STOP_SECONDS        seconds between SIGTERM and SIGKILL of a
-                                container, 0 to 300 (default: 10)
-  GPU_AGENT_PULL_SECONDS        maximum seconds to pull the image of a start,
+  GPU_AGENT_ALLOW_FUSE          1 is the same as run --allow-fuse; 0 disables it
+                                (default: 0)
+  GPU_AGENT_STOP_SECONDS        seconds between a container's SIGTERM and
+                                SIGKILL, 0 to 300 (default: 10)
+  GPU_AGENT_PULL_SECONDS        maximum seconds to pull an image for a start,
                                 1 to 86400 (default: 1200)
-  GPU_AGENT_PULL_KB_PER_SECOND  minimum speed of a pull in kB/s, up to 1000000;
+  GPU_AGENT_PULL_KB_PER_SECOND  minimum pull speed in kB/s, up to 1000000;
                                 0 disables the check (default: 100)
-  GPU_AGENT_CUT_OFF_SECONDS     seconds without the gateway after which
-                                containers are stopped, 1 to 86400
+  GPU_AGENT_CUT_OFF_SECONDS     seconds without contact with the gateway after
+                                which containers are stopped, 1 to 86400
                                 (default: 900)
   LOG_LEVEL                     level of the JSON log on stderr: fatal, error,
                                 warn, info, debug, trace or silent
                                 (default: info)
 
 Exit codes: 0 done; 1 refused or failed; 2 wrong usage or no container engine,
-no change; 3 no response from the gateway`;
+and nothing was changed; 3 no response from the gateway`;
 
-/** One example for each command, shown at the end of its help. */
+/** An example for each command, shown at the end of its help. */
 const EXAMPLES = {
   hardware: 'gpu-agent hardware --engine /run/podman/podman.sock',
   join: 'gpu-agent join https://gpu.example.com gpu_join_5f0c… --name rig-1',
@@ -65,7 +66,7 @@ interface TryOptions {
 }
 
 function createProgram(): Command {
-  const description = "Rent out this host's GPUs through a GPU rental gateway, in containers of Docker or Podman.";
+  const description = "Rent out this host's GPUs through a GPU rental gateway, in Docker or Podman containers.";
   const program = newProgram('gpu-agent', { description, notes: NOTES }, complain);
   program.commandsGroup('Host:');
   addHardwareCommand(program);
@@ -78,25 +79,23 @@ function createProgram(): Command {
 }
 
 function addHardwareCommand(program: Command): void {
-  command(
-    program,
-    'hardware',
-    'Print the hardware that join would report, and its blocks of GPUs by size, as JSON',
-  ).action(async (options: AgentOptions) => {
-    const { settings, engine } = await open(options);
-    const disks = await probeDisks(settings.dataDir, engine.info);
-    const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
-    const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
-    const { summary: volumes } = await HostVolumes.open(settings.dataDir, '');
-    process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks, volumes }, null, 2))}\n`);
-  });
+  command(program, 'hardware', 'Print as JSON the hardware that join would report, and its GPU blocks by size').action(
+    async (options: AgentOptions) => {
+      const { settings, engine } = await open(options);
+      const disks = await probeDisks(settings.dataDir, engine.info);
+      const hardware = await findHardware(settings.dataDir, engine.info, disks, null);
+      const blocks = Object.fromEntries(blockCounts(hardware.gpus.map(({ name }) => name)));
+      const { summary: volumes } = await HostVolumes.open(settings.dataDir, '');
+      process.stdout.write(`${visibleJson(JSON.stringify({ ...hardware, blocks, volumes }, null, 2))}\n`);
+    },
+  );
 }
 
 function addJoinCommand(program: Command): void {
-  command(program, 'join', 'Join a gateway, with a code from `admin machine enroll`')
-    .argument('<url>', 'Address of the gateway: https://, or http:// on this computer')
-    .argument('<code>', 'Join code; works once, for one hour')
-    .option('--name <name>', 'Name of this host at the gateway (default: its host name)')
+  command(program, 'join', 'Join a gateway with a code from `admin machine enroll`')
+    .argument('<url>', 'Gateway address: https://, or http:// for a gateway on this computer')
+    .argument('<code>', 'Join code, which works once and expires after an hour')
+    .option('--name <name>', 'Name to show for this host at the gateway (default: its host name)')
     .action(async (url: string, code: string, options: AgentOptions & { name?: string }) => {
       const { settings, engine } = await open(options);
       const { machine, hardware } = await join(settings, engine, {
@@ -111,25 +110,25 @@ function addJoinCommand(program: Command): void {
 }
 
 function addRunCommand(program: Command): void {
-  command(program, 'run', 'Run rented instances in the foreground; after SIGTERM, containers continue')
+  command(program, 'run', 'Run rented instances in the foreground; containers keep running after SIGTERM')
     .option(
       '--allow-fuse',
-      'Let containers mount FUSE file systems; this gives renters the means to take over the host',
+      'Allow containers to mount FUSE file systems, which gives renters the means to take over the host',
     )
     .action((options: AgentOptions) => run(readSettings(process.env, options)));
 }
 
 function addTryCommand(program: Command): void {
-  command(program, 'try', 'Join a gateway on this computer with simulated GPUs, and run')
-    .option('--url <url>', 'Address of the gateway', 'http://127.0.0.1:4000')
+  command(program, 'try', 'Join a gateway on this computer with simulated GPUs, and run instances')
+    .option('--url <url>', 'Gateway address', 'http://127.0.0.1:4000')
     .option(
       '--image <name>',
-      'Image to suggest, which must be on this host (default: nginx from Docker Hub; without a network, the newest image on this host)',
+      'Image to suggest, which must be on this host (default: nginx from Docker Hub, or the newest image on this host if there is no network)',
     )
     .optionsGroup('Simulated GPUs:')
     .option('--gpus <count>', 'Number of GPUs, 1 to 64', whole(1, 64), 1)
-    .option('--gpu-name <name>', 'Model, as nvidia-smi prints it', 'NVIDIA GeForce RTX 4090')
-    .option('--vram-gb <gb>', 'Memory of each GPU in GB, 1 to 1024', whole(1, 1_024), 24)
+    .option('--gpu-name <name>', 'Model, as printed by nvidia-smi', 'NVIDIA GeForce RTX 4090')
+    .option('--vram-gb <gb>', 'Memory per GPU in GB, 1 to 1024', whole(1, 1_024), 24)
     .action(async (options: AgentOptions & TryOptions) => {
       const { settings, engine } = await open(options);
       const { url, gpus: count, gpuName: name, vramGb, image = null } = options;
@@ -137,18 +136,18 @@ function addTryCommand(program: Command): void {
     });
 }
 
-/** Adds a command with the options that all commands have. */
+/** Adds a command with the options shared by all commands. */
 function command(program: Command, name: string, description: string): Command {
   return program
     .command(name)
     .description(description)
     .option(
       '--data-dir <dir>',
-      'Folder of the machine token and the disks of instances (default: /var/lib/gpu-agent for root, otherwise ~/.local/share/gpu-agent)',
+      'Directory that holds the machine token and the instance disks (default: /var/lib/gpu-agent for root, otherwise ~/.local/share/gpu-agent)',
     )
     .option(
       '--engine <socket>',
-      "Socket of Docker or Podman (default: /run/docker.sock, /run/podman/podman.sock, then the user's own)",
+      "Docker or Podman socket (default: the first of /run/docker.sock, /run/podman/podman.sock and the user's own that responds)",
     );
 }
 

@@ -1,16 +1,16 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
-/** Clock ticks per second in /proc, which is the same on every architecture that the agent supports. */
+/** Clock ticks per second in /proc, the same on every architecture that the agent supports. */
 const TICKS_PER_SECOND = 100;
 
 interface Process {
   parent: number;
   namespace: string | null;
-  /** CPU time of the process itself, plus that of its children that have exited and been waited for. */
+  /** CPU time of the process, including that of its exited children that it has waited for. */
   ticks: number;
   /**
-   * Start time in clock ticks since the host booted. Process ids are reused, so only the id and the start time together
-   * identify a process.
+   * Start time in clock ticks since the host booted. Process ids are reused, so a process is identified by its id and
+   * start time together.
    */
   begunAt: number;
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import type { Hardware } from '../agent-protocol/protocol.js';
 import type { EngineInfo } from './engine/engine.js';
 import { FileSystems, mounts } from './file-systems.js';
-import type { Hardware } from './protocol.js';
 
-/** Enforces the size of instances' disks, and determines where /workspace is stored. */
+/** Enforces the sizes of instance disks and determines where /workspace is stored. */
 export interface Disks {
   readonly limit: Hardware['diskLimit'];
   /** Prepares the instance's disk and returns the host directory for /workspace, if there is one. */
@@ -11,11 +11,11 @@ export interface Disks {
   /** Resolves when nothing remains of the instance's disk. */
   erase(instanceId: string): Promise<void>;
   /**
-   * Returns the used bytes of the instance's disk, or null if it has no dedicated file system. Rejects if the disk
-   * doesn't exist.
+   * Returns the number of bytes used on the instance's disk, or null if it has no dedicated file system. Rejects if the
+   * disk doesn't exist.
    */
   usedBytes(instanceId: string): Promise<number | null>;
-  /** Returns the instances whose disk is separate from their container. */
+  /** Returns the instances whose disks are separate from their containers. */
   kept(): Promise<string[]>;
 }
 
@@ -23,8 +23,8 @@ const BYTES_PER_GB = 1_073_741_824;
 const INSTANCE = /^i-[a-f0-9]{8}$/;
 
 /**
- * Returns the first kind of limit that the host can enforce: a storage driver quota, a dedicated file system for each
- * instance, or none.
+ * Returns disks with the first kind of limit that the host can enforce: a storage driver quota, a dedicated file system
+ * for each instance, or none.
  */
 export async function probeDisks(dataDir: string, engine: EngineInfo): Promise<Disks> {
   if (await hasQuota(engine)) return layerDisks('quota');
@@ -44,7 +44,7 @@ function filesOf(dataDir: string): FileSystems {
   return new FileSystems(join(dataDir, 'disks'));
 }
 
-/** Uses the container's own layer as the disk, which is created and erased with the container. */
+/** Uses the container's own layer as the disk, so that it is created and erased with the container. */
 function layerDisks(limit: 'quota' | 'none'): Disks {
   return { limit, prepare: async () => null, erase: async () => {}, usedBytes: async () => null, kept: async () => [] };
 }

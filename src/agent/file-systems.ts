@@ -8,8 +8,8 @@ const MOUNT_OPTIONS = 'loop,nodev,discard';
 const SUFFIX = '.ext4';
 
 /**
- * Named file systems of a fixed size. Each is a sparse ext4 file in one folder, mounted through a loop device, which
- * requires root.
+ * Named file systems with a fixed size. Each is a sparse ext4 file in the same folder, mounted through a loop device,
+ * which requires root.
  */
 export class FileSystems {
   constructor(private readonly dir: string) {}
@@ -28,7 +28,9 @@ export class FileSystems {
     return target;
   }
 
-  /** Returns the bytes used in the file system by its block counts, or null if it is not mounted. */
+  /**
+   * Returns the number of bytes used in the file system according to its block counts, or null if it is not mounted.
+   */
   async usedBytes(name: string): Promise<number | null> {
     const target = this.target(name);
     const [{ dev }, { dev: around }] = await Promise.all([stat(target), stat(this.dir)]);
@@ -52,7 +54,7 @@ export class FileSystems {
     await this.unmount(name);
     await rm(this.#image(name), { force: true });
     await rm(this.#unfinished(name), { force: true });
-    // Not recursive, so that a file system that is still mounted there isn't emptied.
+    // Not recursive, so that a file system still mounted there isn't emptied.
     await rmdir(this.target(name)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
@@ -84,7 +86,8 @@ export class FileSystems {
   }
 
   /**
-   * Creates the complete file system or nothing. If the host crashes during creation, the file system is created again.
+   * Creates the file system completely or not at all. If the host crashes during creation, the file system is created
+   * again.
    */
   async #format(name: string, sizeBytes: number): Promise<void> {
     await mkdir(this.dir, { recursive: true, mode: 0o700 });

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { deadline } from '../deadline.js';
 import {
   type DesiredState,
   desiredState,
@@ -14,15 +13,16 @@ import {
   startSecrets,
   type VolumeAccess,
   volumeAccess,
-} from './protocol.js';
+} from '../agent-protocol/protocol.js';
+import { deadline } from '../std/deadline.js';
 
 const ANSWERS_WITHIN_MS = 15_000;
 const MAX_ANSWER_BYTES = 33_554_432;
 const MAX_MESSAGE = 300;
 
 /**
- * `unreachable`: no connection, or a temporary fault of the gateway. `revoked`: the gateway doesn't know the token.
- * `refused`: the gateway refuses the request. `invalid`: the response doesn't follow the protocol.
+ * `unreachable`: no connection, or a temporary gateway fault. `revoked`: the gateway doesn't know the token. `refused`:
+ * the gateway refuses the request. `invalid`: the response doesn't follow the protocol.
  */
 export class GatewayFault extends Error {
   constructor(

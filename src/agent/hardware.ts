@@ -1,14 +1,14 @@
 import { statfs } from 'node:fs/promises';
 import { cpus, hostname, totalmem } from 'node:os';
+import type { Hardware } from '../agent-protocol/protocol.js';
 import type { Disks } from './disks.js';
 import type { EngineInfo } from './engine/engine.js';
 import { findGpus } from './gpus/nvidia-smi.js';
 import { orderGpus, shareProcessors, type Topology } from './gpus/topology.js';
 import { findProcessors } from './processors.js';
-import type { Hardware } from './protocol.js';
 
 const BYTES_PER_GB = 1_073_741_824;
-/** Percentage of the free disk space that instances get; the rest is for images and the host itself. */
+/** Percentage of the free disk space that is available to instances. The rest is for images and the host itself. */
 const DISK_SHARE_PERCENT = 80;
 
 /** Simulated GPUs, for trying the service without real ones. */
@@ -16,7 +16,7 @@ export interface SimulatedGpus {
   count: number;
   name: string;
   vramMb: number;
-  /** UUIDs of the GPUs; by default, GPU-pretended-0 and so on. */
+  /** UUIDs of the GPUs. The default is GPU-pretended-0 and so on. */
   uuids?: string[] | undefined;
 }
 

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
+import type { DesiredInstance } from '../agent-protocol/protocol.js';
 import type { AgentClock } from './clock.js';
 import { type Engine, EngineFault } from './engine/engine.js';
 import { leastProgram } from './engine/least-program.js';
 import { type GpuAccess, MissingGpus, type WantedGpus, wrongGpus } from './gpus/gpu-access.js';
-import type { DesiredInstance } from './protocol.js';
 
 /**
- * Includes a registry, so that no other image can have the same name. Running this image decides whether the host is at
- * fault.
+ * The name includes a registry, so that no other image can have it. The result of running this image decides whether
+ * the host is at fault.
  */
 const IMAGE = 'localhost/gpu-rental-probe';
-/** Time that a host that passed is trusted, unless an image fails to start. */
+/** Time for which a host that passed a trial is trusted, unless an image fails to start. */
 const TRUSTED_MS = 600_000;
 
 /** The parts of an instance's desired state that a trial uses. */

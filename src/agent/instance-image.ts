@@ -1,12 +1,12 @@
+import type { DesiredInstance, ObservedInstance, StartSecrets } from '../agent-protocol/protocol.js';
 import { type AgentClock, pauseMs } from './clock.js';
 import { type Engine, EngineFault, PullFault, type PullProgress } from './engine/engine.js';
 import { type ImageName, readImageName, withTag } from './engine/image-name.js';
-import type { DesiredInstance, ObservedInstance, StartSecrets } from './protocol.js';
 import { type PullLimits, PullPace } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { SharedPulls, WantedPull } from './shared-pulls.js';
 
-/** The parts of its machine that an image needs. */
+/** Everything that an image needs from its machine. */
 export interface ImageContext {
   engine: Engine;
   registries: Registries;
@@ -21,13 +21,13 @@ export interface ImageContext {
 export const MAX_RESTART_PAUSE_MS = 60_000;
 const PULL_CHECK_MS = 1_000;
 const PULL_TRIES = 6;
-/**
- * Time to keep trying a registry that can't be connected to, since it may be restarting. Podman's own attempts take
- * longer.
- */
+/** Time to keep trying an unreachable registry, since it may be restarting. Podman's own attempts take longer. */
 const UNREACHABLE_MS = 5_000;
 
-/** The image is not tried again in this start. `detail` is for the host's log, and the message is for the renter. */
+/**
+ * Thrown if the image isn't tried again in this start. `detail` is for the host's log, and the message is for the
+ * renter.
+ */
 export class ImageFailed extends Error {
   constructor(
     message: string,
@@ -43,7 +43,7 @@ export class InstanceImage {
   #pace: PullPace | null = null;
   /** Bytes last reported by any attempt. */
   #pulledBytes: number | null = null;
-  /** Time of the first in the current series of pulls that could not connect to the registry. */
+  /** Time of the first pull in the current series that couldn't connect to the registry. */
   #unreachableSince: number | null = null;
   readonly #context: ImageContext;
   readonly #observe: (changes: Partial<ObservedInstance>) => void;
@@ -61,9 +61,9 @@ export class InstanceImage {
   }
 
   /**
-   * Returns the image's id, or null if it was interrupted, or if the caller must call it again (any pause is already
-   * over). Only the operator's own images are taken from the host: others may have been pulled with another renter's
-   * login, or were never meant to run here. Rejects with ImageFailed.
+   * Returns the image's id. Returns null if it was interrupted, or if the caller must call it again, in which case any
+   * pause is already over. Only the operator's own images are taken from the host. Others may have been pulled with
+   * another renter's login, or may never have been meant to run here. Rejects with ImageFailed.
    */
   async ensure(desired: DesiredInstance, login: StartSecrets['registryLogin'], signal: AbortSignal) {
     const { image, fromTemplate = false } = desired;
@@ -138,7 +138,7 @@ export class InstanceImage {
     }
   }
 
-  /** Pauses before the next attempt; rejects if there will be none. */
+  /** Pauses before the next attempt. Rejects if there will be none. */
   async #pauseAfter(error: Error, began: number, signal: AbortSignal): Promise<void> {
     const fault = error instanceof EngineFault ? error : null;
     if (fault?.kind === 'unreachable') throw error;

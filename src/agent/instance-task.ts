@@ -1,3 +1,4 @@
+import type { DesiredInstance, ObservedInstance, ObservedVolume, StartSecrets } from '../agent-protocol/protocol.js';
 import { pauseMs } from './clock.js';
 import type { Disks } from './disks.js';
 import { type ContainerDetail, EngineFault } from './engine/engine.js';
@@ -6,19 +7,18 @@ import { startFault } from './engine/start-faults.js';
 import { GatewayFault } from './gateway.js';
 import { type GpuAccess, MissingGpus, wrongGpus } from './gpus/gpu-access.js';
 import { type ImageContext, ImageFailed, InstanceImage, MAX_RESTART_PAUSE_MS } from './instance-image.js';
-import type { DesiredInstance, ObservedInstance, ObservedVolume, StartSecrets } from './protocol.js';
 import type { SecretFiles } from './secret-files.js';
 import type { StartRecords } from './start-records.js';
 import { type InstanceVolumes, VolumesFailed, VolumesWait } from './volumes/instance-volumes.js';
 
-/** The parts of its machine that a task needs. */
+/** Everything that a task needs from its machine. */
 export interface TaskContext extends ImageContext {
   disks: Disks;
   gpus: GpuAccess;
   /** Whether containers may mount FUSE file systems. */
   allowsFuse: boolean;
   machineId: string;
-  /** Maximum seconds between SIGTERM and SIGKILL of a container. */
+  /** Maximum seconds between a container's SIGTERM and SIGKILL. */
   stopSeconds: number;
   secretFiles: SecretFiles;
   records: StartRecords;
@@ -29,10 +29,10 @@ export interface TaskContext extends ImageContext {
     changed: (volumes: ObservedVolume[] | undefined) => void,
     trouble: (message: string) => void,
   ): InstanceVolumes;
-  /** Returns the container as last seen; null if the instance has none, or before the first check. */
+  /** Returns the container as last seen. Returns null if the instance has none, or before the first check. */
   seen(instanceId: string): { running: boolean } | null;
   saw(instanceId: string, container: { running: boolean } | null): void;
-  /** Whether the agent can't know if the gateway has rented out the machine. */
+  /** Whether the agent is cut off, so that it can't know whether the gateway has rented out the machine. */
   isCutOff(): boolean;
   /**
    * Resolves to the reason why the instance can't start now, or null if it can. Queries the engine instead of relying
@@ -40,8 +40,8 @@ export interface TaskContext extends ImageContext {
    */
   obstacle(desired: DesiredInstance): Promise<string | null>;
   /**
-   * Runs the agent's own program with the instance's GPUs. Resolves to whether the program stays on its processors;
-   * rejects if the host can't run it.
+   * Runs the agent's own program with the instance's GPUs. Resolves to whether the program stays on its processors.
+   * Rejects if the host can't run it.
    */
   tryHost(desired: DesiredInstance, signal: AbortSignal): Promise<boolean>;
   /** Called when an image did not start, so that the host is tested again before the next start. */
@@ -57,7 +57,7 @@ export interface TaskContext extends ImageContext {
 /** `unknown`: no document names the instance. `undecided`: no document has arrived yet. */
 type Want = 'running' | 'stopped' | 'absent' | 'unknown' | 'undecided';
 
-/** After a run of this length, restart pauses begin again with the shortest. */
+/** After a run of this length, restart pauses start over from the shortest. */
 const STABLE_MS = 600_000;
 /** Maximum pause while the engine is unreachable. It is short so that the agent soon detects a restarted engine. */
 const MAX_UNREACHABLE_PAUSE_MS = 4_000;
@@ -81,7 +81,7 @@ interface Attempt {
   begunAt: number;
   /** Whether the host was tested with the agent's own program, before anything supplied by the renter was used. */
   isHostTried: boolean;
-  /** Why the host could not run it; null if it could. */
+  /** Why the host could not run it, or null if it could. */
   hostFault: string | null;
   /** Whether the engine keeps the container on its processors. */
   isPinned: boolean;
@@ -104,7 +104,7 @@ export class InstanceTask {
   #failed: number | null = null;
   /** The start whose command ended and won't be started again. */
   #exited: number | null = null;
-  /** Time at which the container came up in this start; null if it didn't, or must not run. */
+  /** Time at which the container came up in this start. Null if it didn't come up, or must not run. */
   #upSince: number | null = null;
   #attempt: Attempt;
   /** Number of times in a row that the container ended without being stopped. It determines the pause. */
@@ -154,7 +154,9 @@ export class InstanceTask {
     return this.#desired.phase;
   }
 
-  /** Whether the instance is being erased without a failure so far. Starts of other instances wait for it. */
+  /**
+   * Whether the instance is being erased and no step has failed so far. Other instances don't start until it is erased.
+   */
   get clearing(): boolean {
     // In phase SAVING, the container and its disk are already gone, and only the volumes are still being stored.
     const { phase } = this.#observed;
@@ -236,9 +238,9 @@ export class InstanceTask {
   }
 
   /**
-   * Whether a fault, such as an engine that doesn't respond, has persisted long enough that the start must fail, since
-   * the renter pays in the meantime. Before anything supplied by the renter was used, the host is at fault; afterwards,
-   * an image may have caused it. Volumes have their own time limits.
+   * Whether a fault, such as an unresponsive engine, has persisted long enough that the start must fail, since the
+   * renter pays in the meantime. Before anything supplied by the renter was used, the host is at fault. Afterwards, an
+   * image may have caused it. Volumes have their own time limits.
    */
   #hasTimedOut(error: Error): boolean {
     const { begunAt, isHostTried, pulledAt, hasRun } = this.#attempt;
@@ -312,7 +314,7 @@ export class InstanceTask {
   }
 
   /**
-   * Saves the volumes; returns false if the desired state has changed. The GPUs are already free, so no other instance
+   * Saves the volumes. Returns false if the desired state has changed. The GPUs are already free, so no other instance
    * has to wait for this.
    */
   async #saveVolumes(desired: DesiredInstance, signal: AbortSignal): Promise<boolean> {
@@ -488,7 +490,7 @@ export class InstanceTask {
     const container = await this.#inspect();
     const itsOwn = container?.machineId === this.context.machineId;
     const isUnrun = itsOwn && !container!.running && container!.exitCode === null;
-    // Podman may not list a container but still have its storage, under a name that it then refuses. Removing the
+    // Podman may no longer list a container but still have its storage, and then refuse to reuse its name. Removing the
     // container frees the name.
     if (container === null || isUnrun) await this.context.engine.remove(this.id);
     await this.context.clock.sleep(pauseMs(this.#startTries - 1, MAX_RESTART_PAUSE_MS), signal);
@@ -497,7 +499,7 @@ export class InstanceTask {
 
   /** Reports a running process as RUNNING, regardless of what it does, because its GPUs were checked before. */
   async #confirm(desired: DesiredInstance, container: ContainerDetail): Promise<void> {
-    // The container was started before this agent was.
+    // The container was started before this agent.
     const wrong = this.#upSince === null ? wrongGpus(this.context.gpus, desired, container) : null;
     if (wrong !== null) return this.#fail(desired, wrong, 'host');
     this.#attempt.hasRun = true;

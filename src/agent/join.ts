@@ -1,11 +1,11 @@
-import { visible } from '../visible.js';
+import { AGENT_PROTOCOL, type Hardware } from '../agent-protocol/protocol.js';
+import { visible } from '../std/visible.js';
 import { describeBlocks } from './blocks.js';
 import { probeDisks } from './disks.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway } from './gateway.js';
 import { findHardware, type SimulatedGpus } from './hardware.js';
 import { type JoinedMachine, MachineFile } from './machine-file.js';
-import { AGENT_PROTOCOL, type Hardware } from './protocol.js';
 import { type AgentSettings, UsageError } from './settings.js';
 
 export interface JoinOptions {
@@ -57,7 +57,8 @@ export function gatewayUrl(url: string): string {
 }
 
 /**
- * Same as the gateway's rule (MIN_OFFERED_DISK_GB in its rules/offer.ts), so that the operator is notified immediately.
+ * Same limit as in the gateway (MIN_OFFERED_DISK_GB in its inventory/rules/offer.ts). It is also checked here so that
+ * the operator is notified immediately.
  */
 const OFFERED_FROM_GB = 50;
 

@@ -1,6 +1,6 @@
 /**
- * Runs at most `limit` jobs concurrently; the others wait in order of arrival. A job that takes longer than `lentMs`
- * continues, but the next job may start in addition to it.
+ * Runs at most `limit` jobs concurrently, while the others wait in order of arrival. A job that takes longer than
+ * `lentMs` continues, but the next job may start in addition to it.
  */
 export class Limiter {
   #free: number;

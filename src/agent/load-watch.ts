@@ -1,5 +1,5 @@
+import type { ObservedInstance } from '../agent-protocol/protocol.js';
 import type { GpuLoad } from './gpus/load.js';
-import type { ObservedInstance } from './protocol.js';
 import type { Measurement, UpInstance } from './samples/sampler.js';
 
 /** Load above which a GPU is busy. With simulated GPUs, the limit applies to one processor. */
@@ -11,7 +11,7 @@ type Busy = boolean | null;
 
 interface LoadRecord {
   start: number;
-  /** Combines the last measurement with earlier ones that are not reported yet. */
+  /** Combines the last measurement with earlier ones that have not been reported yet. */
   busy: Busy;
   isReported: boolean;
 }
@@ -22,7 +22,7 @@ export interface LoadWatchDeps {
   up(): readonly UpInstance[];
 }
 
-/** Tracks whether instances are busy, for those that are stopped when idle. */
+/** Tracks whether the instances that are stopped when idle are busy. */
 export class LoadWatch {
   readonly #records = new Map<string, LoadRecord>();
 

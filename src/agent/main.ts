@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { PORT_HELPER } from './program.js';
 
-// The agent may be bundled as a single file, so its helper in a container's network is the same program, of which it
-// loads little.
+// The agent may be bundled as a single file, so its helper in a container's network is this same program, which then
+// loads only a small part of its code.
 if (process.argv[2] === PORT_HELPER) await import('./tunnels/port-helper.js');
 else {
   const { runCommand } = await import('./commands.js');

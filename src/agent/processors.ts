@@ -7,8 +7,8 @@ const SYSTEM_DIR = '/sys/devices/system/cpu';
 const MAX_PROCESSOR = 4_095;
 
 /**
- * Returns the numbers of the online processors. Those of the same core are adjacent, so that a part of the list has
- * whole cores.
+ * Returns the numbers of the online processors. Processors on the same core are adjacent, so that parts of the list
+ * contain whole cores.
  */
 export async function findProcessors(dir = SYSTEM_DIR): Promise<number[]> {
   const online = readCpuList(await readFile(join(dir, 'online'), 'utf8').catch(() => ''));

@@ -11,7 +11,7 @@ const BYTES_PER_KB = 1_000;
 export interface PullLimits {
   /** Total seconds for all attempts of a start. */
   seconds: number;
-  /** Minimum speed over any minute in which data is still missing; 0 for none. */
+  /** Minimum speed over any minute in which data is still missing. 0 means that there is no minimum. */
   kbPerSecond: number;
 }
 
@@ -45,7 +45,7 @@ export class PullPace {
     const { seconds, kbPerSecond } = this.#limits;
     if (now - this.#begunAt >= seconds * 1_000) return `the image was not pulled within ${seconds} s`;
     const { pulledBytes, totalBytes } = this.#last;
-    // Everything is downloaded and is being unpacked, which depends only on the host.
+    // Everything has been downloaded and is being unpacked, which depends only on the host.
     if (totalBytes > 0 && pulledBytes >= totalBytes) this.#begin(now);
     if (now - this.#windowAt < WINDOW_MS) return null;
     const kb = (pulledBytes - this.#windowBytes) / BYTES_PER_KB;

@@ -1,4 +1,12 @@
 import type { Logger } from 'pino';
+import {
+  type DesiredInstance,
+  type DesiredState,
+  MAX_INSTANCES,
+  type Report,
+  type StartSecrets,
+  type VolumeAccess,
+} from '../agent-protocol/protocol.js';
 import type { AgentClock } from './clock.js';
 import type { Disks } from './disks.js';
 import type { Engine } from './engine/engine.js';
@@ -7,14 +15,6 @@ import { HostTrial } from './host-trial.js';
 import { InstanceTask } from './instance-task.js';
 import { Limiter } from './limiter.js';
 import { findProcessors } from './processors.js';
-import {
-  type DesiredInstance,
-  type DesiredState,
-  MAX_INSTANCES,
-  type Report,
-  type StartSecrets,
-  type VolumeAccess,
-} from './protocol.js';
 import type { PullLimits } from './pull-pace.js';
 import type { Registries } from './registries.js';
 import type { UpInstance } from './samples/sampler.js';
@@ -54,7 +54,7 @@ export interface ReconcilerDeps {
 }
 
 /**
- * Compares the newest document with the engine's containers, and has a task for each instance that is in either of
+ * Compares the newest document with the engine's containers, and keeps a task for each instance found in either of
  * them. Everything is level-triggered, so a repeated, late or older document leads to the same containers.
  */
 export class Reconciler {
@@ -128,7 +128,7 @@ export class Reconciler {
     await this.#refresh();
   }
 
-  /** Stops everything, since the agent can't know what should run on this machine, until the next document arrives. */
+  /** Stops everything until the next document arrives, since the agent can't know what should run on this machine. */
   cutOff(): void {
     if (this.#cutOff) return;
     this.#cutOff = true;
@@ -213,8 +213,8 @@ export class Reconciler {
   }
 
   /**
-   * Lists the engine's containers, one refresh at a time. A call during a refresh gets the next one, which begins after
-   * the call.
+   * Lists the engine's containers, one refresh at a time. A call made during a refresh waits for the next one, so that
+   * its list is not older than the call.
    */
   async #refresh(): Promise<void> {
     const before = this.#refreshing;
@@ -317,7 +317,10 @@ export class Reconciler {
     return clearing ? 'waiting for another instance to be erased' : null;
   }
 
-  /** Returns a container's GPUs: those that the engine gave it, and those that it should have; undefined for all. */
+  /**
+   * Returns a container's GPUs, both those that the engine gave it and those that it should have. Undefined means all
+   * GPUs.
+   */
   async #held(instanceId: string): Promise<readonly string[] | undefined> {
     const desired = this.#tasks.get(instanceId)?.desired ?? null;
     if (desired !== null && desired.gpuUuids === undefined) return undefined;
@@ -326,7 +329,7 @@ export class Reconciler {
   }
 }
 
-/** Whether the two sets share a GPU; undefined means all GPUs of the host. */
+/** Whether the two sets share a GPU. Undefined means all GPUs of the host. */
 function overlap(one: readonly string[] | undefined, other: readonly string[] | undefined): boolean {
   return one === undefined || other === undefined || one.some((uuid) => other.includes(uuid));
 }

@@ -40,8 +40,8 @@ export class Registries {
   readonly #resolve: Resolve;
 
   /**
-   * `listed` contains the operator's registries as in image names (`registry.internal:5000`), which may have any
-   * address.
+   * `listed` contains the operator's registries as they appear in image names (`registry.internal:5000`). They may have
+   * any address.
    */
   constructor(listed: readonly string[], resolve: Resolve = addressesOf) {
     this.#listed = new Set([DEFAULT_REGISTRY, ...listed].map((registry) => registry.toLowerCase()));

@@ -1,4 +1,4 @@
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { hostClock, pauseMs } from './clock.js';
 
 const TRIES = 3;

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Logger, pino } from 'pino';
-import { LogOutput } from '../log-output.js';
-import { visibleJson } from '../visible.js';
+import { LogOutput } from '../logging/log-output.js';
+import { visibleJson } from '../std/visible.js';
 import { Agent } from './agent.js';
 import { hostClock, pauseMs } from './clock.js';
 import { lockDataDir } from './data-dir-lock.js';
@@ -22,9 +22,9 @@ import { StartRecords } from './start-records.js';
 import { HostVolumes } from './volumes/host-volumes.js';
 
 /**
- * V8 option for heap growth. Tunnels' data is read into buffers that V8 counts against the heap. By default, V8
- * collects garbage in such a small heap (17 MB) every 5 MB, which took three quarters of the agent's time. With this
- * option, the heap may grow to 85 MB.
+ * V8 option for heap growth. Tunnel data is read into buffers that V8 counts against the heap. By default, V8 collects
+ * garbage in such a small heap (17 MB) every 5 MB, which took three quarters of the agent's time. With this option, the
+ * heap may grow to 85 MB.
  */
 const HEAP_GROWTH = '--heap-growing-percent=400';
 /** Maximum pause while waiting for the engine, which may be started after the agent. */
@@ -33,7 +33,8 @@ const MAX_ENGINE_PAUSE_MS = 4_000;
 const LOGGED_WITHIN_MS = 1_000;
 
 /**
- * Runs until SIGTERM or SIGINT, which leave the containers running. For `ownImages`, this host's local version is used.
+ * Runs until SIGTERM or SIGINT, which leave the containers running. For images in `ownImages`, this host's local
+ * version is used.
  */
 export async function run(settings: AgentSettings, ownImages: readonly string[] = []): Promise<void> {
   const file = new MachineFile(settings.dataDir);
@@ -92,8 +93,8 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
 }
 
 /**
- * Waits for an engine that doesn't respond, because a host that has joined has one. SIGTERM ends the process in the
- * meantime.
+ * Waits for an engine that doesn't respond yet, because a host that has joined has one. SIGTERM still ends the process
+ * while it waits.
  */
 async function waitForEngine({ engineSocket, runtimeDir, dataDir }: AgentSettings, log: Logger): Promise<Engine> {
   const commands = new RuntimeCommands(join(dataDir, 'commands'));

@@ -14,7 +14,7 @@ export class SecretFiles {
     this.#dir = join(dataDir, 'secrets');
   }
 
-  /** Whether the instance has its files. They are gone after a stop and after a reboot of the host. */
+  /** Whether the instance has its files. They are gone after a stop or a host reboot. */
   has(instanceId: string): Promise<boolean> {
     return isMounted(this.path(instanceId));
   }

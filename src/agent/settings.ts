@@ -8,7 +8,7 @@ export interface AgentSettings {
   dataDir: string;
   /** Null means that the usual sockets are tried. */
   engineSocket: string | null;
-  /** Folder of a user's own engine socket. */
+  /** Folder that contains a user's own engine socket. */
   runtimeDir: string | null;
   /** The operator's registries, which may have non-public addresses. */
   registries: string[];
@@ -28,7 +28,7 @@ export interface AgentOptions {
   allowFuse?: boolean;
 }
 
-/** A wrong setting or wrong usage. The message is for the operator. */
+/** Thrown for an invalid setting or wrong usage. The message is for the operator. */
 export class UsageError extends Error {}
 
 /** Matches a registry as it appears at the start of an image name. */

@@ -5,8 +5,8 @@ export interface WantedPull {
   reference: string;
   login: RegistryLogin | null;
   /**
-   * Runs before the registry is contacted, and may reject the pull. Null for images that the operator has chosen, which
-   * are not checked.
+   * Runs before the registry is contacted, and may reject the pull. Null for images chosen by the operator, which are
+   * not checked.
    */
   check: (() => Promise<void>) | null;
 }

@@ -6,7 +6,7 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
 interface StartRecord {
   start: number;
-  /** The container's run before this start; null if there was none. */
+  /** The container's run before this start, or null if there was none. */
   runBefore: string | null;
   /** Id of the host's boot during which the container was started. */
   boot: string;
@@ -15,7 +15,7 @@ interface StartRecord {
 }
 
 /**
- * Records on disk for which start a container was last started. An agent that was down in the meantime can then
+ * Records on disk which start a container was last started for. An agent that was down in the meantime can then
  * determine in which start a command ended. Written before the container is started, so that no command runs twice.
  */
 export class StartRecords {

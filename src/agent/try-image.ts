@@ -4,7 +4,9 @@ import type { Engine } from './engine/engine.js';
 import { withTag } from './engine/image-name.js';
 import { UsageError } from './settings.js';
 
-/** Serves a page and keeps running. The default template's image, in contrast, has several gigabytes. */
+/**
+ * This image serves a page and keeps running. The default template's image, by contrast, is several gigabytes in size.
+ */
 const SMALL_IMAGE = 'nginx';
 const HUB = { host: 'registry-1.docker.io', port: 443 };
 const HUB_WITHIN_MS = 5_000;
@@ -12,9 +14,9 @@ const HUB_WITHIN_MS = 5_000;
 /** The image that a user trying the service should deploy. */
 export interface OfferedImage {
   name: string;
-  /** Whether the host's local version is run; otherwise the image is pulled. */
+  /** Whether the host's local version is used. If not, the image is pulled. */
   isHere: boolean;
-  /** Why this image was chosen; null for the usual one. */
+  /** Why this image was chosen, or null for the usual one. */
   because: string | null;
 }
 

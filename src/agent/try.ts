@@ -4,7 +4,7 @@ import { join as joinPath } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { describeBlocks } from './blocks.js';
 import type { Engine } from './engine/engine.js';
 import { Gateway, GatewayFault } from './gateway.js';
@@ -18,10 +18,10 @@ import { chooseImage, type OfferedImage } from './try-image.js';
 
 const POLL_TIMEOUT_MS = 60_000;
 const ADMIN_WITHIN_MS = 60_000;
-/** Maximum number of last lines shown of a failed command. */
+/** Maximum lines to show from the end of a failed command's output. */
 const SHOWN_LINES = 3;
 const MAX_SHOWN = 600;
-/** Path of the operator commands, if the agent is part of the gateway's package. */
+/** Path of the operator program, if the agent is part of the gateway's package. */
 const ADMIN = fileURLToPath(new URL('../admin/main.js', import.meta.url));
 const enrolled = z.object({ machine_id: z.string(), code: z.string(), expires_at: z.string() });
 

@@ -10,7 +10,7 @@ import { serviceCreditThisMonth } from './statements.js';
 import { card, formatUsd } from './table.js';
 import { canPrompt, done, printLines, promptSecret, readAll, remark } from './terminal.js';
 
-/** The balance and, if known, the amount that the service credited this month. */
+/** The balance and, if known, the amount credited by the service this month. */
 type ShownBalance = Balance & { serviceCredit?: number };
 
 const BALANCE: View<ShownBalance> = {
@@ -25,8 +25,8 @@ const BALANCE: View<ShownBalance> = {
 
 const CONFIG_NOTES = `
 Environment:
-  GPU_API_KEY   API key; overrides that of \`gpu login\`
-  GPU_BASE_URL  Address of the service with its path prefix; overrides that of
+  GPU_API_KEY   API key; overrides the one saved by \`gpu login\`
+  GPU_BASE_URL  Service address with its path prefix; overrides the one saved by
                 \`gpu login\` (default: ${DEFAULT_BASE_URL})
   NO_COLOR      Any value turns colours off
 
@@ -40,7 +40,7 @@ Exit codes:
 export function addAccountCommands(program: Command): void {
   program
     .command('balance')
-    .description('Show your credit and the spend of this month')
+    .description("Show your credit and this month's spend")
     .option('--json', "Print the service's JSON response unchanged")
     .action((options: Output, command: Command) => {
       const session = openSession(command, { needsKey: true });
@@ -57,7 +57,7 @@ export function addAccountCommands(program: Command): void {
     });
   program
     .command('login')
-    .description('Check an API key and save it; it is typed without echo, or read from stdin')
+    .description('Check and save an API key, typed without echo or read from stdin')
     .action((_options: object, command: Command) => login(command));
   program
     .command('logout')

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
@@ -50,11 +50,11 @@ interface ActivityOptions extends Output {
 export function addActivityCommand(program: Command): void {
   program
     .command('activity')
-    .description('List the changes that your keys requested')
-    .addHelpText('after', '\nThe list covers 90 days, newest first, refused requests included.')
+    .description('List the changes requested with your keys')
+    .addHelpText('after', '\nThe list covers the last 90 days, newest first, including refused requests.')
     .option('--key <id>', 'Only changes requested with this API key')
     .option('--operation <name>', 'Only this operation, such as deploy or stop')
-    .option('--about <id>', 'Only changes of this instance, key or secret')
+    .option('--about <id>', 'Only changes to this instance, key or secret')
     .option('--refused', 'Only refused requests')
     .option('--limit <number>', `Maximum number of entries, 1 to ${MAX_ENTRIES}`, readLimit, 50)
     .option('--json', 'Print JSON')
@@ -76,7 +76,7 @@ export function addActivityCommand(program: Command): void {
     });
 }
 
-/** Parses the number of entries for `--limit`. */
+/** Parses the value of `--limit`. */
 export function readLimit(value: string): number {
   const limit = Number(value);
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_ENTRIES) return limit;

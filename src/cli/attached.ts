@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GpuClient } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { distanceOf, readable } from './times.js';
 
-/** A volume that is attached to an instance. */
+/** A volume attached to an instance. */
 export interface Attached {
   id: string;
   path: string;
@@ -49,8 +49,8 @@ function ageOf(text: string, now: Date): string {
 }
 
 /**
- * Resolves once a stopped instance on a reachable host has saved its volumes. For any other instance it resolves
- * immediately, because the service decides whether that one can move. `onWait` is called once with the reason for
+ * Resolves once a stopped instance on a reachable host has saved its volumes. Resolves immediately for any other
+ * instance, because the service decides whether that one can be moved. `onWait` is called once with the reason for
  * waiting.
  */
 export async function untilSaved(client: GpuClient, id: string, onWait: (reason: string) => void): Promise<void> {

@@ -1,9 +1,9 @@
-/** Parses a repeatable option: adds a value to those before. */
+/** Parses a repeatable option by adding its value to the previous ones. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
 
-/** Like `collect`, for an option that also accepts several values separated by commas. */
+/** Like `collect`, and also accepts several values separated by commas. */
 export function collectList(value: string, before: readonly string[] = []): string[] {
   return [...before, ...value.split(',')];
 }

@@ -1,6 +1,6 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are those of shells
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are shell expansions
 import { Argument, type Command, type Option } from 'commander';
-import { quoted } from '../quoted.js';
+import { quoted } from '../std/quoted.js';
 import { isInstance } from './instances.js';
 import { printLines } from './terminal.js';
 
@@ -9,12 +9,12 @@ interface CommandSpec {
   name: string;
   description: string;
   options: readonly Option[];
-  /** The argument's possible values; null for the ids of the account's instances. */
+  /** The argument's possible values, or null if it takes the id of one of the account's instances. */
   values: readonly string[] | null;
 }
 
 const INSTANCES = 'gpu instances --quiet 2>/dev/null';
-/** Lists instances by querying the service that the command line names. */
+/** Lists instances by querying the service named in the command line. */
 const INSTANCES_IN_BASH = `$(${INSTANCES.replace('gpu', 'gpu "${base[@]}"')})`;
 const SHELLS = { bash, zsh, fish } as const;
 
@@ -22,7 +22,7 @@ export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
     .description('Print a completion script for your shell')
-    .addArgument(new Argument('<shell>', 'Shell that runs the script').choices(Object.keys(SHELLS)))
+    .addArgument(new Argument('<shell>', 'Shell to print the script for').choices(Object.keys(SHELLS)))
     .addHelpText(
       'after',
       `

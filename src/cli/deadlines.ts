@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { DeployRequest } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { amount } from './market.js';
@@ -29,16 +29,16 @@ const READ = 'query ($id: ID!) { instance(id: $id) { id stopAt destroyAt } }';
 const SET = `mutation ($id: ID!, $stopAt: String, $destroyAt: String) {
   setDeadlines(id: $id, stopAt: $stopAt, destroyAt: $destroyAt) { id stopAt destroyAt } }`;
 
-/** Adds a deploy's options for automatic ends and its spending limit. */
+/** Adds the options that stop or destroy a deployed instance automatically and limit its cost. */
 export function withDeadlines(command: Command): Command {
   return command
-    .option('--stop-at <when>', `Stop it automatically, ${WHEN}`)
-    .option('--destroy-at <when>', 'Destroy it with its disk automatically; same format')
-    .option('--spend-limit <usd>', 'Stop it once it has cost this many USD in total', amount)
-    .option('--stop-when-idle <time>', `Stop it after this time without activity, ${IDLE_TIME}`, idleMinutes);
+    .option('--stop-at <when>', `Stop the instance automatically ${WHEN}`)
+    .option('--destroy-at <when>', 'Destroy the instance and its disk automatically; same format')
+    .option('--spend-limit <usd>', 'Stop the instance once its total cost reaches this amount in USD', amount)
+    .option('--stop-when-idle <time>', `Stop the instance after this much idle time, ${IDLE_TIME}`, idleMinutes);
 }
 
-/** Returns the request members that the options set. */
+/** Returns the request fields set by the options. */
 export function deadlinesOf({ stopAt, destroyAt, spendLimit, stopWhenIdle }: DeadlineOptions): Partial<DeployRequest> {
   return {
     ...(stopAt !== undefined && { stop_at: stopAt }),
@@ -52,8 +52,8 @@ export function addDeadlineCommand(program: Command): void {
   program
     .command('deadline <instance>')
     .description('Show or set when an instance is stopped or destroyed automatically')
-    .option('--stop-at <when>', `When to stop it: ${WHEN}; none for never`)
-    .option('--destroy-at <when>', 'When to destroy it with its disk; same format')
+    .option('--stop-at <when>', `Stop the instance ${WHEN}; none means never`)
+    .option('--destroy-at <when>', 'Destroy the instance and its disk; same format')
     .option('--json', "Print the service's JSON response unchanged")
     .action(async (id: string, { stopAt, destroyAt, json }: DeadlineOptions & Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
@@ -96,12 +96,9 @@ const SET_IDLE =
 export function addIdleCommand(program: Command): void {
   program
     .command('idle <instance>')
-    .argument('[time]', `Idle time, ${IDLE_TIME}; none turns it off`)
+    .argument('[time]', `Idle time, ${IDLE_TIME}; none disables it`)
     .description('Show or set the idle time after which an instance stops')
-    .addHelpText(
-      'after',
-      '\nActivity is a GPU load above 5%, or a connection by SSH, to a web port or to a\nTCP port.',
-    )
+    .addHelpText('after', '\nActivity means a GPU load above 5%, or a connection over SSH or to a web or TCP\nport.')
     .option('--json', "Print the service's JSON response unchanged")
     .action(async (id: string, time: string | undefined, { json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });

@@ -1,6 +1,6 @@
-import type { Examples } from '../command-help.js';
+import type { Examples } from '../std/command-help.js';
 
-/** One example per command, shown at the end of its help. */
+/** An example for each command, shown at the end of its help. */
 export const EXAMPLES: Examples = {
   pricing: 'gpu pricing',
   offers: 'gpu offers --gpu rtx-4090 --price-max 0.50 --limit 5',

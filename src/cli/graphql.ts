@@ -5,7 +5,9 @@ import type { Settings } from './settings.js';
 /** Time limit for a request, including reading its response. */
 const TIMEOUT_MS = 30_000;
 
-/** Queries the GraphQL API for data that the REST routes don't provide. Rejects with the same errors as the client. */
+/**
+ * Sends a GraphQL operation, for data that the REST routes don't provide. Rejects with the same errors as the client.
+ */
 export async function queryGraphql<Data>(settings: Settings, query: string, variables: object = {}): Promise<Data> {
   const url = addressOf(settings);
   const connected = connecting(url);

@@ -1,6 +1,6 @@
 import type { Argument, Command } from 'commander';
 import type { GpuClient } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { openSession, type Session } from './session.js';
 
@@ -16,10 +16,10 @@ export function isInstance(argument: Argument | undefined): boolean {
   return argument?.name() === ARGUMENT;
 }
 
-/** Makes each command that works on an instance accept its name in place of the id, and describes the argument. */
+/** Makes each command that takes an instance id also accept the instance's name, and describes the argument. */
 export function acceptNames(program: Command): void {
   for (const { registeredArguments } of program.commands) {
-    for (const argument of registeredArguments.filter(isInstance)) argument.description = 'Id or name of an instance';
+    for (const argument of registeredArguments.filter(isInstance)) argument.description = 'Instance id or name';
   }
   program.hook('preAction', async (_, command) => {
     const index = command.registeredArguments.findIndex(isInstance);
@@ -30,8 +30,8 @@ export function acceptNames(program: Command): void {
 }
 
 /**
- * Returns the id of the active instance with this id or name. A string that is in neither form is returned unchanged,
- * and the service rejects it.
+ * Returns the id of the active instance with this id or name. A string in neither form is returned unchanged, so that
+ * the service rejects it.
  */
 export async function idOf(session: Session, given: string): Promise<string> {
   if (ID.test(given) || !NAME.test(given)) return given;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { collectList } from './collect.js';
 import { queryGraphql } from './graphql.js';
 import { amount } from './market.js';
@@ -43,16 +43,20 @@ export function addKeyCommands(program: Command): void {
   const key = program.command('key').description('Manage API keys');
   key
     .command('create [name]')
-    .description('Create an API key with at most the permissions of yours')
-    .addHelpText('after', '\nOnly the key is printed on stdout, once. It is never shown again.')
+    .description("Create an API key with at most your key's permissions")
+    .addHelpText('after', '\nOnly the key is printed to stdout. It is never shown again.')
     .option(
       '--scope <scope>',
-      'Permission: read, rent, access, money or keys; repeatable (default: those of yours)',
+      "Permission: read, rent, access, money or keys; repeatable (default: your key's permissions)",
       collectList,
     )
     .option('--expires <time>', 'Expiry: a duration (30d, 12h) or a time (2026-11-23T18:00:00Z); never by default')
-    .option('--network <network>', 'Accept it only from this network, such as 203.0.113.0/24; repeatable', collectList)
-    .option('--monthly-limit <usd>', 'Maximum spend in a UTC month in USD (default: no limit)', amount)
+    .option(
+      '--network <network>',
+      'Accept the key only from this network, such as 203.0.113.0/24; repeatable',
+      collectList,
+    )
+    .option('--monthly-limit <usd>', 'Maximum spend per UTC month in USD (default: no limit)', amount)
     .option('--json', 'Print JSON')
     .action(create);
   key

@@ -26,10 +26,10 @@ export interface LaunchOptions {
   onExit?: (typeof EXIT_ACTIONS)[number];
 }
 
-/** Adds the options that define the workload of a command with a launch. */
+/** Adds all launch options to a command. */
 export function withLaunch(command: Command): Command {
   return withPlainLaunch(command)
-    .option('--entrypoint <word>', "Replace the image's entrypoint; repeatable, one word each", addWord)
+    .option('--entrypoint <word>', "Replace the image's entrypoint; repeat the option for each word", addWord)
     .addOption(
       new Option('--restart <policy>', 'When to restart the command after it exits; always by default').choices(
         RESTARTS,
@@ -43,27 +43,35 @@ export function withLaunch(command: Command): Command {
     );
 }
 
-/** Adds only the launch options that apply to any command. */
+/** Adds the launch options that also apply to `gpu run`. */
 export function withPlainLaunch(command: Command): Command {
   return command
-    .option('--name <name>', 'Name of the instance: lower-case letters, digits, hyphens (default: its id)')
-    .option('-e, --env <name=value>', 'Set a variable; NAME without a value copies yours; repeatable', addVariable)
-    .option('--env-file <file>', 'Read variables from a file, one NAME=value per line')
-    .option('--secret <secret=variable>', 'Pass one of your secrets as a variable; repeatable', addSecret('variable'))
-    .option('--secret-file <secret=file>', 'Pass a secret as a file below /run/secrets; repeatable', addSecret('file'))
+    .option('--name <name>', 'Instance name, of lower-case letters, digits and hyphens (default: its id)')
+    .option(
+      '-e, --env <name=value>',
+      'Set an environment variable; NAME without a value copies yours; repeatable',
+      addVariable,
+    )
+    .option('--env-file <file>', 'Read environment variables from a file, one NAME=value per line')
+    .option(
+      '--secret <secret=variable>',
+      'Pass one of your secrets as an environment variable; repeatable',
+      addSecret('variable'),
+    )
+    .option('--secret-file <secret=file>', 'Pass a secret as a file under /run/secrets; repeatable', addSecret('file'))
     .option('--port <port[:name]>', 'Port that serves HTTP, with a name to display; repeatable', addPort)
-    .option('--tcp <port>', 'Port that anyone can reach by TCP, at an address of the service; repeatable', addTcp)
+    .option('--tcp <port>', 'Port that anyone can reach over TCP, at an address of the service; repeatable', addTcp)
     .option(
       '--registry-login <name>',
       'Pull the image with one of your registry logins (`gpu secret create --registry`)',
     )
     .option(
       '--user <user>',
-      "User of the container: root, or a name or number with an optional :group (default: the image's)",
+      "Container user: root, or a name or number with an optional :group (default: the image's)",
     );
 }
 
-/** Returns the request members that the options and the command after `--` set. */
+/** Returns the request fields set by the options and by the command after `--`. */
 export function launchOf(options: LaunchOptions, command: readonly string[]): Partial<DeployRequest> {
   const { name, entrypoint, port: ports, tcp: tcpPorts, registryLogin, user, restart, onExit } = options;
   const env = { ...(options.envFile !== undefined && readVariables(options.envFile)), ...options.env };

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { idOf } from './instances.js';
@@ -15,8 +15,8 @@ interface Limit {
 }
 
 /**
- * Describes how to read and set one kind of spending limit. The response contains the limited object, or a list that
- * contains it.
+ * Describes how to read and set one kind of spending limit. The response contains the limited object, either directly
+ * or in a list.
  */
 interface Subject {
   read: string;
@@ -46,9 +46,9 @@ const KEY_ID = /^key-[0-9a-f]+$/;
 export function addLimitCommand(program: Command): void {
   program
     .command('limit')
-    .argument('<subject>', 'Id or name of an instance, id of an API key, or account')
+    .argument('<subject>', 'Instance id or name, API key id, or the word account')
     .argument('[usd]', 'New limit in USD; none removes it')
-    .description('Show or set the spend limit of an instance in total, or of an API key or the account per UTC month')
+    .description("Show or set an instance's total spend limit, or the UTC monthly limit on an API key or the account")
     .addHelpText('after', '\nInstances stop in the second in which a limit is reached. Their disks are still\nbilled.')
     .option('--json', "Print the service's JSON response unchanged")
     .action(async (name: string, usd: string | undefined, { json }: Output, command: Command) => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { collectList } from './collect.js';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --
-// Node doesn't read options after `--`. Otherwise, it would interpret --env-file itself: it would exit with 9 if the
-// file is missing, and apply the file's NODE_OPTIONS to this process instead of the instance.
+// Node reads no options after the `--` above. Otherwise, Node would interpret --env-file itself: it would exit with 9
+// if the file is missing, and apply the file's NODE_OPTIONS to this process instead of the instance.
 import { EXIT } from './failure.js';
 import { runCommand } from './program.js';
 
@@ -9,7 +9,7 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   process.exit(code === 'EPIPE' ? EXIT.done : EXIT.refused),
 );
 
-// The command is not awaited, so that one with nothing left to wait for ends with the exit code set so far.
+// The command is not awaited, so a command that has nothing left to wait for ends with the exit code set so far.
 void runCommand(process.argv.slice(2)).then((code) => {
   process.exitCode = code;
 });

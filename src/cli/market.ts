@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { GpuClient, GpuPricing, Offer, OfferFilter, OfferList, PriceSheet } from '../client/index.js';
-import { nearestName } from '../nearest-name.js';
-import { visible } from '../visible.js';
+import { nearestName } from '../std/nearest-name.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { openSession } from './session.js';
 import { type Output, show, type View, watchSeconds } from './show.js';
@@ -89,7 +89,7 @@ export function addMarketCommands(program: Command): void {
     .option('--limit <n>', 'Maximum number of machines, 1 to 100 (default: 25)', amount)
     .option('--json', "Print the service's JSON response unchanged")
     .option('-q, --quiet', 'Print only the machine ids')
-    .option('-w, --watch [seconds]', 'Refresh every few seconds, 1 to 3600 (default: 2)', watchSeconds)
+    .option('-w, --watch [seconds]', 'Refresh at this interval in seconds, 1 to 3600 (default: 2)', watchSeconds)
     .action((options: OfferOptions, command: Command) =>
       show(openSession(command, { needsKey: false }), options, (client) => offersOf(client, options), OFFERS),
     );
@@ -111,7 +111,7 @@ function cudaVersion(text: string): string {
   return text;
 }
 
-/** Returns the offers. If none match because the model doesn't exist, fails with suggestions. */
+/** Returns the offers. If there are no matches because the model doesn't exist, fails with suggestions. */
 async function offersOf(client: GpuClient, options: OfferOptions): Promise<OfferList> {
   const list = await client.offers.list(filterOf(options));
   const { gpu } = options;

@@ -11,18 +11,18 @@ interface McpOptions {
 export function addMcpCommand(program: Command): void {
   program
     .command('mcp')
-    .description('Serve AI assistants by the Model Context Protocol')
+    .description('Serve AI assistants over the Model Context Protocol')
     .option(
       '--max-per-hour <usd>',
-      'Maximum hourly cost of the account in USD; refuse deploys and starts above it',
+      "Limit on the account's hourly cost in USD; refuse any deploy or start that would exceed it",
       cap,
     )
-    .option('--read-only', 'Offer only the tools that change nothing')
-    .option('-i, --identity <file>', 'Private key for run_command (default: those that ssh tries)')
-    .addHelpText('after', '\nThe protocol uses standard input and output. Assistants start this command.')
+    .option('--read-only', 'Offer only tools that change nothing')
+    .option('-i, --identity <file>', 'Private key for run_command (default: the keys that ssh tries)')
+    .addHelpText('after', '\nAssistants start this command and use its standard input and output.')
     .action(async (options: McpOptions, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      // The MCP packages are only loaded here, because they would slow down every other command.
+      // The MCP packages are loaded only here, because they would slow down every other command.
       const { serveMcp } = await import('./mcp/serve.js');
       serveMcp({
         settings,

@@ -54,7 +54,7 @@ const VIEW: View<InstanceMetrics> = {
 export function addMetricsCommand(program: Command): void {
   program
     .command('metrics <instance>')
-    .description('Show the load of an instance over time: GPUs, CPU, memory, disk and network')
+    .description("Show an instance's load over time: GPUs, CPU, memory, disk and network")
     .option('--from <time>', 'Start, such as 2026-11-23T18:00:00Z (default: an hour before the end)')
     .option('--to <time>', 'End (default: now)')
     .option('--points <number>', 'Maximum number of lines, 1 to 1000 (default: 360)', amount)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** A line of the overview with its commands, and a text if their own descriptions aren't used. */
+/** A line of the overview: its commands, and a text if it doesn't use their own descriptions. */
 type Line = readonly [names: string, text?: string];
 
 const GROUPS: Readonly<Record<string, readonly Line[]>> = {
@@ -10,7 +10,7 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
     ['run', 'Run a command on a new instance, then destroy it'],
     ['attach, wait', 'Follow a run, or wait for its exit code'],
     ['instances'],
-    ['show, launch', 'Show an instance, or what it was launched with'],
+    ['show, launch', 'Show an instance, or its launch settings'],
     ['start, stop', 'Start or stop an instance'],
     ['move'],
     ['destroy'],
@@ -39,7 +39,7 @@ const NOTES: Readonly<Record<string, readonly Line[]>> = {
 const HEADING_WIDTH = 12;
 const NAMES_WIDTH = 16;
 
-/** Formats the output of `gpu --help`, which shows all commands by group on one screen. */
+/** Formats the output of `gpu --help`, which shows all commands on one screen, by group. */
 export function overview({ commands }: Command): string {
   const descriptions = new Map(commands.map((command) => [command.name(), command.description()]));
   const linesOf = (groups: typeof GROUPS) =>

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { finishProgram, subcommandTerm } from '../command-help.js';
-import { PACKAGE_ROOT } from '../package-root.js';
+import { finishProgram, subcommandTerm } from '../std/command-help.js';
+import { PACKAGE_ROOT } from '../std/package-root.js';
 import { addAccountCommands } from './account.js';
 import { addActivityCommand } from './activity.js';
 import { addCompletionCommand } from './completion.js';
@@ -43,7 +43,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 
 /** Returns the program with all commands. */
 export function createProgram(): Command {
-  const baseUrl = new Option('--base-url <url>', 'Service address (default: that of `gpu config`)');
+  const baseUrl = new Option('--base-url <url>', 'Service address (default: the one shown by `gpu config`)');
   const program = new Command('gpu')
     .version(versionOfPackage(), '-V, --version', 'Print the version')
     .addOption(baseUrl)
@@ -86,14 +86,16 @@ function versionOfPackage(): string {
   return JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version;
 }
 
-/** Makes each command-line error point to the help that explains it. */
+/** Makes each command-line error point to the help that explains the command. */
 function pointToHelp(command: Command, path: string): void {
   const hint = command.commands.length > 0 ? `\`${path} --help\` lists the commands` : `see \`${path} --help\``;
   command.configureOutput({ outputError: (text) => complain(`${messageOf(text)}; ${hint}`) });
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 
-/** Returns commander's message without its prefix and final period. The reason for an invalid value follows a colon. */
+/**
+ * Returns commander's message without its prefix and final period. A colon precedes the reason why a value is invalid.
+ */
 function messageOf(text: string): string {
   return text
     .trim()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeployRequest, GpuClient, Instance, InstanceLaunch, InstanceList, Runtime } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { type Attached, attachedOf, describeAttached, untilSaved } from './attached.js';
 import { type DeadlineOptions, deadlinesOf, withDeadlines } from './deadlines.js';
 import { EXIT, Failure } from './failure.js';
@@ -26,7 +26,7 @@ const TYPES = ['od', 'interruptible', 'res', 'spot'] as const satisfies readonly
 const STYLE_OF: Record<Instance['status'], Style> = { running: 'green', stopped: 'yellow', destroyed: 'red' };
 
 type Listed = InstanceList['data'][number] & Extras;
-/** Fields that GraphQL adds to the rental. `runtime` is missing if the machine has no host agent. */
+/** Fields that the rental has only in GraphQL. `runtime` is missing if the machine has no host agent. */
 type Extras = {
   name?: string;
   runtime?: Runtime;
@@ -64,7 +64,7 @@ const RUNTIME = text<Listed>('CONTAINER', ({ runtime }) => (runtime === undefine
   spare: 6,
 });
 
-/** Shows each member that is set under its REST name, as JSON unless it is a string. */
+/** Shows each field that is set, under its REST name. Values other than strings are shown as JSON. */
 const LAUNCHED: View<InstanceLaunch> = {
   lines: ({ object: _, launch, ...terms }) =>
     card(
@@ -115,7 +115,7 @@ export function addRentalCommands(program: Command): void {
     .description('List your active instances, newest first')
     .option('--json', "Print the service's JSON response unchanged")
     .option('-q, --quiet', 'Print only the ids')
-    .option('-w, --watch [seconds]', 'Refresh every few seconds, 1 to 3600 (default: 2)', watchSeconds)
+    .option('-w, --watch [seconds]', 'Refresh at this interval in seconds, 1 to 3600 (default: 2)', watchSeconds)
     .action((options: Output, command: Command) =>
       show(openSession(command, { needsKey: true }), options, lister(options), LIST),
     );
@@ -128,22 +128,22 @@ export function addRentalCommands(program: Command): void {
         withLaunch(
           program
             .command('deploy')
-            .argument('<machine>', 'Id of a machine, as `gpu offers` lists it')
-            .argument('[command...]', 'Command of the container and its arguments, after --')
+            .argument('<machine>', 'Machine id, as listed by `gpu offers`')
+            .argument('[command...]', 'Container command and its arguments, after --')
             .description('Rent a machine at its current hourly price, locked for the life of the instance')
             .option('--template <template>', 'Template slug or OCI image (default: pytorch)')
             .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
             .option('--volume <id:path>', 'Attach a volume, such as v-1a2b3c4d:/data; repeatable', addVolume)
-            .option('--saved <name>', 'Start from a launch of `gpu template save`; other options override it')
+            .option('--saved <name>', 'Use a launch saved with `gpu template save`; other options override it')
             .addOption(
               new Option(
                 '--type <type>',
                 'Pricing: on demand, interruptible (also spot), or reserved for 3 months; od by default',
               ).choices(TYPES),
             )
-            .option('--wait', "Wait until the container runs; fail if it can't")
-            .option('--ssh', 'Wait until the container runs, and open a shell in it')
-            .option('-i, --identity <file>', 'Private key for --ssh (default: those that ssh tries)'),
+            .option('--wait', "Wait until the container is running; fail if it can't run")
+            .option('--ssh', 'Wait until the container is running, and open a shell in it')
+            .option('-i, --identity <file>', 'Private key for --ssh (default: the keys that ssh tries)'),
         ),
       ),
     ),
@@ -191,8 +191,9 @@ export function addRentalCommands(program: Command): void {
         .description('Move an instance with its volumes to another host')
         .addHelpText(
           'after',
-          '\nThis rents the best machine of another host and relaunches the workload there as\n' +
-            'a new instance. The old one must be stopped, destroyed in the last 7 days, or on\na host that is gone.',
+          '\nThis rents the best machine on another host and relaunches the workload there as\n' +
+            'a new instance. The old one must be stopped, have been destroyed in the last\n' +
+            '7 days, or be on a host that is gone.',
         )
         .option('--max-price <usd>', 'Maximum price of the whole machine in USD per hour', amount),
     ),
@@ -208,7 +209,7 @@ export function addRentalCommands(program: Command): void {
     );
   });
   withOutput(
-    program.command('launch <instance>').description('Show what an instance was launched with and when it ends'),
+    program.command('launch <instance>').description("Show an instance's launch settings and deadlines"),
   ).action((id: string, options: Output, command: Command) =>
     show(openSession(command, { needsKey: true }), options, (client) => client.instances.launch(id), LAUNCHED),
   );
@@ -219,8 +220,8 @@ export function addRentalCommands(program: Command): void {
 }
 
 /**
- * Returns a function that queries the instances. It fetches names only for new instances, and runtimes only if there
- * are any, because a watched list is queried often.
+ * Returns a function that queries the instances. Because a watched list is queried often, it fetches names only when
+ * there are new instances, and runtimes only if there are any.
  */
 function lister({ json, quiet }: Format): (client: GpuClient) => Promise<DetailedList> {
   let idsWithout = '';
@@ -296,13 +297,13 @@ async function destroy(
 function withOutput(command: Command): Command {
   return command
     .option('--json', "Print the service's JSON response unchanged")
-    .option('-q, --quiet', 'Print only the id of the instance');
+    .option('-q, --quiet', 'Print only the instance id');
 }
 
 function withKey(command: Command): Command {
   return command.option(
     '--idempotency-key <key>',
-    'Idempotency key; repeating it within 24 hours returns the first response',
+    'Idempotency key; repeated requests within 24 hours return the first response',
     visibleAscii,
   );
 }
@@ -314,7 +315,7 @@ function visibleAscii(key: string): string {
 }
 
 /**
- * Sends a write with an idempotency key created in advance, so that the user can find out its result after an
+ * Sends a write with an idempotency key created in advance, so that the user can find out the result after an
  * interruption.
  */
 async function underKey<Body>(
@@ -383,7 +384,7 @@ async function detailsOf(client: GpuClient, id: string): Promise<Details | null>
   return (await client.graphql<{ instance: Details | null }>(DETAILS, { id })).instance;
 }
 
-/** Returns an instance's name; null if it has none and is therefore shown by its id. */
+/** Returns an instance's name, or null if it has none and is therefore shown by its id. */
 function nameOf(id: string, name: string | undefined): string | null {
   return name === undefined || name === id ? null : name;
 }

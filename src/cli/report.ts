@@ -1,11 +1,11 @@
 import { CommanderError } from 'commander';
 import { GpuConnectionError, GpuRefusal } from '../client/index.js';
 import { RunFailed } from '../run/failure.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { paint } from './terminal.js';
 
-/** Reports a failed command in one line on stderr and returns its exit code. Rethrows errors of the program itself. */
+/** Reports a failed command in one line on stderr and returns its exit code. Rethrows the program's own errors. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof RunFailed) {

@@ -4,7 +4,7 @@ import type { GpuClient } from '../client/index.js';
 import { checkFolders, type Folder } from '../run/files.js';
 import { checkDestinations, checkOut } from '../run/paths.js';
 import { Run, type RunHooks } from '../run/run.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { collect } from './collect.js';
 import { EXIT, Failure } from './failure.js';
 import { type LaunchOptions, launchOf, withPlainLaunch } from './launch.js';
@@ -16,8 +16,8 @@ import { canPrompt, confirm, type Progress, paint, printLines } from './terminal
 import { type VolumeAtPath, volumeAtPath } from './volume-paths.js';
 
 /**
- * Default number of seconds without a client after which an instance is stopped. It applies before the command begins
- * and after it has ended.
+ * Default number of seconds without a client after which an instance is stopped. It applies both before the command
+ * begins and after it has ended.
  */
 const DEFAULT_LINGER = 600;
 const MAX_LINGER = 604_800;
@@ -57,31 +57,31 @@ export function addRunCommands(program: Command): void {
     .option('--max-price <usd>', 'Maximum price of the whole machine in USD per hour', amount)
     .option('--image <image>', 'OCI image with /bin/sh, or template slug (default: pytorch)')
     .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
-    .option('--interruptible', 'Pay half, for a machine that can be preempted')
+    .option('--interruptible', 'Pay half the price for a machine that can be preempted')
     .option(
       '-v, --volume <folder[:path]>',
-      'Send the content of a folder to /workspace, or to a path; v-1a2b3c4d:/data attaches a volume; repeatable',
+      "Send a folder's content to /workspace or another path; v-1a2b3c4d:/data attaches a volume; repeatable",
       addFolder,
     )
-    .option('--out <path>', 'Fetch this path below /workspace at the end; repeatable', collect)
+    .option('--out <path>', 'Fetch this path under /workspace at the end; repeatable', collect)
     .option('--keep', 'Keep the instance at the end; it is billed until you destroy it')
-    .option('-d, --detach', 'Exit once the command has started, and print only the id on stdout')
+    .option('-d, --detach', 'Exit once the command has started, and print only the instance id to stdout')
     .option(
       '--linger <seconds>',
       `Stop the instance after this time without a client, 1 to ${MAX_LINGER} s (default: ${DEFAULT_LINGER})`,
       seconds,
     )
-    .option('--idempotency-key <key>', 'Idempotency key; repeating it within 24 hours rents only once');
+    .option('--idempotency-key <key>', 'Idempotency key; repeated requests within 24 hours rent only once');
   withFollowing(withPlainLaunch(run)).action(runCommand);
   withFollowing(
     program
       .command('attach <instance>')
       .description('Follow a run from the start of its output, and finish it like `gpu run`')
-      .option('--out <path>', 'Also fetch this path, overwriting files here; repeatable', collect),
+      .option('--out <path>', 'Also fetch this path, overwriting local files; repeatable', collect),
   ).action(attach);
   program
     .command('wait <instance>')
-    .description('Wait until the command of a run has ended, and exit with its exit code')
+    .description("Wait until a run's command has ended, and exit with its exit code")
     .option('-i, --identity <file>', 'Private key for SSH (default: a new one)')
     .action(waitFor);
 }
@@ -89,7 +89,7 @@ export function addRunCommands(program: Command): void {
 function withFollowing(command: Command): Command {
   return command
     .option('-i, --identity <file>', 'Private key for SSH (default: a new one for this run)')
-    .option('-q, --quiet', 'Print only the output of the command');
+    .option('-q, --quiet', "Print only the command's output");
 }
 
 async function runCommand(words: string[], options: RunCommandOptions, command: Command): Promise<void> {
@@ -165,7 +165,7 @@ async function waitFor(id: string, options: FollowOptions, command: Command): Pr
         (run) => run.code(),
       );
     } catch (error) {
-      // Another client may have fetched the results and destroyed it between two polls.
+      // Another client may have fetched the results and destroyed the instance between two polls.
       code = await known().catch(() => null);
       if (code === null) throw error;
     }
@@ -173,11 +173,11 @@ async function waitFor(id: string, options: FollowOptions, command: Command): Pr
   process.exitCode = code;
 }
 
-/** Follows a run until it ends or a signal ends this client. */
+/** Follows a run until it ends, or until a signal ends this client. */
 class Following {
   /** Whether the command may have begun, in which case destroying its instance would lose results. */
   isBegun = false;
-  /** Whether the instance continues regardless of this client. */
+  /** Whether the instance continues even without this client. */
   isDetached = false;
   readonly #options: FollowOptions;
   readonly #ending = new AbortController();
@@ -237,7 +237,7 @@ class Following {
     };
   }
 
-  /** Decides whether a signal ends only this client or also the command. */
+  /** Decides whether a signal ends only this client, or the command as well. */
   async #end(name: Signal): Promise<void> {
     const run = this.#run;
     if (this.#ending.signal.aborted && run === null) {

@@ -1,12 +1,12 @@
 import { constants } from 'node:os';
 import { type GpuClient, GpuError, type Runtime } from '../client/index.js';
 import { untilRunning } from '../run/wait.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { type Progress, showProgress } from './terminal.js';
 
 const BAR_CHARACTERS = 24;
 const BYTES_PER_MB = 1_000_000;
-/** Base of the exit code of a command that was ended by a signal. The signal's number is added. */
+/** Added to the signal's number to get the exit code of a command ended by a signal. */
 const SIGNALS_FROM = 128;
 
 /**
@@ -21,7 +21,8 @@ export function describeRuntime({ phase, pulledBytes, totalBytes, message, resta
 }
 
 /**
- * Returns an exit code with the signal it stands for. Returns null if it is unknown or the container is running again.
+ * Returns an exit code along with any signal that it stands for. Returns null if the exit code is unknown or the
+ * container is running again.
  */
 export function describeExitCode({ exitCode, phase }: Runtime): string | null {
   if (exitCode === null || phase === 'RUNNING') return null;
@@ -30,7 +31,7 @@ export function describeExitCode({ exitCode, phase }: Runtime): string | null {
   return signal === undefined ? String(exitCode) : `${exitCode} (${signal})`;
 }
 
-/** Resolves to null if the request fails for any reason, because an older service lacks some fields. */
+/** Resolves to null if the request fails for any reason, because an older service lacks some of the fields. */
 export async function orNull<T>(request: Promise<T>): Promise<T | null> {
   return request.catch((error: unknown) => {
     if (error instanceof GpuError) return null;
@@ -39,7 +40,7 @@ export async function orNull<T>(request: Promise<T>): Promise<T | null> {
 }
 
 /**
- * Waits until the container is running. Fails if it couldn't be started. Doesn't wait for an instance without a
+ * Waits until the container is running, and fails if it couldn't be started. Doesn't wait for an instance without a
  * container.
  */
 export async function waitUntilRunning(client: GpuClient, id: string): Promise<void> {
@@ -52,7 +53,7 @@ export async function waitUntilRunning(client: GpuClient, id: string): Promise<v
   }
 }
 
-/** Shows the runtime in the given spinner, or in a new one if there is none. */
+/** Shows the runtime in the given spinner, or in a new one if none is given. */
 export function showRuntime(progress: Progress | null, runtime: Runtime): Progress {
   const shown = progress ?? showProgress('Waiting for the container');
   shown.show(lineOf(runtime));

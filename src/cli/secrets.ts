@@ -26,9 +26,9 @@ export function addSecretCommands(program: Command): void {
   const secret = program.command('secret').description('Manage secrets and registry logins');
   secret
     .command('create <name>')
-    .description('Store a secret; it is typed without echo, or read unchanged from stdin')
-    .option('--registry <host>', 'Store it as the password of a login at this registry, such as ghcr.io')
-    .option('--username <name>', 'User name at the registry')
+    .description('Store a secret, typed without echo or read unchanged from stdin')
+    .option('--registry <host>', 'Store it as the password for this registry, such as ghcr.io')
+    .option('--username <name>', 'User name for the registry')
     .action(create);
   secret
     .command('list')

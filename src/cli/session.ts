@@ -20,7 +20,7 @@ export function settingsFor(command: Command): Settings {
   return readSettings(process.env, command.optsWithGlobals<{ baseUrl?: string }>().baseUrl);
 }
 
-/** Opens a session. With `needsKey`, fails without sending anything if there is no key. */
+/** Opens a session. If there is no key and `needsKey` is true, fails without sending anything. */
 export function openSession(command: Command, { needsKey }: { needsKey: boolean }): Session {
   const settings = settingsFor(command);
   const { apiKey, baseUrl, loggedInElsewhere } = settings;
@@ -45,7 +45,7 @@ export function connect(settings: Settings, apiKey: string | undefined, json = f
       const seconds = Math.max(1, Math.round(delayMs / 1_000));
       const text = `${error.code.replaceAll('_', ' ')}; trying again in ${seconds} s (${attempt + 1} of ${maxAttempts})`;
       if (process.stderr.isTTY) showRetry(text);
-      // The service may request a pause of up to a minute, so the log must explain it.
+      // The service may request a pause of up to a minute, so the user needs an explanation.
       else if (error.retryAfter !== null) process.stderr.write(`gpu: ${text}\n`);
     },
   });

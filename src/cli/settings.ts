@@ -14,9 +14,9 @@ interface Setting {
 export interface Settings {
   baseUrl: Setting;
   apiKey: Setting | null;
-  /** Path of the file with the stored login, which may be missing. */
+  /** Path of the file for the stored login. The file may not exist. */
   file: string;
-  /** Service URL of the stored login, if it differs from the current one. */
+  /** Service URL of the stored login if it differs from the current one, otherwise null. */
   loggedInElsewhere: string | null;
 }
 
@@ -57,7 +57,7 @@ export function writeLogin(file: string, baseUrl: string, apiKey: string): void 
   renameSync(draft, file);
 }
 
-/** Removes the stored login. Returns whether there was one. */
+/** Removes the stored login, and returns whether there was one. */
 export function removeLogin(file: string): boolean {
   const present = existsSync(file);
   rmSync(file, { force: true });
@@ -91,7 +91,7 @@ function readLogin(file: string): Login | null {
   throw new Failure(EXIT.usage, `${file} is not a file of \`gpu login\`; remove it and log in again`);
 }
 
-/** Returns the first setting with a value. An empty variable counts as unset. */
+/** Returns the first setting that has a value. An empty variable counts as unset. */
 function firstOf(...settings: { value: string | undefined; from: string }[]): Setting | null {
   const set = settings.find(({ value }) => value !== undefined && value !== '');
   return set === undefined ? null : { value: set.value!, from: set.from };

@@ -8,15 +8,15 @@ import { paint, printLines, printText, remark, sizeOf } from './terminal.js';
 export interface View<Body> {
   lines(body: Body): string[];
   ids(body: Body): string[];
-  /** Returns a hint to print at a terminal. */
+  /** Returns a hint to print if the output is a terminal. */
   remark?(body: Body): string | null;
 }
 
-/** Options of commands that print a response. */
+/** Output options of commands that print a response. */
 export interface Output {
   json?: boolean;
   quiet?: boolean;
-  /** Refresh interval in seconds; true for the default. */
+  /** Refresh interval in seconds, or true for the default. */
   watch?: number | true;
   /** The key that quits, as shown to the user. */
   quitKey?: string;
@@ -28,7 +28,7 @@ const CLEAR_SCREEN = '\u001b[2J';
 const TO_TOP = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
-/** Number of terminal lines that aren't part of the frame: the line above it and the cursor's line. */
+/** Number of terminal lines not available to the frame: the line above it and the cursor's line. */
 const LINES_OF_FRAME = 2;
 
 export function watchSeconds(text: string): number {
@@ -37,7 +37,7 @@ export function watchSeconds(text: string): number {
   throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_SECONDS}.`);
 }
 
-/** Sends the request and prints the response in the chosen format. Repeats this with --watch. */
+/** Sends the request and prints the response in the chosen format. With --watch, does so repeatedly. */
 export async function show<Body>(
   session: Session,
   options: Output,
@@ -53,8 +53,8 @@ export async function show<Body>(
 }
 
 /**
- * Prints each response until interrupted. On a terminal it redraws in place, and elsewhere it prints below the previous
- * one.
+ * Prints each response until interrupted. On a terminal, it redraws in place. Elsewhere, it prints each response below
+ * the previous one.
  */
 async function watch<Body>(
   session: Session,

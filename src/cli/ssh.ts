@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { collect } from './collect.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
@@ -33,7 +33,7 @@ const LIST = `query { sshKeys { ${KEY_FIELDS} } }`;
 const ADD = `mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { ${KEY_FIELDS} } }`;
 const REMOVE = `mutation ($id: ID!) { removeSshKey(id: $id) { ${KEY_FIELDS} } }`;
 const ADDRESS = `query ($id: ID!) { instance(id: $id) { status ssh { user host port hostKey } } sshKeys { ${KEY_FIELDS} } }`;
-/** ssh's own exit code for a failed connection, and the last error line if no key was accepted. */
+/** ssh's own exit code for a failed connection, and a pattern for the error that it prints if no key was accepted. */
 export const SSH_FAILED = 255;
 export const KEY_REFUSED = /Permission denied \(|Too many authentication failures/;
 /** Default public key files, in the order in which ssh tries the keys. */
@@ -41,7 +41,7 @@ const USUAL_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub'];
 /** Matches the address of a remote file, which starts with the instance's id. */
 const REMOTE_BY_ID = /^(i-[0-9a-f]{8}):(.*)$/s;
 const REMOTE_BY_NAME = /^([a-z0-9][a-z0-9-]{0,62}):(.*)$/s;
-/** Patterns for values that become ssh arguments or lines of its files. */
+/** Patterns for values that become ssh arguments or lines in its files. */
 const HOST = /^[a-z0-9.-]{1,253}$/;
 const HOST_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/=]{1,4096}$/;
 /** Matches the user names that the service accepts. None of them can be mistaken for an ssh option. */
@@ -69,7 +69,7 @@ export function addSshCommands(program: Command): void {
     .argument('[command...]', 'Command and its arguments, after --')
     .description('Open a shell in an instance, or run a command there')
     .addHelpText('after', "\nThis runs the system's ssh and exits with its exit code.")
-    .option('-i, --identity <file>', 'Private key (default: those that ssh tries)')
+    .option('-i, --identity <file>', 'Private key (default: the keys that ssh tries)')
     .option(...USER_OPTION)
     .option('-L, --forward <port:host:port>', 'Forward a local port to the instance, like ssh -L; repeatable', collect)
     .action((id: string, command: string[], options: SshOptions & { forward?: string[] }, itself: Command) =>
@@ -78,18 +78,18 @@ export function addSshCommands(program: Command): void {
   program
     .command('cp')
     .argument('<from>', 'Local path, or INSTANCE:PATH')
-    .argument('<to>', 'Local path, or INSTANCE:PATH; exactly one of the two is on an instance')
+    .argument('<to>', 'Local path, or INSTANCE:PATH; exactly one of the two must be on an instance')
     .description('Copy files to or from an instance')
     .addHelpText('after', "\nThis runs the system's scp and exits with its exit code.")
-    .option('-r, --recursive', 'Copy folders with their content')
+    .option('-r, --recursive', 'Copy folders and their contents')
     .option(...USER_OPTION)
-    .option('-i, --identity <file>', 'Private key (default: those that ssh tries)')
+    .option('-i, --identity <file>', 'Private key (default: the keys that ssh tries)')
     .action(copy);
-  const keys = program.command('ssh-key').description('Manage the SSH keys that open your instances');
+  const keys = program.command('ssh-key').description('Manage SSH keys for logging in to your instances');
   keys
     .command('add')
     .argument('[file]', 'Public key file (default: ~/.ssh/id_ed25519.pub, id_ecdsa.pub or id_rsa.pub)')
-    .description('Add a public key that opens your instances')
+    .description('Add a public key for logging in to your instances')
     .action(async (file: string | undefined, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const publicKey = readPublicKey(file);
@@ -130,13 +130,13 @@ export async function sshInto(
 }
 
 /**
- * Returns the ssh arguments to connect to a running instance, and the keys that it accepts. A command may follow the
- * arguments.
+ * Returns the ssh arguments that connect to a running instance, and the keys that the instance accepts. A command may
+ * follow the arguments.
  */
 export async function sshArguments(settings: Settings, id: string, { identity, user: as }: SshOptions) {
   const { address, keys } = await addressOf(settings, id, as);
   const { user, host, port } = address;
-  // ssh reads no options after this argument, because what follows is the container's command.
+  // ssh reads no options after `--`, because anything that follows the address is the container's command.
   const args = [...optionsOf(settings, address, identity), '-p', String(port), '--', `${user}@${host}`];
   return { args, keys };
 }
@@ -158,8 +158,8 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
 }
 
 /**
- * Returns which of the two paths is in an instance. A path with an instance id takes precedence over one with a name,
- * which is written like a host in scp.
+ * Returns whichever of the two paths is in an instance. A path with an instance id takes precedence over one with a
+ * name, because names look like hosts in scp.
  */
 function remoteOf(paths: readonly [string, string]): { text: string; instance: string; path: string } {
   for (const form of [REMOTE_BY_ID, REMOTE_BY_NAME]) {
@@ -172,7 +172,10 @@ function remoteOf(paths: readonly [string, string]): { text: string; instance: s
   throw new Failure(EXIT.usage, 'exactly one of the two paths must be on an instance, such as i-31f72534:/workspace/');
 }
 
-/** Returns the address for a login as `as`, which defaults to the container's user, and the keys that it accepts. */
+/**
+ * Returns the address for logging in as `as`, which defaults to the container's user, and the keys that the instance
+ * accepts.
+ */
 async function addressOf(
   settings: Settings,
   id: string,
@@ -231,7 +234,7 @@ function readPublicKey(file: string | undefined): string {
   }
 }
 
-/** Explains that ssh offered none of the account's keys and lists those keys. */
+/** Explains that ssh offered none of the account's keys, and lists those keys. */
 function explainRefusal(id: string, keys: readonly SshKey[]): void {
   const known = keys.map(({ fingerprint, comment }) => `  ${fingerprint} ${visible(comment)}`.trimEnd());
   const lines = [
@@ -242,9 +245,9 @@ function explainRefusal(id: string, keys: readonly SshKey[]): void {
   process.stderr.write(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** Runs a program and exits as it does. `onRefused` is called if it could not log in. */
+/** Runs a program and exits with its exit code. `onRefused` is called if it could not log in. */
 async function runProgram(name: string, args: readonly string[], onRefused: () => void): Promise<void> {
-  // Ctrl-C goes to the program.
+  // Ctrl-C is meant for the program.
   const ignore = () => {};
   process.on('SIGINT', ignore);
   try {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
@@ -64,7 +64,7 @@ const MOVEMENTS: readonly Column<Movement>[] = [
 export function addStatementCommand(program: Command): void {
   program
     .command('statement')
-    .description('List what changed the balance in a UTC month')
+    .description('List the changes to the balance in a UTC month')
     .option('--month <month>', 'UTC month, such as 2026-10 (default: this month)', monthOf)
     .option('--json', 'Print JSON')
     .action(async ({ month: given, json }: Output & { month?: string }, command: Command) => {
@@ -77,17 +77,17 @@ export function addStatementCommand(program: Command): void {
     });
 }
 
-/** Returns the amount that the service has credited since `from`, for one instance or all of them. */
+/** Returns the amount that the service has credited since `from`, for one instance or for all of them. */
 export async function serviceCreditSince(settings: Settings, from: string, instanceId?: string): Promise<number> {
   const { movements } = await readStatement(settings, from, null);
   const credits = movements.filter(
     (each) => each.kind === 'SERVICE_CREDIT' && (instanceId === undefined || each.instanceId === instanceId),
   );
-  // Amounts with six decimals are added exactly, unlike with doubles.
+  // The amounts have six decimals. They are added as integers, because adding doubles wouldn't be exact.
   return credits.reduce((sum, { amount }) => sum + Math.round(amount * 1e6), 0) / 1e6;
 }
 
-/** Returns the amount that the service has credited in this UTC month. */
+/** Returns the amount that the service has credited in the current UTC month. */
 export async function serviceCreditThisMonth(settings: Settings): Promise<number> {
   return serviceCreditSince(settings, startOf(await thisMonth(settings)));
 }
@@ -115,7 +115,7 @@ function labelOf(kind: string): string {
   return kind.toLowerCase().replaceAll('_', ' ');
 }
 
-/** Returns the current month by the service's clock. */
+/** Returns the current month according to the service's clock. */
 async function thisMonth(settings: Settings): Promise<string> {
   const { balance } = await queryGraphql<{ balance: { asOf: string } }>(settings, '{ balance { asOf } }');
   return balance.asOf.slice(0, 7);

@@ -1,10 +1,10 @@
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { paint, type Style, sizeOf } from './terminal.js';
 import { readable } from './times.js';
 
 export interface Column<Row> {
   heading: string;
-  /** Unit, which is shown below the heading on a terminal and next to it elsewhere. */
+  /** Unit, shown below the heading on a terminal and next to it elsewhere. */
   unit?: string;
   cells(rows: readonly Row[]): string[];
   right?: boolean;
@@ -26,7 +26,7 @@ export function text<Row>(heading: string, pick: (row: Row) => string, details: 
   return { heading, cells: (rows) => rows.map((row) => visible(pick(row))), ...details };
 }
 
-/** Creates a column for an instant, in a readable form on a terminal. Shows `missing` for null. */
+/** Creates a column for a point in time, formatted to be readable on a terminal. Null is shown as `missing`. */
 export function when<Row>(
   heading: string,
   pick: (row: Row) => string | null,
@@ -61,7 +61,7 @@ export function formatUsd(amount: number): string {
 }
 
 /**
- * Formats the headings and one line per row. On a terminal the table fits its width and has colours. Elsewhere it is
+ * Formats the headings and one line per row. On a terminal, the table fits the width and has colours. Elsewhere, it is
  * plain and complete.
  */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string[] {

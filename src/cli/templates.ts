@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type DeployRequest, type Launch, requestOf } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { idOf } from './instances.js';
@@ -12,7 +12,7 @@ import type { Output } from './show.js';
 import { table, text } from './table.js';
 import { done, printLines, printText, remark } from './terminal.js';
 
-/** A saved launch that can be deployed, from a saved template or an instance. */
+/** A saved launch that can be deployed. It comes from a saved template or an instance. */
 interface Saved {
   template: string;
   diskGb: number;
@@ -51,18 +51,18 @@ interface SaveOptions extends LaunchOptions {
 }
 
 export function addTemplateCommands(program: Command): void {
-  const template = program.command('template').description('List templates, and manage your saved launches');
-  template.command('list').description('List the templates, yours first').option('--json', 'Print JSON').action(list);
+  const template = program.command('template').description('List templates and manage your saved launches');
+  template.command('list').description('List templates, yours first').option('--json', 'Print JSON').action(list);
   withLaunch(
     template
       .command('save')
       .argument('<name>', 'Name of the saved launch; an existing one is replaced')
-      .argument('[command...]', 'Command of the container and its arguments, after --')
+      .argument('[command...]', 'Container command and its arguments, after --')
       .description('Save a launch under a name')
       .option('--template <template>', 'Template slug or OCI image (default: pytorch)')
       .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
-      .option('--description <text>', 'Description, for the list of templates')
-      .option('--from <instance>', 'Start from the launch of this instance; other options override it'),
+      .option('--description <text>', 'Description shown in the list of templates')
+      .option('--from <instance>', "Copy this instance's launch; other options override it"),
   ).action(save);
   template
     .command('delete <name>')
@@ -74,7 +74,7 @@ export function addTemplateCommands(program: Command): void {
     });
   template
     .command('link <name>')
-    .description('Print a link that opens a saved launch in the console, without its secrets')
+    .description('Print a link that opens a saved launch in the console; it contains no secrets')
     .action(async (name: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const { link } = await savedUnder<{ link: string }>(settings, name, 'link');
@@ -82,7 +82,7 @@ export function addTemplateCommands(program: Command): void {
     });
 }
 
-/** Returns the members of the deploy request that is saved under this name. */
+/** Returns the fields of the deploy request saved under this name. */
 export async function requestOfSaved(settings: Settings, name: string): Promise<Partial<DeployRequest>> {
   return requestOf(await savedUnder<Saved>(settings, name, SAVED));
 }

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import spinner from 'yocto-spinner';
-import { visibleJson } from '../visible.js';
+import { visibleJson } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 
 export type Style = Parameters<typeof styleText>[0];
@@ -18,7 +18,7 @@ export function paint(stream: NodeJS.WriteStream, style: Style, text: string): s
   return coloured ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** Returns a terminal's size, with a default for a pseudo-terminal that reports 0. */
+/** Returns a terminal's size, or a default for a pseudo-terminal that reports 0. */
 export function sizeOf({ columns, rows }: NodeJS.WriteStream): { columns: number; rows: number } {
   return { columns: columns || DEFAULT_COLUMNS, rows: rows || DEFAULT_ROWS };
 }
@@ -73,7 +73,7 @@ function prompt(question: string, echo: Writable): Promise<string> {
       reject(new Failure(EXIT.interrupted, 'nothing was done'));
     };
     lines.once('close', end);
-    // The question is shown only now, when typed characters are no longer echoed.
+    // The question is shown only now that typed characters are no longer echoed.
     if (echo === stderr) lines.setPrompt(question);
     if (echo === stderr) lines.prompt();
     else stderr.write(question);
@@ -97,7 +97,7 @@ export function showProgress(text: string): Progress {
   let shown = text;
   let turning: ReturnType<typeof spinner> | null = null;
   const timer = setTimeout(() => {
-    // A command that handles Ctrl-C itself also ends the spinner.
+    // If the command handles Ctrl-C itself, it also ends the spinner.
     const handleSignals = process.listenerCount('SIGINT') === 0;
     turning = spinner({ text: shown, stream: process.stderr, handleSignals }).start();
   }, SPINNER_AFTER_MS);

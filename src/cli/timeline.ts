@@ -9,7 +9,7 @@ const BYTES_PER_MB = 1_000_000;
 
 type Kind = TimelineEntry['kind'];
 
-/** Label and colour by kind of entry. */
+/** Label and colour of each kind of entry. */
 const KINDS: Readonly<Record<Kind, readonly [label: string, style: Style | null]>> = {
   rented: ['rented', 'green'],
   started: ['started', 'green'],
@@ -62,7 +62,7 @@ function styleOf(entry: TimelineEntry): Style | null {
   return isRefused(entry) ? 'red' : (KINDS[entry.kind]?.[1] ?? null);
 }
 
-/** Returns an entry's details. A different version of the service may have other kinds and reasons. */
+/** Returns an entry's details. A different version of the service may use other kinds and reasons. */
 function detailsOf(entry: TimelineEntry): string {
   const { kind, rate_per_hour: rate, amount, seconds, stop_reason: reason, volume_name: volume } = entry;
   const { asked, size_bytes: size, host_fault: hostFault } = entry;
@@ -108,8 +108,8 @@ function detailsOf(entry: TimelineEntry): string {
 export function addTimelineCommand(program: Command): void {
   program
     .command('timeline <instance>')
-    .description('List the events of an instance, newest last')
-    .option('--limit <number>', `Maximum number of the newest events, 1 to ${MAX_ENTRIES}`, readLimit, 50)
+    .description("List an instance's events, newest last")
+    .option('--limit <number>', `Number of newest events to show, 1 to ${MAX_ENTRIES}`, readLimit, 50)
     .option('--json', 'Print JSON')
     .action(async (id: string, { limit, json }: { limit: number; json?: boolean }, command: Command) => {
       const session = openSession(command, { needsKey: true });

@@ -1,4 +1,4 @@
-/** Formats an instant in the local time zone on a terminal. Elsewhere, returns it unchanged. */
+/** Formats a point in time in the local time zone on a terminal. Elsewhere, returns it unchanged. */
 export function readable(instant: string | null): string {
   if (instant === null) return '-';
   const at = new Date(instant);
@@ -9,7 +9,7 @@ export function readable(instant: string | null): string {
 }
 
 /**
- * Formats an instant with its distance from now, such as `2026-11-22 04:31:18, 2 h ago`. If the output isn't a
+ * Formats a point in time with its distance from now, such as `2026-11-22 04:31:18, 2 h ago`. If the output isn't a
  * terminal, returns it unchanged.
  */
 export function readableWithAge(instant: string | null, now = new Date()): string {
@@ -20,7 +20,7 @@ export function readableWithAge(instant: string | null, now = new Date()): strin
   return `${text}, ${seconds < 0 ? `in ${distance}` : `${distance} ago`}`;
 }
 
-/** Formats seconds as one rounded unit. */
+/** Formats a number of seconds in a single unit, rounded. */
 export function distanceOf(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { renderUnicodeCompact } from 'uqr';
 import { GpuConnectionError, GpuRefusal } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
@@ -38,7 +38,7 @@ const LIST = `query { topUps { ${FIELDS} } }`;
 const ASSETS = `query { topUpAssets { code network confirmations } }`;
 
 const POLL_EVERY_MS = 3_000;
-/** Maximum time to wait for a top-up. Its state can still be read with `gpu topups`. */
+/** Maximum time to wait for a top-up. Afterwards, `gpu topups` still shows its state. */
 const MAX_WAIT_MS = 24 * 3_600_000;
 const FINAL_STATES = ['CREDITED', 'UNDERPAID', 'OVERPAID', 'LATE', 'EXPIRED'];
 const STYLE_OF: Record<string, Style> = { CREDITED: 'green', OVERPAID: 'green', LATE: 'green', EXPIRED: 'red' };
@@ -56,10 +56,10 @@ const COLUMNS: readonly Column<TopUp>[] = [
 export function addTopUpCommands(program: Command): void {
   program
     .command('topup')
-    .argument('[asset]', 'Currency, such as BTC, LTC or USDT-TRX (default: list those accepted)')
+    .argument('[asset]', 'Currency, such as BTC, LTC or USDT-TRX (default: list the accepted ones)')
     .argument('[usd]', 'Amount in USD, 5 or more')
-    .description('Pay in cryptocurrency to an address, with an exact amount and a QR code')
-    .option('--idempotency-key <key>', 'Idempotency key; repeating it within 24 hours returns the first response')
+    .description('Pay in cryptocurrency: show an address, an exact amount and a QR code')
+    .option('--idempotency-key <key>', 'Idempotency key; repeated requests within 24 hours return the first response')
     .option('--no-wait', "Don't wait for the payment")
     .option('--json', 'Print the top-up as JSON, without waiting')
     .action(topUp);
@@ -104,7 +104,7 @@ function readUsd(given: string | undefined): number {
   return Number(given);
 }
 
-/** Adds the network to a coin's code such as `USDT` if the service accepts it on only one network. */
+/** Adds the network to a coin's code, such as `USDT`, if the service accepts the coin on only one network. */
 async function codeOf(settings: Settings, asset: string): Promise<string> {
   const wanted = asset.toUpperCase();
   if (wanted !== 'USDT') return wanted;
@@ -151,7 +151,10 @@ function qrLines(uri: string): string[] {
   return ['', ...renderUnicodeCompact(uri, { border: 2 }).split('\n'), ''];
 }
 
-/** Shows a spinner until the top-up is final or the user presses Ctrl-C. Ending the wait doesn't affect the top-up. */
+/**
+ * Shows a spinner until the top-up is final or the user presses Ctrl-C, which ends only the wait and doesn't affect the
+ * top-up.
+ */
 async function wait(settings: Settings, created: TopUp): Promise<void> {
   const progress = showProgress('Waiting for the payment; Ctrl-C stops waiting, not the top-up');
   const endsAt = Date.now() + MAX_WAIT_MS;
@@ -171,7 +174,7 @@ async function wait(settings: Settings, created: TopUp): Promise<void> {
 }
 
 /**
- * Returns a top-up's current state. Returns null while the service is unreachable or busy, which may be over by the
+ * Returns a top-up's current state, or null while the service is unreachable or busy, because that may be over by the
  * next poll.
  */
 async function latest(settings: Settings, id: string): Promise<TopUp | null> {

@@ -5,7 +5,7 @@ import { openSession } from './session.js';
 import { type Output, show, type View } from './show.js';
 import { type Column, table, text, usd } from './table.js';
 
-/** Interval at which hosts measure the load. */
+/** Interval at which hosts measure load, in seconds. */
 const EVERY_SECONDS = 10;
 const INTERRUPT = '\u0003';
 const MIB_OF_GIB = 1_024;
@@ -44,7 +44,7 @@ interface Row {
   numGpus: number;
   priceHr: string;
   diskPriceHr: string;
-  /** Load of the instance; null if it isn't running or wasn't measured recently. */
+  /** The instance's load, or null if it isn't running or hasn't been measured recently. */
   load: Load | null;
 }
 
@@ -74,7 +74,7 @@ const COLUMNS: readonly Column<Row>[] = [
   usd('COST', costOf),
 ];
 
-/** Returns the hourly cost, which always includes the disk and, while the instance is running, the machine. */
+/** Returns the hourly cost. It always includes the disk, and includes the machine while the instance is running. */
 function costOf({ status, priceHr, diskPriceHr }: Row): number {
   return Number(diskPriceHr) + (status === 'RUNNING' ? Number(priceHr) : 0);
 }
@@ -94,7 +94,7 @@ function mean(values: readonly (number | null)[]): number | null {
   return over(sum(values), values.length);
 }
 
-/** Returns the maximum of the known values. */
+/** Returns the largest of the known values. */
 function greatest(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length === 0 ? null : Math.max(...known);
@@ -118,9 +118,9 @@ export function addTopCommand(program: Command): void {
   program
     .command('top')
     .description('Show the current load and cost of your instances')
-    .addHelpText('after', '\nOn a terminal, it refreshes every 10 s, the interval of measurements; q quits.')
-    .option('--once', 'Print once; always so without a terminal')
-    .option('--json', "Print the service's JSON response unchanged, once")
+    .addHelpText('after', '\nOn a terminal, it refreshes at every measurement, every 10 s. Press q to quit.')
+    .option('--once', 'Print once, the default without a terminal')
+    .option('--json', "Print the service's JSON response once, unchanged")
     .action(async ({ once = false, json = false }: { once?: boolean } & Pick<Output, 'json'>, command: Command) => {
       const session = openSession(command, { needsKey: true });
       const query = (client: GpuClient) => client.graphql<{ instances: Row[] }>(TOP);
@@ -135,7 +135,7 @@ export function addTopCommand(program: Command): void {
 }
 
 /**
- * Ends the process on q and, as usual, on Ctrl-C. Returns a function that releases the keyboard, or null if there is no
+ * Ends the process on q and on Ctrl-C. Returns a function that stops reading the keyboard, or null if there is no
  * keyboard.
  */
 function quitOnKey(): (() => void) | null {

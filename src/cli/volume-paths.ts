@@ -3,7 +3,7 @@ import type { DeployRequest } from '../client/index.js';
 
 export type VolumeAtPath = NonNullable<DeployRequest['volumes']>[number];
 
-/** Parses a path in a volume. Returns undefined if the string names no volume. */
+/** Parses a path in a volume. Returns undefined if the string doesn't name a volume. */
 export function volumeAtPath(text: string): VolumeAtPath | undefined {
   const [, id, path] = /^(v-[0-9a-f]{8}):(\/.+)$/.exec(text) ?? [];
   return id === undefined ? undefined : { id, path: path! };

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Volume, VolumeList, VolumeRelease, VolumeWithSnapshots } from '../client/index.js';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
 import { amount } from './market.js';
@@ -65,15 +65,14 @@ export function addVolumeCommands(program: Command): void {
     (id: string, options: Output, command) =>
       show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), ONE),
   );
-  withOutput(
-    volume.command('snapshots <id>').description('List the stored snapshots of a volume, newest first'),
-  ).action((id: string, options: Output, command) =>
-    show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), OF_ONE),
+  withOutput(volume.command('snapshots <id>').description("List a volume's stored snapshots, newest first")).action(
+    (id: string, options: Output, command) =>
+      show(openSession(command, NEEDS_KEY), options, (client) => client.volumes.get(id), OF_ONE),
   );
   addChanges(volume);
   volume
     .command('password <id>')
-    .description('Print the password of a repository, for restic')
+    .description("Print a volume's repository password, for restic")
     .action(async (id: string, _options: object, command: Command) => {
       const { settings } = openSession(command, NEEDS_KEY);
       const query = 'query ($id: ID!) { volumePassword(id: $id) }';
@@ -86,7 +85,7 @@ function addChanges(volume: Command): void {
     withOutput(
       volume
         .command('create <name>')
-        .description('Create a volume; it is billed until it is deleted')
+        .description('Create a volume, which is billed until it is deleted')
         .requiredOption('--size-gb <gb>', 'Size in GB (required); a volume can grow, but not shrink', amount),
     ),
   ).action((name: string, options: WriteOptions & { sizeGb: number }, command: Command) =>
@@ -101,7 +100,7 @@ function addChanges(volume: Command): void {
     withOutput(
       volume
         .command('grow <id>')
-        .description('Grow a volume; its next start applies the size')
+        .description('Grow a volume; the new size applies from the next start')
         .requiredOption('--size-gb <gb>', 'New size in GB (required)', amount),
     ),
   ).action((id: string, options: WriteOptions & { sizeGb: number }, command: Command) =>
@@ -177,6 +176,6 @@ function withOutput(command: Command): Command {
 function withKey(command: Command): Command {
   return command.option(
     '--idempotency-key <key>',
-    'Idempotency key; repeating it within 24 hours returns the first response',
+    'Idempotency key; repeated requests within 24 hours return the first response',
   );
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { type Command, InvalidArgumentError } from 'commander';
-import { visibleButColours } from '../visible.js';
+import { visibleButColours } from '../std/visible.js';
 import { followGraphql, queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Settings } from './settings.js';
@@ -21,7 +21,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...args: string
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** An instance's named ports, starting with its web port, and its generated values. */
+/** An instance's named ports, with its web port first, and its generated values. */
 interface Links {
   links: { port: number; path: string }[];
   tokens: { variable: string; value: string; inLink: boolean }[];
@@ -37,19 +37,23 @@ interface Line {
 export function addWebCommands(program: Command): void {
   program
     .command('open <instance>')
-    .description('Open a web port of an instance in the browser')
+    .description("Open an instance's web port in the browser")
     .option('--port <port>', 'Port, 1 to 65535 (default: the first web port)', whole(1, 65_535))
-    .option('--path <path>', 'Path to open (default: that of the port, else /)')
-    .option('--no-browser', 'Print the link only')
-    .option('--token', 'Print a token for programs instead; it is valid for a day')
+    .option('--path <path>', "Path to open (default: the port's own path, otherwise /)")
+    .option('--no-browser', 'Only print the link')
+    .option('--token', 'Print a token for programs instead, valid for a day')
     .addHelpText('after', '\nThe printed link works once, in one browser, within a minute.')
     .action(open);
   program
     .command('logs <instance>')
-    .description('Print the logs of an instance, running or stopped')
-    .option('-f, --follow', 'Continue with new lines as they are written')
-    .option('--tail <lines>', `Number of last lines, 0 to ${MAX_TAIL} (default: ${DEFAULT_TAIL})`, whole(0, MAX_TAIL))
-    .option('-t, --timestamps', 'Begin each line with its time')
+    .description('Print the logs of a running or stopped instance')
+    .option('-f, --follow', 'Keep printing new lines as they are written')
+    .option(
+      '--tail <lines>',
+      `Number of lines to show from the end, 0 to ${MAX_TAIL} (default: ${DEFAULT_TAIL})`,
+      whole(0, MAX_TAIL),
+    )
+    .option('-t, --timestamps', 'Prefix each line with its time')
     .action(logs);
 }
 
@@ -82,7 +86,7 @@ async function printToken(settings: Settings, id: string, port: number | undefin
   remark(`Valid until ${webToken.expiresAt}, or until the API key is revoked.`);
 }
 
-/** Opens a link in the browser. Has no effect without a desktop, because the link is printed in any case. */
+/** Opens a link in the browser if there is a desktop. The link is printed in any case. */
 function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const [program, ...args] = OPENERS[process.platform] ?? [];
@@ -109,10 +113,10 @@ async function logs(
   for await (const { instanceLogged } of events) printer.print(instanceLogged);
 }
 
-/** Prints each line to its original stream. If a line grows, prints only the added part. */
+/** Prints each line to its original stream. When a line has grown, prints only the added part. */
 class LogPrinter {
   readonly #hasTimes: boolean;
-  /** The last line, while it is incomplete. */
+  /** The last line, if it is incomplete. */
   #open: Line | null = null;
 
   constructor(hasTimes: boolean) {
@@ -131,7 +135,7 @@ class LogPrinter {
     }
   }
 
-  /** Ends an incomplete last line. */
+  /** Terminates the last line if it is incomplete. */
   end(): void {
     if (this.#open !== null) streamOf(this.#open).write('\n');
     this.#open = null;

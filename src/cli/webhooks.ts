@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { visible } from '../visible.js';
+import { visible } from '../std/visible.js';
 import { collectList } from './collect.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
@@ -61,7 +61,7 @@ export function addWebhookCommands(program: Command): void {
   const webhook = program.command('webhook').description('Manage webhooks, which receive signed events');
   webhook
     .command('create <url>')
-    .description('Create a webhook and print only its signing secret on stdout, once')
+    .description('Create a webhook, and print only its signing secret to stdout, once')
     .option(
       '--event <type>',
       'Only events of this type, such as instance.stopped; repeatable (default: all)',
@@ -70,7 +70,7 @@ export function addWebhookCommands(program: Command): void {
     .action(create);
   webhook
     .command('list')
-    .description('List your webhooks and the number of events that wait for each')
+    .description('List your webhooks and the number of events pending for each')
     .option('--json', 'Print JSON')
     .action(async ({ json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
@@ -81,14 +81,14 @@ export function addWebhookCommands(program: Command): void {
     });
   webhook
     .command('attempts <id>')
-    .description('List the last delivery attempts of a webhook, newest first')
+    .description("List a webhook's latest delivery attempts, newest first")
     .option('--json', 'Print JSON')
     .action(attempts);
-  simple(webhook, 'test', 'Send a webhook an event of the type webhook.test', (id) => `a test event is sent to ${id}`);
-  simple(webhook, 'delete', 'Delete a webhook with the log of its attempts', (id) => `${id} is deleted`);
+  simple(webhook, 'test', 'Send a webhook.test event to a webhook', (id) => `a test event is sent to ${id}`);
+  simple(webhook, 'delete', 'Delete a webhook and its log of attempts', (id) => `${id} is deleted`);
   webhook
     .command('redeliver <id> <event>')
-    .description('Send an event of the last 30 days again')
+    .description('Resend an event from the last 30 days')
     .action(async (id: string, eventId: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, REDELIVER, { id, eventId });
@@ -100,7 +100,7 @@ export function addWebhookCommands(program: Command): void {
   ] as const) {
     webhook
       .command(`${name} <id>`)
-      .description(paused ? 'Pause a webhook; it receives no events' : 'Resume a webhook; it receives new events')
+      .description(paused ? 'Pause event delivery to a webhook' : 'Resume delivery of new events to a webhook')
       .action(async (id: string, _options: object, command: Command) => {
         const { settings } = openSession(command, { needsKey: true });
         await queryGraphql(settings, PAUSE, { id, paused });
@@ -109,7 +109,7 @@ export function addWebhookCommands(program: Command): void {
   }
   webhook
     .command('rotate-secret <id>')
-    .description('Rotate the secret and print only it; the previous one also signs for a day')
+    .description('Rotate the signing secret and print only the new one; the previous one also signs for a day')
     .action(rotateSecret);
   webhook.command(`${OLD_ROTATE} <id>`, { hidden: true }).action((id: string, options: object, command: Command) => {
     process.stderr.write(`gpu: webhook ${OLD_ROTATE} is deprecated; use webhook rotate-secret\n`);

@@ -1,8 +1,8 @@
 import type { RefusalCode } from './types.js';
 
 /**
- * Why there is no usable response. `no_connection`: the request or its response was lost. `timed_out`: it took too
- * long. `bad_answer`: the response came from something other than the service, such as a proxy.
+ * Reason why there is no usable response. `no_connection`: the request or its response was lost. `timed_out`: it took
+ * too long. `bad_answer`: the response came from something other than the service, such as a proxy.
  */
 export type TransportCode = 'no_connection' | 'timed_out' | 'bad_answer';
 
@@ -14,23 +14,21 @@ export interface ErrorDetails {
 }
 
 /**
- * Error with which every failed call of the client rejects, except an aborted one, which rejects with the signal's
+ * Error with which every failed call of the client rejects, except for an aborted one, which rejects with the signal's
  * reason.
  */
 export class GpuError extends Error {
   override readonly name: string = 'GpuError';
   readonly code: RefusalCode | TransportCode;
-  /** HTTP status; null if no response arrived. */
+  /** HTTP status, or null if no response arrived. */
   readonly status: number | null;
-  /** Identifies the request in the service's log; null if no response arrived. */
+  /** Identifies the request in the service's log, or null if no response arrived. */
   readonly requestId: string | null;
-  /** Seconds to wait before another attempt, if the service requests it; otherwise null. */
+  /** Seconds to wait before another attempt, or null if the service doesn't request a wait. */
   readonly retryAfter: number | null;
   /** Number of times the request was sent. */
   attempts = 1;
-  /**
-   * Idempotency key of a write. If the write is repeated with this key within 24 hours, it is still executed only once.
-   */
+  /** Idempotency key of a write. A write that is repeated with this key within 24 hours is executed only once. */
   idempotencyKey: string | null = null;
 
   constructor(code: RefusalCode | TransportCode, message: string, details: ErrorDetails = {}) {
@@ -42,7 +40,7 @@ export class GpuError extends Error {
   }
 }
 
-/** The service refused the request. The message states the reason. */
+/** The service refused the request. The message explains why. */
 export class GpuRefusal extends GpuError {
   override readonly name = 'GpuRefusal';
   declare readonly code: RefusalCode;

@@ -50,8 +50,8 @@ export { requestOf } from './templates.js';
 export type * from './types.js';
 
 /**
- * Client with one method per REST route of the service. Calls reject with a GpuError, or with an aborted signal's
- * reason.
+ * Client with one method for each of the service's REST routes. Calls reject with a GpuError, or with the reason of an
+ * aborted signal.
  */
 export interface GpuClient {
   gpus: {
@@ -80,8 +80,8 @@ export interface GpuClient {
     /** Destroys the instance and erases its disk. Rejects with action_failed if the instance is already destroyed. */
     destroy(id: string, options?: WriteOptions): Promise<Destroyed>;
     /**
-     * Like `destroy`, but also succeeds if the instance is already destroyed. Intended for tools that declare a desired
-     * state.
+     * Like `destroy`, but also succeeds if the instance is already destroyed. It is intended for tools that declare a
+     * desired state.
      */
     ensureDestroyed(id: string, options?: WriteOptions): Promise<Destroyed>;
     action(id: string, action: InstanceAction, options?: WriteOptions): Promise<Instance>;
@@ -90,7 +90,8 @@ export interface GpuClient {
     /** Returns the instance's measurements, by default for the last hour. */
     metrics(id: string, range?: MetricRange, options?: CallOptions): Promise<InstanceMetrics>;
     /**
-     * Returns a page of the instance's events, newest first. To get older ones, set `after` to the page's `end_cursor`.
+     * Returns a page of the instance's events, newest first. To get older events, set `after` to the page's
+     * `end_cursor`.
      */
     timeline(id: string, place?: TimelinePlace, options?: CallOptions): Promise<Timeline>;
     /** Returns the state of the instance's container through GraphQL, or null if its machine has no host agent. */
@@ -104,35 +105,37 @@ export interface GpuClient {
     links(id: string, options?: CallOptions): Promise<InstanceLinks>;
   };
   volumes: {
-    /** Returns the volumes that are not deleted, oldest first. */
+    /** Returns all volumes that have not been deleted, oldest first. */
     list(options?: CallOptions): Promise<VolumeList>;
-    /** Creates a volume, billed per second from its creation. */
+    /** Creates a volume, which is billed per second from its creation. */
     create(request: CreateVolumeRequest, options?: WriteOptions): Promise<Volume>;
     /** Returns a volume, existing or deleted, with its snapshots. */
     get(id: string, options?: CallOptions): Promise<VolumeWithSnapshots>;
     /** Grows a volume. Volumes can't shrink. */
     grow(id: string, sizeGb: number, options?: WriteOptions): Promise<Volume>;
-    /**
-     * Detaches the volume from an instance that isn't running. Any changes that the instance has not saved are lost.
-     */
+    /** Detaches the volume from an instance that isn't running. Any changes not yet saved by the instance are lost. */
     release(id: string, options?: CallOptions): Promise<VolumeRelease>;
-    /** Deletes the volume with all its snapshots. Rejects while it is attached. */
+    /** Deletes the volume with all its snapshots. Rejects if the volume is attached. */
     delete(id: string, options?: WriteOptions): Promise<Volume>;
   };
-  /** Methods that use GraphQL, because REST has no routes for them. */
+  /** Methods that use GraphQL, because there are no REST routes for them. */
   templates: {
     /** Returns the templates that can be deployed by slug. No key is needed. */
     list(options?: CallOptions): Promise<Template[]>;
-    /** Returns the account's saved templates, by name. `requestOf` converts one to the fields of a deploy request. */
+    /**
+     * Returns the account's saved templates, sorted by name. `requestOf` converts one to the fields of a deploy
+     * request.
+     */
     saved(options?: CallOptions): Promise<SavedTemplate[]>;
-    /** Saves a launch under a name, replacing any earlier one with that name. */
+    /** Saves a launch under a name, replacing any existing one with that name. */
     save(name: string, launch: LaunchRequest, options?: CallOptions & { description?: string }): Promise<SavedTemplate>;
-    /** Deletes the saved template. Instances deployed from it are not affected. */
+    /** Deletes a saved template. Instances deployed from it are not affected. */
     delete(name: string, options?: CallOptions): Promise<void>;
   };
   /**
-   * Returns the data of a GraphQL operation, for operations without a REST route. Rejects with the first refusal. The
-   * operation is sent again if its response is lost, so give a mutation an idempotency key if it accepts one.
+   * Sends a GraphQL operation and returns its data, for operations without a REST route. Rejects with the first
+   * refusal. The operation is sent again if its response is lost, so pass an idempotency key to any mutation that
+   * accepts one.
    */
   graphql<Data>(document: string, variables?: object, options?: CallOptions): Promise<Data>;
 }
@@ -196,7 +199,7 @@ async function ensureDestroyed(send: Send, id: string, options: WriteOptions): P
   } catch (error) {
     if (!(error instanceof GpuRefusal) || error.code !== 'action_failed') throw error;
     const instance = await send<Instance>({ method: 'GET', path: pathOf(id), options });
-    // Any other refusal has a different reason, such as the cost of leaving a reserved term early.
+    // Any other refusal has a different cause, such as the cost of leaving a reserved term early.
     if (instance.status !== 'destroyed') throw error;
     return { object: 'instance', id: instance.id, status: 'destroyed' };
   }
@@ -220,12 +223,12 @@ function pathOf(id: string): string {
   return `/instances/${encodeURIComponent(id)}`;
 }
 
-/** Returns the given idempotency key or a new one, so that an attempt whose response is lost can be repeated. */
+/** Returns the given idempotency key or a new one, so that an attempt can be repeated if its response is lost. */
 function keyOf({ idempotencyKey }: WriteOptions): string {
   return idempotencyKey ?? newIdempotencyKey();
 }
 
-/** Returns a random key. Browsers offer randomUUID only on secure pages. */
+/** Returns a random key. Browsers provide randomUUID only on secure pages. */
 function newIdempotencyKey(): string {
   const { crypto } = globalThis;
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();

@@ -1,6 +1,6 @@
 import type { CallOptions, Send } from './send.js';
 
-/** Last reported state of an instance's container, which only GraphQL provides. */
+/** Last reported state of an instance's container. Only GraphQL provides it. */
 export interface Runtime {
   phase:
     | 'WAITING'
@@ -32,7 +32,7 @@ interface Row {
 
 const ROW = 'id runtime { phase pulledBytes totalBytes message exitCode restarts reachable lastSeenAt }';
 
-/** Returns the runtimes of active instances by id, except instances whose machine has no host agent. */
+/** Returns the runtimes of active instances, by id. Instances whose machine has no host agent are omitted. */
 export async function readRuntimes(send: Send, options: CallOptions): Promise<ReadonlyMap<string, Runtime>> {
   const { instances } = await query<{ instances: Row[] | null }>(send, `{ instances { ${ROW} } }`, {}, options);
   const known = (instances ?? []).filter((row): row is { id: string; runtime: Runtime } => row.runtime !== null);

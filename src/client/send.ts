@@ -3,18 +3,18 @@ import { delayMs, isRetried, policyOf, type RetryPolicy } from './retry.js';
 import type { RefusalCode } from './types.js';
 
 export interface ClientOptions {
-  /** API key; not needed for prices and offers. */
+  /** API key. It isn't needed for prices and offers. */
   apiKey?: string | undefined;
-  /** Address including the path prefix. If it has no path, `/v1` is added. */
+  /** Address, including the path prefix. If it has no path, `/v1` is added. */
   baseUrl?: string | undefined;
   /** Time limit for one attempt, including reading its response. */
   timeoutMs?: number | undefined;
   retry?: Partial<RetryPolicy>;
-  /** Used instead of the global `fetch`. */
+  /** Used in place of the global `fetch`. */
   fetch?: typeof fetch;
   /** Called before each wait for another attempt. */
   onRetry?: (retry: Retry) => void;
-  /** Called with every response from the service, including refusals, and its unparsed body. */
+  /** Called for every response from the service, including refusals, with its unparsed body. */
   onAnswer?: (answer: RawAnswer) => void;
 }
 
@@ -40,7 +40,7 @@ export interface CallOptions {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** 1 to 255 visible ASCII characters that identify this request; random by default. */
+  /** Identifies this request, as 1 to 255 visible ASCII characters. Defaults to a random key. */
   idempotencyKey?: string | undefined;
 }
 
@@ -70,11 +70,11 @@ interface Attempt {
 export const DEFAULT_BASE_URL = 'http://127.0.0.1:4000/v1';
 const DEFAULT_TIMEOUT_MS = 30_000;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
-/** Maximum characters of a body quoted in an error message. */
+/** Maximum number of characters to quote from a body in an error message. */
 const MAX_QUOTED = 200;
 
 /**
- * Returns a function that sends calls. Throws a TypeError for an invalid option; the error's message never contains the
+ * Returns a function that sends calls. Throws a TypeError for an invalid option. The error's message never contains the
  * key.
  */
 export function createSend(options: ClientOptions): Send {
@@ -113,7 +113,7 @@ export function createSend(options: ClientOptions): Send {
   };
 }
 
-/** Normalizes an address to include the path prefix and no trailing slash. */
+/** Normalizes an address so that it includes the path prefix and no trailing slash. */
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
@@ -130,7 +130,7 @@ function queryText(query: object = {}): string {
 }
 
 /**
- * Builds the headers before anything is sent, because an invalid value is the caller's mistake and not a lost
+ * Builds the headers before anything is sent, because an invalid value is the caller's mistake rather than a lost
  * connection.
  */
 function headersOf({ body, idempotencyKey }: Call, apiKey: string | undefined): Headers {
@@ -145,7 +145,7 @@ function bodyOf({ body }: Call): { body?: string } {
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
-/** Sends one request. Rejects only if the caller's signal aborts it. */
+/** Makes one attempt to send a request. Rejects only if the caller's signal aborts it. */
 async function attemptOnce(
   options: ClientOptions,
   attempt: Attempt,
@@ -199,7 +199,7 @@ function readAnswer(
   if (!response.ok && isObject(refusal) && typeof refusal.code === 'string' && typeof refusal.message === 'string') {
     return { error: new GpuRefusal(refusal.code as RefusalCode, refusal.message, details) };
   }
-  // Redirects are not followed, because a POST would become a GET. A browser hides their status and target.
+  // Redirects are not followed, because a POST would become a GET. Browsers hide the status and target of a redirect.
   const redirect = response.type === 'opaqueredirect' || (status >= 300 && status < 400);
   const location = response.headers.get('location');
   const what = redirect
@@ -229,7 +229,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the seconds to wait, from either format of the header. */
+/** Returns the number of seconds to wait, from either of the header's formats. */
 function readRetryAfter(header: string | null): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);
@@ -238,8 +238,8 @@ function readRetryAfter(header: string | null): number | null {
 }
 
 /**
- * Returns the reason for a failed fetch. Node keeps it in the error's cause, and for a name with several addresses in a
- * list of errors without a message.
+ * Returns the reason why a fetch failed. Node stores it in the error's cause. For a name with several addresses, the
+ * cause is a list of errors that has no message.
  */
 function reasonOf(error: unknown): string {
   const cause = (error as { cause?: unknown }).cause ?? error;

@@ -9,9 +9,9 @@ export interface Template {
   description: string;
   /** OCI image. */
   image: string;
-  /** Minimum total memory of all GPUs, in GB; null if it doesn't matter. */
+  /** Minimum total memory of all GPUs, in GB, or null if it doesn't matter. */
   vramGb: number | null;
-  /** Ports, the first of which is the web port. */
+  /** Ports. The first one is the web port. */
   ports: { port: number; name: string | null }[];
   variables: TemplateVariable[];
 }
@@ -19,18 +19,20 @@ export interface Template {
 export interface TemplateVariable {
   name: string;
   description: string;
-  /** Value that applies if a launch provides none. */
+  /** Value that is used if a launch provides none. */
   default: string | null;
   required: boolean;
   /** Whether the value should be one of the account's secrets. */
   secret: boolean;
-  /** Whether the service generates a value if the launch provides none. `instances.links` shows the generated value. */
+  /**
+   * Whether the service generates a value if the launch provides none. `instances.links` returns the generated value.
+   */
   isGenerated: boolean;
   /** @deprecated Renamed to isGenerated. */
   made: boolean;
 }
 
-/** The workload, excluding template and disk, as GraphQL returns it. */
+/** The workload as returned by GraphQL, excluding the template and the disk. */
 export interface Launch {
   name: string | null;
   env: Record<string, string>;
@@ -45,22 +47,22 @@ export interface Launch {
   onExit: 'KEEP' | 'STOP' | 'DESTROY';
 }
 
-/** A launch that the account has saved under a name. */
+/** A launch saved by the account under a name. */
 export interface SavedTemplate {
   name: string;
   description: string;
-  /** Slug of a template, or an OCI image. */
+  /** Template slug or OCI image. */
   template: string;
   diskGb: number;
   launch: Launch;
   /**
-   * Opens the console's deploy dialog with this launch prefilled, for anyone who has the link. It contains no secrets.
+   * Opens the console's deploy dialog prefilled with this launch, for anyone who has the link. It contains no secrets.
    */
   link: string;
   createdAt: string;
 }
 
-/** Fields of a deploy request, except the machine and those that apply to a single rental only. */
+/** Fields of a deploy request, except for the machine and the fields that apply only to a single rental. */
 export type LaunchRequest = Pick<
   DeployRequest,
   | 'template'
@@ -78,7 +80,7 @@ export type LaunchRequest = Pick<
   | 'on_exit'
 >;
 
-/** Information for opening the services that run in an instance. */
+/** Everything needed to open the services that run in an instance. */
 export interface InstanceLinks {
   /** The instance's named ports. A private port needs the cookie of a web link with this path. */
   links: { name: string; port: number; path: string; url: string; open: boolean }[];
@@ -96,7 +98,7 @@ const DELETE = 'mutation ($name: String!) { deleteTemplate(name: $name) { name }
 const LINKS = `query ($id: ID!) { instanceLinks(id: $id) {
   links { name port path url open } tokens { variable value inLink } } }`;
 
-/** Returns the fields of a deploy request that repeat a saved launch, or the launch of an instance. */
+/** Returns the fields of a deploy request that repeats a saved launch, or the launch of an instance. */
 export function requestOf({
   template,
   diskGb,
@@ -122,7 +124,7 @@ function requestOfLaunch(launch: Launch): LaunchRequest {
   };
 }
 
-/** Returns GraphQL's input for a saved template. */
+/** Returns the GraphQL input for a saved template. */
 export function savedInputOf(name: string, description: string | undefined, request: LaunchRequest): object {
   const { template, disk_gb, tcp_ports, registry_login, restart, on_exit, ...rest } = request;
   const launch = {
@@ -135,7 +137,7 @@ export function savedInputOf(name: string, description: string | undefined, requ
   return { name, description, template, diskGb: disk_gb, launch };
 }
 
-/** Returns the client's template methods, each a GraphQL operation. */
+/** Returns the client's template methods, each of which is a GraphQL operation. */
 export function templatesOf(send: Send) {
   const query = async <Data>(document: string, variables: object, options: CallOptions): Promise<Data> => {
     const call = { method: 'POST', path: '/graphql', isGraphql: true, refuses: true, options } as const;

@@ -29,5 +29,5 @@ export type VolumeList = Schemas['VolumeList'];
 export type VolumeWithSnapshots = Schemas['VolumeWithSnapshots'];
 export type CreateVolumeRequest = Schemas['CreateVolumeRequest'];
 
-/** The codes of the service's refusals. */
+/** Codes with which the service refuses requests. */
 export type RefusalCode = Schemas['Error']['error']['code'];

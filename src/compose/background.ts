@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { startSessionSweep } from '../domain/accounts/sessions.js';
 import { startActivity } from '../domain/activity/activity.js';
 import { startSweep } from '../domain/billing/sweep.js';
-import type { Deps } from '../domain/deps.js';
 import { startFleetWatch } from '../domain/fleet/watch.js';
 import { startRecheck } from '../domain/market/recheck.js';
 import { startSampleUpkeep } from '../domain/samples/upkeep.js';
@@ -10,12 +9,13 @@ import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { startReconciliation } from '../domain/top-ups/reconcile.js';
 import { startVolumeUpkeep } from '../domain/volumes/upkeep.js';
 import { startWebhooks } from '../domain/webhooks/deliver.js';
-import { logRecheck } from '../log-recheck.js';
-import { volumeLog } from '../log-volumes.js';
+import { logRecheck } from '../logging/log-recheck.js';
+import { volumeLog } from '../logging/log-volumes.js';
+import type { Deps } from './deps.js';
 
 export interface BackgroundOptions {
   log: Logger;
-  /** Address of this gateway, such as http://127.0.0.1:4000. */
+  /** This gateway's address, such as http://127.0.0.1:4000. */
   address: string;
   onPayment(event: PaymentEvent): void;
   onFault(error: unknown): void;
@@ -23,7 +23,7 @@ export interface BackgroundOptions {
 
 /** A gateway's background work. */
 export interface BackgroundWork {
-  /** Stops sending requests to other services. Resolves once those in flight have ended. */
+  /** Stops sending requests to other services. Resolves once those in flight have finished. */
   stopOutgoing(): Promise<void>;
   /** Stops everything else and stores the reports received from host agents. */
   stop(): Promise<void>;

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Config } from '../config.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { openEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 import { applyMigrations } from '../database/migrate.js';
 import { type NotifyMode, PATIENT_ACQUIRE_TIMEOUT_MS } from '../database/pool.js';
 import { reportIfSlow } from '../database/report-if-slow.js';
 import { watchStatements } from '../database/watch-pool.js';
-import { PACKAGE_ROOT } from '../package-root.js';
+import { PACKAGE_ROOT } from '../std/package-root.js';
 import type { Traces } from '../traces/traces.js';
+import type { Config } from './config.js';
 
-/** Thrown if the database can't be reached or migrated. The message is one line that names the setting. */
+/** Thrown if the database can't be reached or migrated. The one-line message names the setting. */
 export class DatabaseUnusable extends Error {}
 
 /** Time limit for closing, because closing a connection doesn't end its query. */
@@ -41,7 +41,7 @@ export async function openConfiguredDatabase(
     await embedded?.release();
   };
   try {
-    // The pool's connections time out if the host doesn't respond, but the connection for migrations doesn't.
+    // The pool's connections time out if the host doesn't respond, but the migration connection doesn't.
     await db.pool.query('select 1');
     const applied = await reportIfSlow(
       (note) => log.info(note),
@@ -57,15 +57,14 @@ export async function openConfiguredDatabase(
   }
 }
 
-/**
- * Waits up to `ms` for work that is ending, because a query waiting for a lock must not keep the process from exiting.
- */
+/** Waits up to `ms` for work to end, because a query waiting for a lock must not keep the process from exiting. */
 export function within(ms: number, work: Promise<void>): Promise<void> {
   return Promise.race([work, sleep(ms, undefined, { ref: false })]);
 }
 
 function reasonOf(error: unknown): string {
-  // A host name with several addresses fails with one error per address without its own message.
+  // If a host name has several addresses, connecting fails with one error per address, wrapped in an error with no
+  // message.
   const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
   return errors.map((each) => (each instanceof Error ? each.message : String(each)).replace(/\s+/g, ' ')).join('; ');
 }

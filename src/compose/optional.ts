@@ -3,25 +3,25 @@ import type { Logger } from 'pino';
 import { hostKey } from '../access/ssh/host-key.js';
 import { SshServer } from '../access/ssh/server.js';
 import { TcpPorts } from '../access/tcp/tcp-ports.js';
-import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
-import type { Settings } from '../domain/deps.js';
-import type { Clock } from '../domain/rules/time.js';
+import type { Settings } from '../domain/kernel/settings.js';
+import type { Clock } from '../domain/kernel/time.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
 import type { RunRestic } from '../domain/volumes/restic.js';
 import type { VolumeStore } from '../domain/volumes/store.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
 import { CALLBACK_PATH } from '../http/payments/callback-path.js';
-import { withLog } from '../log-payments.js';
+import { withLog } from '../logging/log-payments.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { createProcessor } from '../payments/create-processor.js';
 import type { Traces } from '../traces/traces.js';
 import { FolderStore } from '../volumes/folder-store.js';
 import { hasRestic, runRestic } from '../volumes/restic.js';
+import type { Config } from './config.js';
 
 /**
- * These parts are optional for operators. Each is null if it is disabled. Its library is imported only when used,
- * because the clients for Redis, metrics and traces take megabytes of memory.
+ * These parts are optional for operators, and null if disabled. Their libraries are imported only when used, because
+ * the clients for Redis, metrics and traces take megabytes of memory.
  */
 
 export async function openRedis({ redisUrl }: Config, log: Logger) {
@@ -60,7 +60,7 @@ export async function openMail(config: Config, log: Logger): Promise<SendMail | 
   return createMailSender({ url, tls, from, onDelivery });
 }
 
-/** Returns a function that runs restic; null if it isn't installed. */
+/** Returns a function that runs restic, or null if it isn't installed. */
 export async function findRestic(): Promise<RunRestic | null> {
   return (await hasRestic()) ? runRestic : null;
 }
@@ -80,7 +80,7 @@ export interface OpenSsh {
   address: NonNullable<Settings['ssh']>;
 }
 
-/** Starts the SSH server. It closes connections immediately until it can serve them. */
+/** Starts the SSH server. Until it can serve connections, it closes them immediately. */
 export async function openSsh(config: Config, db: Database, clock: Clock, log: Logger): Promise<OpenSsh | null> {
   if (config.sshPort === null) return null;
   const { privateKey, publicKey } = await hostKey({ db, clock });
@@ -89,7 +89,7 @@ export async function openSsh(config: Config, db: Database, clock: Clock, log: L
   return { server, address: { host: config.serviceDomain, port, hostKey: publicKey } };
 }
 
-/** Starts listening on the TCP ports. Connections are closed immediately until the ports can serve them. */
+/** Starts listening on the TCP ports. Until connections can be served, they are closed immediately. */
 export async function openTcpPorts({ tcpPorts, host }: Config, log: Logger): Promise<TcpPorts | null> {
   if (tcpPorts === null) return null;
   const ports = new TcpPorts(log);

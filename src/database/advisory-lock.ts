@@ -1,8 +1,8 @@
 import type pg from 'pg';
 
 /**
- * Runs `work` while this process holds the lock, or returns null if another process holds it. The lock belongs to the
- * connection, so it ends with the process. `signal` is aborted if the connection breaks during `work`.
+ * Runs `work` while holding the lock. Returns null if another process holds it. The lock belongs to the connection, so
+ * it is released when the process ends. `signal` is aborted if the connection breaks during `work`.
  */
 export async function withAdvisoryLock<T>(
   pool: pg.Pool,

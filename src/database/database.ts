@@ -7,20 +7,18 @@ import { createPool, type NotifyMode } from './pool.js';
 
 export { Prisma, PrismaClient } from './generated/client/client.js';
 
-/** The two ways to access the database: Prisma reads the graph, and the pool runs the domain's own statements. */
+/** The two ways to access the database: Prisma for reading the graph, and the pool for the domain's own statements. */
 export interface Database {
   prisma: PrismaClient;
   pool: pg.Pool;
-  /** Runs the writes of one account sequentially. */
+  /** Runs each account's writes sequentially. */
   accountQueue: KeyedQueue;
   /** Changes made by any process. */
   notices: Notices;
   close(): Promise<void>;
 }
 
-/**
- * Opens the database. `acquireTimeoutMs` is the maximum wait for a connection, which by default is that of a request.
- */
+/** Opens the database. `acquireTimeoutMs` is the maximum wait for a connection, which defaults to that of a request. */
 export function openDatabase(
   connectionString: string,
   notifyMode: NotifyMode = 'within',

@@ -1,13 +1,13 @@
 import { QueueTimeout } from './keyed-queue.js';
 
-/** SQLSTATE: serialization failure, deadlock. */
+/** SQLSTATE codes for a serialization failure and a deadlock. */
 const CONFLICT_STATES = new Set(['40001', '40P01']);
 const UNIQUE_VIOLATION = '23505';
 /** Primary keys of rows that are written together. PostgreSQL reports whichever collides first. */
 const ID_CONSTRAINTS = new Set(['instance_pkey', 'usage_interval_pkey']);
 /**
- * SQLSTATE classes for a database that can't serve requests now: connection, resources, object in use, operator,
- * system.
+ * SQLSTATE classes for a database that can't serve requests now: connection, resources, object in use, operator
+ * intervention and system error.
  */
 const UNAVAILABLE_CLASSES = ['08', '53', '55', '57', '58'];
 const UNAVAILABLE_ERRNOS = new Set([
@@ -20,11 +20,11 @@ const UNAVAILABLE_ERRNOS = new Set([
   'ENOTFOUND',
 ]);
 /**
- * Prisma's codes for: can't reach the server, timed out reaching it, connection closed, no connection in the pool, no
- * transaction in time.
+ * Prisma's codes for an unreachable or slow server, a closed connection, too few connections, or a transaction that
+ * didn't start in time.
  */
 const UNAVAILABLE_PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
-/** Errors that pg reports only by their message. */
+/** Errors that pg identifies only by their message. */
 const UNAVAILABLE_MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error|server closed/i;
 const MAX_CAUSES = 5;

@@ -4,30 +4,36 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 
-/** Advisory lock that Prisma's own engine uses. */
+/** Advisory lock used by Prisma's own engine. */
 const PRISMA_LOCK = 72707369;
 /**
- * Maximum wait for another process that is migrating, followed by the polling interval. A migration can take minutes on
- * a slow machine.
+ * Maximum wait for another process that is migrating, and the polling interval. A migration can take minutes on a slow
+ * machine.
  */
 const LOCK_WAIT_MS = 600_000;
 const LOCK_POLL_MS = 200;
 /**
- * Maximum wait for a table that is in use. Other users of the table queue behind the migration, so this must be shorter
- * than LOCK_TIMEOUT_MS, after which gateways give up. The migration then releases its locks and retries.
+ * Maximum wait for a table in use. The table's other users queue behind the migration, so this must be shorter than
+ * LOCK_TIMEOUT_MS, after which gateways give up. The migration then releases its locks and retries.
  */
 const TABLE_LIMIT = '2s';
 const TABLE_TRIES = 30;
 const PAUSE_MS = 500;
-/** Maximum wait while building an index concurrently. It waits for older transactions, but blocks no other client. */
+/**
+ * Maximum wait while building an index concurrently. The build waits for older transactions but doesn't block other
+ * clients.
+ */
 const CONCURRENT_LIMIT = '10min';
 /** SQLSTATE for a lock that could not be acquired in time. */
 const NOT_LOCKED = '55P03';
-/** Matches a migration that consists of a single such statement, which PostgreSQL runs only outside a transaction. */
+/**
+ * Matches a migration that consists of a single concurrent index creation, which PostgreSQL runs only outside a
+ * transaction.
+ */
 const CONCURRENT_INDEX = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+"(\w+)"[^;]*;?\s*$/i;
 const COMMENTS = /--.*$/gm;
 
-/** Creates the table in the same way as Prisma's engine. */
+/** Creates the table just as Prisma's engine does. */
 const CREATE_TABLE = `CREATE TABLE _prisma_migrations (
   id                  VARCHAR(36) PRIMARY KEY NOT NULL,
   checksum            VARCHAR(64) NOT NULL,
@@ -42,7 +48,7 @@ const CREATE_TABLE = `CREATE TABLE _prisma_migrations (
 interface Migration {
   name: string;
   sql: string;
-  /** The index that the migration creates concurrently; null for any other migration. */
+  /** The index that the migration creates concurrently. Null for any other migration. */
   concurrentIndex: string | null;
   /** SHA-256 of the SQL, in hex. */
   checksum: string;
@@ -55,17 +61,20 @@ interface AppliedMigration {
 }
 
 /**
- * Applies the new migrations in `directory`, which are folders with a `migration.sql`, in the order of their names.
- * Records them as `prisma migrate deploy` does, so that it can take over later. Concurrent runs are safe. Returns the
- * names of the applied migrations. Each migration runs in one transaction together with its record, so that a killed
- * one leaves nothing behind. A migration must not end that transaction with COMMIT. A CREATE INDEX CONCURRENTLY must be
- * the only statement of its migration, which is restarted if it is killed. Throws an Error with a one-line message if
- * the records and the folder disagree or a migration fails.
+ * Applies the new migrations in `directory`, which are folders with a `migration.sql`, in name order. Records them as
+ * `prisma migrate deploy` does, so that it can take over later. Concurrent runs are safe. Returns the names of the
+ * applied migrations.
+ *
+ * Each migration runs in one transaction together with its record, so that a killed run leaves nothing behind. A
+ * migration must not end that transaction with COMMIT. A CREATE INDEX CONCURRENTLY must be the only statement in its
+ * migration, which is restarted if it is killed.
+ *
+ * Throws an Error with a one-line message if the records and the folder disagree or a migration fails.
  */
 export async function applyMigrations(connectionString: string, directory: string): Promise<string[]> {
   const migrations = await readMigrations(directory);
   const client = new Client({ connectionString, application_name: 'migrations' });
-  // A lost connection also fails the query in progress. Without a listener, it would end the process.
+  // A lost connection makes the query in progress fail anyway. Without this listener, it would also end the process.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -98,8 +107,8 @@ async function readMigrations(directory: string): Promise<Migration[]> {
 }
 
 /**
- * Acquires the migration lock by polling. A session that waits for it inside PostgreSQL would be an open transaction,
- * which CREATE INDEX CONCURRENTLY waits for.
+ * Acquires the migration lock by polling. A session waiting for it inside PostgreSQL would be an open transaction, and
+ * CREATE INDEX CONCURRENTLY waits for those.
  */
 async function acquireLock(client: Client): Promise<void> {
   for (let waitedMs = 0; waitedMs <= LOCK_WAIT_MS; waitedMs += LOCK_POLL_MS) {
@@ -115,7 +124,7 @@ function isNotLocked(error: unknown): boolean {
   return (error as { code?: string }).code === NOT_LOCKED;
 }
 
-/** Returns the recorded migrations that were not rolled back. Creates the table if it is missing. */
+/** Returns the recorded migrations, excluding those that were rolled back. Creates the table if it is missing. */
 async function readApplied(client: Client): Promise<AppliedMigration[]> {
   const found = await client.query<{ present: boolean }>(
     `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present`,
@@ -157,7 +166,7 @@ async function applyWithRetries(client: Client, migration: Migration): Promise<v
   }
 }
 
-// Uses clock_timestamp, because now() is the start of the transaction.
+// Uses clock_timestamp, because now() is the transaction's start time.
 const BEGIN_RECORD = `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at)
   VALUES ($1, $2, $3, clock_timestamp())`;
 const END_RECORD = `UPDATE _prisma_migrations SET finished_at = clock_timestamp(), applied_steps_count = 1 WHERE id = $1`;
@@ -176,7 +185,7 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
   }
 }
 
-/** Removes the unfinished record of a run that was killed. The run may also have left an unusable index. */
+/** Removes the unfinished record of a killed run, which may also have left behind an unusable index. */
 const DELETE_UNFINISHED = `DELETE FROM _prisma_migrations
   WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL`;
 

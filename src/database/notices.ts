@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { NotifyMode } from './pool.js';
 
-/** A change, in the form reported by the triggers of the migrations `change_notices` and `market_recheck`. */
+/** A change, as reported by the triggers in the migrations `change_notices` and `market_recheck`. */
 export type Notice =
   | { table: 'instance'; id: string; account: string; machine: string }
   /** The container's state changed, but its instance did not. */
@@ -12,22 +12,22 @@ export type Notice =
   | { table: 'api_key'; id: string }
   /** Without `ids`, any machine may have changed. */
   | { table: 'machine'; ids?: string[] }
-  /** The token of a machine's agent was revoked or replaced. */
+  /** A machine agent's token was revoked or replaced. */
   | { table: 'host'; machine: string }
   | { table: 'catalogue' }
   | { table: 'top_up'; id: string; account: string }
-  /** The assignment of TCP ports changed. */
+  /** TCP port assignments changed. */
   | { table: 'tcp_port' }
-  /** The public ports of an instance changed. */
+  /** An instance's public ports changed. */
   | { table: 'open_port'; id: string }
   /**
    * A client requests a tunnel to an instance (domain/fleet/tunnel-requests.ts). Requests are not stored in a table,
-   * because they are over within seconds.
+   * because they last only seconds.
    */
   | { table: 'stream'; machine: string; id: string; url: string | null }
   | { table: 'ssh_key'; id: string; account: string }
   | { table: 'market_recheck' }
-  /** Not a table: background work may be due earlier than expected (domain/background.ts, migration `due_work`). */
+  /** Not a table. Background work may be due earlier than expected (domain/background.ts, migration `due_work`). */
   | { table: 'due_work' };
 
 export const DUE_WORK: Notice = { table: 'due_work' };
@@ -35,7 +35,7 @@ export const DUE_WORK: Notice = { table: 'due_work' };
 export interface Listener {
   /**
    * Receives a notice. `isOwn` is true if this process made the change. A process's own notices arrive in the order of
-   * its writes to one account, and others can arrive in any order.
+   * its writes to an account. Others may arrive in any order.
    */
   onNotice(notice: Notice, isOwn: boolean): void;
   /** Called when notices may have been missed, so that everything cached must be read again. */
@@ -43,8 +43,8 @@ export interface Listener {
 }
 
 /**
- * Why notices may have been missed. `connection`: this process's connection broke at some earlier time. `peer`: another
- * gateway is gone, possibly before it sent the notices of its last writes.
+ * Why notices may have been missed. `connection` means that this process's connection broke at some point. `peer` means
+ * that another gateway is gone, possibly before it sent the notices for its last writes.
  */
 export type Loss = 'connection' | 'peer';
 
@@ -52,21 +52,26 @@ const CHANNEL = 'gateway';
 const APPLICATION_NAME = 'gpu-rental-gateway notices';
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_AFTER_MS = 200;
-/** A connection that is lost silently is detected within the sum of these two. */
+/** A silently lost connection is detected within the sum of these two. */
 const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
-/** Time for which an answered probe proves that notices arrive, which is until the next probe is overdue. */
+/** Time for which an answered probe proves that notices arrive. It ends when the next probe is overdue. */
 const PROBE_COUNTS_MS = 2 * PROBE_EVERY_MS;
 /** Notices published during this pause are sent together, because each notification is a separate commit. */
 const SEND_PAUSE_MS = 100;
-/** Above this many unsent notices, they are replaced by a single one that says that any machine may have changed. */
+/**
+ * If there are more unsent notices than this, they are replaced by a single one, which says that any machine may have
+ * changed.
+ */
 const MAX_UNSENT = 1_000;
 
 /**
  * The database's change notices, received on a dedicated connection that opens on first use. If the connection breaks,
- * it is reopened, and `isListening` is false until then. A process that notifies `after` its transactions may crash
- * between commit and notice. The others then see that its connection is gone and read everything again. For this to
- * work, a process announces its connection before it counts as listening. Until then, its transactions notify.
+ * it is reopened, and `isListening` is false in the meantime.
+ *
+ * A process that notifies `after` its transactions may crash between a commit and its notices. The other processes then
+ * see that its connection is gone and read everything again. For this to work, a process announces its connection
+ * before it counts as listening. Until then, its transactions send the notices.
  */
 export class Notices {
   readonly #connectionString: string;
@@ -76,20 +81,20 @@ export class Notices {
   #client: pg.Client | null = null;
   #connecting: Promise<void> | null = null;
   #unsent: Notice[] = [];
-  /** When the oldest of them was published, on the performance.now() clock. */
+  /** When the oldest unsent notice was published, on the performance.now() clock. */
   #unsentSinceMs: number | null = null;
-  /** The same for notices that are currently being sent. */
+  /** The same for each batch of notices currently being sent. */
   readonly #sendingSinceMs = new Set<number>();
-  /** Called after sending, with how many milliseconds the oldest notice waited. */
+  /** Called after sending, with the number of milliseconds that the oldest notice waited. */
   onSent: (waitedMs: number) => void = () => {};
-  /** Set while unsent notices wait for others to join them. */
+  /** Set while unsent notices wait for more to be sent with them. */
   #pause: NodeJS.Timeout | null = null;
   #probe: Promise<void> | null = null;
   /** When the newest answered probe was sent, on the performance.now() clock. */
   #provenAtMs = Number.NEGATIVE_INFINITY;
-  /** The last query. Only one runs at a time. */
+  /** The most recent query. Only one runs at a time. */
   #last: Promise<unknown> = Promise.resolve();
-  /** The known notice connections of other gateways. */
+  /** Known notice connections of other gateways. */
   #peers = new Set<string>();
   /** Whether a peer was gone at the last probe. Its last commit may be newer than anything read since. */
   #isLossFresh = false;
@@ -106,32 +111,34 @@ export class Notices {
   }
 
   /**
-   * Whether the notices of everything that other processes had committed until a moment ago have been delivered. A
+   * Whether the notices for everything that other processes had committed until a moment ago have been delivered. A
    * silently lost connection still counts as listening, but counts as current for at most one second.
    */
   get isCurrent(): boolean {
     return this.isListening && performance.now() - this.#provenAtMs < PROBE_COUNTS_MS;
   }
 
-  /** Age of the oldest notice that other gateways may not have received; 0 if there is none. */
+  /** Age of the oldest notice that other gateways may not have received, or 0 if there is none. */
   get lagMs(): number {
     const oldest = Math.min(this.#unsentSinceMs ?? Number.POSITIVE_INFINITY, ...this.#sendingSinceMs);
     return oldest === Number.POSITIVE_INFINITY ? 0 : performance.now() - oldest;
   }
 
-  /** Subscribes a listener. Returns a function that ends the subscription. */
+  /** Subscribes a listener. Returns a function that unsubscribes it. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Publishes what a transaction of this process has committed. Call it before sending the response. */
+  /**
+   * Publishes the changes that one of this process's transactions has committed. Call it before sending the response.
+   */
   publish(notices: readonly Notice[]): void {
     for (const notice of notices) this.#deliver(notice, true);
     if (this.#notifyMode === 'within' || notices.length === 0) return;
     this.#unsentSinceMs ??= performance.now();
     this.#unsent = this.#unsent.length < MAX_UNSENT ? [...this.#unsent, ...notices] : [{ table: 'machine' }];
-    // Sent without a pause, because a client is waiting for a tunnel.
+    // Tunnel requests are sent without a pause, because a client is waiting.
     if (this.#pause === null || notices.some(({ table }) => table === 'stream')) void this.#sendPending();
   }
 
@@ -140,11 +147,11 @@ export class Notices {
     if (this.#client === null) await this.#connect();
   }
 
-  /** Resolves once all unsent notices are sent, and every notice sent earlier has been delivered to the listeners. */
+  /** Resolves once all unsent notices are sent and every notice sent earlier has been delivered to the listeners. */
   async caughtUp(): Promise<void> {
     await this.ready();
     await this.#sendPending();
-    // The server delivers pending notices before it reports that a query is complete.
+    // The server delivers pending notices before it reports a query as complete.
     await this.#query('select 1');
   }
 
@@ -170,7 +177,7 @@ export class Notices {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: PROBE_TIMEOUT_MS,
       application_name: APPLICATION_NAME,
-      // A notice that is lost in a crash costs nothing, so there is no need to wait for the disk.
+      // Losing a notice in a crash does no harm, so there is no need to wait for the disk.
       options: '-c synchronous_commit=off',
     });
     const onDisconnect = () => this.#onDisconnect(client);
@@ -200,7 +207,7 @@ export class Notices {
     for (const listener of this.#listeners) listener.onNotice(notice, isOwn);
   }
 
-  /** Sends the unsent notices. If the connection breaks, the remaining ones are sent on the next connection. */
+  /** Sends the unsent notices. If the connection breaks, they are sent on the next one. */
   async #sendPending(): Promise<void> {
     if (this.#unsent.length === 0 || this.#client === null) return;
     const batch = this.#unsent;
@@ -231,14 +238,14 @@ export class Notices {
     return this.#last;
   }
 
-  /** Detects a dead connection, and other gateways that are gone. If there are no others, it begins no transaction. */
+  /** Detects a dead connection and gateways that are gone. Begins no transaction if there are no other gateways. */
   #check(): void {
     const client = this.#client;
     if (client === null || this.#probe !== null) return;
     const probe = async () => {
       await this.#last.catch(() => {});
       const sentAtMs = performance.now();
-      // Every other gateway has either announced itself or existed before this one.
+      // All other gateways are known: each has either announced itself or already existed when this connection opened.
       if (this.#peers.size === 0 && !this.#isLossFresh) await answered(client);
       else await this.#checkPeers(client);
       this.#provenAtMs = sentAtMs;
@@ -258,7 +265,7 @@ export class Notices {
     const known = [...this.#peers];
     const peers = new Set(await peersOf(client));
     const gone = known.filter((peer) => !peers.has(peer));
-    // A peer announced in the meantime may be missing here, so the next probe checks it.
+    // A peer announced since the query may be missing from its result, so the next probe checks it.
     for (const peer of gone) this.#peers.delete(peer);
     for (const peer of peers) this.#peers.add(peer);
     if (gone.length > 0 || this.#isLossFresh) this.#reportLoss('peer');
@@ -289,7 +296,7 @@ interface Announcement {
   connection: string;
 }
 
-/** Resolves once the server has answered an empty message, which begins no transaction. */
+/** Resolves once the server has answered an empty message, which doesn't begin a transaction. */
 function answered(client: pg.Client): Promise<void> {
   return new Promise((resolve, reject) => {
     client.query<pg.Submittable>(new Sync((error) => (error === undefined ? resolve() : reject(error))));
@@ -298,7 +305,7 @@ function answered(client: pg.Client): Promise<void> {
 
 /** A single Sync message (see PostgreSQL's "Extended Query"). node-postgres calls these methods on queries. */
 class Sync implements pg.Submittable {
-  /** node-postgres replaces this callback with one that also ends its time limit. */
+  /** node-postgres replaces this callback with one that also clears its timeout. */
   callback: (error?: Error) => void;
 
   constructor(callback: (error?: Error) => void) {
@@ -325,7 +332,7 @@ const ANNOUNCE = `
   select pg_notify($2, json_build_object('sender', $1::text, 'connection', ${CONNECTION})::text)
   from pg_stat_activity where pid = pg_backend_pid()`;
 
-/** Returns the notice connections of other gateways. */
+/** Returns other gateways' notice connections. */
 async function peersOf(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ connection: string }>({
     name: 'peers',

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Maximum connections per gateway process. */
+/** Maximum number of connections per gateway process. */
 const MAX_CONNECTIONS = 20;
 /** Maximum time that a request waits for a free connection before the gateway responds with 503. */
 const ACQUIRE_TIMEOUT_MS = 5_000;
@@ -10,7 +10,7 @@ const ACQUIRE_TIMEOUT_MS = 5_000;
  */
 export const PATIENT_ACQUIRE_TIMEOUT_MS = 20_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** Maximum time that a statement waits for a lock that another transaction holds. */
+/** Maximum time that a statement waits for another transaction's lock. */
 const LOCK_TIMEOUT_MS = 5_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 
@@ -18,8 +18,8 @@ const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 
 /**
- * Reads int8 as bigint, and timestamptz as whole seconds since 1970 (also bigint), because the domain's rules use these
- * units.
+ * Parses int8 as bigint, and timestamptz as whole seconds since 1970 (also bigint), because the domain's rules use
+ * these units.
  */
 const domainTypes: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
@@ -30,12 +30,12 @@ const domainTypes: pg.CustomTypesConfig = {
 };
 
 /**
- * The sender of rental change notices: the database's triggers `within` the transaction, or this process `after`
+ * The sender of change notices for rentals: the database's triggers `within` the transaction, or this process `after`
  * it, so that commits don't wait for each other. The migration `change_notices` calls this parameter `gateway.tells`.
  */
 export type NotifyMode = 'within' | 'after';
 
-/** Lets the triggers send notices within a single transaction, for a process whose mode is `after`. */
+/** Makes the triggers send the notices within a single transaction, in a process whose mode is `after`. */
 export const NOTIFY_IN_TRANSACTION = {
   name: 'notify-within',
   text: `select set_config('gateway.tells', '${'within' satisfies NotifyMode}', true)`,
@@ -60,13 +60,13 @@ export function createPool(
   });
   // A broken idle connection is replaced when it is next used. Without a listener, its error would end the process.
   pool.on('error', () => {});
-  // A connection also has no listener while the pool hands it over to its user, and the packet that says it is ready
-  // may also say that it has ended.
+  // A connection also has no listener while the pool hands it over, and the packet that reports it as ready may also
+  // report that it has ended.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-/** Makes a patient pool serve requests, which wait less time for a connection. */
+/** Makes a patient pool serve requests, which don't wait as long for a connection. */
 export function serveRequests(pool: pg.Pool): void {
   pool.options.connectionTimeoutMillis = ACQUIRE_TIMEOUT_MS;
 }

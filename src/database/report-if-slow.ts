@@ -1,9 +1,7 @@
-/** Time that a step of a start may take before it is logged. */
+/** Time that a startup step may take before it is logged. */
 export const SLOW_MS = 3_000;
 
-/**
- * Runs `work`. If it takes longer than `SLOW_MS`, `report` receives the message once, while the work is still running.
- */
+/** Runs `work`. If it takes longer than `SLOW_MS`, the message is reported once, while the work is still running. */
 export async function reportIfSlow<T>(
   report: (message: string) => void,
   message: string,

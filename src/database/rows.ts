@@ -1,9 +1,9 @@
 import type { PreparedStatement } from './transaction.js';
 
-/** Tables that are filled with whole rows. Only `src/domain/billing/ledger.ts` may write money. */
+/** Tables written in whole rows. Only `src/domain/billing/ledger.ts` may write money. */
 export type RowTable = 'gpu_model' | 'gpu_price' | 'machine' | 'market_snapshot' | 'region' | 'template';
 
-/** A row, by the property names of its model. For example, `vramGb` is stored in the column `vram_gb`. */
+/** A row, keyed by its model's property names. For example, `vramGb` is stored in the column `vram_gb`. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Returns a statement that inserts any number of rows. All rows must have the same properties in the same order. */
@@ -16,7 +16,10 @@ export function insertRows(table: RowTable, rows: readonly Row[]): PreparedState
   };
 }
 
-/** Returns a statement that inserts a row, or updates the row with the same key except for its `kept` properties. */
+/**
+ * Returns a statement that inserts a row, or updates the row with the same key, leaving its `kept` properties
+ * unchanged.
+ */
 export function putRow(table: RowTable, key: string, row: Row, kept: readonly string[] = []): PreparedStatement {
   const columns = columnsOf([row]);
   const changes = Object.keys(row)
@@ -45,6 +48,6 @@ function columnOf(property: string): string {
 function jsonOf(rows: readonly Row[]): string {
   const columns = Object.keys(rows[0] ?? {}).map((name) => [name, columnOf(name)] as const);
   const records = rows.map((row) => Object.fromEntries(columns.map(([name, column]) => [column, row[name]])));
-  // PostgreSQL also accepts a number as text, and JSON.stringify throws for a bigint.
+  // PostgreSQL also accepts numbers as text, and JSON.stringify throws for a bigint.
   return JSON.stringify(records, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }

@@ -3,18 +3,18 @@ import pg from 'pg';
 import { isConflict } from './faults.js';
 import type { ValuedQuery } from './watch-pool.js';
 
-/** Maximum attempts to run a transaction that encounters conflicts. */
+/** Maximum number of attempts to run a transaction that encounters conflicts. */
 const MAX_ATTEMPTS = 6;
 const BACKOFF_STEP_MS = 8;
-/** Time limit for each statement of a long transaction, and for the time between two statements. */
+/** Time limit for each statement in a long transaction, and for the time between two statements. */
 const LONG_LIMIT_MS = 600_000;
-/** Maximum time that such a statement waits for a lock. It is longer than a request's transaction can last. */
+/** Maximum time that such a statement waits for a lock. It is longer than any request's transaction can last. */
 const LONG_LOCK_LIMIT_MS = 60_000;
 
-/** Thrown when a concurrent write came first, so that the decision is made again from fresh rows. */
+/** Thrown when a concurrent write came first, so that the decision is made again with fresh rows. */
 export class StaleReadError extends Error {}
 
-/** A statement that is prepared by name, once per connection. Values are sent as literals, and lists as text[]. */
+/** A statement prepared by name, once per connection. Values are sent as literals, and lists as text[]. */
 export interface PreparedStatement {
   name: string;
   text: string;
@@ -22,17 +22,18 @@ export interface PreparedStatement {
 }
 
 /**
- * Names of the statements prepared on each connection. They disappear with the connection, and there is one per
- * statement in the code.
+ * Names of the statements prepared on each connection. They disappear with the connection, and there are only as many
+ * as there are statements in the code.
  */
 const preparedOn = new WeakMap<pg.PoolClient, Set<string>>();
 
 /**
- * A READ COMMITTED transaction with few round trips. Statements whose result isn't needed yet are sent together, the
+ * A READ COMMITTED transaction with few round trips. Statements whose results aren't needed yet are sent together, the
  * first with BEGIN and the last with COMMIT. Each is still executed separately and sees what was committed before it
- * began, so a read that follows a lock sees the rows that the lock protects. They form one message of the simple
- * protocol, which ends at its first error. If the library pipelined the statements instead, they would continue after a
- * BEGIN that was cancelled, and each would commit separately.
+ * began, so a read that follows a lock sees the rows that the lock protects.
+ *
+ * The statements form one message of the simple protocol, which ends at its first error. If the library pipelined them
+ * instead, they would continue after a cancelled BEGIN, and each would commit separately.
  */
 export class Transaction {
   readonly #client: pg.PoolClient;
@@ -46,13 +47,14 @@ export class Transaction {
   }
 
   /**
-   * Executes the pending statements and then these, all in one message. Returns the rows of each of these statements.
+   * Executes the pending statements and then the given ones, all in one message. Returns the rows for each given
+   * statement.
    */
   async run(...statements: PreparedStatement[]): Promise<pg.QueryResultRow[][]> {
     return (await this.#send(statements)).slice(-statements.length).map(({ rows }) => rows);
   }
 
-  /** Executes the statements together with the next message, or at the end with COMMIT. */
+  /** Executes the statements with the next message, or with COMMIT at the end. */
   later(...statements: PreparedStatement[]): void {
     this.#pending.push(...statements);
   }
@@ -78,7 +80,7 @@ export class Transaction {
     const sent = [...this.#pending, ...statements];
     this.#pending = [];
     await this.#prepare(sent);
-    // One plan serves all values, because the statements find their rows by key.
+    // A generic plan suits all values, because the statements find their rows by key.
     const begin = sent.length > 0 ? 'BEGIN; SET LOCAL plan_cache_mode = force_generic_plan' : 'BEGIN';
     const parts = [...(this.#hasBegun ? [] : [begin]), ...sent.map(execution), ...(last === undefined ? [] : [last])];
     this.#hasBegun = true;
@@ -99,7 +101,7 @@ export class Transaction {
     try {
       await this.#client.query(Array.from(missing, ([name, text]) => `PREPARE "${name}" AS ${text}`).join('; '));
     } catch (error) {
-      // Some of the statements may be prepared and others not.
+      // Some statements may have been prepared and others not.
       this.fault = error as Error;
       throw error;
     }
@@ -108,9 +110,9 @@ export class Transaction {
 }
 
 /**
- * Runs `work` in one transaction and returns its result after the commit. Deadlocks, serialization failures, id
- * collisions and StaleReadError are retried with jitter, up to `maxAttempts` attempts in total. Any other error rolls
- * back and is rethrown.
+ * Runs `work` in a transaction and returns its result after the commit. Deadlocks, serialization failures, id
+ * collisions and StaleReadError are retried with jitter, up to `maxAttempts` attempts in total. Any other error is
+ * rethrown after a rollback.
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
@@ -130,7 +132,7 @@ export async function inTransaction<T>(
 /**
  * Runs `work` as `inTransaction` does, but with limits suited to work that an operator waits for, such as an import, a
  * publication or a first start. On a slow machine, its statements, and the process between them, may take minutes.
- * `work` must read everything else before it begins.
+ * `work` must read everything else in advance.
  */
 export function inLongTransaction<T>(pool: pg.Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   return inTransaction(pool, (transaction) => {
@@ -150,8 +152,7 @@ async function attemptOnce<T>(pool: pg.Pool, work: (transaction: Transaction) =>
   const client = await pool.connect();
   const transaction = new Transaction(client);
   let broken: Error | undefined;
-  // A connection that breaks while it is checked out emits an error. Without a listener, the error would end the
-  // process.
+  // If a connection breaks while it is checked out, it emits an error, which would end the process without a listener.
   const onError = (error: Error) => {
     broken = error;
   };
@@ -176,7 +177,8 @@ function execution({ name, values }: PreparedStatement): string {
 }
 
 /**
- * Quotes a value. Unlike a parameter, a statement ends at a zero byte, so the rest would be read as another message.
+ * Quotes a value. Throws if it contains a zero byte: unlike a parameter, a statement ends there, so the rest would be
+ * read as another message.
  */
 function literal(value: PreparedStatement['values'][number]): string {
   if (value === null) return 'null';

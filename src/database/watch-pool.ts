@@ -31,8 +31,8 @@ export function watchWaits(pool: pg.Pool, waited: (ms: number) => void): void {
 export interface StatementWatcher {
   isFollowing(): boolean;
   /**
-   * Called when a statement is sent. `text` contains no values. Call the returned function when the statement has
-   * ended.
+   * Called when a statement is sent. `text` contains no values. The returned function must be called when the statement
+   * has ended.
    */
   began(text: string): (error: unknown) => void;
 }
@@ -40,7 +40,7 @@ export interface StatementWatcher {
 /** Reports each statement as it is sent. */
 export function watchStatements(pool: pg.Pool, { isFollowing, began }: StatementWatcher): void {
   const connect = pool.connect.bind(pool) as Connect;
-  // Called when a connection becomes free, in the async context of the code that releases it.
+  // Called when a connection becomes free, in the async context of the code that released it.
   const bound: Connect = (callback) =>
     connect(callback !== undefined && isFollowing() ? AsyncResource.bind(callback) : callback);
   pool.connect = bound as pg.Pool['connect'];

@@ -1,31 +1,31 @@
 import { z } from 'zod';
-import { nearestName } from '../nearest-name.js';
-import { CONTAINER_USER_MUST, isContainerUser, MAX_CONTAINER_USER } from './rules/container-user.js';
-import { CUDA_VERSION } from './rules/cuda.js';
-import { DEADLINE_TEXT, isDeadlineText, MAX_DAYS_AHEAD } from './rules/deadline.js';
-import { DomainError, type ErrorCode } from './rules/errors.js';
-import { EVENT_TYPES, type EventType } from './rules/events.js';
-import { GPU_TIERS } from './rules/gpu-tier.js';
-import { MAX_IDLE_MINUTES, MIN_IDLE_MINUTES } from './rules/idle.js';
-import { IMAGE_REFERENCE, REGISTRY_HOST } from './rules/image-reference.js';
-import { inputFault, shortened } from './rules/input-fault.js';
-import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from './rules/launch.js';
-import { INSTANCE_STATUSES } from './rules/lifecycle.js';
-import { isMailAddress } from './rules/mail.js';
-import { microNotAbove, microOfUsd } from './rules/money.js';
-import { parseNetwork } from './rules/networks.js';
-import { DEFAULT_POINTS, MAX_POINTS } from './rules/samples.js';
-import { SCOPES } from './rules/scopes.js';
-import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
-import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
-import { INSTANT_TEXT, parseInstant } from './rules/time.js';
-import { MAX_VOLUME_GB, MAX_VOLUME_NAME, VOLUME_ID } from './rules/volume.js';
-import { MAX_ATTACHED, type VolumeAtPath, volumePathFault } from './rules/volume-attachment.js';
-import { isWebPath } from './rules/web-site.js';
-import { isWebhookUrl } from './rules/webhook.js';
+import { nearestName } from '../std/nearest-name.js';
+import { MAX_SSH_KEY_LENGTH } from './accounts/rules/ssh-key.js';
+import { IMAGE_REFERENCE, REGISTRY_HOST } from './instances/rules/image-reference.js';
+import { MAX_TCP_PORTS } from './instances/rules/tcp-ports.js';
+import { CONTAINER_USER_MUST, isContainerUser, MAX_CONTAINER_USER } from './kernel/container-user.js';
+import { CUDA_VERSION } from './kernel/cuda.js';
+import { DEADLINE_TEXT, isDeadlineText, MAX_DAYS_AHEAD } from './kernel/deadline.js';
+import { DomainError, type ErrorCode } from './kernel/errors.js';
+import { EVENT_TYPES, type EventType } from './kernel/events.js';
+import { GPU_TIERS } from './kernel/gpu-tier.js';
+import { MAX_IDLE_MINUTES, MIN_IDLE_MINUTES } from './kernel/idle.js';
+import { inputFault, shortened } from './kernel/input-fault.js';
+import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from './kernel/launch.js';
+import { INSTANCE_STATUSES } from './kernel/lifecycle.js';
+import { microNotAbove, microOfUsd } from './kernel/money.js';
+import { parseNetwork } from './kernel/networks.js';
+import { SCOPES } from './kernel/scopes.js';
+import { INSTANT_TEXT, parseInstant } from './kernel/time.js';
+import { MAX_VOLUME_GB, MAX_VOLUME_NAME, VOLUME_ID } from './kernel/volume.js';
+import { isWebPath } from './kernel/web-site.js';
+import { DEFAULT_POINTS, MAX_POINTS } from './samples/rules/samples.js';
+import { MAX_ATTACHED, type VolumeAtPath, volumePathFault } from './volumes/rules/volume-attachment.js';
+import { isMailAddress } from './webhooks/rules/mail.js';
+import { isWebhookUrl } from './webhooks/rules/webhook.js';
 
 /**
- * Defines an input in one place. Its validation, its GraphQL description and default, and its OpenAPI schema are
+ * The single definition of an input. Its validation, GraphQL description and default, and OpenAPI schema are all
  * derived from it.
  */
 export interface Field<T> {
@@ -34,9 +34,7 @@ export interface Field<T> {
   must: string;
   description: string;
   default?: T;
-  /**
-   * Error codes that the contract prescribes for a missing and for an invalid value. The default is invalid_request.
-   */
+  /** Error codes that the API contract prescribes for missing and invalid values. Both default to invalid_request. */
   missing?: ErrorCode;
   refusal?: ErrorCode;
 }
@@ -48,10 +46,11 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 const PRINTABLE = /^[^\u0000-\u001f\u007f]*$/;
 const MAX_LIST = 100;
 const NETWORK = 'must be a network or an address such as 203.0.113.0/24 or 2001:db8::/32';
-/** Maximum networks per API key. */
+/** Maximum number of networks per API key. */
 const MAX_NETWORKS = 50;
 /**
- * Maximum combined size in bytes of a launch's variables, and likewise of the arguments of its entrypoint or command.
+ * Maximum combined size of a launch's variables, in bytes. The arguments of its entrypoint and of its command have the
+ * same limit.
  */
 const MAX_LAUNCH_BYTES = 32_000;
 const MAX_VARIABLES = 100;
@@ -59,7 +58,7 @@ const MAX_ARGUMENTS = 1_000;
 export const MAX_LAUNCH_SECRETS = 50;
 export const MAX_LAUNCH_PORTS = 20;
 const MAX_SECRET_BYTES = 32_000;
-/** Matches the names of variables. Excludes `__proto__`, which can't be an ordinary property of a JavaScript object. */
+/** Matches variable names. Excludes `__proto__`, which can't be an ordinary property of a JavaScript object. */
 const VARIABLE = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const SECRET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const SECRET_NAME_MUST =
@@ -371,7 +370,7 @@ export const fields = {
 } satisfies Record<string, Field<unknown>>;
 
 /**
- * Returns the value if it is within the field's bounds. Otherwise throws an error that names the field and its bounds.
+ * Returns the value if it is within the field's bounds. Otherwise throws an error that states the field and its bounds.
  */
 export function check<T>(name: string, field: Field<T>, value: unknown): T {
   const parsed = field.schema.safeParse(value);
@@ -397,7 +396,7 @@ function deadline(description: string): Field<string> {
   };
 }
 
-/** Defines a field for an instant in the past. */
+/** Defines a field for a point in time in the past. */
 function instant(description: string): Field<string> {
   return {
     schema: z.string().refine((text) => parseInstant(text) !== null),
@@ -455,7 +454,7 @@ function entryText(form: RegExp, must: string): z.ZodString {
   return z.string(`must be ${must}`).regex(form, `must be ${must}`);
 }
 
-/** Schema for an object in a list. It rejects unknown properties, because ignoring one could change the meaning. */
+/** Schema for an object in a list. Rejects unknown properties, because ignoring one could change the meaning. */
 function entry<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
@@ -477,7 +476,7 @@ function volumePath(): z.ZodType<string> {
   });
 }
 
-/** Rejects a list in which two entries have the same `member`. */
+/** Rejects a list in which two entries have the same value of `member`. */
 function once<Member extends string>(member: Member) {
   return (list: readonly Readonly<Record<Member, string>>[], context: z.RefinementCtx): void => {
     const first = new Map<string, number>();
@@ -494,7 +493,7 @@ function once<Member extends string>(member: Member) {
   };
 }
 
-/** Whether the text can be a process variable or argument and be stored as JSON in PostgreSQL. */
+/** Whether the text can be a process variable or argument and can be stored as JSON in PostgreSQL. */
 function isProcessText(text: string): boolean {
   return !/[\0\p{Surrogate}]/u.test(text);
 }

@@ -2,11 +2,13 @@ import type { RequestListener } from 'node:http';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import { unauthorized } from '../domain/accounts/api-keys.js';
-import type { Deps } from '../domain/deps.js';
-import type { InstanceFiles } from '../domain/instance-files.js';
-import { isForeignHost } from '../domain/rules/web-site.js';
+import type { FleetDeps } from '../domain/fleet/deps.js';
+import type { InstanceFiles } from '../domain/instances/instance-files.js';
+import { isForeignHost } from '../domain/kernel/web-site.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
+import type { VolumeDeps } from '../domain/volumes/deps.js';
 import { createRest, type RestHooks } from '../rest/adapter.js';
+import type { ResolverDeps } from '../schema/context.js';
 import { checkOperation } from '../schema/scopes.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
@@ -45,7 +47,7 @@ import type { IsTrusted } from './trust-proxy.js';
 import { createVolumeApi, isVolumeApi } from './volumes/volume-api.js';
 
 export interface AppOptions extends HealthOptions {
-  deps: Deps;
+  deps: ResolverDeps & FleetDeps & VolumeDeps;
   surface: Surface;
   limiter: RateLimiter;
   keyUses: KeyUses;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { STATUS_OF } from '../domain/rules/errors.js';
+import { STATUS_OF } from '../domain/kernel/errors.js';
 import type { Refusal } from './error-envelope.js';
 import type { IsTrusted } from './trust-proxy.js';
 

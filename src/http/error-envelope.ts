@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
+import { type ErrorCode, STATUS_OF } from '../domain/kernel/errors.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 

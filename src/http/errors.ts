@@ -3,7 +3,7 @@ import type { ErrorRequestHandler } from 'express';
 import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import { isUnavailable } from '../database/faults.js';
-import { DomainError, type ErrorCode, STATUS_OF } from '../domain/rules/errors.js';
+import { DomainError, type ErrorCode, STATUS_OF } from '../domain/kernel/errors.js';
 import { RestFault, RestRefusal } from '../rest/adapter.js';
 import { type Refusal, sendError } from './error-envelope.js';
 import { bodyFault } from './read-json.js';

@@ -1,12 +1,12 @@
 import type { RequestHandler } from 'express';
-import { databaseState } from '../domain/database-state.js';
-import type { Deps } from '../domain/deps.js';
+import { databaseState } from '../database/database-state.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
+import { formatInstant, type Instant } from '../domain/kernel/time.js';
 import { recheckTimes } from '../domain/market/recheck.js';
-import { formatInstant, type Instant } from '../domain/rules/time.js';
 import type { RedisState } from './rate-limit/redis-buckets.js';
 
 export interface HealthOptions {
-  deps: Deps;
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>;
   /** State of Redis, or null if it is not used. */
   redisState: (() => RedisState) | null;
   /** Whether the process is serving. False as soon as its shutdown begins. */
@@ -19,7 +19,7 @@ export const liveness: RequestHandler = (_request, response) => void response.js
 /** Handles GET /readyz. Redis is not required, because each process limits requests separately without it. */
 export function createReadiness({ deps, redisState, isServing }: HealthOptions): RequestHandler {
   return async (_request, response) => {
-    const database = await databaseState(deps);
+    const database = await databaseState(deps.db.pool);
     const ready = database === 'ok' && isServing();
     response.status(ready ? 200 : 503).json({
       status: ready ? 'ready' : 'not ready',
@@ -34,7 +34,7 @@ export function createReadiness({ deps, redisState, isServing }: HealthOptions):
  * Returns the market's state for operators, or null while the database is unreachable. A failed market re-check doesn't
  * make a gateway unready.
  */
-async function marketState(deps: Deps): Promise<object | null> {
+async function marketState(deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<object | null> {
   const times = await recheckTimes(deps).catch(() => null);
   if (times === null) return null;
   const shown = (at: Instant | null) => (at === null ? null : formatInstant(at));

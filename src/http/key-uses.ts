@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { type Caller, recordKeyUses } from '../domain/accounts/api-keys.js';
-import type { Deps } from '../domain/deps.js';
-import { wideNetworkOf } from '../domain/rules/client-network.js';
-import type { Instant } from '../domain/rules/time.js';
+import { wideNetworkOf } from '../domain/kernel/client-network.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
+import type { Instant } from '../domain/kernel/time.js';
 import { type KeyNetwork, recordKeyNetworks } from '../domain/webhooks/key-networks.js';
 
 const FLUSH_EVERY_MS = 30_000;
@@ -18,7 +18,7 @@ export interface KeyUses {
   close(): Promise<void>;
 }
 
-export function createKeyUses(deps: Deps, onFault: (error: unknown) => void): KeyUses {
+export function createKeyUses(deps: Pick<KernelDeps, 'db' | 'clock'>, onFault: (error: unknown) => void): KeyUses {
   let uses = new Map<string, Instant>();
   /** Pairs of a key and a network that are stored or waiting to be stored. */
   const known = new LRUCache<string, true>({ max: MAX_PLACES });

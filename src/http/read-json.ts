@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
-import { DomainError } from '../domain/rules/errors.js';
-import { checkJson, JsonTooLarge, parseJson } from '../untrusted/json.js';
+import { DomainError } from '../domain/kernel/errors.js';
+import { checkJson, JsonTooLarge, parseJson } from '../std/untrusted/json.js';
 
 /** Maximum size of a body, both before and after it is decompressed. */
 const BODY_LIMIT = '100kb';

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OperationTypeNode } from 'graphql';
 import proxyAddr from 'proxy-addr';
 import { authenticate, type Caller, type Identified, NO_CALLER } from '../domain/accounts/api-keys.js';
-import type { Deps } from '../domain/deps.js';
-import { bearerOf } from '../domain/rules/bearer.js';
-import { clientNetworkOf } from '../domain/rules/client-network.js';
-import type { KeyFault } from '../domain/rules/key-restrictions.js';
-import type { GatewayContext } from '../schema/context.js';
+import type { AccountsDeps } from '../domain/accounts/deps.js';
+import type { KeyFault } from '../domain/accounts/rules/key-restrictions.js';
+import { bearerOf } from '../domain/kernel/bearer.js';
+import { clientNetworkOf } from '../domain/kernel/client-network.js';
+import type { GatewayContext, ResolverDeps } from '../schema/context.js';
 import type { KeyUses } from './key-uses.js';
 import type { Ticket } from './public-answers/public-answers.js';
 import type { IsTrusted } from './trust-proxy.js';
@@ -83,7 +83,7 @@ export function createRequestState(id: string): RequestState {
 export type IdentifySession = (request: IncomingMessage, address: string) => Promise<Identified>;
 
 export interface IdentifyOptions {
-  deps: Deps;
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>;
   keyUses: KeyUses;
   isTrusted: IsTrusted;
   /** Called for a request without an Authorization header. */
@@ -132,7 +132,7 @@ export function addressOf(request: IncomingMessage, isTrusted: IsTrusted): strin
 /** Creates the context for a request's resolvers. */
 export type CreateContext = (caller: Caller | null, response: ServerResponse) => GatewayContext;
 
-export function createContexts(deps: Deps, isTrusted: IsTrusted): CreateContext {
+export function createContexts(deps: ResolverDeps, isTrusted: IsTrusted): CreateContext {
   return (caller, response) => ({
     deps,
     caller,

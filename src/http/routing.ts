@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { DomainError } from '../domain/rules/errors.js';
+import { DomainError } from '../domain/kernel/errors.js';
 
 /** Sets a request's route for its log line. */
 export function named(route: string): RequestHandler {

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../domain/rules/errors.js';
+import { DomainError } from '../domain/kernel/errors.js';
 
 /** Maximum number of remembered callers. A forgotten caller starts with a full bucket. */
 const MAX_CALLERS = 20_000;

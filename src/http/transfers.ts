@@ -1,4 +1,4 @@
-import { DomainError } from '../domain/rules/errors.js';
+import { DomainError } from '../domain/kernel/errors.js';
 
 const BUSY_RETRY_SECONDS = 5;
 

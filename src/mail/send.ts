@@ -1,7 +1,7 @@
 import type { Transporter } from 'nodemailer';
-import type { Mail } from '../domain/rules/mail.js';
-import type { Attempt } from '../domain/rules/webhook.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
+import type { Mail } from '../domain/webhooks/rules/mail.js';
+import type { Attempt } from '../domain/webhooks/rules/webhook.js';
 
 /**
  * Time limit for sending one mail, including DNS, connecting and TLS. The domain's lease on an address lasts longer.
@@ -12,20 +12,20 @@ const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
 export interface MailSettings {
   /**
-   * With smtp:, the connection begins in plaintext and upgrades to TLS by STARTTLS. With smtps:, it uses TLS from the
-   * first byte.
+   * With smtp:, the connection starts in plaintext and is upgraded to TLS with STARTTLS. With smtps:, it uses TLS from
+   * the start.
    */
   url: string;
-  /** Only for smtp: whether mail is sent in plaintext if the server doesn't support STARTTLS. */
+  /** Applies only to smtp: whether mail is sent in plaintext if the server doesn't support STARTTLS. */
   tls: 'required' | 'offered';
-  /** The sender: an address, or a name followed by an address in angle brackets. */
+  /** The sender, which is an address or a name followed by an address in angle brackets. */
   from: string;
-  /** Called once per change: with the reason when sending starts to fail, and with null when it works again. */
+  /** Called whenever this changes: with the reason when sending starts to fail, and with null when it works again. */
   onDelivery(reason: string | null): void;
   withinMs?: number;
 }
 
-/** Returns a function that sends mail through the operator's server, with one connection per mail. */
+/** Returns a function that sends mail through the operator's server, using one connection per mail. */
 export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN_MS }: MailSettings): SendMail {
   let transport: Promise<Transporter> | undefined;
   let isDown = false;
@@ -58,7 +58,7 @@ export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN
 }
 
 async function openTransport(address: string, tls: MailSettings['tls']): Promise<Transporter> {
-  // Imported here because only a gateway that sends mail needs it.
+  // Imported here, because only gateways that send mail need it.
   const { createTransport } = await import('nodemailer');
   const { protocol, hostname, port, username, password } = new URL(address);
   const isSecure = protocol === 'smtps:';
@@ -98,8 +98,7 @@ interface SmtpError extends Error {
 }
 
 /**
- * Returns what the account may see of a failure: everything about its own address, but only the status about the
- * server.
+ * Returns what the account may see of a failure: everything about its own address, but only the status for the server.
  */
 function outcomeOf(
   { responseCode, response, command, message }: SmtpError,

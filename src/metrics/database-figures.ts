@@ -1,21 +1,22 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
-import type { Deps } from '../domain/deps.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
+import type { TopUpDeps } from '../domain/top-ups/deps.js';
 
 /** Maximum time that a scrape waits for figures that are being read. */
 const WAIT_MS = 1_000;
-/** Maximum age of the figures that are shown. */
+/** Age above which figures are no longer shown. */
 const MAX_AGE_MS = 60_000;
 /**
- * Minimum time between two reads. The second value is the multiple of the last read's duration that must also pass, so
- * that reading takes at most a twentieth of the time.
+ * Minimum time between two reads, followed by the multiple of the last read's duration that must also pass, so that
+ * reading takes at most a twentieth of the time.
  */
 const MIN_AGE_MS = 10_000;
 const PAUSE_FACTOR = 20;
 const UNITS_PER_USD = 3_600 * 1_000_000;
 
-/** Start of the help text of metrics that are the same at every gateway. */
+/** Prefix of the help text for metrics that are the same at every gateway. */
 export const ONE_DATABASE = 'Database-wide, the same at every gateway: do not sum.';
 
 interface Figures {
@@ -32,11 +33,11 @@ interface Figures {
 
 /**
  * Figures that only the database has. A scrape reads them with a single statement, which never runs twice at a time,
- * and they are cached for some seconds. A scrape never waits long for them. It shows the cached ones unless they are
- * too old, and reports whether they are missing.
+ * and caches them for some seconds. A scrape doesn't wait long for them. It shows the cached ones unless they are too
+ * old, and reports if they are missing.
  */
 export class DatabaseFigures {
-  readonly #deps: Deps;
+  readonly #deps: Pick<KernelDeps, 'db' | 'clock'>;
   readonly #gauges: Gauges;
   readonly #onFault: (error: unknown) => void;
   #figures: Figures | null = null;
@@ -45,13 +46,17 @@ export class DatabaseFigures {
   #reading: Promise<void> | null = null;
   #hasFailed = false;
 
-  constructor(registry: Registry, deps: Deps, onFault: (error: unknown) => void) {
+  constructor(
+    registry: Registry,
+    deps: Pick<TopUpDeps, 'db' | 'clock' | 'settings' | 'payments'>,
+    onFault: (error: unknown) => void,
+  ) {
     this.#deps = deps;
     this.#gauges = createGauges(registry, deps);
     this.#onFault = onFault;
   }
 
-  /** Resolves within about one second, when the newest available figures have been set. */
+  /** Resolves within about one second, once the newest available figures have been set. */
   async refresh(): Promise<void> {
     if (this.#reading === null && performance.now() >= this.#dueAtMs) {
       this.#reading = this.#read().finally(() => {
@@ -75,7 +80,7 @@ export class DatabaseFigures {
       this.#readAtMs = startedAt;
       this.#hasFailed = false;
     } catch (error) {
-      // The fault is reported once, and later scrapes try again.
+      // The fault is reported only once. Later scrapes try again.
       if (!this.#hasFailed) this.#onFault(error);
       this.#hasFailed = true;
     } finally {
@@ -87,7 +92,7 @@ export class DatabaseFigures {
 
 type Gauges = ReturnType<typeof createGauges>;
 
-function createGauges(registry: Registry, { settings, payments }: Deps) {
+function createGauges(registry: Registry, { settings, payments }: Pick<TopUpDeps, 'settings' | 'payments'>) {
   const registers = [registry];
   const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Gauge<L>({ name, help: `${ONE_DATABASE} ${help}`, labelNames, registers });
@@ -163,7 +168,7 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
   });
 
   return {
-    /** Sets the gauges. Null removes them, because the figures are missing. */
+    /** Sets the gauges. Null removes them, which means that the figures are missing. */
     show: (figures: Figures | null, readAtMs: number) => {
       // Resetting a gauge without labels would set it to 0 instead.
       for (const each of labelled) each.reset();
@@ -197,12 +202,12 @@ function createGauges(registry: Registry, { settings, payments }: Deps) {
   };
 }
 
-/** Converts units to USD. The result is exact to 15 digits, which is enough for a chart. */
+/** Converts units to USD. The result is accurate to 15 digits, which is enough for a chart. */
 function usdOf(units: string): number {
   return Number(units) / UNITS_PER_USD;
 }
 
-/** Reads all figures. `$1` is the time in seconds since 1970. */
+/** Reads all figures. `$1` is the current time in seconds since 1970. */
 const FIGURES_SQL = `
   with account_now as (
     select suspended_at, exhausted_at, burn_rate, credit_units,

@@ -11,14 +11,14 @@ export interface DurationsOptions {
 /** Observations with the same labels. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>;
-  /** Counts of observations between each bound and the previous one. The last one counts those above all bounds. */
+  /** Number of observations between each bound and the previous one. The last entry counts those above all bounds. */
   readonly counts: number[];
   sum: number;
 }
 
 /**
  * A histogram of durations in seconds. To find an observation's series, the library's own histogram joins its labels,
- * which takes a twentieth of the time of a cached public response. With this class, the caller keeps the series.
+ * which takes a twentieth as long as a cached public response. Here, the caller keeps the series instead.
  */
 export class Durations {
   readonly name: string;
@@ -32,7 +32,7 @@ export class Durations {
     this.name = name;
     this.help = help;
     this.#bounds = bounds;
-    // The registry calls no method of a metric other than `get`.
+    // `get` is the only method of a metric that the registry calls.
     registry.registerMetric(this as unknown as Histogram);
   }
 

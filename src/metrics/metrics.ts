@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import type { DomainEvents } from '../domain/events.js';
+import type { DomainEvents } from '../domain/kernel/domain-events.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
 import type { ObserveRequest } from '../http/request-log.js';
 import { DatabaseFigures } from './database-figures.js';
@@ -14,7 +14,7 @@ export interface MetricsOptions {
   host: string;
   port: number;
   hasPayments: boolean;
-  /** Called with the faults of background work. */
+  /** Called when background work fails. */
   onFault(error: unknown): void;
 }
 
@@ -23,10 +23,10 @@ export interface Metrics {
   registry: Registry;
   observeRequest: ObserveRequest;
   events: DomainEvents;
-  /** Counts payments; null if top-ups are disabled. */
+  /** Counts payments. Null if top-ups are disabled. */
   payments: PaymentCounts | null;
   countAdmissions(limiter: RateLimiter): RateLimiter;
-  /** Adds the gauges that are read on each scrape, and serves all metrics. */
+  /** Adds the gauges that are read on each scrape, and starts serving all metrics. */
   serve(watched: Watched): Promise<MetricsServer>;
 }
 

@@ -1,12 +1,12 @@
-/** Maximum number of operation names with their own label, for callers with a key and for those without. */
+/** Maximum number of operation names with their own label, for callers with and without a key. */
 const MAX_KEYED = 100;
 const MAX_UNKEYED = 30;
-/** Matches an id or a key, either of which a caller may include in a name. */
+/** Matches an id or a key, which a caller may include in a name. */
 const ID_IN_NAME = /[0-9a-f]{8}/i;
 
 /**
- * Assigns labels to operation names, which callers can choose freely. Each of the first names gets its own label, up to
- * a limit.
+ * Assigns labels to operation names, which callers can choose freely. The first names get their own labels, up to a
+ * limit.
  */
 export class OperationNames {
   readonly #labels = new Set<string>();

@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import { MICRO_PER_USD } from '../domain/rules/money.js';
+import { MICRO_PER_USD } from '../domain/kernel/money.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 
 export interface PaymentCounts {
@@ -8,7 +8,7 @@ export interface PaymentCounts {
   fault(what: string): void;
 }
 
-/** Counts the outcomes of payments. */
+/** Counts payment outcomes. */
 export function countPayments(registry: Registry): PaymentCounts {
   const registers = [registry];
   const events = new Counter({

@@ -1,13 +1,13 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-/** Gauges that are misnamed, because their names end like those of counters. */
+/** Gauges with misleading names that end like those of counters. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 let registry: Registry | undefined;
 
 /**
- * Returns the registry of the process's metrics, which all its gateways share. prom-client's observers live as long as
- * the process, so in a gateway's own registry they would keep the gateway in memory after it closed.
+ * Returns the registry for process metrics, shared by all gateways in the process. prom-client's observers live as long
+ * as the process, so in a gateway's own registry they would keep the gateway in memory after it is closed.
  */
 export function processMetrics(): Registry {
   if (registry === undefined) {

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
-import type { DomainEvents } from '../domain/events.js';
+import type { DomainEvents } from '../domain/kernel/domain-events.js';
 
-/** Counts the domain's events. */
+/** Counts domain events. */
 export function countRentals(registry: Registry): DomainEvents {
   const registers = [registry];
   const deploys = new Counter({
@@ -28,7 +28,7 @@ export function countRentals(registry: Registry): DomainEvents {
     labelNames: ['outcome'] as const,
     registers,
   });
-  // The counters are exported as 0 from the start, so that the first event is an increase.
+  // The counters are exported as 0 from the start, so that the first event shows as an increase.
   for (const outcome of ['rented', 'replayed']) deploys.inc({ outcome }, 0);
   for (const reason of ['user', 'preempted', 'balance_exhausted']) stops.inc({ reason }, 0);
   for (const outcome of ['stored', 'refused', 'full', 'store_full', 'broken', 'failed'])

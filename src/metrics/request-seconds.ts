@@ -6,7 +6,7 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 /** Request durations by method, route and status. */
 export class RequestSeconds {
   readonly #durations: Durations;
-  /** Series by route, then status, then method, so that no key has to be joined. */
+  /** Series by route, then status, then method, which avoids joining them into a key. */
   readonly #series = new Map<string, Map<string, Map<string, Series>>>();
 
   constructor(registry: Registry) {

@@ -1,12 +1,12 @@
 import type { Registry } from 'prom-client';
-import { STATUS_OF } from '../domain/rules/errors.js';
+import { STATUS_OF } from '../domain/kernel/errors.js';
 import type { ObserveRequest } from '../http/request-log.js';
 import { OperationNames } from './operation-names.js';
 import { RequestSeconds } from './request-seconds.js';
 import { Tally } from './tally.js';
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** Status codes that the gateway itself returns. A container behind a web port may return any others. */
+/** Status codes that the gateway itself returns. A container behind a web port may return others. */
 const STATUSES = new Map(
   [200, 201, 204, 302, 303, 304, 405, 406, 408, 415, 417, 431, ...Object.values(STATUS_OF)].map((status) => [
     status,

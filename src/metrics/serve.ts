@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Thrown if the gateway can't listen on the port. The message is one line that names the setting. */
+/** Thrown if the gateway can't listen on the port. The one-line message names the setting. */
 export class MetricsPortUnusable extends Error {}
 
 const PATH = '/metrics';
@@ -15,7 +15,7 @@ export interface MetricsServer {
   close(): void;
 }
 
-/** Serves the string that `scrape` returns at /metrics, and nothing else. */
+/** Serves the string returned by `scrape` at /metrics, and nothing else. */
 export async function serveMetrics(
   { host, port }: { host: string; port: number },
   scrape: () => Promise<{ type: string; text: string }>,

@@ -1,7 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Tunnels } from '../access/tunnels.js';
 import { watchWaits } from '../database/watch-pool.js';
-import type { Deps } from '../domain/deps.js';
+import type { FleetDeps } from '../domain/fleet/deps.js';
+import type { InventoryDeps } from '../domain/inventory/deps.js';
+import type { TopUpDeps } from '../domain/top-ups/deps.js';
+import type { UpdateDeps } from '../domain/updates/deps.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
 import { ONE_DATABASE } from './database-figures.js';
 import { Durations } from './durations.js';
@@ -12,18 +15,21 @@ const WAIT_SECONDS = [0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5];
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 5, 30];
 
 export interface Watched {
-  deps: Deps;
+  deps: Pick<TopUpDeps, 'db' | 'clock' | 'settings' | 'payments'> &
+    Pick<InventoryDeps, 'inventory'> &
+    Pick<UpdateDeps, 'subscriptions'> &
+    Pick<FleetDeps, 'fleet' | 'samples'>;
   tunnels: Tunnels;
-  /** Open SSH connections; null if SSH is disabled. */
+  /** Open SSH connections. Null if SSH is disabled. */
   ssh: { readonly size: number } | null;
   webPorts: { readonly size: number };
-  /** State of Redis; null if it is not used. */
+  /** Redis's state. Null if Redis is not used. */
   redisState: (() => 'ok' | 'away') | null;
-  /** Number of log lines dropped. */
+  /** Returns the number of dropped log lines. */
   droppedLines(): number;
 }
 
-/** Registers gauges of this process's in-memory state, which are read on each scrape. */
+/** Registers gauges for this process's in-memory state, which are read on each scrape. */
 export function watchState(registry: Registry, watched: Watched): void {
   const { deps, tunnels, ssh, webPorts, redisState, droppedLines } = watched;
   const registers = [registry];
@@ -141,8 +147,8 @@ export function watchState(registry: Registry, watched: Watched): void {
   watchInventory(registry, deps);
 }
 
-/** Registers gauges of this process's in-memory inventory. */
-function watchInventory(registry: Registry, { inventory }: Deps): void {
+/** Registers gauges for this process's in-memory inventory. */
+function watchInventory(registry: Registry, { inventory }: Pick<InventoryDeps, 'inventory'>): void {
   const registers = [registry];
   const byModel = (name: string, help: string, read: (slug: string) => number) => {
     new Gauge({
@@ -174,7 +180,7 @@ function watchInventory(registry: Registry, { inventory }: Deps): void {
   });
 }
 
-/** Wraps the limiter to count its decisions. */
+/** Wraps the rate limiter to count its decisions. */
 export function countAdmissions(registry: Registry, limiter: RateLimiter): RateLimiter {
   const decisions = new Tally({
     name: 'gpu_rental_rate_limit_decisions_total',

@@ -8,8 +8,8 @@ interface Options<Label extends string> {
 }
 
 /**
- * A counter for events that occur with every request. The library's own counter takes a microsecond, mostly to check
- * labels that come from our own code.
+ * A counter for events that occur with every request. The library's own counter takes a microsecond, mostly for
+ * checking labels that come from our own code.
  */
 export class Tally<Label extends string> {
   readonly #counts = new Map<string, { labels: Record<Label, string>; value: number }>();

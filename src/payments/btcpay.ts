@@ -1,7 +1,5 @@
-import { isDecimal, microOfCoins, subtractDecimals, tidyDecimal } from '../domain/rules/decimal.js';
-import { formatUsd } from '../domain/rules/money.js';
-import type { ReportedPayment } from '../domain/rules/top-up.js';
-import type { AssetCode, Confirmations } from '../domain/rules/top-up-assets.js';
+import { isDecimal, microOfCoins, subtractDecimals, tidyDecimal } from '../domain/kernel/decimal.js';
+import { formatUsd } from '../domain/kernel/money.js';
 import {
   type CallbackHeaders,
   type PaymentProcessor,
@@ -9,6 +7,8 @@ import {
   ProcessorUnavailable,
   type VerifiedCallback,
 } from '../domain/top-ups/processor.js';
+import type { ReportedPayment } from '../domain/top-ups/rules/top-up.js';
+import type { AssetCode, Confirmations } from '../domain/top-ups/rules/top-up-assets.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
 import { createRequestSender, type MoreHeaders } from './send-request.js';
 import { isSignedBy } from './signature.js';
@@ -17,8 +17,8 @@ import { isSignedBy } from './signature.js';
  * BTCPay Server, accessed through its Greenfield API as of its code of 23 July 2026 (GreenfieldInvoiceController.cs,
  * InvoicePaymentMethodDataModel.cs, WebhookSender.cs).
  *
- * A webhook only makes the gateway read from the server, so a repeated or late webhook changes nothing. Webhooks have
- * no signed timestamp, so a replayed one triggers a read too.
+ * A webhook only prompts the gateway to read from the server, so a repeated or late webhook changes nothing. Webhooks
+ * have no signed timestamp, so a replayed one also prompts a read.
  */
 
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
@@ -28,18 +28,18 @@ const MAX_PAYMENTS = 100;
 const MONITORING_MINUTES = 7 * 24 * 60;
 
 /**
- * BTCPay's payment methods for our assets, which are coins on their own chains. It supports no Ethereum, Tron or Solana
- * tokens.
+ * BTCPay's payment methods for our assets, which are coins on their own chains. Ethereum, Tron and Solana tokens are
+ * not supported.
  */
 const METHODS: Partial<Record<AssetCode, string>> = { BTC: 'BTC-CHAIN', LTC: 'LTC-CHAIN', XMR: 'XMR-CHAIN' };
 const ASSET_OF = new Map(Object.entries(METHODS).map(([asset, method]) => [method, asset as AssetCode]));
 
 export interface BtcpayOptions {
   url: string;
-  /** Greenfield API key that may create and view the store's invoices. */
+  /** Greenfield API key with permission to create and view the store's invoices. */
   key: string;
   store: string;
-  /** Secret of the webhook. */
+  /** The webhook's secret. */
   secret: string;
   confirmations: Confirmations;
   moreHeaders: MoreHeaders;
@@ -84,7 +84,7 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
           paymentMethods: [method],
           speedPolicy: speedPolicyOf(confirmations[asset]),
           monitoringMinutes: MONITORING_MINUTES,
-          // Otherwise, an address may be assigned only when the invoice's page is opened.
+          // Otherwise, an address may not be assigned until the invoice's page is opened.
           lazyPaymentMethods: false,
         },
       });
@@ -117,8 +117,8 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
 }
 
 /**
- * Returns the fastest speed policy that suffices. Depending on the invoice's policy, BTCPay Server treats a payment as
- * final after 0, 1, 2 or 6 confirmations. It doesn't count beyond 6, as docs/payments.md explains.
+ * Returns the fastest speed policy that suffices. Depending on an invoice's policy, BTCPay Server treats a payment as
+ * final after 0, 1, 2 or 6 confirmations. It doesn't count any further, as docs/payments.md explains.
  */
 function speedPolicyOf(confirmations: number): string {
   if (confirmations <= 1) return 'MediumSpeed';
@@ -134,7 +134,7 @@ function verify(secret: string, store: string, body: Buffer, headers: CallbackHe
   if (event.storeId !== store) return { kind: 'malformed', reason: 'storeId is another store' };
   if (typeof event.type !== 'string' || !event.type.startsWith('Invoice')) return { kind: 'ignored' };
   const id = isObject(event.metadata) ? event.metadata.orderId : undefined;
-  // The store may also sell other things.
+  // The store may also have invoices for other goods.
   return isName(id, MAX_NAME) ? { kind: 'accepted', id, payments: null, unreadable: null } : { kind: 'ignored' };
 }
 

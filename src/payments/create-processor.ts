@@ -1,6 +1,6 @@
-import type { Instant } from '../domain/rules/time.js';
-import type { Confirmations } from '../domain/rules/top-up-assets.js';
+import type { Instant } from '../domain/kernel/time.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
+import type { Confirmations } from '../domain/top-ups/rules/top-up-assets.js';
 import { createBtcpay } from './btcpay.js';
 import type { MoreHeaders } from './send-request.js';
 import { createShkeeper } from './shkeeper.js';
@@ -15,7 +15,7 @@ export interface ProcessorSettings {
   moreHeaders: MoreHeaders;
 }
 
-/** Creates the processor that the operator chose. */
+/** Creates the processor chosen by the operator. */
 export function createProcessor(
   settings: ProcessorSettings,
   callbackUrl: string,

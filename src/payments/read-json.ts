@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { parseJson } from '../untrusted/json.js';
+import { parseJson } from '../std/untrusted/json.js';
 
 export type Json = Record<string, unknown>;
 
@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses the bytes as a JSON object. Returns null if they are anything else. */
+/** Parses the bytes as a JSON object. Returns null if they aren't one. */
 export function readObject(bytes: Buffer): Json | null {
   if (!isUtf8(bytes)) return null;
   try {

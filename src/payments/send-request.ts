@@ -1,14 +1,16 @@
 import { ProcessorUnavailable } from '../domain/top-ups/processor.js';
-import { parseJson } from '../untrusted/json.js';
+import { parseJson } from '../std/untrusted/json.js';
 
 /** Time limit for one request, including the response. */
 const PROCESSOR_TIMEOUT_MS = 5_000;
-/** Maximum size of a response. A usual one has a few kilobytes. */
+/** Maximum size of a response, in bytes. A typical one has a few kilobytes. */
 const MAX_RESPONSE_BYTES = 1_000_000;
-/** Maximum concurrent requests, so that a processor that hangs can't occupy memory and sockets for every caller. */
+/**
+ * Maximum number of concurrent requests, so that a hanging processor can't tie up memory and sockets for every caller.
+ */
 const MAX_IN_FLIGHT = 50;
 
-/** Returns headers for a single call, such as its trace. */
+/** Returns headers for a single call, such as the one that propagates its trace. */
 export type MoreHeaders = () => Record<string, string>;
 export type SendRequest = (
   path: string,
@@ -22,8 +24,8 @@ interface ProcessorResponse {
 }
 
 /**
- * Returns a function that sends requests to a processor as JSON over HTTP. `headers` contain the processor's key, which
- * never appears in a message, and `moreHeaders` returns additional headers for each call.
+ * Returns a function that sends JSON requests to a processor over HTTP. `headers` contains the processor's key, which
+ * never appears in an error message. `moreHeaders` returns additional headers for each call.
  */
 export function createRequestSender(
   baseUrl: string,

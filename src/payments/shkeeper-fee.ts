@@ -1,20 +1,20 @@
-import { microOfCoins } from '../domain/rules/decimal.js';
-import { MICRO_PER_USD, type Micro } from '../domain/rules/money.js';
+import { microOfCoins } from '../domain/kernel/decimal.js';
+import { MICRO_PER_USD, type Micro } from '../domain/kernel/money.js';
 
 /**
- * SHKeeper's own fee, added to an amount. SHKeeper reveals its policy (none, percentage, fixed, or the larger of both)
- * only in callbacks, but a quote includes the fee. Two quotes are enough to derive the policy: one for a dollar, where
- * a fixed fee is a large share, and one that is large enough to make the percentage exact.
+ * SHKeeper's own fee, which it adds to an amount. SHKeeper reveals its policy (none, percentage, fixed, or the larger
+ * of both) only in callbacks, but its quotes include the fee. Two quotes are enough to derive the policy: one for a
+ * dollar, where a fixed fee makes up a large share, and one large enough to make the percentage exact.
  */
 export interface Fee {
-  /** The fee that is added to `LARGE_USD`. */
+  /** The fee added to `LARGE_USD`. */
   onLarge: Micro;
-  /** Fixed fee, or zero if there is none. */
+  /** Fixed fee. Zero if there is none. */
   fixed: Micro;
 }
 
 export interface Quote {
-  /** Coins including the fee, and USD per coin, as decimal strings. */
+  /** Coins (including the fee) and USD per coin, as decimal strings. */
   coins: string;
   rate: string;
 }
@@ -22,10 +22,10 @@ export interface Quote {
 /** One dollar. `feeOf` relies on this being the unit of the percentage. */
 export const SMALL_USD = 1n;
 export const LARGE_USD = 1_000_000_000_000n;
-/** Rounding step of a quote, because SHKeeper rounds coins to at least 8 decimals. */
+/** Rounding step of a quote's coins, which SHKeeper rounds to at least 8 decimals. */
 const COIN_STEP = '0.00000001';
 
-/** Returns the fee; null if one of the quotes isn't valid. */
+/** Returns the fee, or null if one of the quotes is invalid. */
 export function feeOf(small: Quote, large: Quote): Fee | null {
   const onSmall = onTop(small, SMALL_USD);
   const onLarge = onTop(large, LARGE_USD);
@@ -42,7 +42,7 @@ function onTop({ coins, rate }: Quote, usd: bigint): Micro | null {
   return fee < 0n ? 0n : fee;
 }
 
-/** Returns a payment's value without the fee, rounded down. The result is zero if a fixed fee exceeds the payment. */
+/** Returns a payment's value excluding the fee, rounded down. Returns zero if a fixed fee exceeds the payment. */
 export function withoutFee(paid: Micro, { onLarge, fixed }: Fee): Micro {
   const large = LARGE_USD * MICRO_PER_USD;
   const withoutPercentage = (paid * large) / (large + onLarge);

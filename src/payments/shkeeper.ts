@@ -1,8 +1,6 @@
-import { isDecimal, microOf, tidyDecimal } from '../domain/rules/decimal.js';
-import { formatUsd } from '../domain/rules/money.js';
-import type { Instant } from '../domain/rules/time.js';
-import type { ReportedPayment } from '../domain/rules/top-up.js';
-import type { AssetCode } from '../domain/rules/top-up-assets.js';
+import { isDecimal, microOf, tidyDecimal } from '../domain/kernel/decimal.js';
+import { formatUsd } from '../domain/kernel/money.js';
+import type { Instant } from '../domain/kernel/time.js';
 import {
   type CallbackHeaders,
   type InvoiceOf,
@@ -12,6 +10,8 @@ import {
   ProcessorUnavailable,
   type VerifiedCallback,
 } from '../domain/top-ups/processor.js';
+import type { ReportedPayment } from '../domain/top-ups/rules/top-up.js';
+import type { AssetCode } from '../domain/top-ups/rules/top-up-assets.js';
 import { isName, isObject, type Json, readObject } from './read-json.js';
 import { createRequestSender, type MoreHeaders } from './send-request.js';
 import { type Fee, feeOf, LARGE_USD, type Quote, SMALL_USD, withoutFee } from './shkeeper-fee.js';
@@ -23,14 +23,15 @@ import { isSignedBy } from './signature.js';
  *
  * - Errors are returned as HTTP 200 with `status: "error"`.
  * - Amounts are strings with at most 10 decimals, so the gateway never reads a JSON number as an amount.
- * - A callback lists all transactions of the invoice, including those that still need confirmations. Only the one with
- *   `trigger` is final. Each transaction gets its own callback, which is repeated every 60 s until the response is 202.
+ * - A callback lists all of the invoice's transactions, including those that still need confirmations. Only the one
+ *   with `trigger` is final. Each transaction gets its own callback, which is repeated every 60 s until the response is
+ *   202.
  * - `GET /tx-info` returns amounts that include the fee. Callbacks exclude it, so with a fixed fee, their amounts may
  *   be negative.
  * - A replaced transaction stays UNCONFIRMED forever.
  * - `GET /crypto` requires no key.
- * - `GET /invoices/{id}` returns CONFIRMED from the first block on and never reverts it, so a payment read there may
- *   not be final.
+ * - `GET /invoices/{id}` returns CONFIRMED as soon as a payment is in a block and never reverts it, so a payment read
+ *   there may not be final.
  */
 
 /** Maximum difference between a callback's timestamp and the current time, in either direction. */
@@ -38,12 +39,12 @@ const WINDOW_SECONDS = 300n;
 const SECONDS_PER_HOUR = 3_600n;
 const AMOUNT_DECIMALS = 10;
 const MAX_NAME = 200;
-/** Maximum transactions read per invoice. */
+/** Maximum number of transactions read per invoice. */
 const MAX_TRANSACTIONS = 100;
 /** A path that requires the key and returns an empty list, because no top-up has this id. */
 const KEY_PROBE = '/invoices/none';
 
-/** SHKeeper's names for our assets. It supports others too. */
+/** SHKeeper's names for our assets. It also supports other assets. */
 const CODES: Record<AssetCode, string> = {
   BTC: 'BTC',
   LTC: 'LTC',
@@ -129,7 +130,7 @@ function openedInvoice(response: Json, now: Instant, path: string): OpenedInvoic
 
 type FetchJson = (path: string, body?: object) => Promise<Json>;
 
-/** Returns SHKeeper's fee; null if it has no quotes for the coin. */
+/** Returns SHKeeper's fee, or null if it has no quotes for the coin. */
 async function readFee(fetchJson: FetchJson, asset: AssetCode): Promise<Fee | null> {
   const quote = async (usd: bigint): Promise<Quote> => {
     const response = await fetchJson(`/${CODES[asset]}/quote`, { fiat: 'USD', amount: String(usd) });
@@ -144,7 +145,7 @@ async function readFee(fetchJson: FetchJson, asset: AssetCode): Promise<Fee | nu
   }
 }
 
-/** Reads a transaction together with its value, which `/invoices` omits. The value includes SHKeeper's own fee. */
+/** Reads a transaction and its value, which `/invoices` omits. The value includes SHKeeper's own fee. */
 async function readPayment(
   fetchJson: FetchJson,
   topUp: InvoiceOf,
@@ -199,8 +200,8 @@ function malformed(reason: string): VerifiedCallback {
 }
 
 /**
- * Reads a payment in the memory pool, which is reported only once and without a value. Returns the reason if the
- * payment is malformed.
+ * Reads a payment in the memory pool, which is reported only once and without a value. If it is malformed, returns the
+ * reason.
  */
 function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayments | string {
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
@@ -216,8 +217,8 @@ function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayme
 }
 
 /**
- * Reads each transaction separately, so that an unreadable one doesn't affect the others. Returns the reason if none
- * can be read.
+ * Reads each transaction separately, so that an unreadable one doesn't affect the others. If none can be read, returns
+ * the reason.
  */
 function transactionsOf({ addr, fiat, transactions }: Json): CallbackPayments | string {
   if (fiat !== 'USD') return 'fiat is not USD';
@@ -250,8 +251,8 @@ function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment |
     coins: tidyDecimal(coins),
     usd: isBelowZero ? 0n : microOf(fiat),
     usdWithFee: isAmount(paid) ? microOf(paid) : null,
-    // The number of confirmations isn't reported. There is at least one, and if the callback is about this transaction,
-    // there are enough for SHKeeper.
+    // The number of confirmations isn't reported. There is at least one, and if this is the callback's own transaction,
+    // there are as many as SHKeeper requires.
     confirmations: 1,
     status: trigger ? 'final' : 'pending',
   };

@@ -1,12 +1,12 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import { inputFault, shortened } from '../domain/rules/input-fault.js';
-import { nearestName } from '../nearest-name.js';
+import { inputFault, shortened } from '../domain/kernel/input-fault.js';
+import { nearestName } from '../std/nearest-name.js';
 import { type PreparedInput, type PreparedRoute, prepare } from './prepare.js';
 import { type Input, routes } from './routes.js';
 
-/** An error of the REST layer itself. The HTTP layer maps its code to a status. */
+/** An error from the REST layer itself. The HTTP layer maps its code to a status. */
 export class RestRefusal extends Error {
   readonly code: string;
 
@@ -27,18 +27,18 @@ export class RestFault extends Error {
     this.#inputs = inputs;
   }
 
-  /** Returns the message with the invalid input's REST name. */
+  /** Returns the message, naming the invalid input as REST does. */
   renamed(message: string, field: string): string {
     const input = this.#inputs.find(({ variable }) => variable === field);
     return input === undefined ? message : message.replace(new RegExp(`\\b${field}\\b`), () => input.name);
   }
 }
 
-/** Hooks that the HTTP layer provides to the routes. */
+/** Hooks that the HTTP layer provides for the routes. */
 export interface RestHooks {
   /** Called with the path template of the matched route before its handlers run. */
   matched(request: Request, path: string): void;
-  /** The checks that follow run in this order before the input is read. */
+  /** These checks run in the given order, before the input is read. */
   key: RequestHandler;
   rateLimit: RequestHandler;
   /** Checks whether the key may use a root field, given as `Query.name` or `Mutation.name`. */
@@ -46,15 +46,15 @@ export interface RestHooks {
   readBody: RequestHandler;
   /** Runs a route's prepared operation. */
   run<T>(operationId: string, run: () => T): T;
-  /** Returns the same context as for a GraphQL request. */
+  /** Returns the same context as a GraphQL request would have. */
   contextOf(request: Request, response: Response): Promise<object>;
   send(response: Response, status: number, body: object): void;
   sendText(response: Response, status: number, type: string, text: string): void;
-  /** Sends a response with status 200 that is the same for all callers. */
+  /** Sends a response with status 200 and the same body for all callers. */
   sendPublic(request: Request, response: Response, body: object): void;
 }
 
-/** Matches a JSON number, and also one with a sign or leading zeros. */
+/** Matches JSON numbers, including ones with a sign or leading zeros. */
 const DECIMAL = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const WHOLE = /^[+-]?\d{1,15}$/;
 const PLACES = { query: 'query parameter', body: 'body member', path: 'path parameter', header: 'header' } as const;
@@ -73,7 +73,8 @@ export function compileRoutes(schema: GraphQLSchema): CompiledRoute[] {
 }
 
 /**
- * Creates the router for the `/v1` routes, each of which runs its document. Other methods on a known path are rejected.
+ * Creates the router for the `/v1` routes, each of which runs its document. On a known path, other methods are
+ * rejected.
  */
 export function createRest(prepared: readonly CompiledRoute[], hooks: RestHooks): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
@@ -148,7 +149,8 @@ function readInputs(route: PreparedRoute, request: Request): Record<string, unkn
 }
 
 /**
- * Rejects unknown parameters. Ignoring one could rent the wrong machine, for example if a filter's name is misspelled.
+ * Rejects unknown parameters. Ignoring one could rent the wrong machine, for example if the name of a filter is
+ * misspelled.
  */
 function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', values: object): void {
   const known = namesOf(route, place);
@@ -167,10 +169,10 @@ function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', values: ob
   throw new RestRefusal('invalid_request', `${what}; ${hint}`);
 }
 
-/** Maximum number of unknown body members that are compared with known ones, because a body can have thousands. */
+/** Maximum number of unknown body members compared with known ones, because a body can have thousands. */
 const MAX_COMPARED = 50;
 
-/** Returns a hint for the message about a missing required member if an unknown member has a similar name. */
+/** Returns a hint for the error about a missing required member if an unknown member has a similar name. */
 function hintFor(route: PreparedRoute, body: object, missing: string): string {
   const known = namesOf(route, 'body');
   const values = Object.keys(body).slice(0, MAX_COMPARED);
@@ -182,7 +184,7 @@ function namesOf(route: PreparedRoute, place: Input['in']): string[] {
   return route.inputs.filter((input) => input.in === place).map(({ name }) => name);
 }
 
-/** Returns the variable's value, or undefined if it is omitted. Null also counts as omitted. */
+/** Returns the variable's value, or undefined if it is omitted or null. */
 function readInput(input: PreparedInput, raw: unknown, hint: () => string): unknown {
   const { field, name } = input;
   if (raw === undefined || raw === null || (raw === '' && field.missing !== undefined)) {
@@ -207,7 +209,7 @@ function readSpelled({ name, field }: PreparedInput, values: Readonly<Record<str
   throw new RestRefusal(field.refusal ?? 'invalid_request', `${name} must be one of ${list}`);
 }
 
-/** Parses a number. Returns any other string unchanged, so that the check of the bounds rejects it. */
+/** Parses a number. Returns any other string unchanged, so that it fails the bounds check. */
 function fromText({ type }: PreparedInput, text: string): unknown {
   const pattern = { Int: WHOLE, Float: DECIMAL }[type];
   return pattern?.test(text) ? Number(text) : text;

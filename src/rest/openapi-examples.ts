@@ -1,5 +1,5 @@
 /**
- * One example response per schema, taken from a new gateway. Requests have their own examples, which are built from
+ * One example response per schema, recorded from a new gateway. Requests have their own examples, which are built from
  * free machines.
  */
 

@@ -19,7 +19,7 @@ const SCALARS: Readonly<Record<string, Json>> = {
   Variables: { type: 'object', additionalProperties: { type: 'string' } },
 };
 
-/** Collects the named schemas of a document once each while its operations are described. */
+/** Collects a document's named schemas, each only once, while its operations are described. */
 export class Schemas {
   readonly #byName = new Map<string, Json>();
 
@@ -28,7 +28,7 @@ export class Schemas {
     return Object.fromEntries([...this.#byName].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
-  /** Adds a schema and returns a reference to it. Throws if another schema has the name. */
+  /** Adds a schema and returns a reference to it. Throws if a different schema already has that name. */
   put(name: string, schema: Json): Json {
     const example = EXAMPLES[name];
     const named = example === undefined ? schema : { ...schema, examples: [example] };
@@ -38,7 +38,7 @@ export class Schemas {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  /** Returns the schema of a route's response body. */
+  /** Returns the schema for a route's response body. */
   response({ envelope, responseSchema, root }: PreparedRoute): Json {
     const { description } = getNamedType(root.type);
     if (envelope.kind === 'text')
@@ -59,7 +59,7 @@ export class Schemas {
     );
   }
 
-  /** Adds a page whose entries have a cursor in addition to the object's own members. */
+  /** Adds a page, whose entries have a cursor in addition to the object's own members. */
   #page(name: string, object: Json, { type, children }: Selected): Json {
     const isEdges = ({ key }: Selected) => key === 'edges';
     const [cursor, node] = children.find(isEdges)!.children as [Selected, Selected];
@@ -84,7 +84,7 @@ export class Schemas {
       element === null ? this.#one(selected, inner) : { type: 'array', items: this.#value(selected, element) };
     const { description } = selected.definition;
     if (!mayBeNull) return { ...schema, description };
-    // If only the type allowed null, a reference or an enum would still exclude it.
+    // With null allowed only in the type, a reference or an enum would still exclude it.
     const isClosed = '$ref' in schema || 'enum' in schema;
     return isClosed
       ? { anyOf: [schema, { type: 'null' }], description }
@@ -102,12 +102,12 @@ export class Schemas {
   }
 }
 
-/** Builds the schema of a response object: all members are required, no others are allowed. */
+/** Builds the schema for a response object, in which all members are required and no others are allowed. */
 export function objectSchema(properties: Json): Json {
   return { type: 'object', required: Object.keys(properties), properties, additionalProperties: false };
 }
 
-/** Builds the schema of a JSON request body. An optional field can be null, which counts as omitted. */
+/** Builds the schema for a JSON request body. An optional field may be null, which counts as omitted. */
 export function bodySchema(inputs: readonly PreparedInput[]): Json {
   const required = inputs.filter((input) => input.required).map(({ name }) => name);
   const properties = Object.fromEntries(

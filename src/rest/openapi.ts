@@ -2,14 +2,14 @@ import { bodySchema, inputSchema, type Json, objectSchema, Schemas } from './ope
 import type { PreparedInput, PreparedRoute } from './prepare.js';
 import { TAGS } from './routes.js';
 
-/** Information for the document that the routes don't contain. */
+/** Facts for the document that the routes don't contain. */
 export interface OpenApiFacts {
   serverUrl: string;
   /** URL of the pages about the service. */
   contactUrl: string;
   /** HTTP status by error code. */
   refusals: Readonly<Record<string, number>>;
-  /** A machine that is currently free, for examples that work when sent; null if there is none. */
+  /** A machine that is currently free, for examples that work when sent. Null if there is none. */
   offered: { machineId: string; gpu: string; region: string } | null;
 }
 
@@ -36,7 +36,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   actOnInstance: ['not_found', 'bad_action', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'],
 };
 
-/** Headers by name, to which operations refer. */
+/** Headers by name, as referenced by operations. */
 const HEADERS: Readonly<Record<string, Json>> = {
   'X-Request-Id': header('Identifies this request in the log.', 'string'),
   'RateLimit-Limit': header('Maximum requests in any 60 s.'),
@@ -56,7 +56,7 @@ const HEADERS: Readonly<Record<string, Json>> = {
 const COUNTED = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 const CACHED = ['ETag', 'Cache-Control'];
 
-/** Headers that responses with particular error codes also have. */
+/** Additional headers of responses with particular error codes. */
 const HEADERS_OF_REFUSALS: Readonly<Record<string, string>> = {
   unauthorized: 'WWW-Authenticate',
   method_not_allowed: 'Allow',
@@ -147,8 +147,8 @@ function requestBody(inputs: readonly PreparedInput[], name: string, facts: Open
 }
 
 /**
- * Returns example values by input name that work when sent unchanged. Ids and keys have none, and a launch has too
- * many.
+ * Returns example values by input name, which work when sent unchanged. Ids and keys have no examples, and a launch has
+ * too many inputs.
  */
 function exampleValues({ offered }: OpenApiFacts): Json {
   return {

@@ -13,7 +13,7 @@ import type { z } from 'zod';
 import type { Input, JsonEnvelope, Route } from './routes.js';
 import { elementOf, rootOf, type Selected, spellingOf } from './selection.js';
 
-/** The schema's definition of an argument, with its bounds and the error codes for it. */
+/** The schema's definition of an argument, including its bounds and error codes. */
 interface Definition {
   schema: z.ZodType;
   must: string;
@@ -25,7 +25,7 @@ interface Definition {
 
 export interface PreparedInput extends Input {
   required: boolean;
-  /** GraphQL type as which a query parameter is parsed. */
+  /** GraphQL type that a query parameter is parsed as. */
   type: string;
   field: Definition;
 }
@@ -34,14 +34,14 @@ export interface PreparedInput extends Input {
 export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   document: DocumentNode;
   inputs: readonly PreparedInput[];
-  /** Selection that becomes the response, either the root field or the member that the route names. */
+  /** The selection that becomes the response: either the root field or the member named by the route. */
   root: Selected;
   needsKey: boolean;
-  /** Name of the object in the not-found message. */
+  /** The object's name in the not-found message. */
   objectName: string;
   /** Root field in the form `Query.balance`. */
   rootName: string;
-  /** Builds the response body, JSON or text, from the root field's result. */
+  /** Builds the response body (JSON or text) from the root field's result. */
   respond(result: unknown): object | string;
 }
 
@@ -83,7 +83,7 @@ function prepareInput(route: Route, args: readonly GraphQLArgument[], input: Inp
 
 type ArgumentLike = GraphQLArgument | GraphQLInputField;
 
-/** Finds the argument, or the field of an input object, that has the variable's name. */
+/** Finds the argument, or the input object's field, with the variable's name. */
 function argumentOf(candidates: readonly ArgumentLike[], name: string): ArgumentLike | undefined {
   const inputs = candidates.map(({ type }) => getNamedType(type)).filter(isInputObjectType);
   return (
@@ -92,7 +92,7 @@ function argumentOf(candidates: readonly ArgumentLike[], name: string): Argument
   );
 }
 
-/** Returns a function that converts the enum values of a response to their REST spelling. */
+/** Returns a function that converts a response's enum values to their REST spelling. */
 function speller({ type, children }: Selected): (value: unknown) => unknown {
   const names = spellingOf(getNamedType(type));
   const one = names !== undefined ? (value: unknown) => names[value as string] : objectSpeller(children);
@@ -113,7 +113,7 @@ function responder({ envelope }: Route, read: (result: unknown) => unknown): Pre
   return envelope.kind === 'text' ? envelope.make : (result) => envelop(envelope, read(result));
 }
 
-/** A GraphQL connection as selected in a route's document. */
+/** A GraphQL connection, as selected in a route's document. */
 interface Page {
   page_info: object;
   edges: { cursor: string; node: object }[];

@@ -7,7 +7,7 @@ const PERCENT = 100;
 
 type Value = number | null;
 
-/** Fields of an instance that the route's document selects. */
+/** Instance fields selected by the route's document. */
 interface Shown {
   id: string;
   name: string;
@@ -109,8 +109,8 @@ const GPU_GAUGES: readonly Gauge<Gpu>[] = [
 ];
 
 /**
- * Formats an instance's newest sample as Prometheus text. If there is no sample, the text only contains whether the
- * instance is running.
+ * Formats an instance's newest sample as Prometheus text. Without a sample, the text says only whether the instance is
+ * running.
  */
 export function prometheusText(result: unknown): string {
   const { id, name, status, load } = result as Shown;

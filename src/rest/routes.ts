@@ -1,25 +1,25 @@
-import { GPU_TIER_SLUGS } from '../domain/rules/gpu-tier.js';
+import { GPU_TIER_SLUGS } from '../domain/kernel/gpu-tier.js';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 
-/** A REST route, defined by a GraphQL document, the sources of its variables, and the envelope of its response. */
+/** A REST route, defined by a GraphQL document, the sources of its variables, and its response envelope. */
 export interface Route {
   method: 'GET' | 'POST' | 'DELETE';
   /** Path under `/v1`, in which `{name}` is a path parameter. */
   path: string;
   operationId: string;
-  /** The group that contains the operation in clients. */
+  /** The operation's group in clients. */
   tag: Tag;
   summary: string;
-  /** Markdown with details for callers, in addition to the summary. */
+  /** Markdown with details for callers, shown in addition to the summary. */
   description: string;
-  /** Document with one root field, which has the alias `result`. Other aliases provide the contract's names. */
+  /** Document with one root field, aliased as `result`. Other aliases provide the names used in the contract. */
   document: string;
-  /** Member of the result that becomes the response and takes the arguments. Defaults to the result itself. */
+  /** Member of the result that takes the arguments and becomes the response. Defaults to the result itself. */
   member?: string;
   inputs: readonly Input[];
   status: 200 | 201;
   envelope: Envelope;
-  /** OpenAPI names of the request and response bodies. Nested schemas have their GraphQL names. */
+  /** OpenAPI names of the request and response bodies. Nested schemas keep their GraphQL names. */
   requestSchema?: string;
   responseSchema: string;
 }
@@ -34,7 +34,7 @@ export const TAGS = {
   Volumes: 'Disks of the account that outlive machines: create, list, grow, delete.',
 } as const;
 
-/** A variable of the document. The argument that takes it determines its bounds, default and description. */
+/** A document variable. Its bounds, default and description come from the argument that it is passed to. */
 export interface Input {
   in: 'query' | 'path' | 'body' | 'header';
   name: string;
@@ -44,9 +44,9 @@ export interface Input {
 }
 
 /**
- * The envelope of a response. `item` contains the result's fields and `object`. `list` contains the result as `data`,
- * with `itemObject` in each entry. `page` contains the entries of a connection as `data`, each with its cursor, and
- * `page_info`. `text` is a string built from the result, and its `object` is the name in a not-found message.
+ * A response's envelope. `item` contains the result's fields and `object`. `list` contains the result as `data`, with
+ * `itemObject` in each entry. `page` contains a connection's entries as `data`, each with its cursor, and `page_info`.
+ * `text` is a string built from the result, and its `object` is the name used in a not-found message.
  */
 export type JsonEnvelope =
   | { kind: 'item'; object: string }
@@ -54,7 +54,7 @@ export type JsonEnvelope =
   | { kind: 'list'; object: string; count: boolean; itemObject?: string };
 type Envelope = JsonEnvelope | { kind: 'text'; object: string; type: string; make(result: unknown): string };
 
-/** REST spelling of GraphQL enum values in responses. Other enums use lower case. */
+/** REST spelling of GraphQL enum values in responses. Values of other enums are in lower case. */
 export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   GpuTier: GPU_TIER_SLUGS,
   InstanceStatus: { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' },
@@ -79,7 +79,7 @@ const SIZE_GB: Input = { in: 'body', name: 'size_gb', variable: 'sizeGb' };
 const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const IDEMPOTENCY_KEY: Input = { in: 'header', name: 'Idempotency-Key', variable: 'idempotencyKey' };
 
-/** Inputs for the launch, which are the members of GraphQL's LaunchInput. */
+/** Launch inputs, which correspond to the members of GraphQL's LaunchInput. */
 const LAUNCH: readonly Input[] = [
   { in: 'body', name: 'name', variable: 'name' },
   { in: 'body', name: 'env', variable: 'env' },
@@ -104,7 +104,7 @@ const LAUNCH: readonly Input[] = [
   },
 ];
 
-/** Optional inputs for deadlines, the spending limit, the idle stop and volumes. */
+/** Optional inputs for deadlines, the spend limit, the idle stop and volumes. */
 const ENDS: readonly Input[] = [
   { in: 'body', name: 'stop_at', variable: 'stopAt' },
   { in: 'body', name: 'destroy_at', variable: 'destroyAt' },
@@ -113,7 +113,7 @@ const ENDS: readonly Input[] = [
   { in: 'body', name: 'volumes', variable: 'volumes' },
 ];
 
-/** All `/v1` routes, from contract section 4 and for volumes. */
+/** All `/v1` routes: those in section 4 of the contract, and those for volumes. */
 export const routes: readonly Route[] = [
   {
     method: 'GET',
@@ -208,7 +208,7 @@ export const routes: readonly Route[] = [
         in: 'body',
         name: 'type',
         variable: 'mode',
-        // Responses spell INTERRUPTIBLE as `spot`, so that is also accepted here.
+        // Responses spell INTERRUPTIBLE as `spot`, so requests may use that too.
         values: { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED', spot: 'INTERRUPTIBLE' },
       },
       ...LAUNCH,

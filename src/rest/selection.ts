@@ -17,7 +17,7 @@ import {
 } from 'graphql';
 import { SPELLING } from './routes.js';
 
-/** A field of a prepared document, with its key in the response, its definition and the fields selected below it. */
+/** A field in a prepared document, with its response key, its definition and the fields selected below it. */
 export interface Selected {
   key: string;
   definition: GraphQLField<unknown, unknown>;
@@ -25,7 +25,7 @@ export interface Selected {
   children: Selected[];
 }
 
-/** Returns the only root field of a prepared document. */
+/** Returns a prepared document's only root field. */
 export function rootOf(schema: GraphQLSchema, document: DocumentNode): Selected {
   const operation = document.definitions.find(
     (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
@@ -47,7 +47,7 @@ function selectionsOf(parent: GraphQLObjectType, selectionSet: SelectionSetNode 
   });
 }
 
-/** Returns an enum's values in REST spelling, by value. Returns undefined for any other type. */
+/** Returns the REST spelling of an enum's values, by value. Returns undefined for any other type. */
 export function spellingOf(type: GraphQLNamedType): Readonly<Record<string, string>> | undefined {
   if (!isEnumType(type)) return undefined;
   return SPELLING[type.name] ?? Object.fromEntries(type.getValues().map(({ name }) => [name, name.toLowerCase()]));
@@ -58,7 +58,7 @@ export function unwrapNonNull(type: GraphQLOutputType): { inner: GraphQLOutputTy
   return type instanceof GraphQLNonNull ? { inner: type.ofType, nullable: false } : { inner: type, nullable: true };
 }
 
-/** Returns a list's element type; null for any other type. */
+/** Returns a list's element type, or null for any other type. */
 export function elementOf(type: GraphQLOutputType): GraphQLOutputType | null {
   const { inner } = unwrapNonNull(type);
   return inner instanceof GraphQLList ? inner.ofType : null;

@@ -29,7 +29,7 @@ export class Connection {
   readonly #children = new Set<ChildProcess>();
   #target = '';
 
-  /** Creates a dedicated key pair, and resolves to the public key. */
+  /** Creates a dedicated key pair and resolves to its public key. */
   async makeKey(comment: string): Promise<string> {
     const file = this.#path('key');
     try {
@@ -42,7 +42,7 @@ export class Connection {
   }
 
   /**
-   * Writes the configuration for an address. The service sent the host key over HTTPS, so the user doesn't have to
+   * Writes the ssh configuration for an address. The service sent the host key over HTTPS, so the user doesn't have to
    * confirm it.
    */
   use(address: Address, identity = this.#path('key')): void {
@@ -75,7 +75,8 @@ export class Connection {
       ServerAliveCountMax: 3,
     };
     const lines = Object.entries(options).map(([name, value]) => `  ${name} ${value}`);
-    // ssh uses the first value it finds. The user's own file may configure the way out of the network, such as a proxy.
+    // ssh uses the first value that it finds. The user's own file may configure how to get out of the network, such as
+    // a proxy.
     const userConfig = join(homedir(), '.ssh', 'config');
     writeFileSync(this.#path('config'), ['Host *', ...lines, `Include ${inQuotes(userConfig)}`, ''].join('\n'), {
       mode: 0o600,
@@ -93,7 +94,7 @@ export class Connection {
     return `${this.#target}:${path}`;
   }
 
-  /** Runs a command line over ssh. `close` ends it. */
+  /** Runs a command line over ssh. `close` ends the process. */
   ssh(commandLine: string, stdio: StdioOptions): ChildProcess {
     return this.start('ssh', ['-F', this.#path('config'), '-T', this.#target, commandLine], stdio);
   }

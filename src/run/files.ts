@@ -10,7 +10,7 @@ import type { Fetched } from './paths.js';
 import { NOTHING_THERE, remote } from './scripts.js';
 
 /**
- * A folder to send. The content of the local folder `from` goes into `to`, which is under the workspace unless it is
+ * A folder to send. The content of the local folder `from` is copied to `to`, which is in the workspace unless it is
  * absolute.
  */
 export interface Folder {
@@ -18,17 +18,17 @@ export interface Folder {
   to: string;
 }
 
-/** The remote side's state, and the folder that its paths are relative to. */
+/** State of the remote side, and the folder to which its paths are relative. */
 export interface Remote {
   hasRsync: boolean;
   hasBegun: boolean;
   workspace: string;
 }
 
-/** Exit codes that indicate a lost connection: 255 from ssh; 10, 12, 30 and 35 from rsync. */
+/** Exit codes that indicate a lost connection. 255 is from ssh. 10, 12, 30 and 35 are from rsync. */
 const LOST = new Set<number | null>([255, 10, 12, 30, 35]);
 
-/** Maximum characters shown of tar's error message. */
+/** Maximum number of characters to show of tar's error message. */
 const MAX_ERROR_CHARACTERS = 400;
 
 /** Outcome of one attempt. */
@@ -36,7 +36,7 @@ export type Outcome = 'done' | 'lost' | 'nothing there';
 
 const runFile = promisify(execFile);
 
-/** Throws RunFailed for anything that isn't a folder, before anything is rented. */
+/** Throws RunFailed if anything in the list isn't a folder, before anything is rented. */
 export function checkFolders(folders: readonly Folder[]): void {
   for (const { from } of folders) {
     if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw new RunFailed(`${from} is not a folder here`);
@@ -44,8 +44,8 @@ export function checkFolders(folders: readonly Folder[]): void {
 }
 
 /**
- * Sends a folder with rsync, which can resume after a disconnect, if both sides have it. Otherwise, sends it as one
- * archive.
+ * Sends a folder. If both sides have rsync, it is used because it can resume after a disconnect. Otherwise, the folder
+ * is sent as one archive.
  */
 export async function send(connection: Connection, folder: Folder, remoteSide: Remote): Promise<Outcome> {
   const from = resolve(folder.from);
@@ -72,8 +72,8 @@ export async function send(connection: Connection, folder: Folder, remoteSide: R
 }
 
 /**
- * Fetches a path in the workspace to its place under `into`. `onOmitted` receives the entries that would be a risk to
- * this computer.
+ * Fetches a path in the workspace to its place under `into`. `onOmitted` receives the entries that would put this
+ * computer at risk.
  */
 export async function fetchPath(
   connection: Connection,
@@ -82,7 +82,7 @@ export async function fetchPath(
   onOmitted: (paths: readonly string[]) => void,
 ): Promise<Outcome> {
   const root = realpathSync(into);
-  // Uses a draft folder, because nothing may be unpacked directly over the renter's files.
+  // Uses a draft folder, because archives must never be unpacked directly over the renter's files.
   const folder = mkdtempSync(join(root, '.gpu-run-'));
   const draft = new OpenFolder(Buffer.from(folder));
   try {
@@ -117,7 +117,7 @@ async function unpackInto(connection: Connection, path: string, draft: string): 
   unpacking.stdin!.on('error', () => {});
   sending.stdout!.pipe(unpacking.stdin!);
   const [sent, unpacked] = await codes;
-  // Without an archive, tar fails too, but its message doesn't help.
+  // Without an archive, tar fails too, but its message wouldn't help.
   if (sent === NOTHING_THERE) return 'nothing there';
   const outcome = outcomeOf('tar', sent);
   if (outcome === 'done' && unpacked !== 0) throw new RunFailed(`${path} can't be unpacked here: ${stderrTail()}`);
@@ -125,7 +125,7 @@ async function unpackInto(connection: Connection, path: string, draft: string): 
 }
 
 /**
- * Reads a program's standard error. The returned function gives its last lines, joined into one, once the program has
+ * Reads a program's standard error. The returned function returns its last lines as one line, once the program has
  * ended.
  */
 function tailOf(stream: Readable): () => string {

@@ -11,9 +11,9 @@ export type { Folder } from './files.js';
 /** Seconds without a client after which a run's instance is stopped. */
 const LINGER_SECONDS = 600;
 
-/** Options for following a run. All are optional. */
+/** Options for following a run. */
 export interface FollowOptions {
-  /** Folder to which the paths in `out` are fetched; the working directory by default. */
+  /** Folder to fetch the paths in `out` to. Defaults to the working directory. */
   into?: string;
   /**
    * Receives output as it arrives, and is awaited before more is read. By default, output goes to this process's stdout
@@ -22,27 +22,27 @@ export interface FollowOptions {
   onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
   /** Receives progress messages of one line each: rented, sent, lost, reconnected. */
   onStep?: (message: string) => void;
-  /** Ends the run and destroys its instance, unless the instance is kept. */
+  /** When aborted, ends the run and destroys its instance, unless the instance is kept. */
   signal?: AbortSignal;
-  /** Private key for login. By default, a key pair is created that gives access only to this instance. */
+  /** Private key for logging in. By default, a key pair is created that gives access only to this instance. */
   identity?: string;
 }
 
-/** The command to run, and requirements for its machine. The best matching machine with a host agent is rented. */
+/** The command to run, and the requirements for its machine. The best matching machine with a host agent is rented. */
 export interface RunOptions extends Wanted, FollowOptions {
   /** The command and its arguments. It runs in `/workspace`, without input. */
   command: readonly string[];
-  /** Name, env, secrets, ports and registry login, as in GraphQL's LaunchInput. */
+  /** Name, env, secrets, ports and registry login, in the form of GraphQL's LaunchInput. */
   launch?: Omit<RunLaunch, 'command' | 'entrypoint' | 'restart' | 'onExit'>;
-  /** Folders to send. The content of `from` goes into `to`, under `/workspace`. */
+  /** Folders to send. The content of `from` is copied to `to`, under `/workspace`. */
   folders?: readonly Folder[];
   /** Paths under `/workspace` to fetch, regardless of the exit code. */
   out?: readonly string[];
   /** Whether to keep the instance at the end. */
   keep?: boolean;
-  /** Seconds without a client, from 1 to 604,800, after which the instance is stopped; 600 by default. */
+  /** Seconds without a client, from 1 to 604,800, after which the instance is stopped. Defaults to 600. */
   lingerSeconds?: number;
-  /** Identifies this run, so that repeating it doesn't rent a second instance; random by default. */
+  /** Identifies this run, so that repeating it doesn't rent a second instance. Defaults to a random key. */
   idempotencyKey?: string;
 }
 
@@ -54,9 +54,9 @@ export interface RunEnded {
 
 /**
  * Rents an instance, sends the folders, runs the command, fetches the results and destroys the instance, like `gpu
- * run`. After a lost connection, it retries for an hour without losing anything. Rejects with RunFailed, a GpuError, or
- * the signal's reason. If a RunFailed has an `instanceId`, the command may still be running there; follow it with
- * `attach`. Requires OpenSSH's client and tar on this computer.
+ * run`. After a lost connection, it retries for an hour without losing any output or results. Rejects with RunFailed, a
+ * GpuError, or the signal's reason. If a RunFailed has an `instanceId`, the command may still be running there, and
+ * `attach` can follow it. Requires OpenSSH's client and tar on this computer.
  */
 export async function run(client: GpuClient, options: RunOptions): Promise<RunEnded> {
   const { folders = [], out = [], keep = false, lingerSeconds = LINGER_SECONDS, ...rest } = options;
@@ -86,14 +86,14 @@ export async function run(client: GpuClient, options: RunOptions): Promise<RunEn
 }
 
 export interface AttachOptions extends FollowOptions {
-  /** Paths under `/workspace` to fetch to the same path here, overwriting existing files. */
+  /** Paths under `/workspace` to fetch to the same path on this computer, overwriting existing files. */
   out?: readonly string[];
 }
 
 /**
  * Follows a run from the start of its output, whether it is still running or has ended, and finishes it like `run`.
- * Rejects like `run`. If a path of the run's own results already exists here, it goes to a folder named after the
- * instance.
+ * Rejects with the same errors as `run`. If one of the run's own result paths already exists on this computer, it is
+ * fetched into a folder named after the instance instead.
  */
 export async function attach(client: GpuClient, id: string, options: AttachOptions = {}): Promise<RunEnded> {
   const { signal = new AbortController().signal } = options;

@@ -23,8 +23,8 @@ import { isLinkHere } from './paths.js';
  */
 
 /**
- * Whether folders can be addressed by their open handles, as on Linux. A link that replaces a folder in the meantime
- * then has no effect.
+ * Whether folders can be addressed through their open handles, as on Linux. A link that replaces a folder in the
+ * meantime then has no effect.
  */
 const HAS_HANDLES = process.platform === 'linux' && existsSync('/proc/self/fd');
 const IS_WINDOWS = process.platform === 'win32';
@@ -52,7 +52,7 @@ export class OpenFolder {
   }
 }
 
-/** Moves `from` under the draft to `to` under `into`. Returns the omitted entries. */
+/** Moves `from` under the draft to `to` under `into`, and returns the omitted entries. */
 export function land(draft: OpenFolder, from: string, into: string, to: string): string[] {
   const omitted: string[] = [];
   const [source, target] = [from.split('/').map((part) => Buffer.from(part)), to.split('/')];
@@ -96,10 +96,7 @@ function within(path: Buffer, use: (folder: Buffer) => void): void {
   }
 }
 
-/**
- * Calls `use` with the folder at the end of the path given by the names, after calling `enter` for each folder on the
- * way.
- */
+/** Calls `use` with the folder at the end of the path given by the names, and `enter` for each folder along the way. */
 function descend(
   folder: Buffer,
   [name, ...rest]: readonly Buffer[],
@@ -145,7 +142,7 @@ function clean(folder: Buffer, name: Buffer, depth: number, shown: string, omitt
 }
 
 /**
- * Whether a link's target is within the results, regardless of other links there. The target may only climb at its
+ * Whether a link's target is within the results, regardless of other links there. The target may go up only at its
  * beginning, and at most to the fetched folder. A `depth` of 0 is that folder itself.
  */
 function staysWithin(target: string, depth: number): boolean {
@@ -156,7 +153,7 @@ function staysWithin(target: string, depth: number): boolean {
   return climbs < depth && !parts.slice(climbs).includes('..');
 }
 
-/** Moves an entry. Other existing files are kept. */
+/** Moves an entry. Existing files that aren't part of it are kept. */
 function move(from: Entry, to: Entry, shown: string): void {
   const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];
   const isSourceFolder = isFolder(source);
@@ -176,8 +173,8 @@ function move(from: Entry, to: Entry, shown: string): void {
 }
 
 /**
- * Moves an entry as a whole. Returns false for a folder that must move to another file system, for which only the
- * folder was created.
+ * Moves an entry as a whole. Returns false for a folder that must move to another file system. In that case, only the
+ * folder itself was created.
  */
 function moveWhole(from: Entry, to: Entry): boolean {
   const [source, target] = [child(from.folder, from.name), child(to.folder, to.name)];

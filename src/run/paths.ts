@@ -20,7 +20,7 @@ export function checkOut(paths: readonly string[]): string[] {
   });
 }
 
-/** Throws RunFailed for a destination that is a link or is behind one. Called before anything is rented. */
+/** Throws RunFailed for a destination that is a link or is reached through one. Called before anything is rented. */
 export function checkDestinations(paths: readonly string[], into: string): void {
   for (const path of paths) {
     const parts = path.split('/');
@@ -34,20 +34,20 @@ export function checkDestinations(paths: readonly string[], into: string): void 
   }
 }
 
-/** Returns the message for a destination to which nothing is written because it is a link. */
+/** Returns the error message for a destination that isn't written because it is a link. */
 export function isLinkHere(shown: string): string {
   return `${shown} is a link here, and results are not written through links; remove or rename it`;
 }
 
-/** Returns each path with its destination. `gpu run` fetches results to the same path here. */
+/** Returns each path with its destination. `gpu run` fetches each result to the same path on this computer. */
 export function toSamePlace(paths: readonly string[]): Fetched[] {
   return paths.map((path) => ({ path, to: path }));
 }
 
 /**
  * Returns each path with its destination, for a run that another client may have started. Any client with one of the
- * account's keys may have chosen these paths, so nothing that exists here is changed. If a path's first folder exists
- * here or is hidden, the path goes to a folder named after the instance.
+ * account's keys may have chosen these paths, so nothing that exists on this computer is changed. If a path's first
+ * folder already exists here or is hidden, the path goes to a folder named after the instance.
  */
 export function toSafePlace(paths: readonly string[], id: string, into: string): Fetched[] {
   return paths.map((path) => {

@@ -23,7 +23,10 @@ export interface RunOptions extends Wanted {
   command: readonly string[];
   launch?: RunLaunch;
   terms: RunTerms;
-  /** Seconds without a client after which the instance is stopped, before the command begins or after it has ended. */
+  /**
+   * Seconds without a client after which the instance is stopped. It applies before the command begins and after it has
+   * ended.
+   */
   patienceSeconds: number;
   idempotencyKey?: string | undefined;
 }
@@ -36,9 +39,9 @@ export interface RunHooks {
   describe(runtime: Runtime): string;
   /** Receives output, and is awaited before more is read. */
   onOutput(stream: 'stdout' | 'stderr', chunk: Buffer): Promise<void>;
-  /** Ends this client, while the command continues. */
+  /** When aborted, ends this client, while the command continues. */
   signal: AbortSignal;
-  /** Private key for login. By default, a key pair is created for the run. */
+  /** Private key for logging in. By default, a key pair is created for the run. */
   identity?: string | undefined;
 }
 
@@ -46,10 +49,10 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
 /** Time without a connection after which a client abandons a run. The command continues. */
 const ABANDONED_AFTER_MS = 3_600_000;
-/** Maximum time for the service to receive the exit code before the instance is destroyed without it. */
+/** Maximum time to wait for the service to receive the exit code. Afterwards, the instance is destroyed without it. */
 const EXIT_CODE_TIMEOUT_MS = 10_000;
 const POLL_EVERY_MS = 150;
-/** Maximum omitted entries that a message names. */
+/** Maximum number of omitted entries to name in a message. */
 const MAX_NAMED = 5;
 
 /** A command on a dedicated instance, as seen by a client that follows it. */
@@ -63,7 +66,7 @@ export class Run {
   readonly #code = new Deferred<number>();
   /** Rejects when this client ends early. */
   readonly #over = new Deferred<never>();
-  /** Paths that this client requests; null if it started the run and therefore requested all of them. */
+  /** Paths requested by this client, or null if it started the run and therefore requested all of them. */
   readonly #named: readonly string[] | null;
   #keyId: string | null = null;
   #isClosed = false;
@@ -105,8 +108,8 @@ export class Run {
   }
 
   /**
-   * Finds a run that any client started, and restarts an instance that was stopped at its end. `out` contains further
-   * paths to fetch, overwriting existing files.
+   * Finds a run that any client started, and starts its instance again if it was stopped at the end. `out` contains
+   * further paths to fetch, overwriting existing files.
    */
   static async find(client: GpuClient, id: string, out: readonly string[], hooks: RunHooks): Promise<Run> {
     const { status, launch } = await readInstance(client, id, hooks.signal);
@@ -141,7 +144,7 @@ export class Run {
     return runtime.exitCode;
   }
 
-  /** Waits until the instance's container runs, and connects to it. */
+  /** Waits until the instance's container is running, and connects to it. */
   async open(): Promise<void> {
     const { identity, describe, onRuntime, signal } = this.#hooks;
     const { ssh } = await readInstance(this.#client, this.id, signal);
@@ -157,7 +160,7 @@ export class Run {
     await this.#unlessOver(this.#ready.promise);
   }
 
-  /** Throws RunFailed if the run's files were never completely sent. */
+  /** Throws RunFailed if the run's files were never sent completely. */
   async mustHaveBegun(): Promise<void> {
     if ((await this.#ready.promise).hasBegun) return;
     throw new RunFailed(
@@ -192,7 +195,7 @@ export class Run {
     });
   }
 
-  /** Resolves to the exit code once there is one. */
+  /** Resolves to the exit code once it is known. */
   code(): Promise<number> {
     return this.#unlessOver(this.#code.promise);
   }
@@ -213,7 +216,7 @@ export class Run {
     }
   }
 
-  /** Adds the instance that still has the results to an error. */
+  /** Adds to an error the id of the instance that still has the results. */
   #withInstance(error: unknown): unknown {
     if (!(error instanceof RunFailed) || error.instanceId !== null) return error;
     return new RunFailed(
@@ -233,7 +236,7 @@ export class Run {
     return this.#terms.keep;
   }
 
-  /** Waits for the output, files and exit code, and then destroys the instance unless it is kept. */
+  /** Waits for the output, the files and the exit code, and then destroys the instance unless it is kept. */
   async toTheEnd(into: string): Promise<number> {
     const code = await this.#follow();
     await this.#fetchResults(into);
@@ -242,15 +245,15 @@ export class Run {
   }
 
   /**
-   * Destroys the instance at the end of the run. Another waiting client may poll only afterwards, so the container is
-   * first allowed to end, which gives the service the exit code.
+   * Destroys the instance at the end of the run. Another client may be waiting and poll only later, so the container is
+   * first allowed to end, which reports the exit code to the service.
    */
   async #finish(): Promise<void> {
     this.#isClosed = true;
     const stop = new AbortController();
     const { signal } = stop;
     const timeout = sleep(EXIT_CODE_TIMEOUT_MS, undefined, { signal }).catch(() => {});
-    // Both are stopped afterwards, because a pending timer would keep the process alive.
+    // The poll and the timer are both stopped afterwards, because a pending timer would keep the process alive.
     await this.#unlessOver(Promise.race([this.#storeCode(signal).catch(() => {}), timeout])).finally(() =>
       stop.abort(),
     );
@@ -321,7 +324,7 @@ export class Run {
     }
   }
 
-  /** Called when a connection has ended. Rejects if there is no longer anything to connect to. */
+  /** Called when a connection has ended. Rejects if there is nothing left to connect to. */
   async #beforeNextAttempt(failures: Failures): Promise<void> {
     if (this.#isClosed || this.#hooks.signal.aborted) return;
     try {
@@ -364,7 +367,7 @@ class Deferred<T> {
   });
 }
 
-/** Counts consecutive failed attempts, and measures their duration. */
+/** Counts consecutive failed attempts and measures how long they have lasted. */
 class Failures {
   count = 0;
   #sinceMs = 0;

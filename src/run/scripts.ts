@@ -6,7 +6,7 @@
 
 import { checkOut } from './paths.js';
 
-/** The terms of a run. They are kept in its launch, so that `gpu attach` can find them from any computer. */
+/** The terms of a run. They are stored in its launch, so that `gpu attach` can find them from any computer. */
 export interface RunTerms {
   /** Paths in the workspace to fetch. */
   out: string[];
@@ -16,7 +16,7 @@ export interface RunTerms {
 
 /** Identifies a launch as a run. */
 export const NAME = 'gpu-run';
-/** The keeper's exit code if no client started the run. */
+/** The keeper's exit code if no client has started the run. */
 const NO_CLIENT = 125;
 /** Exit code of a command that was aborted because its instance stopped, the same as after SIGTERM. */
 const ABORTED = 143;
@@ -31,7 +31,7 @@ nap() { sleep 0.2 2>/dev/null || sleep 1; }
 `;
 
 /**
- * $1 is the number of seconds to wait without a client (0 for no limit), $2 contains the terms, and the remaining
+ * $1 is the number of seconds to wait without a client, where 0 means no limit. $2 contains the terms. The remaining
  * arguments are the command.
  */
 export const KEEPER = `${PLACES}
@@ -69,8 +69,8 @@ exit "$code"
 `;
 
 /**
- * Prints `ready`, whether rsync exists, whether the command has begun, and the workspace. Prints `code` and the exit
- * code once the command has ended. While this script is running, the keeper knows that a client is connected. The
+ * Prints `ready`, whether rsync exists, whether the command has begun, and the workspace. Once the command has ended,
+ * prints `code` and the exit code. While this script is running, the keeper knows that a client is connected. The
  * script ends when its input does, so a client that crashes leaves nothing behind.
  */
 const WATCH = `${PLACES}
@@ -110,12 +110,16 @@ until [ -e "$D/code" ]; do cat <&3; nap; done
 cat <&3
 `;
 
-/** Unpacks a tar archive from the input into the folder $1, which is in the workspace unless its path is absolute. */
+/**
+ * Unpacks a tar archive from standard input into the folder $1, which is in the workspace unless its path is absolute.
+ */
 const RECEIVE = `${PLACES}
 cd "$W" && mkdir -p "$1" && cd "$1" && tar -xof -
 `;
 
-/** Prints the workspace path $1 as a tar archive, following it if it is a link. Exits with 44 if it doesn't exist. */
+/**
+ * Prints the workspace path $1 as a tar archive. If the path is a link, follows it. Exits with 44 if it doesn't exist.
+ */
 const SEND = `${PLACES}
 cd "$W" && { [ -e "$1" ] || exit 44; }
 if [ ! -L "$1" ]; then tar -cf - "$1"
@@ -124,21 +128,21 @@ else tar -chf - "$1"; fi
 `;
 export const NOTHING_THERE = 44;
 
-/** Marks everything as fetched, so that the keeper can exit with the command's exit code. */
+/** Marks everything as fetched, which allows the keeper to exit with the command's exit code. */
 const END = `${PLACES}
 : >"$D/end"
 `;
 
 export const SCRIPTS = { watch: WATCH, begin: BEGIN, follow: FOLLOW, receive: RECEIVE, send: SEND, end: END } as const;
 
-/** Returns the entrypoint for a run's launch. The launch's command follows it. */
+/** Returns the entrypoint for a run's launch. The launch's command is appended to it. */
 export function entrypointOf(terms: RunTerms, patienceSeconds: number): string[] {
   return ['/bin/sh', '-c', KEEPER, NAME, String(patienceSeconds), JSON.stringify(terms)];
 }
 
 /**
- * Returns the terms, or null for a launch that is not a run. Throws RunFailed for paths that escape the local folder,
- * because the launch's author is unknown.
+ * Returns the terms, or null for a launch that isn't a run. Throws RunFailed for paths that escape the local folder,
+ * because the launch may come from an unknown author.
  */
 export function termsOf(entrypoint: readonly string[] | null | undefined): RunTerms | null {
   if (entrypoint?.[3] !== NAME) return null;

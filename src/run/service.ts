@@ -4,7 +4,7 @@ import { RunFailed } from './failure.js';
 
 /** Requirements for a run's machine. */
 export interface Wanted {
-  /** Slugs of GPU models, most preferred first; the cheapest by default. */
+  /** Slugs of GPU models, most preferred first. By default, the cheapest is rented. */
   gpus?: readonly string[] | undefined;
   regions?: readonly string[] | undefined;
   /** Minimum number of GPUs. */
@@ -13,14 +13,14 @@ export interface Wanted {
   filter?: object | undefined;
   /** Maximum price of the whole machine, in USD per hour. */
   maxPricePerHour?: number | undefined;
-  /** OCI image, or the slug of a template. */
+  /** OCI image or template slug. */
   image?: string | undefined;
   diskGb?: number | undefined;
-  /** The account's volumes, each with its mount path. */
+  /** The account's volumes to attach, each with its mount path. */
   volumes?: readonly { id: string; path: string }[] | undefined;
-  /** Whether the instance is interruptible. It then costs half as much but can be preempted. */
+  /** Whether the instance is interruptible. An interruptible instance costs half as much but can be preempted. */
   isInterruptible?: boolean | undefined;
-  /** When the instance is destroyed automatically, as a time or a duration such as 8h. */
+  /** When the instance is destroyed automatically, given as a time or as a duration such as 8h. */
   destroyAt?: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface Rented {
   priceHr: string;
 }
 
-/** The fields of an instance that a run reads. */
+/** The instance fields that a run reads. */
 export interface InstanceState {
   status: 'RUNNING' | 'STOPPED' | 'DESTROYED';
   stopReason: string | null;
@@ -65,7 +65,7 @@ const ADD_KEY = `mutation ($publicKey: String!, $id: ID!) {
   addSshKey(publicKey: $publicKey, instanceId: $id) { id } }`;
 const REMOVE_KEY = 'mutation ($id: ID!) { removeSshKey(id: $id) { id } }';
 
-/** Rents the best machine. Repeating a call with the same key doesn't rent another. */
+/** Rents the best machine. Repeating a call with the same key doesn't rent a second one. */
 export async function deployBest(
   client: GpuClient,
   wanted: Wanted,

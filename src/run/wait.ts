@@ -3,21 +3,22 @@ import type { GpuClient, Runtime } from '../client/index.js';
 import { RunFailed } from './failure.js';
 
 /**
- * Delay before the first poll. With a cached image, a container starts in well under a second, while a pull takes
+ * Delay before the first poll. With a cached image, a container starts in well under a second, whereas a pull takes
  * minutes.
  */
 const FIRST_POLL_AFTER_MS = 100;
 const POLL_EVERY_MS = 1_000;
 const GROWTH = 1.5;
-/** Maximum wait, which allows for a large image on a slow connection. The rental continues in any case. */
+/** Maximum wait, which is long enough for a large image on a slow connection. The rental continues in any case. */
 const WAIT_MS = 3_600_000;
 const HAS_ENDED = ['FAILED', 'EXITED'];
 /** Phases that may still belong to the previous run, between a stop and a start. */
 const IS_DOWN = ['STOPPED', 'ERASED'];
 
 /**
- * Resolves to true once the container runs, and to false for an instance without a container. Rejects with RunFailed if
- * the container can't run or doesn't within an hour, or with the signal's reason. `describe` formats the runtime.
+ * Resolves to true once the container is running, or to false for an instance without a container. Rejects with
+ * RunFailed if the container can't run or doesn't run within an hour, or with the signal's reason. `describe` formats
+ * the runtime.
  */
 export async function untilRunning(
   client: GpuClient,

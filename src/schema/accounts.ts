@@ -1,8 +1,8 @@
 import { type AccountState, accountState } from '../domain/accounts/accounts.js';
 import { setAccountLimit } from '../domain/accounts/monthly-limits.js';
 import { fields } from '../domain/fields.js';
-import { MAX_LIVE_API_KEYS } from '../domain/rules/api-key.js';
-import { MAX_LIVE_INSTANCES } from '../domain/rules/instance-limit.js';
+import { MAX_LIVE_API_KEYS } from '../domain/kernel/api-key.js';
+import { MAX_LIVE_INSTANCES } from '../domain/kernel/instance-limit.js';
 import { pendingTopUps } from '../domain/top-ups/top-ups.js';
 import { type AccountChange, accountChanges, LOADS_PER_EVENT } from '../domain/updates/change-streams.js';
 import { DISK_DELETE_AT, EXHAUSTS_AT } from './balance.js';

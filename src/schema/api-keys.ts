@@ -1,8 +1,8 @@
 import { type ApiKey, createApiKeyOnce, listApiKeys, revokeApiKey } from '../domain/accounts/api-keys.js';
 import { type KeyLimit, type KeySpend, keySpend, setKeyLimit } from '../domain/accounts/monthly-limits.js';
-import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
-import { SCOPE_MEANINGS, SCOPES, type Scope } from '../domain/rules/scopes.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
+import { SCOPE_MEANINGS, SCOPES, type Scope } from '../domain/kernel/scopes.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { Node } from './node.js';
@@ -84,7 +84,7 @@ const ApiKeyType = builder.prismaObject('ApiKey', {
   }),
 });
 
-function spendUnder(deps: Deps, limit: KeyLimit | null): KeySpend | null {
+function spendUnder(deps: Pick<KernelDeps, 'clock'>, limit: KeyLimit | null): KeySpend | null {
   return limit === null || limit.monthlyLimit === null ? null : keySpend(deps, limit);
 }
 

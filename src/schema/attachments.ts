@@ -1,8 +1,8 @@
 import { fields } from '../domain/fields.js';
 import { moveInstance } from '../domain/inventory/move-instance.js';
-import { MAX_ATTACHED } from '../domain/rules/volume-attachment.js';
 import type { Attachment } from '../domain/volumes/attachment-loader.js';
 import { type Release, releaseVolume } from '../domain/volumes/release.js';
+import { MAX_ATTACHED } from '../domain/volumes/rules/volume-attachment.js';
 import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType, resultOf } from './instances.js';
@@ -52,7 +52,7 @@ builder.prismaObjectField(InstanceType, 'volumes', (t) =>
     ...atMost(MAX_ATTACHED),
     description: 'Volumes of the instance, by path.',
     select: { id: true, volumeGb: true },
-    // Almost all instances have no volumes.
+    // Most instances have no volumes.
     resolve: ({ id, volumeGb }, _args, { deps }) => (volumeGb === 0 ? [] : deps.attachmentLoader.of(id)),
   }),
 );

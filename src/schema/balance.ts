@@ -45,8 +45,8 @@ builder.prismaObjectField(InstanceType, 'balance', (t) =>
       'Current balance and burn of the account that pays for the instance. In the response to deploy and action, this includes their effect.',
     select: { accountId: true },
     resolve: (instance, _args, context) => {
-      // An instance is only ever shown to its owner. This check prevents a bug from showing the owner's money to anyone
-      // else.
+      // An instance is only ever shown to its owner. This check prevents a bug from disclosing the owner's money to
+      // anyone else.
       if (instance.accountId !== accountOf(context)) throw new Error('instance of another account');
       return readBalance(context.deps, instance.accountId);
     },

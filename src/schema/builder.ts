@@ -4,7 +4,7 @@ import RelayPlugin from '@pothos/plugin-relay';
 import type PrismaTypes from '../database/generated/pothos-types.js';
 import { getDatamodel } from '../database/generated/pothos-types.js';
 import type { Field } from '../domain/fields.js';
-import type { Instant } from '../domain/rules/time.js';
+import type { Instant } from '../domain/kernel/time.js';
 import type { GatewayContext } from './context.js';
 import { DEFAULT_PAGE, MAX_PAGE, PAGE_DESCRIPTIONS } from './pages.js';
 
@@ -13,7 +13,7 @@ export interface SchemaTypes {
   PrismaTypes: PrismaTypes;
   DefaultFieldNullability: false;
   Scalars: {
-    /** An amount in micro-USD internally, and a JSON number in responses. */
+    /** Micro-USD internally, and a JSON number in responses. */
     USD: { Input: bigint; Output: bigint };
     DateTime: { Input: Instant; Output: Instant | Date };
     Date: { Input: string; Output: string | Date };
@@ -49,8 +49,8 @@ builder.subscriptionType({
 export const NEEDS_KEY = { extensions: { needsKey: true } };
 
 /**
- * Marks a public root field that counts against the rate limit if the caller sends a key, because it then also reads
- * the account.
+ * Marks a public root field that counts against the rate limit if the caller sends a key, because the account is then
+ * read as well.
  */
 export const COUNTS_WITH_KEY = { extensions: { countsWithKey: true } };
 
@@ -62,28 +62,25 @@ export function fromField<T>(field: Field<T>) {
   return { description: field.description, defaultValue: field.default, extensions: { field } };
 }
 
-/** Marks a field whose list length is limited by an argument. `usual` applies if the argument is omitted. */
+/** Marks a field with a list that is limited by an argument. `usual` applies if the argument is omitted. */
 export function lengthFrom(length: { argument: string; usual: number; most: number }) {
   return { extensions: { length } };
 }
 
-/**
- * Marks a list without pages that has at most `mostEntries` entries. This number is used to compute a query's
- * complexity.
- */
+/** Marks a list without pages, of at most `mostEntries` entries. This number is used to compute query complexity. */
 export function atMost(mostEntries: number) {
   return { extensions: { mostEntries } };
 }
 
 /**
- * Marks a type whose objects never change. Those of its fields that are scalars or of such a type depend only on the
- * object, so a serialized selection of them can be cached with the object.
+ * Marks a type whose objects never change. Its fields that are scalars, or that are themselves of such a type, depend
+ * only on the object, so a serialized selection of them can be cached with it.
  */
 export const NEVER_CHANGES = { extensions: { neverChanges: true } };
 
 /**
- * Marks the old name of a field, which uses the new one's resolver and keeps working in this major version. The
- * activity log records the new name.
+ * Marks a field's old name, which uses the new one's resolver and keeps working in this major version. The activity log
+ * records the new name.
  */
 export function renamedTo(name: string) {
   return {

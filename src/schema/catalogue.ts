@@ -1,6 +1,6 @@
 import { findGpuModel, gpuModels, gpuModelsNamed, regions, templates } from '../domain/inventory/catalogue.js';
 import { memoryBandwidth } from '../domain/inventory/memory-bandwidth.js';
-import { MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, type TemplateVariable } from '../domain/rules/template.js';
+import { MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, type TemplateVariable } from '../domain/kernel/template.js';
 import { atMost, builder, renamedTo } from './builder.js';
 import { Node } from './node.js';
 
@@ -47,7 +47,7 @@ export const RegionType = builder.prismaObject('Region', {
   }),
 });
 
-/** A container port that a template names. */
+/** A container port named by a template. */
 const TemplatePortType = builder.objectRef<{ port: number; name: string | null }>('TemplatePort').implement({
   description: 'A port that a program of a template listens on.',
   fields: (t) => ({

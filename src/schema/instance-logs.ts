@@ -1,6 +1,6 @@
 import { fields } from '../domain/fields.js';
-import type { LogLine } from '../domain/rules/log-line.js';
 import { followLogs, instanceLogs } from '../domain/updates/instance-logs.js';
+import type { LogLine } from '../domain/updates/rules/log-line.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { callerOf } from './context.js';
 

@@ -1,5 +1,4 @@
 import { formatPrismaCursor, prismaConnectionHelpers, queryFromInfo } from '@pothos/plugin-prisma';
-import type { Deps } from '../domain/deps.js';
 import { fields } from '../domain/fields.js';
 import { asOfNow } from '../domain/instances/as-of.js';
 import { type StartCheck, startCheck } from '../domain/instances/can-start.js';
@@ -21,8 +20,9 @@ import {
 import { launchOf } from '../domain/instances/launch.js';
 import { changeSpendLimit, limitReachedAtOf } from '../domain/instances/spend-limits.js';
 import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
-import { type Instant, secondOf } from '../domain/rules/time.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
+import { type Instant, secondOf } from '../domain/kernel/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
@@ -100,7 +100,7 @@ const UsageInterval = builder.prismaObject('UsageInterval', {
   }),
 });
 
-/** Replaces Prisma's own connection, which would read all of an instance's intervals for each page. */
+/** Replaces Prisma's own connection, which would read all of an instance's intervals for every page. */
 const intervalPages = prismaConnectionHelpers(builder, UsageInterval, {
   cursor: 'instanceId_resource_ordinal',
   maxSize: pageLimit(() => INTERVAL_CURSOR),
@@ -152,12 +152,12 @@ const StartCheckType = builder.objectRef<StartCheck>('StartCheck').implement({
 });
 
 /**
- * The second for which each instance row's figures are computed. It is set when the first figure is requested. Rows are
- * read for a single response, so all figures of a row refer to the same second.
+ * The second for which an instance row's figures are computed. It is set when the first figure is requested. A row is
+ * read for only one response, so all its figures there refer to the same second.
  */
 const seconds = new WeakMap<object, Instant>();
 
-function asOf(instance: InstanceRow, { clock }: Deps): Instant {
+function asOf(instance: InstanceRow, { clock }: Pick<KernelDeps, 'clock'>): Instant {
   const known = seconds.get(instance);
   if (known !== undefined) return known;
   const second = asOfNow(instance, clock.now());
@@ -243,7 +243,7 @@ export const InstanceType = builder.prismaObject('Instance', {
     earlyExitCost: t.field({
       type: 'USD',
       description: 'Cost of destroying it now, in addition to usage.',
-      // The cost is computed up to the end of this second, because that is when a destroy would take effect.
+      // The cost is computed up to the end of this second, because that is when a destroy action would take effect.
       resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(deps.clock.nowMs()).end),
     }),
     usage: t.field({
@@ -267,7 +267,7 @@ export const InstanceType = builder.prismaObject('Instance', {
         type: UsageInterval,
         description: 'Billed intervals, oldest first.',
         resolve: (instance, args, context) => {
-          // This throws synchronously, so that only one of several instances reports the fault.
+          // Throws synchronously, so that only one of several instances reports the fault.
           const { take, cursor } = intervalPages.getQuery(args, context, () => true);
           const position = cursor?.instanceId_resource_ordinal ?? null;
           const page = { instanceId: instance.id, take: take!, position };

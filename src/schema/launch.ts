@@ -1,7 +1,7 @@
 import { fields, MAX_LAUNCH_PORTS, MAX_LAUNCH_SECRETS } from '../domain/fields.js';
-import type { Launch, LaunchPort, LaunchSecret } from '../domain/rules/launch.js';
-import { checkScope } from '../domain/rules/scopes.js';
-import { MAX_TCP_PORTS } from '../domain/rules/tcp-ports.js';
+import { MAX_TCP_PORTS } from '../domain/instances/rules/tcp-ports.js';
+import type { Launch, LaunchPort, LaunchSecret } from '../domain/kernel/launch.js';
+import { checkScope } from '../domain/kernel/scopes.js';
 import { atMost, builder, fromField } from './builder.js';
 import { callerOf, type GatewayContext } from './context.js';
 
@@ -127,10 +127,7 @@ export const LaunchType = builder.objectRef<Launch>('Launch').implement({
   }),
 });
 
-/**
- * Returns the account for a rental. Throws forbidden if the launch names secrets and the key isn't permitted to use
- * them.
- */
+/** Returns the account for a rental. Throws forbidden if the launch names secrets that the key may not use. */
 export function accountForRental(
   context: GatewayContext,
   { launch }: { launch?: typeof LaunchInput.$inferInput | null },

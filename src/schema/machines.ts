@@ -1,6 +1,6 @@
 import type { MachineAsRead } from '../domain/instances/machine-loader.js';
 import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
-import { freeGpusOf } from '../domain/rules/free-machine.js';
+import { freeGpusOf } from '../domain/kernel/free-machine.js';
 import { builder } from './builder.js';
 import { GpuModelType, RegionType } from './catalogue.js';
 
@@ -16,7 +16,7 @@ const HostType = builder.objectRef<MachineAsRead>('Host').implement({
   }),
 });
 
-// A machine has no relation to its instances, because it would show one account the instances of others.
+// A machine has no relation to its instances, because it would show an account the instances of others.
 builder.prismaObject('Machine', {
   description:
     'The rentable unit: GPUs of one host, with their share of its CPUs, memory and disk. It is rented only as a whole.',

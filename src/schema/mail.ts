@@ -1,5 +1,5 @@
 import { fields } from '../domain/fields.js';
-import type { EventType } from '../domain/rules/events.js';
+import type { EventType } from '../domain/kernel/events.js';
 import {
   addressOf,
   deleteMailAddress,

@@ -1,8 +1,8 @@
 import { check, checkOptional, fields } from '../domain/fields.js';
-import { DomainError } from '../domain/rules/errors.js';
-import { DEFAULT_POINTS, LOAD_SECONDS, MAX_POINTS, STEPS } from '../domain/rules/samples.js';
-import { parseInstant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../domain/rules/time.js';
+import { DomainError } from '../domain/kernel/errors.js';
+import { parseInstant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../domain/kernel/time.js';
 import type { GpuMetrics, InstanceLoad, InstanceMetrics, MetricPoint } from '../domain/samples/metric-points.js';
+import { DEFAULT_POINTS, LOAD_SECONDS, MAX_POINTS, STEPS } from '../domain/samples/rules/samples.js';
 import { builder, fromField, lengthFrom } from './builder.js';
 import type { GatewayContext } from './context.js';
 import { InstanceType } from './instances.js';
@@ -10,8 +10,8 @@ import { InstanceType } from './instances.js';
 const unknown = (description: string) => ({ nullable: true as const, description: `${description} Null if unknown.` });
 
 /**
- * Number of GPUs assumed when computing complexity, which is as many as most instances have. The values in the actual
- * response are counted.
+ * Number of GPUs assumed when computing complexity, because most instances have at most this many. The values actually
+ * returned are counted separately.
  */
 const USUAL_GPUS = { extensions: { mostEntries: 2 } };
 

@@ -2,25 +2,26 @@ import { accountState } from '../domain/accounts/accounts.js';
 import { findApiKey } from '../domain/accounts/api-keys.js';
 import { findInstance } from '../domain/instances/instances.js';
 import { findGpuModel, findRegion, findTemplate } from '../domain/inventory/catalogue.js';
-import { checkScope } from '../domain/rules/scopes.js';
+import { checkScope } from '../domain/kernel/scopes.js';
 import { findTopUp } from '../domain/top-ups/top-ups.js';
 import { findVolume } from '../domain/volumes/volumes.js';
 import { builder, COUNTS_WITH_KEY } from './builder.js';
 import { callerOf, type GatewayContext } from './context.js';
 
-/** A row together with the name of its type. */
+/** A row and the name of its type. */
 interface NodeValue {
   __typename: string;
 }
 
 /**
- * Finds a node by its id and the part after the prefix. Returns null if it doesn't exist or belongs to another account.
+ * Finds a node by its id and by the part after the prefix. Returns null if it doesn't exist or belongs to another
+ * account.
  */
 type Find = (context: GatewayContext, id: string, name: string) => Promise<object | null>;
 
 /**
- * The kinds of nodes. Ids shown in the contract start with a prefix for their type. For types identified by a slug, the
- * id consists of the prefix and the slug.
+ * The kinds of nodes. Ids shown in the contract start with a prefix for their type. If a type is identified by a slug,
+ * its ids consist of the prefix and the slug.
  */
 const KINDS: readonly { prefix: string; type: string; find: Find }[] = [
   { prefix: 'i-', type: 'Instance', find: (context, id) => findInstance(context.deps, readerOf(context), id) },

@@ -9,7 +9,7 @@ import {
   positionOf,
   searchOffers,
 } from '../domain/inventory/offer-search.js';
-import type { OfferPosition } from '../domain/rules/offer-order.js';
+import type { OfferPosition } from '../domain/inventory/rules/offer-order.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
 import { callerOf } from './context.js';
@@ -174,7 +174,7 @@ builder.mutationFields((t) => ({
 }));
 
 /**
- * Encodes an offer's position as its sort order, price per GPU, price, reliability and machine id, which suffice to
+ * Encodes an offer's position as its sort order, price per GPU, price, reliability and machine id, which are enough to
  * continue after the offer in any order.
  */
 function cursor(sort: OfferSortName, { pricePerGpu, pricePerHour, reliability, machineId }: OfferPosition): string {
@@ -185,7 +185,7 @@ function cursorForm(sort: OfferSortName): RegExp {
   return new RegExp(`^${sort} (\\d{1,18}) (\\d{1,18}) (\\d(?:\\.\\d{1,20})?(?:e-\\d{1,2})?) (\\P{Cc}{1,64})$`, 'u');
 }
 
-/** Parses the position in a cursor whose form has been checked. Returns null if there is no cursor. */
+/** Parses the position in a cursor that is known to be well-formed. Returns null if there is no cursor. */
 function positionAt(sort: OfferSortName, text: string | null | undefined): OfferPosition | null {
   const parts = text == null ? null : cursorForm(sort).exec(Buffer.from(text, 'base64').toString());
   if (parts === null) return null;

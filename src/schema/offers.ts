@@ -1,8 +1,8 @@
 import { fields } from '../domain/fields.js';
 import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
 import { findOffer, findOffers, type Offer } from '../domain/inventory/offers.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
-import type { ModeRates } from '../domain/rules/price-rule.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
+import type { ModeRates } from '../domain/kernel/price-rule.js';
 import { offerChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEVER_CHANGES } from './builder.js';
 import { GpuModelType, RegionType } from './catalogue.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { check, type Field, fields } from '../domain/fields.js';
-import { DomainError } from '../domain/rules/errors.js';
+import { DomainError } from '../domain/kernel/errors.js';
 import type { GatewayContext } from './context.js';
 
 interface PageArguments {
@@ -15,8 +15,8 @@ export const DEFAULT_PAGE = 25;
 export const MAX_PAGE = 100;
 
 /**
- * Returns a function that computes a connection's page limit for its `maxSize`. It throws invalid_request for a size
- * that is out of bounds, or for another connection's cursor before it reaches the database.
+ * Returns a function for a connection's `maxSize` that computes the page limit. It throws invalid_request for a size
+ * out of bounds, and for another connection's cursor before it reaches the database.
  */
 export function pageLimit(cursorForm: (context: GatewayContext) => Pick<RegExp, 'test'>) {
   return (args: PageArguments, context: GatewayContext): number => {
@@ -40,7 +40,7 @@ function argument<T>(field: Field<T>) {
   return { description: field.description, extensions: { field } };
 }
 
-/** Descriptions for the Relay plugin's types and arguments. REST and OpenAPI also read the arguments' bounds. */
+/** Descriptions of the Relay plugin's types and arguments. REST and OpenAPI also read the arguments' bounds. */
 export const PAGE_DESCRIPTIONS = {
   pageInfoTypeOptions: { description: 'Position of a page in its list.' },
   hasNextPageFieldOptions: { description: 'Whether more entries follow.' },

@@ -1,9 +1,9 @@
 import { findGpuModel } from '../domain/inventory/catalogue.js';
+import type { ModeRates } from '../domain/kernel/price-rule.js';
+import { PRICE_RULE } from '../domain/kernel/price-rule.js';
 import type { GpuPrice, PriceSheet } from '../domain/market/price-sheet.js';
 import { type PastPrice, type PriceTrend, priceHistory, priceSheet, priceTrends } from '../domain/market/pricing.js';
 import { type RecheckTimes, recheckTimes } from '../domain/market/recheck.js';
-import type { ModeRates } from '../domain/rules/price-rule.js';
-import { PRICE_RULE } from '../domain/rules/price-rule.js';
 import { priceSheetChanges } from '../domain/updates/change-streams.js';
 import { builder } from './builder.js';
 import { GpuModelType, GpuTier } from './catalogue.js';

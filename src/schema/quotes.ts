@@ -1,7 +1,7 @@
 import { fields } from '../domain/fields.js';
 import { type Quote, type QuoteForAccount, quote, quotedMachine } from '../domain/inventory/quote.js';
-import { RESERVED_MONTHS } from '../domain/rules/reserved.js';
-import { mayDo } from '../domain/rules/scopes.js';
+import { RESERVED_MONTHS } from '../domain/kernel/reserved.js';
+import { mayDo } from '../domain/kernel/scopes.js';
 import { builder, COUNTS_WITH_KEY, fromField } from './builder.js';
 import { LaunchInput, VolumeAtPathInput } from './launch.js';
 import { OfferFilterInput } from './offer-search.js';

@@ -1,4 +1,4 @@
-import type { Refused } from '../domain/rules/errors.js';
+import type { Refused } from '../domain/kernel/errors.js';
 import { builder } from './builder.js';
 
 export const RefusalType = builder.objectRef<Refused>('Refusal').implement({

@@ -1,6 +1,6 @@
 import { GraphQLError, valueFromASTUntyped } from 'graphql';
-import { microOfUsd, usdNumber } from '../domain/rules/money.js';
-import { formatDay, formatInstant, INSTANT_TEXT, instantOf, isDay, parseInstant } from '../domain/rules/time.js';
+import { microOfUsd, usdNumber } from '../domain/kernel/money.js';
+import { formatDay, formatInstant, INSTANT_TEXT, instantOf, isDay, parseInstant } from '../domain/kernel/time.js';
 import { builder } from './builder.js';
 
 const FIRST_DAY = '1970-01-01';
@@ -43,7 +43,7 @@ builder.scalarType('Date', {
 builder.scalarType('Variables', {
   description: 'Environment variables: a JSON object of strings by name, such as {"MODE": "fast"}.',
   serialize: (value) => value,
-  // The variables' names and values are checked by the code that uses them.
+  // Variable names and values are checked by the code that uses them.
   parseValue: (value) => value as Record<string, string>,
   parseLiteral: (node, variables) => valueFromASTUntyped(node, variables) as Record<string, string>,
 });

@@ -8,15 +8,15 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { Caller } from '../domain/accounts/api-keys.js';
-import { ActivityNote } from '../domain/activity-note.js';
-import type { Deps } from '../domain/deps.js';
-import { DomainError } from '../domain/rules/errors.js';
-import { checkScope, checkWriteResponse, PUBLIC, scopeOf } from '../domain/rules/scopes.js';
+import type { ActivityDeps } from '../domain/activity/deps.js';
+import { ActivityNote } from '../domain/kernel/activity-note.js';
+import { DomainError } from '../domain/kernel/errors.js';
+import { checkScope, checkWriteResponse, PUBLIC, scopeOf } from '../domain/kernel/scopes.js';
 import { callerOf, type GatewayContext } from './context.js';
 
 /**
- * Makes every root field reject keys that lack its scope. Must be called before anything of the schema is compiled.
- * Throws if a field has no scope.
+ * Makes every root field reject keys that lack its scope. Call it before compiling any part of the schema. Throws if a
+ * field has no scope.
  */
 export function guardOperations(schema: GraphQLSchema): void {
   for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) {
@@ -24,8 +24,16 @@ export function guardOperations(schema: GraphQLSchema): void {
   }
 }
 
-/** Checks the scope for APIs that do so before they read the input. Records rejections here, because no field runs. */
-export function checkOperation(deps: Deps, caller: Caller, operation: string, targets: readonly unknown[]): void {
+/**
+ * Checks the scope for APIs that do this before reading the input. Records rejections itself, because no field is
+ * resolved.
+ */
+export function checkOperation(
+  deps: Pick<ActivityDeps, 'clock' | 'activityLog'>,
+  caller: Caller,
+  operation: string,
+  targets: readonly unknown[],
+): void {
   try {
     checkScope(caller.scopes, operation);
   } catch (error) {
@@ -46,7 +54,7 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
   const checked: Resolve = (root, args, context, info) => {
     const { scopes } = callerOf(context);
     checkScope(scopes, operation);
-    // The check comes before anything is done, because withholding the response afterwards would hide what was done.
+    // Checked before anything is done, because withholding the response afterwards would hide what was done.
     if (isWrite) checkWriteResponse(scopes, selectedIn(info));
     return work(root, args, context, info);
   };
@@ -55,7 +63,7 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
     : checked;
 }
 
-/** Yields each field selected below a root field together with its type, including fields that directives skip. */
+/** Yields each field selected below a root field along with its type, including fields that directives skip. */
 function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResolveInfo): Generator<[string, string]> {
   const spread = new Set<string>();
   for (const { selectionSet } of fieldNodes) yield* below(selectionSet, getNamedType(returnType));
@@ -68,7 +76,7 @@ function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResol
         if (field !== undefined) yield* below(node.selectionSet, getNamedType(field.type));
         continue;
       }
-      // A fragment selects the same fields wherever it is spread, so one visit is enough and nested spreads don't
+      // A fragment selects the same fields wherever it is spread, so it is visited only once, and nested spreads don't
       // multiply the work.
       if (node.kind === Kind.FRAGMENT_SPREAD && spread.has(node.name.value)) continue;
       if (node.kind === Kind.FRAGMENT_SPREAD) spread.add(node.name.value);
@@ -80,7 +88,7 @@ function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResol
 }
 
 /**
- * Records each mutation requested with a key, whether it succeeds or is rejected. The mutations of a request run
+ * Records each mutation requested with a key, whether it succeeds or is rejected. A request's mutations run
  * sequentially.
  */
 function recorded(name: string, work: Resolve): Resolve {
@@ -106,7 +114,10 @@ function codeOf(error: unknown): string {
   return error instanceof DomainError ? error.code : 'internal';
 }
 
-/** Returns the name under which an operation is recorded. For the `action` operation, that is the action itself. */
+/**
+ * Returns the name under which an operation is recorded. The `action` operation is recorded under the name of the
+ * action.
+ */
 function operationOf(name: string, { action }: Record<string, unknown>): string {
   return name === 'action' && typeof action === 'string' ? action.toLowerCase() : name;
 }

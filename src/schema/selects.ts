@@ -1,6 +1,6 @@
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 
-/** Returns whether the operation selects this field of the root field's result, directly or through fragments. */
+/** Whether the operation selects this field of the root field's result, directly or through fragments. */
 export function selects({ fieldNodes, fragments }: GraphQLResolveInfo, name: string): boolean {
   const isIn = ({ selections }: SelectionSetNode): boolean =>
     selections.some((node) => {

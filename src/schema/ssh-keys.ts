@@ -1,6 +1,6 @@
+import { formatSshKey } from '../domain/accounts/rules/ssh-key.js';
 import { addSshKey, listSshKeys, removeSshKey } from '../domain/accounts/ssh-keys.js';
 import { fields } from '../domain/fields.js';
-import { formatSshKey } from '../domain/rules/ssh-key.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';

@@ -1,9 +1,9 @@
 import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/billing/statement.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../domain/rules/preemption.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
-/** Maximum number of lines in one response. The operator command has no such limit. */
+/** Maximum number of lines in a response. The operator command has no such limit. */
 const MAX_LINES = 5_000;
 
 const StatementLineKind = builder.enumType('StatementLineKind', {

@@ -1,9 +1,9 @@
 import { resolveCursorConnection } from '@pothos/plugin-relay';
 import { ACTIVITY_DAYS } from '../domain/activity/activity.js';
+import { isTimelineCursor, TIMELINE_KINDS, timelineCursor } from '../domain/instances/rules/timeline.js';
 import { type TimelineEntry, timelineOf } from '../domain/instances/timeline.js';
-import { DomainError } from '../domain/rules/errors.js';
-import { dateOf } from '../domain/rules/time.js';
-import { isTimelineCursor, TIMELINE_KINDS, timelineCursor } from '../domain/rules/timeline.js';
+import { DomainError } from '../domain/kernel/errors.js';
+import { dateOf } from '../domain/kernel/time.js';
 import { ActivityType } from './activity.js';
 import { builder } from './builder.js';
 import { accountOf, type GatewayContext } from './context.js';

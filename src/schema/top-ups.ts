@@ -1,8 +1,8 @@
-import type { Deps } from '../domain/deps.js';
 import { check, fields } from '../domain/fields.js';
-import { confirmationsOf, creditedMicro, MIN_TOP_UP_MICRO, type Payment } from '../domain/rules/top-up.js';
-import { ASSETS, type AssetCode } from '../domain/rules/top-up-assets.js';
+import type { KernelDeps } from '../domain/kernel/deps.js';
 import { createTopUp, topUpAssets } from '../domain/top-ups/create-top-up.js';
+import { confirmationsOf, creditedMicro, MIN_TOP_UP_MICRO, type Payment } from '../domain/top-ups/rules/top-up.js';
+import { ASSETS, type AssetCode } from '../domain/top-ups/rules/top-up-assets.js';
 import type { PaidTopUp } from '../domain/top-ups/top-up-rows.js';
 import { findTopUp, listTopUps } from '../domain/top-ups/top-ups.js';
 import { topUpChanges } from '../domain/updates/change-streams.js';
@@ -128,7 +128,7 @@ export const TopUpType = builder.objectRef<PaidTopUp>('TopUp').implement({
   }),
 });
 
-function needed({ settings }: Deps, asset: AssetCode): number {
+function needed({ settings }: Pick<KernelDeps, 'settings'>, asset: AssetCode): number {
   return settings.topUpConfirmations[asset];
 }
 

@@ -1,5 +1,5 @@
 import { fields } from '../domain/fields.js';
-import { MAX_VOLUMES, volumeRate } from '../domain/rules/volume.js';
+import { MAX_VOLUMES, volumeRate } from '../domain/kernel/volume.js';
 import { volumePassword } from '../domain/volumes/password.js';
 import {
   createVolume,

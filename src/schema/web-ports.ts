@@ -1,7 +1,7 @@
 import { fields } from '../domain/fields.js';
+import { MAX_TCP_PORTS } from '../domain/instances/rules/tcp-ports.js';
 import { type TcpPort, tcpPortsOf } from '../domain/instances/tcp-ports.js';
-import { MAX_TCP_PORTS } from '../domain/rules/tcp-ports.js';
-import { MAX_TEMPLATE_VARIABLES } from '../domain/rules/template.js';
+import { MAX_TEMPLATE_VARIABLES } from '../domain/kernel/template.js';
 import {
   type GeneratedToken,
   type InstanceLink,
@@ -15,7 +15,7 @@ import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
 
-/** Maximum number of an instance's ports, which come from its template or image or were opened later. */
+/** Maximum number of ports per instance, including those of its template or image and those opened later. */
 const MAX_PORTS = 120;
 
 const InstancePortType = builder.objectRef<InstancePort>('InstancePort').implement({

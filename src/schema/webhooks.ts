@@ -1,6 +1,6 @@
 import { fields } from '../domain/fields.js';
-import { EVENT_TYPES, type EventType } from '../domain/rules/events.js';
-import { MAX_WEBHOOKS } from '../domain/rules/webhook.js';
+import { EVENT_TYPES, type EventType } from '../domain/kernel/events.js';
+import { MAX_WEBHOOKS } from '../domain/webhooks/rules/webhook.js';
 import {
   balanceNotice,
   changeWebhook,
@@ -18,7 +18,7 @@ import { accountOf, type GatewayContext } from './context.js';
 
 const MAX_SHOWN = 100;
 
-/** Fields of attempts and deliveries that describe their event. */
+/** Fields that describe the event of an attempt or delivery. */
 const EVENT_ID = {
   select: { event: { select: { id: true } } },
   description: 'The event.',
@@ -53,7 +53,7 @@ builder.prismaObject('WebhookAttempt', {
   }),
 });
 
-/** Field for the delivery attempts of a webhook or mail address. */
+/** Field for the delivery attempts to a webhook or mail address. */
 export const ATTEMPTS = {
   description: `The last attempts, newest first; at most ${MAX_SHOWN}.`,
   args: builder.args((t) => ({ first: t.int(fromField({ ...fields.page, default: 20 })) })),

@@ -2,7 +2,7 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
 
 type Export = SpanExporter['export'];
 
-/** Reports only once that spans can't be sent, and only once that sending works again. */
+/** Reports only once when spans can't be sent, and only once when sending works again. */
 export class QuietExporter implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #onDelivery: (reason: string | null) => void;

@@ -27,22 +27,22 @@ import type { Tracer } from '../http/tracer.js';
 import { QuietExporter } from './quiet-exporter.js';
 
 export interface TracesOptions {
-  /** URL of the OTLP/HTTP endpoint, without /v1/traces. */
+  /** URL of the OTLP/HTTP endpoint, excluding /v1/traces. */
   url: string;
   headers: Readonly<Record<string, string>>;
   service: string;
   sampler: string;
-  /** Sampling ratio, for the samplers that use one. */
+  /** Sampling ratio, for samplers that use one. */
   ratio: number;
   /** Called with the reason when spans can't be sent, and with null when sending works again. */
   onDelivery(reason: string | null): void;
 }
 
-/** Creates spans for requests and the work within them, and sends them to a collector. */
+/** Creates spans for requests and the work done for them, and sends the spans to a collector. */
 export interface Traces extends Tracer {
-  /** Runs a use case of the domain within a span. */
+  /** Runs one of the domain's use cases within a span. */
   useCase<T>(name: string, run: () => T): T;
-  /** Creates spans for the database statements within traced requests. */
+  /** Creates spans for database statements in traced requests. */
   statements: { isFollowing(): boolean; began(text: string): (error: unknown) => void };
   /** Returns headers that propagate the current trace to another service. */
   outgoing(): Record<string, string>;
@@ -50,7 +50,7 @@ export interface Traces extends Tracer {
   close(): Promise<void>;
 }
 
-/** Maximum number of spans waiting to be sent. Further ones are dropped. */
+/** Maximum number of spans waiting to be sent. Any more are dropped. */
 const MAX_WAITING = 2_048;
 /** Maximum number of spans per message, and the interval between two messages. */
 const MAX_BATCH = 512;
@@ -60,16 +60,16 @@ const SENT_WITHIN_MS = 10_000;
 /** Maximum length of a recorded statement. */
 const MAX_TEXT_CHARACTERS = 500;
 /**
- * Maximum number of statements whose description is cached. The code has some hundred statements, and a few more that
- * vary with the number of rows.
+ * Maximum number of statements whose span attributes are cached. The code has a few hundred statements, and some more
+ * that vary with the number of rows.
  */
 const MAX_STATEMENTS = 1_000;
 const FIRST_FAULT = 500;
 
 /**
  * Starts tracing. A span contains only text from the code and what a log line may contain: the method, route template,
- * status, error codes, the operation's name, and statements without values. It never contains a path, query, header,
- * body, address or account, nor an error's message.
+ * status, error codes, operation name, and statements without values. It never contains a path, query, header, body,
+ * address, account or error message.
  */
 export function openTraces(options: TracesOptions): Traces {
   const { url, headers, service, onDelivery } = options;
@@ -94,7 +94,7 @@ export function openTraces(options: TracesOptions): Traces {
     ],
   });
   const tracer = provider.getTracer('gpu-rental-gateway');
-  /** The current span. Set only for traced requests. */
+  /** The current span, which is set only for traced requests. */
   const running = new AsyncLocalStorage<Span>();
   const spans = new WeakMap<IncomingMessage, () => void>();
   const statements = new Statements();
@@ -131,8 +131,7 @@ export function openTraces(options: TracesOptions): Traces {
       const { id } = request.state;
       const parent = senderOf(request);
       const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
-      // This is decided first, because creating a span that isn't sent takes a tenth of the time of a cached public
-      // response.
+      // Decided first, because creating a span that isn't sent takes a tenth as long as a cached public response.
       const { decision } = sampler.shouldSample(context, parent?.traceId ?? id, '', SpanKind.SERVER, {}, []);
       if (decision !== SamplingDecision.RECORD_AND_SAMPLED) return answer();
       ids.traceId = id;
@@ -168,7 +167,7 @@ export function openTraces(options: TracesOptions): Traces {
   };
 }
 
-/** Ends a span as failed, without the error's message, which may repeat a caller's input. */
+/** Ends a span as failed. The error's message is omitted, because it may repeat a caller's input. */
 function fail(span: Span, error: unknown): void {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   const type = typeof code === 'string' ? code : typeof name === 'string' ? name : 'error';
@@ -190,7 +189,7 @@ function senderOf({ headers }: IncomingMessage): SpanContext | null {
 }
 
 /**
- * Uses the id of a trace's first request as the trace id. It is just as random, and the trace can be found by
+ * Uses the id of a trace's first request as the trace id. It is just as random, and lets the trace be found by
  * X-Request-Id.
  */
 class RequestIdsAsTraceIds extends RandomIdGenerator {
@@ -198,7 +197,7 @@ class RequestIdsAsTraceIds extends RandomIdGenerator {
   override generateTraceId = () => this.traceId;
 }
 
-/** Caches the span attributes of statements by their text, because there are only a few statements. */
+/** Caches span attributes by statement text, because there are only a few hundred statements. */
 class Statements {
   readonly #known = new Map<string, { name: string; attributes: Attributes }>();
 

@@ -2,8 +2,8 @@ import type { GraphQLSchema } from 'graphql';
 import type { Traces } from './traces.js';
 
 /**
- * Creates a span for each root field, because each one runs one use case of the domain. Call this before compiling
- * anything of the schema.
+ * Creates a span for each root field, because each one runs one of the domain's use cases. Call it before compiling any
+ * part of the schema.
  */
 export function traceUseCases(schema: GraphQLSchema, traces: Traces): void {
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {

@@ -16,7 +16,7 @@ import {
 
 const OWNER_ONLY = 0o600;
 const FOLDER_OWNER_ONLY = 0o700;
-/** Maximum number of an object's bytes that are read at a time. */
+/** Maximum number of bytes read from an object at a time. */
 const READ_BYTES = 256 * 1_024;
 const STATS_AT_ONCE = 32;
 /** Folder for unfinished uploads, which restic ignores. */
@@ -148,14 +148,14 @@ export class FolderStore implements VolumeStore {
     return { outcome: 'created' as const };
   }
 
-  /** Copies by creating a hard link. The bytes are stored once, and freed with the last link. */
+  /** Copies by creating a hard link. The bytes are stored only once, and freed along with the last link. */
   async #copyOne(from: string, to: string, object: ObjectName): Promise<number> {
     const path = this.#path(to, object);
     await this.#make(join(path, '..'));
     try {
       await link(this.#path(from, object), path);
     } catch (error) {
-      // The object already exists, or was deleted after it was listed.
+      // The object already exists, or was deleted after being listed.
       if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return 0;
       throw asFault(error);
     }
@@ -205,7 +205,7 @@ function rethrow(error: unknown): never {
   throw asFault(error);
 }
 
-/** Converts operating system errors to store faults. Returns any other error unchanged. */
+/** Converts operating system errors to store faults. Returns other errors unchanged. */
 function asFault(error: unknown): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined || code === 'ECONNRESET') return error;

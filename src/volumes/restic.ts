@@ -6,11 +6,11 @@ import type { RunRestic } from '../domain/volumes/restic.js';
 
 const MAX_OUTPUT = 20_000;
 /**
- * Maximum memory in kB. A renter controls the data that restic reads, which could be an index that grows without limit
- * when it is unpacked.
+ * Maximum memory in kB. A renter controls the data that restic reads, such as an index that grows without limit when
+ * unpacked.
  */
 const MAX_DATA_KB = 2_097_152;
-/** Environment variables passed on to restic, which accesses an S3 store itself. */
+/** Environment variables passed on to restic, which accesses an S3 store directly. */
 const PASSED_ON = /^(PATH|AWS_\w+|HTTPS?_PROXY|NO_PROXY|SSL_CERT_\w+)$/;
 
 /** Whether restic is installed on this machine. */
@@ -22,7 +22,7 @@ export async function hasRestic(path = process.env.PATH ?? ''): Promise<boolean>
   );
 }
 
-/** Runs the restic found in PATH. The password is passed in its environment, which only its own user can read. */
+/** Runs the restic found in PATH. The password is passed in the environment, which only restic's own user can read. */
 export const runRestic: RunRestic = ({ url, password }, args, signal) =>
   new Promise((resolve, reject) => {
     const passed = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));

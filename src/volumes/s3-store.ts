@@ -27,9 +27,9 @@ import {
   type VolumeStore,
 } from '../domain/volumes/store.js';
 
-/** Minimum part size in S3, except for the last part. Each upload keeps this many bytes in memory. */
+/** S3's minimum size for all parts but the last. Each upload keeps this many bytes in memory. */
 const PART_BYTES = 5 * 1_024 * 1_024;
-/** Time limit for calls that block the transaction that publishes an object. */
+/** Time limit for calls that block the transaction publishing an object. */
 const PUBLISH_MS = 10_000;
 const CALL_MS = 60_000;
 const NO_ANSWER = [
@@ -46,9 +46,9 @@ const FULL = ['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage'];
 
 export interface S3Place {
   bucket: string;
-  /** Prefix of every key. It is either empty or ends with a slash. */
+  /** Prefix of every key, either empty or ending with a slash. */
   prefix: string;
-  /** Null uses the endpoint from the environment, or Amazon's. */
+  /** Null means the endpoint from the environment or Amazon's. */
   endpoint: string | null;
   region: string | null;
 }
@@ -56,8 +56,8 @@ export interface S3Place {
 type Published = Awaited<ReturnType<Received['publish']>>;
 
 /**
- * Stores volumes in a bucket of S3, or of any service that supports its protocol. The AWS SDK reads the credentials
- * from the environment.
+ * Stores volumes in a bucket of S3 or of any service that supports its protocol. The AWS SDK reads the credentials from
+ * the environment.
  */
 export class S3Store implements VolumeStore {
   readonly #client: S3Client;
@@ -70,7 +70,8 @@ export class S3Store implements VolumeStore {
     this.#prefix = prefix;
     this.#endpoint = endpoint ?? 's3.amazonaws.com';
     this.#client = new S3Client({
-      // Self-hosted servers seldom support a separate host name for each bucket, and may not know the newer checksums.
+      // Self-hosted servers seldom support a separate host name for each bucket, and may not support the newer
+      // checksums.
       ...(endpoint !== null && { endpoint, forcePathStyle: true }),
       ...(region !== null && { region }),
       requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -148,7 +149,7 @@ export class S3Store implements VolumeStore {
       if (there.has(target) || (only !== undefined && !target.endsWith(`/${only}`))) continue;
       const CopySource = `${this.#bucket}/${Key!.split('/').map(encodeURIComponent).join('/')}`;
       const command = new CopyObjectCommand({ Bucket: this.#bucket, Key: target, CopySource });
-      // Null if the object was deleted after it was listed.
+      // Null if the object was deleted after being listed.
       if ((await this.#client.send(command, within(CALL_MS)).catch(nullIfMissing)) !== null) added += 1;
     }
     return added;
@@ -157,7 +158,7 @@ export class S3Store implements VolumeStore {
   async removeAbandonedUploads(volume: string, beforeMs: number): Promise<void> {
     const Prefix = `${this.#prefix}${volume}/`;
     const list = new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix });
-    // Not every server supports this listing. Those that don't must drop uploads automatically, or by a rule on the
+    // Not every server supports this listing. Those that don't must drop uploads automatically, or by a rule set on the
     // bucket.
     const { Uploads = [] } = await this.#client.send(list, within(CALL_MS)).catch(() => ({ Uploads: [] }));
     for (const { Key, UploadId, Initiated } of Uploads) {
@@ -199,7 +200,8 @@ export class S3Store implements VolumeStore {
   }
 
   /**
-   * Uses the older listing, whose pages begin after a given key, because every server with this protocol supports it.
+   * Uses the older listing, whose pages begin after a given key, because every server that supports the protocol has
+   * it.
    */
   async *#objects(prefix: string) {
     for (let Marker: string | undefined; ; ) {
@@ -212,9 +214,7 @@ export class S3Store implements VolumeStore {
   }
 }
 
-/**
- * A small object is kept in memory and stored when it is published. A larger one is uploaded in parts as it arrives.
- */
+/** Keeps a small object in memory and stores it when it is published. Uploads a larger one in parts as it arrives. */
 class Upload {
   readonly #client: S3Client;
   readonly #target: { Bucket: string; Key: string };
@@ -314,7 +314,9 @@ function rethrow(error: unknown): never {
   throw asFault(error);
 }
 
-/** Converts SDK errors (a server's refusal, or no connection) to store faults. Returns any other error unchanged. */
+/**
+ * Converts SDK errors (a server's refusal or a failed connection) to store faults. Returns any other error unchanged.
+ */
 function asFault(error: unknown): unknown {
   const { name, message, $metadata, code, syscall } = error as S3ServiceException & NodeJS.ErrnoException;
   const isUnreachable = NO_ANSWER.includes(name) || syscall !== undefined || NO_ANSWER.includes(code ?? '');

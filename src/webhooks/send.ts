@@ -2,9 +2,9 @@ import type { LookupAddress } from 'node:dns';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { type Attempt, mayConnect } from '../domain/rules/webhook.js';
 import type { SendWebhook } from '../domain/webhooks/receiver.js';
-import { createNameLookup, type LookupAll } from '../name-lookup.js';
+import { type Attempt, mayConnect } from '../domain/webhooks/rules/webhook.js';
+import { createNameLookup, type LookupAll } from '../std/name-lookup.js';
 
 /** Time limit for the whole exchange, including the DNS lookup and connecting. */
 const TIMEOUT_MS = 5_000;
@@ -12,18 +12,18 @@ const MAX_ANSWER_BYTES = 64_000;
 const MAX_ERROR = 200;
 
 export interface SenderOptions {
-  /** Networks to which connections are allowed even though they are not public. */
+  /** Networks that may be connected to even though they are not public. */
   allowed: readonly string[];
   /**
-   * Defaults to the hosts file and DNS. The system's resolver is never used, because lookups of renters' host names
-   * could occupy its threads.
+   * Defaults to the hosts file and DNS. The system's resolver is never used, because lookups of host names chosen by
+   * renters could occupy its threads.
    */
   lookup?: LookupAll;
 }
 
 /**
  * Returns a function that sends one event. The address is checked in the same lookup that the connection uses, so a
- * name whose address changes can't bypass the check. Redirects are not followed and count as a response like any other.
+ * name whose address changes can't bypass the check. Redirects are not followed and count like any other response.
  */
 export function createSender({ allowed, lookup = createNameLookup() }: SenderOptions): SendWebhook {
   const guarded: LookupFunction = (host, options, done) => {
@@ -56,7 +56,7 @@ function exchange(
   allowed: readonly string[],
 ): Promise<Attempt> {
   const { protocol, hostname } = new URL(url);
-  // Node connects to an IP address without a lookup.
+  // Node connects to IP addresses without a lookup.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !mayConnect(host, allowed)) return Promise.reject(notPublic(host));
   const send = protocol === 'https:' ? requestHttps : requestHttp;
@@ -87,7 +87,7 @@ function exchange(
   });
 }
 
-/** Reads the body up to the limit and discards the rest, because only the status counts. */
+/** Reads the body up to the limit and discards the rest, because only the status matters. */
 async function readAnswer(answer: IncomingMessage): Promise<void> {
   let bytes = 0;
   for await (const part of answer) {

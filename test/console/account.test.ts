@@ -58,7 +58,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('keep a visitor’s form through sign-in and stay on the same origin', async () => {
+  it("keep a visitor's form input through sign-in and stay on the same origin", async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', null, async ({ page }) => {
       await page.getByRole('radio', { name: /^ComfyUI/ }).click();
@@ -85,7 +85,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('sign out and say why when the session’s key is revoked', async () => {
+  it("sign out and explain why when the session's key is revoked", async () => {
     const owner = await renter();
     await here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('heading', { name: 'No instances' }).waitFor();

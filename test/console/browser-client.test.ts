@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../src/std/package-root.js';
 import { sharedChromium } from '../support/chromium.js';
 import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
@@ -32,7 +32,7 @@ describe('the client in a browser', needs('chromium'), () => {
     await service?.close();
   });
 
-  it('rents, and throws errors with the request id and the retry delay', async () => {
+  it('rents machines and throws errors with their request id and retry delay', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     const errors: Error[] = [];

@@ -6,10 +6,10 @@ import { type Env, startProcess } from '../support/process.js';
 import { needs } from '../support/tools.js';
 
 const DEAR = 'h100-sxm';
-/** Number of checks, enough for a page that doesn't tick to fail most of them. */
+/** Number of checks. It is large enough for a page that doesn't tick to fail most of them. */
 const LOOKS = 10;
 const MINUTE_MS = 60_000;
-/** The page sends a dozen requests, some of them again when it reconnects. */
+/** The page sends a dozen requests, and some of them again when it reconnects. */
 const STRICT: Env = { RATE_LIMIT_PER_MINUTE: '30' };
 
 let here: OpenConsole;
@@ -85,14 +85,14 @@ describe('console pages', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
-  it('show the service’s costs in two tabs, even after one was frozen', async () => {
+  it('show the same costs as the service in two tabs, even after one was frozen', async () => {
     const owner = await renter('1000');
     // The instance costs about half a cent per second, so a lag of two seconds is visible.
     for (let count = 0; count < 8; count += 1) await deployed(owner, DEAR);
     const context = await here.pages.context(owner);
     const tabs = [await here.pages.visit('/', context), await here.pages.visit('/', context)];
     for (const { page } of tabs) await page.locator('[data-figure="balance"]').waitFor();
-    /** Compares amounts to the cent, whichever second the query falls into. */
+    /** Compares amounts to the cent, regardless of the second in which the query arrives. */
     const isEqual = async ({ page }: Visit): Promise<boolean> => {
       const before = await balanceOf(owner);
       const shown = await figure(page, 'balance');
@@ -118,7 +118,7 @@ describe('console pages', needs('chromium'), () => {
     const settles = tabs
       .flatMap(({ requests }) => requests)
       .filter((request) => /query Settle/.test(request.postData() ?? ''));
-    // Between two responses, the tabs count by themselves instead of querying again.
+    // Between two responses, the tabs count on their own instead of querying again.
     expect(settles.length).toBeLessThanOrEqual(9);
     expect(first - (await figure(tabs[0]!.page, 'balance'))).toBeGreaterThan(0.06);
     expect(tabs.flatMap((tab) => tab.complaints)).toEqual([]);

@@ -63,7 +63,7 @@ describe('the Home screen', needs('chromium'), () => {
     });
   });
 
-  it('lists and links everything that needs attention, if anything does', async () => {
+  it('lists and links to everything that needs attention', async () => {
     const owner = await renter('1000');
     const id = await deployed(owner, 'rtx-4090');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
@@ -96,7 +96,7 @@ describe('the Home screen', needs('chromium'), () => {
     });
   });
 
-  it('leads to screens that barely shift their layout while loading', async () => {
+  it('opens screens that barely shift their layout while loading', async () => {
     const owner = await renter('10');
     await deployed(owner, 'l40s');
     const context = await here.pages.context(owner);
@@ -119,7 +119,7 @@ describe('the Home screen', needs('chromium'), () => {
     expect(shifts.filter(([, shift]) => shift >= 0.1)).toEqual([]);
   });
 
-  it('is the start page for renters, while visitors and old links get the machines', async () => {
+  it("is a renter's start page, but old links still lead to the machines", async () => {
     const owner = await renter('10');
     await here.pages.with('/?gpu=rtx-4090', owner, async ({ page }) => {
       await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();

@@ -52,7 +52,7 @@ describe('the console’s language', needs('chromium'), () => {
     );
   });
 
-  it('lets the palette find actions in German, and screens in English as well', async () => {
+  it('lets the palette find actions in German and screens in English too', async () => {
     const owner = await here.renter();
     await here.pages.with(
       '/volumes',
@@ -78,7 +78,7 @@ describe('the console’s language', needs('chromium'), () => {
     );
   });
 
-  it('is used for errors, and the service’s own text is marked as English', async () => {
+  it("is used for errors, with the service's own text marked as English", async () => {
     const owner = await here.renter();
     await owner.graphql('mutation { createSecret(input: { name: "hf", value: "x" }) { name } }');
     await here.pages.with(
@@ -110,7 +110,7 @@ describe('the console’s language', needs('chromium'), () => {
       [code, 'signed out'],
     ]),
   )(
-    'is complete in %s when %s, including titles, without overflow or English text',
+    'is complete in %s when %s, with no overflow or remaining English text',
     async (code, who) => {
       const tenant = who === 'signed in' ? await openTenant(here) : null;
       const translated: Record<string, string> = tenant === null ? TRANSLATED_FOR_STRANGERS : TRANSLATED;

@@ -23,7 +23,7 @@ const LINK = `/launch?${new URLSearchParams([
   ['command', 'my model'],
 ])}`;
 
-describe('the launch page of the console', needs('chromium'), () => {
+describe("the console's launch page", needs('chromium'), () => {
   let here: OpenConsole;
 
   beforeAll(async () => {

@@ -29,7 +29,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
   };
   const open = async (owner: Renter, path: string) => here.pages.visit(path, await here.pages.context(owner));
 
-  it('set, show and remove the monthly limit of an account', async () => {
+  it("set, show and remove an account's monthly limit", async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/money');
     const limit = page.getByRole('region', { name: 'Monthly limit' });
@@ -73,7 +73,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('are reloaded once events are followed, in case they changed in between', async () => {
+  it('are reloaded once the page follows events, in case they have just changed', async () => {
     const owner = await renter();
     const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"] }) { id } }');
     const context = await here.pages.context(owner);
@@ -157,7 +157,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     }
   });
 
-  it('notify a webhook, show the result and record it in the activity', async () => {
+  it('send a test to a webhook, show the result and record it in the activity', async () => {
     const owner = await renter();
     const receiver = await startReceiver();
     try {

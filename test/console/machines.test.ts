@@ -121,7 +121,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       );
       await popular.getByRole('link').first().click();
       expect(new URL(page.url()).search).toBe(`?gpu=${most.slug}`);
-      // The figure is the manufacturer's for the model, times the number of GPUs.
+      // The figure is the manufacturer's value for the model, multiplied by the number of GPUs.
       const ofOneGpu = async () => {
         const [, gpus] = /^\s*(\d+) ×/.exec(await rows.first().innerText())!;
         const speed = await rows.first().locator('[data-label="GB/s"]').textContent();
@@ -223,7 +223,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       const isFound = async (filter: object) => {
         const query = 'query ($filter: OfferFilterInput) { offerSearch(filter: $filter) { totalCount } }';
         const asker = await renter('0');
-        // Other tests rent in the meantime, so both need to agree only at some moment.
+        // Other tests rent in the meantime, so both only need to agree at some point.
         const areEqual = async () => {
           const { body } = await asker.graphql(query, { filter });
           const name = `${body.data.offerSearch.totalCount.toLocaleString('en')} machines available`;

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_LIVE_INSTANCES } from '../../src/domain/rules/instance-limit.js';
+import { MAX_LIVE_INSTANCES } from '../../src/domain/kernel/instance-limit.js';
 import { OpenConsole } from '../support/console/open-console.js';
 import { beyondWindow, expectSoundInLongRun, SOON_MS } from '../support/console/pages.js';
 import type { Renter } from '../support/gateway.js';
@@ -21,7 +21,7 @@ const row = (page: Page, id: string) => rows(page).filter({ has: page.getByRole(
 const showPart = (page: Page, share: number) =>
   page.evaluate((part) => scrollTo(0, document.documentElement.scrollHeight * part), share);
 
-describe('a list of the maximum number of instances', needs('chromium'), () => {
+describe('a list with the maximum number of instances', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
     owner = await here.renter();

@@ -46,7 +46,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
 
   it('rents only once, however often the button is pressed', async () => {
     const owner = await renter();
-    // A machine's minimum disk isn't the requested disk.
+    // The `disk` filter is a machine's minimum disk, not the requested size.
     await here.pages.with('/machines?gpu=l40s&disk=60&deploy=best', owner, async ({ page, requests }) => {
       const button = page.getByRole('button', { name: /^Deploy for/ });
       await button.waitFor();
@@ -60,7 +60,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('reports a lost request that rented nothing, and otherwise shows the instance', async () => {
+  it('reports a lost request that rented nothing, or shows the instance if it did', async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', owner, async ({ page }) => {
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseValue } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../src/std/package-root.js';
 import { inQuotes, jsonText, shellWord, stringLiteral } from '../../web/figures/quoting.js';
 import { type Order, sameAs, WAYS, type Way } from '../../web/figures/same-as.js';
 import { GPU } from '../support/cli/gpu.js';
@@ -14,7 +14,7 @@ import { type Service, startService } from '../support/service.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
 
-/** Texts with special characters of shells, Python and JSON, and invisible characters, at every position. */
+/** Texts with characters that are invisible or have a meaning in shells, Python or JSON, at every position. */
 const PIECES = [
   "'",
   '"',
@@ -65,7 +65,7 @@ const PIECES = [
 ] as const;
 /** Every single character and every pair. */
 const HOSTILE = [...new Set(PIECES.flatMap((one) => PIECES.map((other) => `${one}${other}`)))];
-/** Later than 2026-11-20, which the test gateway's clock shows. */
+/** Later than 2026-11-20, the date on the test gateway's clock. */
 const STOP_AT = '2026-11-21T18:00:00Z';
 const DESTROY_AT = '2026-11-22T18:00:00Z';
 const SEEN = /[^\P{C}\n]/u;

@@ -53,7 +53,7 @@ describe('an instance’s screen in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('has a tab bar on a phone, with more screens behind a button, even by keyboard', async () => {
+  it('has a tab bar on a phone, with a keyboard-operable button for more screens', async () => {
     for (const width of [390, 320]) {
       await open.pages.with(
         '/instances',

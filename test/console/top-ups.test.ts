@@ -41,7 +41,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
       await dialog.getByText('waiting for a payment').waitFor();
       await dialog.getByText('0.625 LTC').first().waitFor();
 
-      // Like a wallet, the test knows only the picture.
+      // Like a wallet, the test sees only the picture.
       const uri = new URL(await readQr(dialog.locator('.qr'), page));
       expect(uri.protocol).toBe('litecoin:');
       await page.emulateMedia({ colorScheme: 'dark' });

@@ -10,8 +10,8 @@ import {
   exhaustionOf,
   lifetimeSpendAt,
   monthSpendAt,
-} from '../../src/domain/rules/accrual.js';
-import { formatInstant, instantOf, LAST_INSTANT, monthStartOf } from '../../src/domain/rules/time.js';
+} from '../../src/domain/kernel/accrual.js';
+import { formatInstant, instantOf, LAST_INSTANT, monthStartOf } from '../../src/domain/kernel/time.js';
 
 const at = (text: string) => instantOf(new Date(text));
 const BEGIN = at('2026-11-30T23:00:00Z');
@@ -26,7 +26,7 @@ type Event =
   | { kind: 'charge'; units: bigint; at: bigint }
   | { kind: 'advance'; at: bigint };
 
-/** Spend as a plain sum over all events. A charge counts from its own second on, or only after that second. */
+/** Sums the spend over all events. A charge counts either from its own second onwards or only after it. */
 function spendOf(events: readonly Event[], second: bigint, isIncluded: boolean): bigint {
   return events.reduce((sum, event) => {
     if (event.kind === 'rate') return second > event.from ? sum + event.difference * (second - event.from) : sum;
@@ -42,7 +42,7 @@ function carryOut(accrual: Accrual, event: Event): void {
   else advance(accrual, event.at);
 }
 
-/** Seconds around two starts of a month, mostly ascending and sometimes slightly backwards. */
+/** Seconds around the starts of two months, mostly ascending but sometimes stepping back slightly. */
 const moves = fc.array(
   fc.record({
     kind: fc.constantFrom('rate' as const, 'charge' as const, 'advance' as const),
@@ -69,7 +69,7 @@ function eventsOf(drawn: readonly { kind: Event['kind']; step: bigint; amount: b
 const shown = (units: bigint) => (units - (((units % 3_600n) + 3_600n) % 3_600n)) / 3_600n;
 
 describe("an account's running balance", () => {
-  it('is the sum of all events, in any order of arrival', () => {
+  it('is the sum of all events, regardless of the order in which they arrive', () => {
     fc.assert(
       fc.property(moves, fc.bigInt(0n, 5_000_000n), fc.bigInt(0n, 99_999_999n), (drawn, ahead, creditUnits) => {
         const events = eventsOf(drawn);
@@ -103,7 +103,7 @@ describe("an account's running balance", () => {
     );
   });
 
-  it('is never exhausted after the year 9999', () => {
+  it('is never reported as exhausted beyond the year 9999', () => {
     const left = LAST_INSTANT - BEGIN;
     expect(exhaustionOf(fresh({ creditUnits: left, burnRate: 1n }))).toBe(LAST_INSTANT);
     expect(exhaustionOf(fresh({ creditUnits: left + 1n, burnRate: 1n }))).toBeNull();
@@ -123,11 +123,12 @@ describe("an account's running balance", () => {
     expect(accrual).toEqual(fresh({ creditUnits: 36_000n, spendUnits: 7_200n, burnRate: 3_600n }));
   });
 
-  it('separates spend before a month from spend in it, to the second', () => {
+  it("separates a month's spend from earlier spend to the second", () => {
     const accrual = fresh({ burnRate: 3_600n });
     const month = at('2026-12-01T00:00:00Z');
     expect([month - 1n, month, month + 1n].map((second) => monthSpendAt(accrual, second))).toEqual([3_599n, 0n, 1n]);
-    // A charge in the first second belongs to the month. A charge in the previous second doesn't, even if booked later.
+    // A charge in the month's first second belongs to that month. A charge in the second before doesn't, even if booked
+    // later.
     addCharge(accrual, 36_000n, month);
     addCharge(accrual, 72_000n, month - 1n);
     expect(monthSpendAt(accrual, month)).toBe(10n);

@@ -5,11 +5,11 @@ import {
   checkMaxRate,
   type MachineForAdmission,
   ratesOf,
-} from '../../src/domain/rules/admission.js';
-import { DomainError } from '../../src/domain/rules/errors.js';
-import type { Account } from '../../src/domain/rules/lifecycle.js';
-import { unitsOfMicro } from '../../src/domain/rules/money.js';
-import { minimumUnitsAt, minimumUntilOf } from '../../src/domain/rules/preemption.js';
+} from '../../src/domain/kernel/admission.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
+import type { Account } from '../../src/domain/kernel/lifecycle.js';
+import { unitsOfMicro } from '../../src/domain/kernel/money.js';
+import { minimumUnitsAt, minimumUntilOf } from '../../src/domain/kernel/preemption.js';
 
 const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 
@@ -86,19 +86,19 @@ function account(credit: bigint, changes: Partial<Account> = {}): Account {
 }
 
 describe('a rental', () => {
-  it('locks the rates of the whole machine in its mode and of its disk', () => {
+  it("locks in the whole machine's rate for its mode and the rate of its disk", () => {
     const terms = { mode: 'INTERRUPTIBLE', diskGb: 50 } as const;
     const rates = { gpuRate: 2n * USD, diskRate: 5_000n, onDemandRate: 4n * USD };
     expect(admitMachine(machine(), terms, DISK_RATE)).toEqual({ ...rates, preempted: [] });
     expect(ratesOf(machine({ state: 'OFFLINE' }), terms, DISK_RATE)).toEqual(rates);
   });
 
-  it('names the instance that must stop for it', () => {
+  it('names the instance that it preempts', () => {
     const claimed = admitMachine(machine({ liveInstances: [yielding] }), { mode: 'ON_DEMAND', diskGb: 400 }, DISK_RATE);
     expect(claimed).toMatchObject({ preempted: [yielding], gpuRate: 4n * USD });
   });
 
-  it('is rejected if the machine is taken or not listed, or lacks disk space', () => {
+  it('is rejected if the machine is taken, unlisted or short of disk space', () => {
     const admit =
       (of: Partial<MachineForAdmission<InstanceOn>>, diskGb = 1) =>
       () =>
@@ -110,13 +110,13 @@ describe('a rental', () => {
     expect(admit({ liveInstances: [yielding] }, 401)).toThrow(refusal('disk'));
   });
 
-  it('throws for a model without a price instead of returning a refusal', () => {
+  it('throws, rather than being refused, if its model has no price', () => {
     const admit = () => admitMachine(machine({ ratePerGpu: null }), { mode: 'ON_DEMAND', diskGb: 1 }, DISK_RATE);
     expect(admit).toThrow(new Error('model h100 has no price'));
     expect(admit).not.toThrow(DomainError);
   });
 
-  it('requires an account with a free slot and credit for one hour of GPU and disk', () => {
+  it('requires a free instance slot and enough credit for an hour of GPU and disk', () => {
     const claim = { gpuRate: 2n * USD, diskRate: 5n, onDemandRate: 2n * USD, preempted: [] };
     const admit = (of: Account) => () => admitAccount(of, 0n, claim, 3_600n);
     expect(admit(account(2n * USD + 5n))).not.toThrow();
@@ -129,7 +129,7 @@ describe('a rental', () => {
     expect(full).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'instance_limit' }));
   });
 
-  it('costs no more than the renter accepts', () => {
+  it('never costs more than the renter accepts', () => {
     expect(() => checkMaxRate('m-1', 2n * USD, null)).not.toThrow();
     expect(() => checkMaxRate('m-1', 2n * USD, 2n * USD)).not.toThrow();
     const dear = () => checkMaxRate('m-1', 2n * USD, 2n * USD - 1n);

@@ -5,7 +5,7 @@ import {
   type AssetCode,
   assetNamed,
   readConfirmations,
-} from '../../src/domain/rules/top-up-assets.js';
+} from '../../src/domain/top-ups/rules/top-up-assets.js';
 
 const TO = 'ADDRESS';
 /** The contract's coins with their networks and the confirmations after which a payment is final. */
@@ -34,7 +34,7 @@ const TABLE: [AssetCode, string, string, number, string][] = [
 ];
 
 describe('accepted assets', () => {
-  it('are each a coin on a network, with the URI that a wallet opens', () => {
+  it('each define a coin, its network, its confirmations and a URI for wallets', () => {
     const found = ASSET_CODES.map((code) => {
       const { coin, network, confirmations, uri } = ASSETS[code];
       return [code, coin, network, confirmations, uri(TO, '1.5')];
@@ -42,7 +42,7 @@ describe('accepted assets', () => {
     expect(found).toEqual(TABLE);
   });
 
-  it('are found by code in any case, or by coin if it has only one network', () => {
+  it('are found by code, ignoring case, or by coin if accepted on only one network', () => {
     for (const code of ASSET_CODES) expect([assetNamed(code), assetNamed(code.toLowerCase())]).toEqual([code, code]);
     expect([assetNamed('usdt'), assetNamed('usdt', ['BTC', 'USDT-ETH']), assetNamed('usdt', ['BTC'])]).toEqual([
       null,
@@ -56,7 +56,7 @@ describe('accepted assets', () => {
 describe('the operator’s confirmation counts', () => {
   const defaults = Object.fromEntries(TABLE.map(([code, , , confirmations]) => [code, confirmations]));
 
-  it('replace the defaults of the named assets', () => {
+  it('replace the defaults for the named assets', () => {
     expect(readConfirmations('')).toEqual(defaults);
     expect(readConfirmations(' , ')).toEqual(defaults);
     expect(readConfirmations('BTC=3, USDT-TRX=25 ,')).toEqual({ ...defaults, BTC: 3, 'USDT-TRX': 25 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type BestOfferRequest, bestOffer } from '../../src/domain/rules/best-offer.js';
-import { type GroupKey, type OfferedMachine, traitsOf } from '../../src/domain/rules/offer.js';
-import { fits } from '../../src/domain/rules/offer-filter.js';
-import { compareOffers } from '../../src/domain/rules/offer-order.js';
+import { type BestOfferRequest, bestOffer } from '../../src/domain/inventory/rules/best-offer.js';
+import { type GroupKey, type OfferedMachine, traitsOf } from '../../src/domain/inventory/rules/offer.js';
+import { fits } from '../../src/domain/inventory/rules/offer-filter.js';
+import { compareOffers } from '../../src/domain/inventory/rules/offer-order.js';
 
 const REQUEST: BestOfferRequest = {
   filter: {
@@ -61,7 +61,7 @@ function ranked(request: Partial<BestOfferRequest>, offers: ReturnType<typeof of
 }
 
 describe('the best offer', () => {
-  it('is for a machine that runs containers, if one has the preferred model', () => {
+  it('prefers a machine that runs containers among those of the preferred model', () => {
     const offers = [offer('m-1', 10n, { hasAgent: false }), offer('m-2', 20n), offer('m-3', 5n, { gpu: 'b' })];
     expect(ranked({}, offers)).toBe('m-3 m-2 m-1');
     expect(ranked({ gpus: ['a', 'b'] }, offers)).toBe('m-2 m-1 m-3');
@@ -109,13 +109,13 @@ describe('the best offer', () => {
     expect(ranked({ maxRate: 649n, mode: 'RESERVED' }, offers)).toBe('');
   });
 
-  it('has enough disk and everything that the filter requires', () => {
+  it('has enough disk and meets every requirement of the filter', () => {
     const offers = [offer('m-1', 1n, { diskGb: 99 }), offer('m-2', 2n, { diskGb: 100 }), offer('m-3', 3n)];
     expect(ranked({ diskGb: 100 }, offers)).toBe('m-2 m-3');
     expect(ranked({ diskGb: 10, filter: { ...REQUEST.filter, diskGbMin: 101 } }, offers)).toBe('m-3');
   });
 
-  it('never preempts for interruptible renters, or without opting in', () => {
+  it("preempts only if the renter opts in and doesn't rent as interruptible", () => {
     const offers = [offer('m-1', 1n, { preemptible: true }), offer('m-2', 2n)];
     expect(ranked({}, offers)).toBe('m-1 m-2');
     expect(ranked({ mode: 'INTERRUPTIBLE' }, offers)).toBe('m-2');

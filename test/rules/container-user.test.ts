@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { readLoginName } from '../../src/access/ssh/login-name.js';
 import { engineUser, isRoot } from '../../src/agent/engine/container-user.js';
 import { isSuited } from '../../src/agent/engine/runtime.js';
-import { desiredState } from '../../src/agent/protocol.js';
-import { isContainerUser, isLoginUser, MAX_CONTAINER_USER } from '../../src/domain/rules/container-user.js';
+import { desiredState } from '../../src/agent-protocol/protocol.js';
+import { isContainerUser, isLoginUser, MAX_CONTAINER_USER } from '../../src/domain/kernel/container-user.js';
 
 const NAME_OF_32 = `a${'b'.repeat(31)}`;
 const ONE = ['root', 'coder', '_apt', 'www-data', 'user.name', 'A', '0', '1000', '2147483647', NAME_OF_32];
@@ -16,7 +16,7 @@ const NONE = [
   ...['root,0', 'root;id', "'root'", 'root%', '*', '~'],
 ];
 
-describe('the user of a container', () => {
+describe("a container's user", () => {
   it.each([...ONE, ...PAIRS])('can be %j', (user) => {
     expect(isContainerUser(user)).toBe(true);
     expect(user.length).toBeLessThanOrEqual(MAX_CONTAINER_USER);
@@ -56,7 +56,7 @@ describe('a command run as another user', () => {
 describe('a login name', () => {
   const ID = 'i-31f72534';
 
-  it.each(ONE)('is an instance, optionally after %s@', (user) => {
+  it.each(ONE)('names an instance, optionally after %s@', (user) => {
     expect(readLoginName(ID)).toEqual({ instanceId: ID, user: null });
     expect(readLoginName(`${user}@${ID}`)).toEqual({ instanceId: ID, user });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkCover } from '../../src/domain/rules/cover.js';
-import { type Micro, parseUsd, unitsOfMicro } from '../../src/domain/rules/money.js';
+import { checkCover } from '../../src/domain/kernel/cover.js';
+import { type Micro, parseUsd, unitsOfMicro } from '../../src/domain/kernel/money.js';
 
 const USD = (text: string): Micro => parseUsd(text)!;
 const AT = 1_000n;
@@ -26,7 +26,7 @@ function cover(
 }
 
 describe('the balance needed for a deploy or start', () => {
-  it('is one hour of the new rate, to the micro-USD', () => {
+  it('is the cost of one hour at the new rate, to the micro-USD', () => {
     expect(cover(account('2'), USD('2'))).not.toThrow();
     expect(cover(account('1.999999'), USD('2'))).toThrow(
       'balance too low: 1.999999 USD does not cover 1 h of all instances, which cost 2.00 USD',
@@ -44,7 +44,7 @@ describe('the balance needed for a deploy or start', () => {
     expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too low');
   });
 
-  it('excludes the rates of preempted instances, if they are the account’s own', () => {
+  it("excludes the rates of any preempted instances that are the account's own", () => {
     const preempted = [{ accountId: 'acc-1', gpuRate: USD('1') }];
     expect(cover(account('2', USD('1')), USD('2'), { preempted })).not.toThrow();
     const both = [...preempted, ...preempted];
@@ -54,7 +54,7 @@ describe('the balance needed for a deploy or start', () => {
     );
   });
 
-  it('covers the operator’s number of hours and is rounded up for display', () => {
+  it('covers the number of hours set by the operator and is rounded up for display', () => {
     expect(cover(account('1'), USD('2'), { coverSeconds: 1_800n })).not.toThrow();
     expect(cover(account('0'), 1n, { coverSeconds: 1_800n })).toThrow(
       'balance too low: 0.00 USD does not cover 0.5 h of all instances, which cost 0.000001 USD',
@@ -73,7 +73,7 @@ describe('the balance needed for a deploy or start', () => {
     );
   });
 
-  it('causes an error with the caller’s code if the account doesn’t have it', () => {
+  it("is reported under the caller's error code if the account doesn't have it", () => {
     const check = () =>
       checkCover(account('0'), AT, { addedRate: 1n, preempted: [], coverSeconds: 1n }, 'action_failed');
     expect(check).toThrow(expect.objectContaining({ code: 'action_failed' }));

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import { deadlinesOf, isDeadlineText } from '../../src/domain/rules/deadline.js';
+import { settle } from '../../src/domain/billing/rules/settle.js';
+import { deadlinesOf, isDeadlineText } from '../../src/domain/kernel/deadline.js';
 import {
   type Account,
   type Deadlines,
@@ -11,8 +12,7 @@ import {
   setDeadlines,
   start,
   stop,
-} from '../../src/domain/rules/lifecycle.js';
-import { settle } from '../../src/domain/rules/settle.js';
+} from '../../src/domain/kernel/lifecycle.js';
 
 const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 
@@ -29,7 +29,7 @@ describe('a deadline given as text', () => {
     ['366d', 366n * DAY],
     ['1970-01-01T00:01:40Z', 90n],
     ['1970-01-01T01:01:40.9+01:00', 90n],
-  ])('%s is resolved from now', (text, seconds) => {
+  ])('%s is resolved relative to now', (text, seconds) => {
     expect(isDeadlineText(text)).toBe(true);
     expect(deadlinesOf({ ...NONE, stopAt: text }, 'ON_DEMAND', 10n)).toEqual({
       stopAt: 10n + seconds,
@@ -52,10 +52,10 @@ describe('a deadline given as text', () => {
     '2027-02-31T00:00:00Z',
     '2026-11-23T24:00:00Z',
     '1'.repeat(60),
-  ])('%s is not a deadline', (text) => expect(isDeadlineText(text)).toBe(false));
+  ])("can't be %s", (text) => expect(isDeadlineText(text)).toBe(false));
 
   test.each(['0s', '0d0h', '1970-01-01T00:00:10Z', '366d1s', '9999d', '9999-12-31T23:59:59Z'])(
-    '%s is rejected because it is not after now or too far ahead',
+    "%s is rejected because it isn't in the future or is too far ahead",
     (text) => {
       for (const field of ['stopAt', 'destroyAt']) {
         expect(() => deadlinesOf({ ...NONE, [field]: text }, 'ON_DEMAND', 10n)).toThrow(
@@ -68,13 +68,16 @@ describe('a deadline given as text', () => {
     },
   );
 
-  it('must not destroy a reserved instance', () => {
+  it("can't destroy a reserved instance", () => {
     expect(() => deadlinesOf({ ...NONE, destroyAt: '1h' }, 'RESERVED', 0n)).toThrow(/^destroyAt must not be set/);
     expect(deadlinesOf({ ...NONE, stopAt: '1h' }, 'RESERVED', 0n).stopAt).toBe(3_600n);
   });
 });
 
-/** Creates credit for `seconds` of one instance at 100 units per second, with its disk at 10. */
+/**
+ * Returns an account with enough credit for `seconds` of one instance, which costs 100 units per second plus 10 for its
+ * disk.
+ */
 function accountOf(seconds: bigint): Account {
   return {
     id: 'acc-1',
@@ -137,7 +140,7 @@ const TERMS = {
 } as const;
 
 describe('a deadline', () => {
-  it('ends an instance at its second, even if it is processed later', () => {
+  it('ends an instance in its exact second, even if it is processed later', () => {
     for (const late of [51n, 52n, 5_000n]) {
       const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
       rented.settle(late);
@@ -158,7 +161,7 @@ describe('a deadline', () => {
     expect(rented.seen()).toEqual([['STOPPED', 'DEADLINE', 80, null]]);
   });
 
-  it('limits the charge for its second even if the instance ends in another way', () => {
+  it('takes effect at its second even if the renter ends the instance within it', () => {
     const stopped = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     stop(stopped.at(50n, 51n), stopped.instances[0]!, 'USER');
     expect(stopped.seen()).toEqual([['STOPPED', 'USER', 50, null]]);
@@ -173,7 +176,7 @@ describe('a deadline', () => {
     expect(other.seen()[1]).toEqual(['STOPPED', 'USER', 51, null]);
   });
 
-  it('destroys a stopped instance, and a running one that would stop later', () => {
+  it('destroys a stopped instance as well as one that would have stopped later', () => {
     const rented = new Rented(100_000n, { stopAt: 20n, destroyAt: 50n }, { stopAt: 90n, destroyAt: 50n });
     rented.settle(1_000n);
     expect(rented.seen()).toEqual([
@@ -184,7 +187,7 @@ describe('a deadline', () => {
     expect(rented.account.spendUnits).toBe(20n * 100n + 50n * 10n + 50n * 110n);
   });
 
-  it('is ordered by second with exhaustion and grace, and comes first within a second', () => {
+  it('is processed in order with exhaustion and grace, and first within a second', () => {
     const before = new Rented(100n, { stopAt: 99n, destroyAt: null });
     before.settle(1_000n);
     expect(before.seen()).toEqual([['STOPPED', 'DEADLINE', 99, null]]);
@@ -219,7 +222,7 @@ describe('a deadline', () => {
     expect([rented.seen(), rented.account.deadlineAt]).toEqual([[['RUNNING', null, null, null]], null]);
   });
 
-  it('that was moved or removed has no effect at the old second', () => {
+  it('that was moved or removed has no effect in its old second', () => {
     const rented = new Rented(100_000n, { stopAt: 50n, destroyAt: null });
     setDeadlines(rented.at(10n), rented.instances[0]!, NONE);
     expect(rented.account.deadlineAt).toBe(50n);

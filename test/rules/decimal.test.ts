@@ -8,7 +8,7 @@ import {
   smallestUnits,
   subtractDecimals,
   tidyDecimal,
-} from '../../src/domain/rules/decimal.js';
+} from '../../src/domain/kernel/decimal.js';
 
 const MILLION = 1_000_000n;
 
@@ -20,7 +20,7 @@ const decimals = fc
     return { digits, scale, text: scale === 0 ? text : `${text.slice(0, -scale)}.${text.slice(-scale)}` };
   });
 
-/** Returns the value with 48 decimals, which is enough for all of these. */
+/** Returns the value with 48 decimals, which is enough for all of these values. */
 const exact = (text: string) => {
   const [whole, rest = ''] = text.split('.');
   return BigInt(whole! + rest.padEnd(48, '0'));
@@ -117,7 +117,7 @@ describe('amounts', () => {
     ]);
   });
 
-  it('have a rate per coin with 6 decimals, rounded down, unless there are no coins', () => {
+  it('give a rate per coin, rounded down to 6 decimals, unless there are no coins', () => {
     expect(rateOf(50_000_000n, '0.625')).toBe('80');
     expect(rateOf(1_000_000n, '3')).toBe('0.333333');
     expect(rateOf(2_000_000n, '3')).toBe('0.666666');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkDisk, checkGrownVolumes, diskLeftGb, usedDiskGb } from '../../src/domain/rules/disk.js';
+import { checkDisk, checkGrownVolumes, diskLeftGb, usedDiskGb } from '../../src/domain/kernel/disk.js';
 
 const liveInstances = [
   { status: 'RUNNING', diskGb: 60, volumeGb: 0 },
@@ -13,7 +13,7 @@ describe("a machine's disk", () => {
     expect(usedDiskGb([])).toBe(0);
   });
 
-  it('has no space left, never a negative amount, if more is used than exists', () => {
+  it('has no space left, rather than a negative amount, if it is overcommitted', () => {
     expect(diskLeftGb(100, 90)).toBe(10);
     expect(diskLeftGb(90, 90)).toBe(0);
     expect(diskLeftGb(80, 90)).toBe(0);
@@ -27,7 +27,7 @@ describe("a machine's disk", () => {
     expect(refused).toThrow(expect.objectContaining({ code: 'deploy_failed' }));
   });
 
-  it('accepts a new disk together with its volumes', () => {
+  it('must fit a new disk and its volumes together', () => {
     const machine = { id: 'm-1', diskGb: 100, hostDiskGb: 100, liveInstances };
     expect(() => checkDisk(machine, 4, 6)).not.toThrow();
     expect(() => checkDisk(machine, 5, 6)).toThrow(
@@ -35,14 +35,14 @@ describe("a machine's disk", () => {
     );
   });
 
-  it('has room for volumes whether or not they have grown', () => {
+  it('must fit grown volumes, but always admits volumes at their previous size', () => {
     const machine = { id: 'm-1', diskGb: 50, hostDiskGb: 100, liveInstances };
     const [, stopped] = liveInstances;
     expect(() => checkGrownVolumes(machine, stopped, 30)).not.toThrow();
     const refused = () => checkGrownVolumes(machine, stopped, 31);
     expect(refused).toThrow('machine m-1 has 30 GB of free disk for volumes, less than the 31 that they now need');
     expect(refused).toThrow(expect.objectContaining({ code: 'action_failed' }));
-    // The host became smaller than what is used. Existing instances may start again.
+    // The host has shrunk below its used space. Existing instances may still start again.
     expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 20)).not.toThrow();
     expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 21)).toThrow('has 20 GB');
   });

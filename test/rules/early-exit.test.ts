@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkEarlyExit } from '../../src/domain/rules/early-exit.js';
-import { parseUsd, unitsOfMicro } from '../../src/domain/rules/money.js';
-import { earlyExitUnitsAt, type ReservedTerm } from '../../src/domain/rules/reserved.js';
+import { checkEarlyExit } from '../../src/domain/instances/rules/early-exit.js';
+import { parseUsd, unitsOfMicro } from '../../src/domain/kernel/money.js';
+import { earlyExitUnitsAt, type ReservedTerm } from '../../src/domain/kernel/reserved.js';
 
 /** A discount of half a USD per hour, which totals 1 USD by second 7,200. */
 const TERM: ReservedTerm = {
@@ -22,14 +22,14 @@ function account(balance: string) {
 }
 
 describe('leaving a reserved term early', () => {
-  it('is allowed if it costs at most the balance, to the micro-USD', () => {
+  it('is allowed if the balance covers its cost, to the micro-USD', () => {
     expect(() => checkEarlyExit(account('1'), TERM, 7_200n)).not.toThrow();
     const refused = () => checkEarlyExit(account('0.999999'), TERM, 7_200n);
     expect(refused).toThrow('leaving the reserved term early costs 1.00 USD, more than the balance');
     expect(refused).toThrow(expect.objectContaining({ code: 'action_failed' }));
   });
 
-  it('is rejected with a message that rounds its cost up', () => {
+  it('is rejected with a message that shows its cost rounded up', () => {
     expect(earlyExitUnitsAt({ ...TERM, onDemandRate: 500_001n }, 1n)).toBe(1n);
     expect(() => checkEarlyExit(account('0'), { ...TERM, onDemandRate: 500_001n }, 1n)).toThrow('costs 0.000001 USD');
   });

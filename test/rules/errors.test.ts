@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { DomainError, refusedBy, STATUS_OF } from '../../src/domain/rules/errors.js';
-import { GPU_TIERS, gpuTierOfSlug } from '../../src/domain/rules/gpu-tier.js';
+import { DomainError, refusedBy, STATUS_OF } from '../../src/domain/kernel/errors.js';
+import { GPU_TIERS, gpuTierOfSlug } from '../../src/domain/kernel/gpu-tier.js';
 
 it('a refusal has the status and details of its code', () => {
   expect(STATUS_OF).toEqual({
@@ -30,7 +30,7 @@ it('a refusal can be returned as a value, but any other error is thrown', () => 
   expect(() => refusedBy(refuse(new TypeError('a fault')))).toThrow(new TypeError('a fault'));
 });
 
-it('each tier has its own spelling', () => {
+it("each GPU tier's slug maps to its enum value", () => {
   expect(GPU_TIERS).toEqual(['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP', 'CONSUMER']);
   expect((['flagship', 'datacenter', 'consumer-flagship', 'consumer'] as const).map(gpuTierOfSlug)).toEqual(GPU_TIERS);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { wideNetworkOf } from '../../src/domain/rules/client-network.js';
-import { EVENT_TYPES, eventsOf, usdOf } from '../../src/domain/rules/events.js';
-import { type Account, type Instance, noChanges } from '../../src/domain/rules/lifecycle.js';
+import { wideNetworkOf } from '../../src/domain/kernel/client-network.js';
+import { EVENT_TYPES, eventsOf, usdOf } from '../../src/domain/kernel/events.js';
+import { type Account, type Instance, noChanges } from '../../src/domain/kernel/lifecycle.js';
 
 const INTERVAL = {
   instanceId: 'i-1',
@@ -21,7 +21,7 @@ describe('events for changed rows', () => {
     ['STOPPED', 'PREEMPTED', 'instance.preempted'],
     ['STOPPED', 'START_FAILED', 'instance.failed'],
     ['STOPPED', 'BALANCE_EXHAUSTED', 'instance.stopped'],
-  ])('report %s for the reason %s as %s, as of when the instance ended', (status, reason, type) => {
+  ])('report %s with the reason %s as %s, at the time the run ended', (status, reason, type) => {
     const changes = noChanges();
     changes.updated.add(instance(status, reason));
     changes.closed.push({ ...INTERVAL, resource: 'GPU', endedAt: 9n });
@@ -30,7 +30,7 @@ describe('events for changed rows', () => {
     ]);
   });
 
-  it('report a destroy only once, and a start without an agent', () => {
+  it('report a destroy only once, and report a start if there is no agent', () => {
     const changes = noChanges();
     changes.updated.add(instance('DESTROYED', 'USER'));
     changes.closed.push({ ...INTERVAL, resource: 'GPU', endedAt: 9n }, { ...INTERVAL, resource: 'DISK', endedAt: 9n });
@@ -58,7 +58,7 @@ describe('events for changed rows', () => {
   });
 });
 
-it('amounts are decimal text', () => {
+it('amounts are written in USD with six decimals', () => {
   expect([0n, 1n, -1n, 1_234_567n, -20_000_000n].map(usdOf)).toEqual([
     '0.000000',
     '0.000001',
@@ -68,7 +68,7 @@ it('amounts are decimal text', () => {
   ]);
 });
 
-it('a network is wide enough for a client that moves within it', () => {
+it('a wide network is a /24 for IPv4 and a /48 for IPv6', () => {
   expect(['203.0.113.9', '::ffff:203.0.113.9', '2001:db8:1:2::7'].map(wideNetworkOf)).toEqual([
     '203.0.113.0/24',
     '203.0.113.0/24',

@@ -78,11 +78,11 @@ it.each<[string, Field<unknown>, unknown, string]>([
     ['10.0.0.0/8', '10.0.0.0/33'],
     'networks[1] must be a network or an address such as 203.0.113.0/24 or 2001:db8::/32',
   ],
-])('%s: a refusal names the entry and what is wrong with it (%#)', (name, field, value, message) => {
+])('%s: the error names the invalid entry and explains the fault (%#)', (name, field, value, message) => {
   expect(() => check(name, field, value)).toThrow(expect.objectContaining({ code: 'invalid_request', message }));
 });
 
-it('messages quote neither values nor long names', () => {
+it('error messages quote neither values nor overlong names', () => {
   const secret = 'hunter2';
   const refused = (value: unknown) => {
     try {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkNewPath, checkPath, nameOf } from '../../src/domain/rules/file-path.js';
+import { checkNewPath, checkPath, nameOf } from '../../src/domain/kernel/file-path.js';
 
 const refused = (check: (path: Buffer) => unknown, ...paths: (string | Buffer)[]) =>
   paths.map((path) => {

@@ -6,7 +6,7 @@ import {
   type KnownContainer,
   within,
   without,
-} from '../../src/domain/rules/fleet.js';
+} from '../../src/domain/kernel/fleet.js';
 
 function container(instanceId: string, changes: Partial<KnownContainer> = {}): KnownContainer {
   const rental = { status: 'RUNNING', gpuIntervals: 1, firstGpu: 0, numGpus: 1 } as const;
@@ -34,14 +34,14 @@ describe('desiredPhases', () => {
     }
   });
 
-  it('holds a container back until every other one has been seen to end', () => {
+  it('holds a container back until all others have been seen to end', () => {
     const past = (changes: Partial<KnownContainer>) => container('old', { status: 'STOPPED', ...changes });
     for (const phase of ['WAITING', 'PULLING', 'STARTING', 'RUNNING', 'STOPPING'] satisfies ContainerPhase[]) {
       expect(desired(past({ phase }), fresh)).toEqual({ old: 'stopped' });
     }
     for (const phase of ['STOPPED', 'FAILED', 'ERASED'] satisfies ContainerPhase[]) {
       expect(desired(past({ phase }), fresh)).toEqual({ old: 'stopped', new: 'running' });
-      // The report was about the end of the previous start, and nothing of the newest one has been seen yet.
+      // The report was about the end of the previous start, and nothing from the newest one has been seen yet.
       expect(desired(past({ phase, gpuIntervals: 2, start: 1, sentStart: 2 }), fresh)).toEqual({ old: 'stopped' });
     }
   });
@@ -52,7 +52,7 @@ describe('desiredPhases', () => {
     expect(desired(old, { ...fresh, numGpus: 2 })).toEqual({ old: 'stopped' });
   });
 
-  it('stops the previous run until the next may start, and keeps starts already sent', () => {
+  it('keeps a run stopped until its next start is allowed, unless already sent', () => {
     const other = container('other', { status: 'STOPPED', phase: 'STOPPING' });
     const again = container('mine', { phase: 'STOPPED', gpuIntervals: 2, sentStart: 1 });
     expect(desired(again, other)).toEqual({ mine: 'stopped', other: 'stopped' });
@@ -68,7 +68,7 @@ describe('desiredPhases', () => {
 
 describe('within', () => {
   const bounds = { from: 10n, to: 20n };
-  it('returns the common part', () => {
+  it('returns the part that both spans share', () => {
     expect(within({ from: 0n, to: 30n }, bounds)).toEqual(bounds);
     expect(within({ from: 12n, to: 30n }, bounds)).toEqual({ from: 12n, to: 20n });
     expect(within({ from: 0n, to: 11n }, bounds)).toEqual({ from: 10n, to: 11n });
@@ -81,7 +81,7 @@ describe('within', () => {
 });
 
 describe('without', () => {
-  it('returns each uncredited second, for any order and overlap of gaps', () => {
+  it('returns every uncredited second, however the gaps are ordered or overlap', () => {
     const span = { from: 10n, to: 20n };
     const seconds = Array.from({ length: 16 }, (_, index) => BigInt(8 + index));
     const has = ({ from, to }: { from: bigint; to: bigint }, second: bigint) => from <= second && second < to;
@@ -107,7 +107,7 @@ describe('without', () => {
 
 describe('isLate', () => {
   const known = { session: 'b', sequence: 7n, pastSessions: ['a'] };
-  it('is true for overtaken and repeated reports, and those of a past run', () => {
+  it('is true for overtaken and repeated reports, and for those from a past run', () => {
     expect(isLate({ session: 'b', sequence: 6n }, known)).toBe(true);
     expect(isLate({ session: 'b', sequence: 7n }, known)).toBe(true);
     expect(isLate({ session: 'a', sequence: 99n }, known)).toBe(true);

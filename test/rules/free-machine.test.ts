@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../src/domain/rules/errors.js';
-import { availabilityOf, claim, isFreeFor, runningOn } from '../../src/domain/rules/free-machine.js';
-import type { InstanceStatus } from '../../src/domain/rules/lifecycle.js';
-import type { MachineState } from '../../src/domain/rules/machine-state.js';
-import { isOffered } from '../../src/domain/rules/offer.js';
-import type { PricingMode } from '../../src/domain/rules/price-rule.js';
+import { isOffered } from '../../src/domain/inventory/rules/offer.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
+import { availabilityOf, claim, isFreeFor, runningOn } from '../../src/domain/kernel/free-machine.js';
+import type { InstanceStatus } from '../../src/domain/kernel/lifecycle.js';
+import type { MachineState } from '../../src/domain/kernel/machine-state.js';
+import type { PricingMode } from '../../src/domain/kernel/price-rule.js';
 
 const MODES: PricingMode[] = ['ON_DEMAND', 'RESERVED', 'INTERRUPTIBLE'];
 const STATES: MachineState[] = ['LISTED', 'DRAINED', 'OFFLINE', 'RETIRED'];
@@ -77,7 +77,7 @@ describe('claiming a machine', () => {
     ['ON_DEMAND', 'INTERRUPTIBLE'],
     ['ON_DEMAND', 'ON_DEMAND'],
     ['RESERVED', 'RESERVED'],
-  ] as const)('is refused while an instance is running in mode %s, for mode %s', (running, mode) => {
+  ] as const)('is refused if a %s instance is running and mode %s is requested', (running, mode) => {
     expect(() => claim(machine(on('RUNNING', running)), mode, 'action_failed')).toThrow(
       new DomainError('action_failed', 'machine m-1 is taken', { reason: 'taken' }),
     );
@@ -88,7 +88,7 @@ describe('claiming a machine', () => {
     ['OFFLINE', 'offline'],
     ['RETIRED', 'no longer listed'],
     ['UNREACHABLE', 'unreachable'],
-  ] as const)('is refused if it is %s, with the caller’s error code', (state, why) => {
+  ] as const)("is refused with the caller's error code if the machine is %s", (state, why) => {
     for (const code of ['deploy_failed', 'action_failed'] as const) {
       const refused = () => claim({ ...machine(), state }, 'ON_DEMAND', code);
       expect(refused).toThrow(`machine m-1 is ${why}`);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { modelOfGpu, modelsNamed } from '../../src/domain/kernel/gpu-names.js';
 import { readListings } from '../../src/domain/market/listings.js';
-import { modelOfGpu, modelsNamed } from '../../src/domain/rules/gpu-names.js';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../src/std/package-root.js';
 
 const MODELS = readFileSync(join(PACKAGE_ROOT, 'prisma/seed/gpus.csv'), 'utf8')
   .trim()
@@ -80,7 +80,7 @@ describe('modelOfGpu', () => {
   });
 
   it.each([
-    // Other boards whose names contain a complete catalogue name.
+    // These are other boards whose names contain a complete catalogue name.
     ['NVIDIA GeForce RTX 4090 D', 24_564],
     ['NVIDIA GeForce RTX 4090 Laptop GPU', 16_376],
     ['NVIDIA GeForce RTX 3080 Laptop GPU', 10_240],
@@ -88,17 +88,17 @@ describe('modelOfGpu', () => {
     ['NVIDIA A10G', 23_028],
     ['NVIDIA TITAN X (Pascal)', 12_288],
     ['Tesla V100S-PCIE-32GB', 32_768],
-    // A catalogue name with a different memory size.
+    // This is a catalogue name with a different memory size.
     ['NVIDIA GeForce RTX 3080', 12_288],
     ['NVIDIA GeForce RTX 4060 Ti', 8_188],
     ['NVIDIA GeForce GTX 1060 3GB', 3_072],
     ['Tesla P100-PCIE-12GB', 12_288],
     ['NVIDIA A100-SXM-64GB', 65_536],
-    // Partial names that several models share, or none.
+    // These are partial names that match several models or none.
     ['NVIDIA RTX PRO 6000', 97_887],
     ['NVIDIA RTX 6000', 49_140],
     ['NVIDIA GeForce RTX', 24_564],
-    // Names that match no model in the catalogue.
+    // These names match no model in the catalogue.
     ['NVIDIA H20', 97_871],
     ['NVIDIA', 24_564],
     ['NVIDIA X1', 24_564],
@@ -107,7 +107,7 @@ describe('modelOfGpu', () => {
     expect(slugOf(name, vramMb)).toBeNull();
   });
 
-  it('recognizes neither of two models that match a name', () => {
+  it('recognizes no model if two models match a name', () => {
     const twins = ['one', 'two'].map((slug) => ({ slug, name: 'NVIDIA RTX 4090', vramGb: 24 }));
     expect(modelOfGpu(twins.slice(0, 1), 'NVIDIA GeForce RTX 4090', 24_564)?.slug).toBe('one');
     expect(modelOfGpu(twins, 'NVIDIA GeForce RTX 4090', 24_564)).toBeNull();
@@ -144,7 +144,7 @@ describe('modelOfGpu', () => {
     expect(found(['WSX9'], 'WSX9')).toBe('WSX9');
   });
 
-  it('allows memory sizes to differ by 15 percent', () => {
+  it('allows memory sizes to differ by up to 15 percent', () => {
     const sizes = [17_407, 17_408, 23_552, 23_553];
     expect(sizes.map((vramMb) => found(['X9'], 'X9', vramMb))).toEqual([undefined, 'X9', 'X9', undefined]);
   });
@@ -172,7 +172,7 @@ describe('the models matching a name', () => {
     ['', []],
   ])('for %s are %j', (name, slugs) => expect(modelsNamed(MODELS, name).map(({ slug }) => slug)).toEqual(slugs));
 
-  it("are found for a market file's listings with machine-written numbers", async () => {
+  it("are found for a market file's listings, whose numbers may be machine-written", async () => {
     async function* rows() {
       const of = (line: number, gpuSlug: string, priceUsdHour: string, numGpus: string) => ({
         ...{ line, listingId: `l-${line}`, gpuSlug, priceUsdHour, numGpus },
@@ -185,7 +185,7 @@ describe('the models matching a name', () => {
     }
     const reading = await readListings(MODELS, rows());
     expect(reading.models.get('rtx-4090')!.listings).toBe(2);
-    // The name is ambiguous.
+    // This name is ambiguous.
     expect([...reading.unknownSlugs]).toEqual([['H100', 1]]);
     expect(reading.rejected.map(({ line }) => line)).toEqual([5, 6]);
   });

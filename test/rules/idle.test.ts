@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideIdle, type IdleWatch } from '../../src/domain/rules/idle.js';
+import { decideIdle, type IdleWatch } from '../../src/domain/kernel/idle.js';
 
 const NOW = 1_000_000n;
 const MINUTE = 60n;
@@ -13,7 +13,7 @@ function watch(changes: Partial<IdleWatch> = {}): IdleWatch {
 const does = (changes: Partial<IdleWatch>) => decideIdle(watch(changes), NOW)?.does ?? null;
 
 describe('an instance that stops when idle', () => {
-  it('is warned two minutes before its time is over, and not sooner', () => {
+  it('triggers a warning two minutes before its time is over, and not sooner', () => {
     expect(does({ quietSince: NOW - 28n * MINUTE + 1n })).toBe('wait');
     expect(decideIdle(watch({ quietSince: NOW - 28n * MINUTE }), NOW)).toEqual({
       does: 'warn',
@@ -42,7 +42,7 @@ describe('an instance that stops when idle', () => {
     }
   });
 
-  it('is warned again after activity since the last warning', () => {
+  it('triggers another warning if it was active after the last one', () => {
     const since = NOW - 28n * MINUTE;
     expect(does({ quietSince: since, warnedOf: since - 1n, warnedAt: NOW - 2_000n })).toBe('warn');
   });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { check, fields } from '../../src/domain/fields.js';
-import { REGISTRY_HOST } from '../../src/domain/rules/image-reference.js';
+import { REGISTRY_HOST } from '../../src/domain/instances/rules/image-reference.js';
 
 const [HEX_64, HEX_96, HEX_128] = [64, 96, 128].map((digits) => 'a'.repeat(digits)) as [string, string, string];
 

@@ -16,7 +16,7 @@ it.each([
   ['nobody-here', 0],
   ['odd', 0],
   ['99999999999', 0],
-])("resolves the user id for an image's USER %j", async (user, id) => {
+])("the user id is resolved for an image's USER %j", async (user, id) => {
   expect(await readUser(user, async () => PASSWD)).toBe(id);
   expect(await readUser(user, async () => '')).toBe(/^\d/.test(user) ? id : 0);
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { DomainError } from '../../src/domain/rules/errors.js';
-import { checkInstanceLimit } from '../../src/domain/rules/instance-limit.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
+import { checkInstanceLimit } from '../../src/domain/kernel/instance-limit.js';
 
 it('an account can deploy up to 1,000 instances', () => {
   expect(() => checkInstanceLimit({ liveInstances: 999 })).not.toThrow();

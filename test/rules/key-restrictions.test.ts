@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { DomainError } from '../../src/domain/rules/errors.js';
 import {
   type KeyRestrictions,
   keyFaultOf,
   restrictionsOfNewKey,
   UNRESTRICTED,
-} from '../../src/domain/rules/key-restrictions.js';
-import { areWithin, holds, networkList, parseNetwork } from '../../src/domain/rules/networks.js';
-import { checkScope, mayDo, OPERATION_SCOPES, PUBLIC, SCOPES } from '../../src/domain/rules/scopes.js';
+} from '../../src/domain/accounts/rules/key-restrictions.js';
+import type { DomainError } from '../../src/domain/kernel/errors.js';
+import { areWithin, holds, networkList, parseNetwork } from '../../src/domain/kernel/networks.js';
+import { checkScope, mayDo, OPERATION_SCOPES, PUBLIC, SCOPES } from '../../src/domain/kernel/scopes.js';
 
 const NOW = 1_000n;
 const creator: KeyRestrictions = {
@@ -26,7 +26,7 @@ function refusalOf(work: () => unknown): DomainError | null {
 }
 
 describe("an API key's permissions", () => {
-  it('end at the second in which the key expires, not after it', () => {
+  it('end in the second in which the key expires, not after it', () => {
     const key = { ...UNRESTRICTED, expiresAt: NOW };
     expect([NOW - 1n, NOW, NOW + 1n].map((at) => keyFaultOf(key, at, () => true))).toEqual([
       null,
@@ -85,7 +85,7 @@ describe('networks', () => {
     'a.example',
   ])("can't be %j", (text) => expect(parseNetwork(text)).toBeNull());
 
-  it('are within others only if each is within one of them', () => {
+  it('are within others only if each of them is within one of the others', () => {
     expect(areWithin(['10.0.0.0/9', '10.128.0.1'], ['10.0.0.0/8'])).toBe(true);
     expect(areWithin(['10.0.0.0/7'], ['10.0.0.0/8'])).toBe(false);
     expect(areWithin(['::/0'], ['0.0.0.0/0'])).toBe(false);

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { formatApiKey, hashApiKey } from '../../src/domain/rules/api-key.js';
-import { bearerOf } from '../../src/domain/rules/bearer.js';
-import { clientNetworkOf } from '../../src/domain/rules/client-network.js';
-import { hashHostToken, hashJoinCode } from '../../src/domain/rules/host-token.js';
-import { hashWebPass, isWebPass } from '../../src/domain/rules/web-pass.js';
+import { hashHostToken, hashJoinCode } from '../../src/domain/fleet/rules/host-token.js';
+import { formatApiKey, hashApiKey } from '../../src/domain/kernel/api-key.js';
+import { bearerOf } from '../../src/domain/kernel/bearer.js';
+import { clientNetworkOf } from '../../src/domain/kernel/client-network.js';
+import { hashWebPass, isWebPass } from '../../src/domain/web-ports/rules/web-pass.js';
 
 const HEX = '0123456789abcdef0123456789abcdef01234567';
 const sha256 = (text: string) => createHash('sha256').update(text).digest();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { launchLink } from '../../src/domain/rules/launch-link.js';
+import { launchLink } from '../../src/domain/templates/rules/launch-link.js';
 
 const URL_ = 'https://gpu.example.com';
 const link = (launch: object, variables: object[] | null = null, template = 'serve') =>
@@ -68,7 +68,7 @@ describe('a launch link for a saved template', () => {
       ['env.LAST', 'short'],
     ]);
     const words = Array.from({ length: 12 }, () => '%'.repeat(900));
-    // Half a command would be a different command.
+    // A truncated command would be a different command.
     expect(membersOf(link({ command: words }, []))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readImageName } from '../../src/agent/engine/image-name.js';
-import { checkAgent, checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/rules/launch.js';
+import { checkAgent, checkLaunch, type Launch, registryOf, secretsOf } from '../../src/domain/kernel/launch.js';
 
 test.each([
   [{ onExit: 'DESTROY' as const }, 'a command that is always restarted never stops or destroys its instance'],
@@ -55,7 +55,7 @@ test.each([
   [{ hasOldAgent: false, supportsUsers: false }, { restart: 'NEVER' as const, user: '0' }, 'too old for a user'],
   [{ hasOldAgent: false, supportsUsers: false }, { restart: 'NEVER' as const }, null],
   [{ hasOldAgent: true, supportsUsers: true }, { user: 'root' }, null],
-])('for an agent with %j, the launch %j is checked: %s', (agent, launch, message) => {
+])('checking an agent with %j for the launch %j results in: %s', (agent, launch, message) => {
   const check = () => checkAgent({ id: 'm-1', ...agent }, launch, 'deploy_failed');
   if (message === null) expect(check).not.toThrow();
   else expect(check).toThrow(message);

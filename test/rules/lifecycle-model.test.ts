@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { balanceUnitsAt } from '../../src/domain/rules/accrual.js';
+import { settle } from '../../src/domain/billing/rules/settle.js';
+import { balanceUnitsAt } from '../../src/domain/kernel/accrual.js';
 import {
   type Account,
   credit,
@@ -20,11 +21,10 @@ import {
   stop,
   type Takeover,
   type Volume,
-} from '../../src/domain/rules/lifecycle.js';
-import type { PricingMode } from '../../src/domain/rules/price-rule.js';
-import { settle } from '../../src/domain/rules/settle.js';
-import { LAST_INSTANT } from '../../src/domain/rules/time.js';
-import { createVolume, deleteVolume, growVolume, VOLUME_ID } from '../../src/domain/rules/volume.js';
+} from '../../src/domain/kernel/lifecycle.js';
+import type { PricingMode } from '../../src/domain/kernel/price-rule.js';
+import { LAST_INSTANT } from '../../src/domain/kernel/time.js';
+import { createVolume, deleteVolume, growVolume, VOLUME_ID } from '../../src/domain/kernel/volume.js';
 import { randomHistories } from '../support/long.js';
 
 /** Set `MODEL_RUNS=10000` for more. */
@@ -68,7 +68,7 @@ class World {
     settle(this.account, { live: this.instances, volumes: this.volumes }, this.now, GRACE, this.changes);
   }
 
-  /** Returns a step. If it isn't whole, anything that ends in it ends when its second does. */
+  /** Returns a step. If it isn't on a second boundary, anything that ends in it ends when that second does. */
   step(isWhole = true): Step {
     return { account: this.account, at: this.now, end: this.now + (isWhole ? 0n : 1n), changes: this.changes };
   }
@@ -168,7 +168,7 @@ class World {
         ...kept.map(({ id, sizes }) => `${id}/volume/${sizes}`),
       ].sort(),
     );
-    // Each closed interval is charged to the unit, under its own name and at its end.
+    // Each closed interval is charged exactly to the unit, under its own name and at its end.
     for (const { name, resource, rate, startedAt, endedAt } of intervals.filter(({ endedAt }) => endedAt !== null))
       expect(changes.entries.filter(({ id }) => id === name)).toMatchObject([
         {
@@ -263,7 +263,7 @@ const moves = fc.array(
 );
 type Move = typeof moves extends fc.Arbitrary<(infer T)[]> ? T : never;
 
-/** Acts as the service would: it processes due events first, and does nothing that its rules forbid. */
+/** Acts as the service would. It processes due events first and never does anything that its rules forbid. */
 function carryOut(world: World, { what, which, isWhole, preempts, ahead, units }: Move): void {
   const { account, instances, now } = world;
   world.settle();
@@ -336,7 +336,7 @@ function act(
 }
 
 describe('an account, its instances and its volumes', () => {
-  it('are charged for exactly what was sold, after any sequence of actions', () => {
+  it('are charged for exactly what was sold after any sequence of actions', () => {
     fc.assert(
       fc.property(moves, fc.bigInt(0n, 2_000_000_000n), (drawn, creditUnits) => {
         const world = new World(creditUnits);
@@ -441,7 +441,7 @@ it('exhausted credit keeps volumes until the grace period ends, then deletes the
   ]);
 });
 
-it('no second of a volume is charged twice or for two sizes', () => {
+it('no volume second is charged twice or for two sizes', () => {
   const world = new World(1_000_000n);
   const volume = world.store(1);
   const sizes = () => world.intervals.map(({ startedAt, endedAt }) => [startedAt, endedAt]);
@@ -463,7 +463,7 @@ it('no second of a volume is charged twice or for two sizes', () => {
   world.check();
 });
 
-it('the id of a volume has eight hexadecimal digits', () => {
+it("a volume's id has eight hexadecimal digits", () => {
   expect(VOLUME_ID.test('v-31f72534')).toBe(true);
   for (const other of ['v-31f7253', 'v-31f725345', 'xv-31f72534', 'v-31F72534', 'v-31f72534\n', 'i-31f72534'])
     expect(VOLUME_ID.test(other), other).toBe(false);
@@ -504,7 +504,7 @@ it('a preempting start pays for its first minute, no matter how it ends', () => 
   expect(instance).toMatchObject({ minimumUntil: null, gpuIntervals: 2 });
 });
 
-it('an event due in the second of a stop ends the run, and no second is sold twice', () => {
+it('a stop neither sells a second twice nor sells beyond an event due in it', () => {
   // All credit is used up in the tenth second.
   const world = new World(1_070n);
   const instance = world.rent('ON_DEMAND');
@@ -523,12 +523,12 @@ it('an event due in the second of a stop ends the run, and no second is sold twi
   expect(other.changes.entries.map(({ kind }) => kind)).toEqual(['GPU_USAGE', 'DISK_USAGE']);
 });
 
-it('an account that is never exhausted loses no disk', () => {
+it('an account that is never exhausted never loses a disk', () => {
   const never = { exhaustedAt: null, diskDeleteAt: null, dueAt: null, liveInstances: 1, liveVolumes: 0 };
   expect(diskDeleteAtOf(never, GRACE)).toBeNull();
 });
 
-it('the id of an instance has eight hexadecimal digits', () => {
+it("an instance's id has eight hexadecimal digits", () => {
   expect(INSTANCE_ID.test('i-31f72534')).toBe(true);
   for (const other of [
     'i-31f7253',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { usageAt } from '../../src/domain/instances/rules/usage.js';
 import {
   type Account,
   checkAllowed,
@@ -9,8 +10,7 @@ import {
   resume,
   stop,
   suspend,
-} from '../../src/domain/rules/lifecycle.js';
-import { usageAt } from '../../src/domain/rules/usage.js';
+} from '../../src/domain/kernel/lifecycle.js';
 
 const NO_LIMIT = { monthlyLimit: null, limitReachedAt: null, limitAt: null };
 
@@ -84,7 +84,7 @@ describe('actions', () => {
 });
 
 describe('a deploy', () => {
-  it("creates the account's next instance, running and at locked rates", () => {
+  it("creates a running instance with the account's next number and locked-in rates", () => {
     const { step, instance } = rented();
     expect(instance).toEqual({
       id: 'i-00000001',
@@ -139,7 +139,7 @@ describe('a deploy', () => {
 });
 
 describe('suspending an account', () => {
-  it('stops running instances once, in that second, and resuming starts nothing', () => {
+  it('stops its running instances, which stay stopped when it resumes', () => {
     const { step, instance } = rented();
     const later = { ...step, at: 70n, end: 70n };
     suspend(later, [instance]);
@@ -152,7 +152,7 @@ describe('suspending an account', () => {
     expect(instance.status).toBe('STOPPED');
   });
 
-  it('leaves stopped instances unchanged', () => {
+  it('leaves already stopped instances unchanged', () => {
     const { step, instance } = rented();
     stop({ ...step, at: 20n, end: 20n }, instance, 'USER');
     suspend({ ...step, at: 70n, end: 70n }, [instance]);
@@ -181,7 +181,7 @@ describe("an instance's usage", () => {
     expect(usageAt({ ...instance, destroyedAt: 13n, runningSince: null, gpuSeconds: 3n }, 99n)).toEqual(usage);
   });
 
-  it('is never reported for a time before its last change, even if a clock goes back', () => {
+  it('is never reported for a time before its last change, even if a clock steps back', () => {
     expect(usageAt(rented().instance, 0n)).toMatchObject({ gpuSeconds: 0n, diskSeconds: 0n, total: 0n });
     const { step, instance } = rented();
     stop({ ...step, at: 20n, end: 20n }, instance, 'USER');

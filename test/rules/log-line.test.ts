@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { MAX_LOG_LINE, readLogLine } from '../../src/domain/rules/log-line.js';
+import { MAX_LOG_LINE, readLogLine } from '../../src/domain/updates/rules/log-line.js';
 
-it('formats times as text that sorts chronologically', () => {
+it('log times are formatted as text that sorts chronologically', () => {
   const timeOf = (line: string) => readLogLine(line)?.time;
   expect(readLogLine('o2026-11-22T07:00:00.5Z words here')).toEqual({
     time: '2026-11-22T07:00:00.500000000Z',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../src/domain/rules/errors.js';
-import { type MachineChange, type MachineState, stateAfter } from '../../src/domain/rules/machine-state.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
+import { type MachineChange, type MachineState, stateAfter } from '../../src/domain/kernel/machine-state.js';
 
 const LEADS_TO: Record<MachineChange, MachineState> = {
   drain: 'DRAINED',
@@ -18,7 +18,7 @@ describe('a machine', () => {
     }
   });
 
-  it('in use can be changed in every way except being retired', () => {
+  it('in use can undergo any change except being retired', () => {
     for (const state of ACTIVE) {
       for (const change of CHANGES.filter((change) => change !== 'retire')) {
         expect(stateAfter(change, { id: 'm-1', state, isInUse: true })).toBe(LEADS_TO[change]);

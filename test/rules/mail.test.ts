@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EVENT_TYPES } from '../../src/domain/rules/events.js';
-import { isLinkToken, isMailAddress, linkToken, mailboxOf, mailOfEvent } from '../../src/domain/rules/mail.js';
+import { EVENT_TYPES } from '../../src/domain/kernel/events.js';
+import { isLinkToken, isMailAddress, linkToken, mailboxOf, mailOfEvent } from '../../src/domain/webhooks/rules/mail.js';
 
 const DATA = {
   instance: 'i-1',
@@ -21,7 +21,7 @@ const DATA = {
 };
 
 describe('mail', () => {
-  it('describes each event with its facts in one sentence', () => {
+  it('describes each event in one sentence and lists its facts', () => {
     const subjects = Object.keys(EVENT_TYPES).map((type) => {
       const event = { id: 'evt-1', type, at: 0n, data: { ...DATA, nothing: null } };
       const { subject, text } = mailOfEvent(event, 'a@example.com', 'https://gpu.example.com', 'https://end');
@@ -35,7 +35,7 @@ describe('mail', () => {
     expect(subjects).toContain('Instance i-1 stops in ten minutes: its deadline');
   });
 
-  it('is sent to exactly one plain mailbox', () => {
+  it('can only be sent to a single plain address', () => {
     const longest = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(58)}.eu`;
     for (const good of ['a@b.cd', "o'brien+x@mail.example.com", 'A.B-c_d@xn--bcher-kva.example', longest])
       expect(isMailAddress(good), good).toBe(true);
@@ -65,7 +65,7 @@ describe('mail', () => {
     expect(mailboxOf('other@example.com').toString('hex')).not.toBe(same[0]);
   });
 
-  it('has links that each do one thing for one address', () => {
+  it('contains links that are each valid for one action and one address', () => {
     const token = linkToken('secret', 'end', 'ma-1');
     expect(isLinkToken(token, 'secret', 'end', 'ma-1')).toBe(true);
     expect(isLinkToken(token, 'secret', 'confirm', 'ma-1')).toBe(false);

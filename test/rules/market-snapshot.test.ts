@@ -7,10 +7,10 @@ import {
   isMostlyUnreadable,
   NotNewer,
   percentOf,
-} from '../../src/domain/rules/market-snapshot.js';
+} from '../../src/domain/market/rules/market-snapshot.js';
 
 describe("a snapshot's date", () => {
-  it('can be any day if there is no snapshot yet, otherwise a later one', () => {
+  it('can be any day for the first snapshot, but must be later for any other', () => {
     expect(() => checkNewer('2026-11-20', null, '2030-01-01')).not.toThrow();
     expect(() => checkNewer('2026-11-20', '2026-11-19', '2030-01-01')).not.toThrow();
     expect(() => checkNewer('2027-01-01', '2026-12-31', '2030-01-01')).not.toThrow();
@@ -58,7 +58,7 @@ describe('models that lose their median', () => {
     ...Array.from({ length: unknown }, () => ({ gpu: 'u', oldMedianMicro: null, medianMicro: null })),
   ];
 
-  it('may be at most the allowed share of those that had one', () => {
+  it('may not exceed the allowed share of those that had one', () => {
     expect(() => checkLosses(models(5, 5, 100), 50)).not.toThrow();
     expect(() => checkLosses(models(49, 51, 0), 50)).toThrow(
       'more than 50% of the models would lose their median: 51 of 100',
@@ -86,13 +86,13 @@ describe("a snapshot's listings", () => {
 describe("a snapshot's prices", () => {
   const from = (oldRate: bigint | null, newRate: bigint, gpu = 'a') => ({ gpu, oldRate, newRate });
 
-  it('change by whole percentages of the old price, rounded towards zero', () => {
+  it('are compared by percentage of change, rounded towards zero', () => {
     expect(percentOf(from(300n, 400n))).toBe(33n);
     expect(percentOf(from(300n, 200n))).toBe(-33n);
     expect(percentOf(from(null, 200n))).toBe(0n);
   });
 
-  it('can jump up or down by the limit, but not by more', () => {
+  it('can move up or down by exactly the limit, but not by more', () => {
     expect(() => checkJumps([from(1_000n, 1_500n), from(1_000n, 500n)], 50)).not.toThrow();
     const refused = () => checkJumps([from(1_000n, 1_501n), from(5n, 5n, 'b'), from(1_000n, 499n, 'c')], 50);
     expect(refused).toThrow('prices would move by more than 50%: a 50%, c -50%');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Listing, ListingPrices } from '../../src/domain/rules/median.js';
-import { marketMedian } from '../../src/domain/rules/price-rule.js';
+import { type Listing, ListingPrices } from '../../src/domain/kernel/median.js';
+import { marketMedian } from '../../src/domain/kernel/price-rule.js';
 
 const listing = fc.record({ priceMicro: fc.bigInt(1n, 400n), numGpus: fc.bigInt(1n, 9n) });
 const compare = (one: Listing, other: Listing) => {
@@ -9,7 +9,9 @@ const compare = (one: Listing, other: Listing) => {
   return difference < 0n ? -1 : Number(difference > 0n);
 };
 
-/** Above the maximum price of a listing. Divided, both give the same number, but the second fraction is larger. */
+/**
+ * Prices above a listing's maximum. Their quotients are equal as floating-point numbers, although the second is larger.
+ */
 const CLOSE: Listing[] = [
   { priceMicro: 4_398_046_504_452n, numGpus: 2_047n },
   { priceMicro: 4_395_897_971_719n, numGpus: 2_046n },
@@ -21,8 +23,8 @@ function collected(listings: readonly Listing[]): ListingPrices {
   return prices;
 }
 
-describe('the middle of several prices', () => {
-  it('is the middle of the sorted fractions, no matter how many are equal', () => {
+describe('the middle of a set of prices', () => {
+  it('equals that of the sorted fractions, no matter how many are equal', () => {
     fc.assert(
       fc.property(fc.array(listing, { minLength: 1, maxLength: 1_100, size: 'max' }), (listings) => {
         const sorted = [...listings].sort(compare);
@@ -34,7 +36,7 @@ describe('the middle of several prices', () => {
     );
   });
 
-  it('distinguishes fractions that are equal as numbers, in any position', () => {
+  it('is exact even for fractions that are equal as floating-point numbers', () => {
     const others = fc.constantFrom(
       { priceMicro: 1_000_000_000n, numGpus: 1n },
       { priceMicro: 4_000_000_000n, numGpus: 1n },
@@ -54,7 +56,7 @@ describe('the middle of several prices', () => {
     );
   });
 
-  it('counts added listings and rejects ambiguous ones', () => {
+  it('includes every listing within the allowed bounds and rejects others', () => {
     const prices = collected(
       Array.from({ length: 33 }, (_, index) => ({ priceMicro: BigInt(index + 1), numGpus: 1n })),
     );
@@ -77,7 +79,7 @@ describe('the market median', () => {
     expect([0, 1, 4, 5, 6].map(of)).toEqual([null, null, null, 1_234_500n, 1_234_500n]);
   });
 
-  it('is per GPU: the mean of the middle two, rounded half up to four decimals', () => {
+  it('is the mean of the middle two prices per GPU, rounded half up to four decimals', () => {
     const of = (...prices: [bigint, bigint][]) =>
       marketMedian(prices.map(([priceMicro, numGpus]) => ({ priceMicro, numGpus })));
     expect(of([8_000_000n, 8n], [1n, 1n], [1n, 1n], [9_000_000n, 1n], [9_000_000n, 1n])).toBe(1_000_000n);

@@ -11,7 +11,7 @@ import {
   unitsOfMicro,
   unitsOfUsage,
   usdNumber,
-} from '../../src/domain/rules/money.js';
+} from '../../src/domain/kernel/money.js';
 
 describe('parseUsd', () => {
   it.each([
@@ -31,7 +31,7 @@ describe('parseUsd', () => {
   });
 
   it.each(['', ' 1', '1 ', '1.', '.5', '1.0000001', '1e3', '0x1', '1,5', '$1', '--1', '1.2.3', 'NaN', '1'.repeat(13)])(
-    'refuses %j',
+    'rejects %j',
     (text) => {
       expect(parseUsd(text)).toBeNull();
     },
@@ -50,7 +50,7 @@ describe('microOfUsd', () => {
     expect(microOfUsd(usd)).toBe(micro);
   });
 
-  it.each([50.0000001, 0.0000004, 0.1 + 0.2, 1e21, Number.NaN, Number.POSITIVE_INFINITY])('refuses %d', (usd) => {
+  it.each([50.0000001, 0.0000004, 0.1 + 0.2, 1e21, Number.NaN, Number.POSITIVE_INFINITY])('rejects %d', (usd) => {
     expect(microOfUsd(usd)).toBeNull();
   });
 });

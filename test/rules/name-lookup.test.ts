@@ -5,11 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createNameLookup, type LookupAll } from '../../src/name-lookup.js';
+import { createNameLookup, type LookupAll } from '../../src/std/name-lookup.js';
 
 const [A, AAAA] = [1, 28];
 /**
- * Names that the DNS server knows, by type. It doesn't answer for names under `silent.example` and fails for `FAILING`.
+ * Names that the DNS server knows, by type. It doesn't respond for names under `silent.example` and fails for
+ * `FAILING`.
  */
 const KNOWN: Record<string, Record<number, number[]>> = {
   'both.example': { [A]: [192, 0, 2, 1], [AAAA]: [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] },
@@ -68,7 +69,7 @@ const lookup = (more: Partial<Parameters<typeof createNameLookup>[0]> = {}) => {
     );
 };
 
-it('finds names in the hosts file, via the search list, and in DNS for both families', async () => {
+it('names are found in the hosts file, by search list and for both IP families', async () => {
   const find = lookup();
   expect(await find('OWN.example.')).toEqual(['192.0.2.9']);
   expect(await find('own')).toEqual(['192.0.2.9', '::1']);
@@ -79,7 +80,7 @@ it('finds names in the hosts file, via the search list, and in DNS for both fami
   expect(await find('none.example')).toBe('ENOTFOUND');
 });
 
-it('times out for names of a silent server without delaying other names or files', async () => {
+it('names on a silent server time out without delaying other names or files', async () => {
   const find = lookup({ withinMs: 150 });
   const silent = Array.from({ length: 300 }, (_, n) => find(`n${n}.silent.example`));
   const beganMs = performance.now();
@@ -91,12 +92,12 @@ it('times out for names of a silent server without delaying other names or files
   expect(await find('own')).toEqual(['192.0.2.9', '::1']);
 });
 
-it('finds a name even if the server fails for a longer candidate of the search list', async () => {
+it('a name is found even if the server fails for a longer search-list candidate', async () => {
   expect(await lookup()('shop.example')).toEqual(['192.0.2.4']);
   expect(await lookup()(FAILING)).toBe('EAI_AGAIN');
 });
 
-it('queries the system for names missing in DNS, two at a time', async () => {
+it('names missing from DNS are looked up by the system, two at a time', async () => {
   const held: Parameters<LookupAll>[2][] = [];
   const find = lookup({ system: (_host, _options, done) => void held.push(done) });
   const found = ['a.example', 'b.example', 'c.example', 'v4.example'].map(find);

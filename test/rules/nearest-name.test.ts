@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearestName } from '../../src/nearest-name.js';
+import { nearestName } from '../../src/std/nearest-name.js';
 
 const OFFERS = ['gpu', 'region', 'num_min', 'price_max', 'limit'];
 const DEPLOY = ['machine_id', 'template', 'disk_gb', 'type', 'name', 'env', 'stop_at', 'spend_limit', 'tcp_ports'];
@@ -25,6 +25,6 @@ it.each([
   expect(nearestName(given, known)).toBe(nearest);
 });
 
-it('does not compare overlong names', () => {
+it('overlong names are not compared', () => {
   expect(nearestName('disk_gb'.repeat(10_000), ['disk_gb'])).toBeNull();
 });

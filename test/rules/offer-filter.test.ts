@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type GroupTraits, type OfferedMachine, traitsOf } from '../../src/domain/rules/offer.js';
-import { criteriaOf, fits, type OfferRequirements, onlyOf } from '../../src/domain/rules/offer-filter.js';
+import { type GroupTraits, type OfferedMachine, traitsOf } from '../../src/domain/inventory/rules/offer.js';
+import { criteriaOf, fits, type OfferRequirements, onlyOf } from '../../src/domain/inventory/rules/offer-filter.js';
 
 const ANY: OfferRequirements = {
   gpus: null,

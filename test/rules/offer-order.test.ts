@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isOffered, type OfferedMachine, traitsOf } from '../../src/domain/rules/offer.js';
+import { isOffered, type OfferedMachine, traitsOf } from '../../src/domain/inventory/rules/offer.js';
 import {
   BY_PRICE,
   BY_PRICE_PER_GPU,
   BY_RELIABILITY,
   compareOffers,
   type OfferOrder,
-} from '../../src/domain/rules/offer-order.js';
+} from '../../src/domain/inventory/rules/offer-order.js';
 
 type Of = Pick<OfferedMachine, 'machineId' | 'numGpus' | 'reliability'> & { usd: bigint };
 
@@ -45,7 +45,7 @@ describe('offers', () => {
     ['cheapest first', BY_PRICE, 'm-e m-c m-B m-a m-b m-d'],
     ['cheapest GPU first, then as by price', BY_PRICE_PER_GPU, 'm-c m-a m-d m-e m-B m-b'],
     ['most reliable first, then as by price', BY_RELIABILITY, 'm-c m-e m-d m-B m-a m-b'],
-  ])('are sorted %s, no matter in which order they arrive', (_name, order, expected) => {
+  ])('are sorted %s, regardless of their order of arrival', (_name, order, expected) => {
     expect(sorted(order)).toBe(expected);
     expect(sorted(order, [...OFFERS].reverse())).toBe(expected);
   });
@@ -72,7 +72,7 @@ describe('offers', () => {
     });
   });
 
-  it('are for available machines with at least 50 GB of disk', () => {
+  it('are only for available machines with at least 50 GB of disk', () => {
     for (const availability of ['FREE', 'PREEMPTIBLE'] as const)
       expect([49, 50, 51].map((gb) => isOffered(availability, gb))).toEqual([false, true, true]);
     for (const availability of ['TAKEN', 'NOT_LISTED'] as const) expect(isOffered(availability, 500)).toBe(false);

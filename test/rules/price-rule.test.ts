@@ -6,7 +6,7 @@ import {
   PRICE_RULE,
   publishedRate,
   rateInMode,
-} from '../../src/domain/rules/price-rule.js';
+} from '../../src/domain/kernel/price-rule.js';
 
 describe('the price rule', () => {
   it.each([
@@ -23,7 +23,7 @@ describe('the price rule', () => {
     [1n, 10_000n],
     [0n, 10_000n],
     [98_765_432_100n, 69_135_800_000n],
-  ])('turns a median of %d into %d: × 0.70, down to the cent, at least a cent', (median, rate) => {
+  ])('prices a median of %d at %d by rounding 0.70 of it down to at least a cent', (median, rate) => {
     expect(onDemandRate(median)).toBe(rate);
   });
 
@@ -50,7 +50,7 @@ describe('the price rule', () => {
     expect(rateInMode(100n, 'RESERVED')).toBe(65n);
   });
 
-  it('locks a rental’s rates for the whole machine, by mode, and for its disk', () => {
+  it("locks in a rental's rates for the whole machine in its mode and for its disk", () => {
     const machine = { numGpus: 4, ratePerGpu: 1_000_000n };
     const locked = (mode: 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED') =>
       lockedRates(machine, { mode, diskGb: 50 }, 140n);
@@ -59,7 +59,7 @@ describe('the price rule', () => {
     expect(locked('RESERVED')).toMatchObject({ gpuRate: 2_600_000n, onDemandRate: 4_000_000n });
   });
 
-  it('uses the median, otherwise the last rate, otherwise the reference price', () => {
+  it('falls back from the median to the last rate, then to the reference price', () => {
     const reference = { referencePriceMicro: 1_000_000n };
     expect(publishedRate({ ...reference, medianMicro: 2_000_000n }, 500_000n)).toBe(1_400_000n);
     expect(publishedRate({ ...reference, medianMicro: null }, 500_000n)).toBe(500_000n);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseUsd } from '../../src/domain/rules/money.js';
-import { requestsPerMinute } from '../../src/domain/rules/rate-tier.js';
+import { requestsPerMinute } from '../../src/domain/accounts/rules/rate-tier.js';
+import { parseUsd } from '../../src/domain/kernel/money.js';
 
 describe('requestsPerMinute', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { formatInstant, instantOf } from '../../src/domain/kernel/time.js';
+import { nextStep, type Recheck, retryAt } from '../../src/domain/market/rules/recheck.js';
 import { isSchedule, lastDue, nextDue } from '../../src/domain/market/schedule.js';
-import { nextStep, type Recheck, retryAt } from '../../src/domain/rules/recheck.js';
-import { formatInstant, instantOf } from '../../src/domain/rules/time.js';
 
 const at = (text: string) => instantOf(new Date(text));
 /** A Wednesday. The schedule's Monday is the 23rd. */
@@ -16,7 +16,7 @@ function begun(day: string, changes: Partial<Recheck> = {}): Recheck {
 }
 
 describe('nextStep', () => {
-  it('makes up for a missed time on the current day', () => {
+  it('catches up on a missed re-check on the current day', () => {
     const first = { kind: 'attempt', day: '2026-11-25', attempt: 1 };
     expect(step(null)).toEqual(first);
     expect(step(null, null)).toEqual(first);
@@ -66,7 +66,7 @@ describe('the schedule', () => {
     expect(formatInstant(nextDue('*/20 * * * * *', now)!)).toBe('2026-11-25T09:00:20Z');
   });
 
-  it('must have a next time', () => {
+  it('must be a valid cron expression with at least one future occurrence', () => {
     expect(['0 4 29 2 *', '0 4 * * MON'].map(isSchedule)).toEqual([true, true]);
     expect(['0 4 31 2 *', '@weekly', '0 4 * *', ''].map(isSchedule)).toEqual([false, false, false, false]);
   });

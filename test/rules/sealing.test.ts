@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { seal, sealingKey, unseal } from '../../src/domain/rules/sealing.js';
+import { seal, sealingKey, unseal } from '../../src/domain/kernel/sealing.js';
 
 const key = () => sealingKey(randomBytes(32).toString('hex'));
 
-test('sealed text can be opened unchanged only with its key and context', () => {
+test('sealed text can be opened only if unmodified, and only with its key and context', () => {
   const [own, other] = [key(), key()];
   const text = 'hf_ümlaut\n$"\'=';
   const sealed = seal(own, 'a-1 sec-1', text);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bitsOf, breaksOf, layoutOf, modeOn, nestedFrom } from '../../src/domain/rules/layout.js';
+import { bitsOf, breaksOf, layoutOf, modeOn, nestedFrom } from '../../src/domain/inventory/rules/layout.js';
 import {
   ALL_SIZES,
   type Block,
@@ -11,7 +11,7 @@ import {
   overlaps,
   shareOf,
   WHOLE,
-} from '../../src/domain/rules/slices.js';
+} from '../../src/domain/kernel/slices.js';
 import { randomHistories } from '../support/long.js';
 
 /** Models by position, written as one letter per GPU. */
@@ -55,7 +55,7 @@ describe('the blocks for sale', () => {
     expect(ids('aaa', [4, 2])).toEqual(['m-1.g0-1']);
   });
 
-  it('on a host with two models each have one model, and none is the whole host', () => {
+  it('on a host with two models each have one model, so none covers the whole host', () => {
     const found = blocksOf(host('aaabbbbb'));
     for (const { gpu, ...block } of found)
       expect(new Set(places(block).map((place) => 'aaabbbbb'[place]))).toEqual(new Set([gpu]));
@@ -70,7 +70,7 @@ describe('the blocks for sale', () => {
     expect(ids('a', ALL_SIZES, [0])).toEqual([]);
   });
 
-  it('are aligned, have one model, lie within the host and have the sizes for sale', () => {
+  it('are aligned blocks of one model within the host, in the sizes for sale', () => {
     fc.assert(
       fc.property(anyHost, (given) => {
         const found = blocksOf(given);
@@ -99,7 +99,7 @@ describe('a share', () => {
     expect([shareOf(3, { count: 1 }, 8), shareOf(0, { count: 1 }, 8), shareOf(7, { count: 3 }, 3)]).toEqual([1, 0, 7]);
   });
 
-  it('never totals more than exists for all blocks of one size, if that suffices', () => {
+  it('never exceeds a sufficient total when summed over all blocks of one size', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 8, max: 100_000 }), (hostGpus, amount) => {
         for (const count of [1, 2, 4, 8].filter((size) => size <= hostGpus))

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { balanceUnitsAt } from '../../src/domain/rules/accrual.js';
-import { checkLimits } from '../../src/domain/rules/admission.js';
-import { DomainError } from '../../src/domain/rules/errors.js';
+import { setMonthlyLimit, setSpendLimit, settle, updateLimits } from '../../src/domain/billing/rules/settle.js';
+import { balanceUnitsAt } from '../../src/domain/kernel/accrual.js';
+import { checkLimits } from '../../src/domain/kernel/admission.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
 import {
   type Account,
   deploy,
@@ -15,12 +16,11 @@ import {
   setDeadlines,
   start,
   stop,
-} from '../../src/domain/rules/lifecycle.js';
-import { minimumUntilOf } from '../../src/domain/rules/preemption.js';
-import type { PricingMode } from '../../src/domain/rules/price-rule.js';
-import { setMonthlyLimit, setSpendLimit, settle, updateLimits } from '../../src/domain/rules/settle.js';
-import { checkInstanceSpendLimit, type LimitedKey, newLimited } from '../../src/domain/rules/spend-limit.js';
-import { addMonths, latest, monthStartOf } from '../../src/domain/rules/time.js';
+} from '../../src/domain/kernel/lifecycle.js';
+import { minimumUntilOf } from '../../src/domain/kernel/preemption.js';
+import type { PricingMode } from '../../src/domain/kernel/price-rule.js';
+import { checkInstanceSpendLimit, type LimitedKey, newLimited } from '../../src/domain/kernel/spend-limit.js';
+import { addMonths, latest, monthStartOf } from '../../src/domain/kernel/time.js';
 import { randomHistories } from '../support/long.js';
 
 const RUNS = 1_000;
@@ -30,7 +30,7 @@ const RATES: Record<PricingMode, bigint> = { ON_DEMAND: 100n, INTERRUPTIBLE: 50n
 const MODES = Object.keys(RATES) as PricingMode[];
 const BEGINNING = BigInt(Date.UTC(2027, 10, 30, 23, 50) / 1_000);
 
-/** When a limit was set, and from which second it applies, until the next limit for the same subject. */
+/** When a limit was set and the second from which it applies, until the next limit for the same subject. */
 interface Set {
   of: string;
   limit: bigint | null;
@@ -231,7 +231,7 @@ const move = fc.record({
   preempts: fc.boolean(),
   of: fc.boolean(),
   stopIn: fc.option(fc.bigInt(1n, 3_000n), { freq: 2 }),
-  /** In micro-USD; each is 3,600 units, enough for half a minute of one instance. */
+  /** In micro-USD. Each is 3,600 units, enough for half a minute of one instance. */
   limit: fc.option(fc.oneof(fc.bigInt(0n, 10n), fc.bigInt(0n, 200n), fc.bigInt(0n, 5_000n)), { freq: 4 }),
 });
 type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Account, deploy, type Instance, noChanges, runsOf, stop } from '../../src/domain/rules/lifecycle.js';
-import { setMonthlyLimit, settle } from '../../src/domain/rules/settle.js';
+import { setMonthlyLimit, settle } from '../../src/domain/billing/rules/settle.js';
+import { type Account, deploy, type Instance, noChanges, runsOf, stop } from '../../src/domain/kernel/lifecycle.js';
 
 const DAY = 86_400n;
 /** The first seconds of December 2026 and January 2027. */
@@ -8,7 +8,7 @@ const DECEMBER = BigInt(Date.UTC(2026, 11, 1) / 1_000);
 const JANUARY = BigInt(Date.UTC(2027, 0, 1) / 1_000);
 const MICRO = 3_600n;
 
-/** An account with one instance, which costs 100 units per second and its disk 20. */
+/** An account with one instance that costs 100 units per second, plus 20 for its disk. */
 class Rented {
   readonly account: Account;
   readonly instance: Instance;
@@ -67,14 +67,14 @@ describe("an instance's spend limit", () => {
     }
   });
 
-  it('sets the end even if the owner stops the instance in that second', () => {
+  it('determines the end even if the owner stops the instance in the same second', () => {
     const rented = new Rented(1n);
     rented.settle(DECEMBER + 30n);
     stop(rented.at(DECEMBER + 30n, DECEMBER + 31n), rented.instance, 'USER');
     expect(rented.instance).toMatchObject({ stopReason: 'USER', stoppedAt: DECEMBER + 30n });
   });
 
-  it('counts the minimum of a preempting start from its beginning', () => {
+  it("includes a preempting start's minimum charge from the beginning", () => {
     // 60 GPU seconds cost 6,000 units. Of 2 micro-USD, 1,200 units remain, which pay for exactly 60 s of disk.
     const rented = new Rented(2n, true);
     rented.settle(DECEMBER + 3n * DAY);
@@ -92,7 +92,7 @@ describe("an instance's spend limit", () => {
 });
 
 describe("an account's monthly limit", () => {
-  it('restarts with the month and is predicted months ahead', () => {
+  it('restarts every month and is predicted months ahead', () => {
     const rented = new Rented(null);
     // At 120 units per second, the limit lasts for 30 days and one hour of December, and January is long enough for
     // that.

@@ -1,7 +1,7 @@
 import ssh2 from 'ssh2';
 import { describe, expect, it } from 'vitest';
-import { DomainError } from '../../src/domain/rules/errors.js';
-import { formatSshKey, parseSshKey } from '../../src/domain/rules/ssh-key.js';
+import { formatSshKey, parseSshKey } from '../../src/domain/accounts/rules/ssh-key.js';
+import { DomainError } from '../../src/domain/kernel/errors.js';
 
 const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbWDl7yCIpUyWpfP6f3fLUJXGMTi0B+FO0rHVx+WQ2P someone@somewhere';
 
@@ -43,7 +43,7 @@ describe('a public SSH key', () => {
     expect(() => parseSshKey(rsa(2_048))).toThrow('2048 bits');
   });
 
-  it('has a comment that is one short line and safe for a terminal', () => {
+  it('has a comment that is one short line and safe to print on a terminal', () => {
     const [type, blob] = ED25519.split(' ');
     expect(parseSshKey(`${type} ${blob}`).comment).toBe('');
     expect(parseSshKey(`${type} ${blob} \u001b[31mred ${'x'.repeat(300)}`).comment).toBe(
@@ -96,7 +96,7 @@ describe('a public SSH key', () => {
   const E = Buffer.from([1, 0, 1]);
   const whole = field(ED);
 
-  it('must be complete to the byte', () => {
+  it('must be complete to the last byte', () => {
     for (const good of [
       line(ED, ED, Buffer.alloc(32)),
       line(P256, P256, 'nistp256', point(65)),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { creditOfStart, type ObservedStart, stopGraceSeconds } from '../../src/domain/rules/start-credit.js';
+import { creditOfStart, type ObservedStart, stopGraceSeconds } from '../../src/domain/fleet/rules/start-credit.js';
 
 const start: ObservedStart = {
   from: 1_000n,
@@ -23,7 +23,7 @@ const seconds = (changes: Partial<ObservedStart>, now = later) => {
 };
 
 describe('a slow start', () => {
-  it('credits its delay, up to 600 seconds and as long as the instance then ran', () => {
+  it('is credited for its delay, up to 600 s or the time the instance then ran', () => {
     for (const lag of [0n, 1n, 59n, 599n, 600n, 601n, 5_000n])
       for (const ran of [1n, 30n, 599n, 600n, 601n, 9_999n]) {
         const [runningAt, to] = [1_000n + lag, 1_000n + lag + ran];
@@ -37,14 +37,14 @@ describe('a slow start', () => {
       }
   });
 
-  it('credits nothing if volumes had to be restored, since that depends on the renter', () => {
+  it("isn't credited if volumes had to be restored, since that depends on the renter", () => {
     expect(seconds({ restores: true, runningAt: 1_300n, to: 9_000n })).toBe(0);
     expect(seconds({ restores: true, runningAt: 1_300n })).toBe(0);
     expect(of({ restores: true, operatorImage: true, to: 1_300n })).toBeNull();
     expect(seconds({ restores: true, hostFault: true, to: 1_300n })).toBe(300);
   });
 
-  it('credits the same amount whenever it is evaluated', () => {
+  it('is credited with the same amount no matter when it is evaluated', () => {
     expect(of({ runningAt: 1_042n, to: 1_050n }, 1_050n)).toBe('unknown');
     expect(of({ runningAt: 1_042n, to: 1_050n }, 1_051n)).toEqual(slow(1_000n, 1_008n));
     for (let now = 1_042n; now < 1_200n; now += 1n) {
@@ -53,14 +53,14 @@ describe('a slow start', () => {
     }
   });
 
-  it('excludes a preempting start’s minimum and the wait for its own account', () => {
+  it("isn't credited for a preempting start's minimum or its own account's waits", () => {
     expect(of({ runningAt: 1_100n, minimumUntil: 1_060n })).toEqual(slow(1_060n, 1_100n));
     expect(seconds({ runningAt: 1_030n, minimumUntil: 1_060n })).toBe(0);
     expect(of({ runningAt: 1_100n, ownWaitUntil: 1_010n })).toEqual(slow(1_010n, 1_100n));
     expect(seconds({ runningAt: 1_100n, ownWaitUntil: 1_200n })).toBe(0);
   });
 
-  it('does not count seconds before a start that begins in the next second', () => {
+  it("isn't credited if it was seen running before its first charged second", () => {
     expect(seconds({ from: 1_000n, runningAt: 999n, to: 1_100n })).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Launch } from '../../src/domain/rules/launch.js';
+import type { Launch } from '../../src/domain/kernel/launch.js';
 import {
   checkVariables,
   isPinned,
@@ -7,7 +7,7 @@ import {
   type TemplateVariable,
   variablesToGenerate,
   withValues,
-} from '../../src/domain/rules/template.js';
+} from '../../src/domain/kernel/template.js';
 
 const variable = (name: string, rest: Partial<TemplateVariable> = {}) => ({ name, description: name, ...rest });
 
@@ -26,12 +26,12 @@ describe('a required variable', () => {
   const secrets = [{ secret: 'hf', variable: 'TOKEN' }];
 
   it.each<[string, Launch, string | null]>([
-    ['without a value is named along with the others', {}, 'MODEL, TOKEN'],
+    ['is named along with the others if it has no value', {}, 'MODEL, TOKEN'],
     ['may be given as text', { env: { MODEL: 'a', TOKEN: 'b' } }, null],
     ['may be given as a secret', { env: { MODEL: 'a' }, secrets }, null],
     ['must not be given as a file', { env: { MODEL: 'a' }, secrets: [{ secret: 'hf', file: 'TOKEN' }] }, 'TOKEN'],
     ['must not be empty', { env: { MODEL: '' }, secrets }, 'MODEL'],
-    ['whose default is removed is missing', { env: { MODEL: 'a', MODE: '' }, secrets }, 'MODE'],
+    ['counts as missing if its default is removed', { env: { MODEL: 'a', MODE: '' }, secrets }, 'MODE'],
   ])('%s', (_what, launch, missing) => {
     const check = () => checkVariables(terms, launch);
     if (missing === null) expect(check).not.toThrow();
@@ -45,7 +45,7 @@ describe('a required variable', () => {
   });
 });
 
-it('a command uses the values of variables and keeps unknown variables', () => {
+it("a command's variables are replaced by their values unless they are unknown", () => {
   const env = { MODEL: 'a/b $(MODE)', MODE: 'x y' };
   const words = ['--model', '$(MODEL)', 'in $(MODE)$(MODE)', '$(date)', '$(toString)', '$MODEL', '$(MODEL'];
   expect(withValues(words, env)).toEqual([
@@ -59,7 +59,7 @@ it('a command uses the values of variables and keeps unknown variables', () => {
   ]);
 });
 
-it('a path uses percent-encoded values and has no query if a value is missing', () => {
+it("a path's values are percent-encoded, and its query is dropped if one is missing", () => {
   expect(pathWithValues('/lab?token=$(TOKEN)&x=1', { TOKEN: 'a&b=/"<' })).toBe('/lab?token=a%26b%3D%2F%22%3C&x=1');
   expect(pathWithValues('/lab?token=$(TOKEN)', { OTHER: 'a' })).toBe('/lab');
   expect(pathWithValues('/$(TOKEN)/x', {})).toBe('/');

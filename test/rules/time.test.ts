@@ -12,12 +12,12 @@ import {
   notBefore,
   parseInstant,
   secondOf,
-} from '../../src/domain/rules/time.js';
+} from '../../src/domain/kernel/time.js';
 
 const at = (text: string) => instantOf(new Date(text));
 
 describe('instants', () => {
-  it('are whole seconds that are truncated and not rounded', () => {
+  it('are truncated to whole seconds, not rounded', () => {
     expect(instantOf(new Date('2026-11-20T12:00:00.999Z'))).toBe(at('2026-11-20T12:00:00Z'));
     expect(instantOf(new Date(-1))).toBe(-1n);
     expect(instantOf(new Date(0))).toBe(0n);
@@ -110,8 +110,8 @@ describe('days', () => {
   });
 });
 
-describe('the second of an event', () => {
-  it('begins before and ends after the event, or ends exactly where it begins', () => {
+describe("an event's second", () => {
+  it('spans the event, or is empty if the event falls exactly on a boundary', () => {
     expect([999, 1_000, 1_001, 1_999].map(secondOf)).toEqual([
       { at: 0n, end: 1n },
       { at: 1n, end: 1n },

@@ -11,7 +11,7 @@ import {
   type TopUp,
   topUpState,
   withoutReplaced,
-} from '../../src/domain/rules/top-up.js';
+} from '../../src/domain/top-ups/rules/top-up.js';
 
 const USD = 1_000_000n;
 
@@ -91,13 +91,13 @@ describe('a payment above the confirmation threshold', () => {
     expect(evaluated(undefined)).toMatchObject({ state: 'QUARANTINED', reason: NOT_QUERIED_YET });
   });
 
-  it("may exceed it only in total with the same day's unconfirmed credits", () => {
+  it("includes one that only exceeds it together with the day's unconfirmed credits", () => {
     const of = (unconfirmed: bigint) => evaluated(undefined, { unconfirmed, usd: 200n * USD })?.state;
     expect([of(300n * USD), of(300n * USD + 1n)]).toEqual(['CREDITED', 'QUARANTINED']);
   });
 });
 
-describe('a report of a payment', () => {
+describe('a payment report', () => {
   const SEEN: Payment = { ...PAYMENT, state: 'SEEN', confirmations: 0, usdMicro: null, creditedAt: null };
   const CONFIRMING: Payment = { ...SEEN, state: 'CONFIRMING', confirmations: 3, usdMicro: 600n * USD };
   const PENDING: ReportedPayment = { ...REPORT, status: 'pending', confirmations: 0, usd: null, usdWithFee: null };
@@ -238,13 +238,13 @@ describe('a payment that is not in a block', () => {
     ['is shown if everything was paid before it', 200n, [credited(99n)], 'SEEN'],
     ['is shown if only a part was paid after it', 200n, [credited(150n, 594n * USD - 1n)], 'SEEN'],
     ['is gone if parts add up to everything', 200n, [credited(150n, 300n * USD), credited(90n, 294n * USD)], 'GONE'],
-    ['is shown if everything was already paid before it', 200n, [credited(150n), credited(99n)], 'SEEN'],
+    ['is shown if everything was paid before it and again after it', 200n, [credited(150n), credited(99n)], 'SEEN'],
     ['is shown if another payment was refused', 200n, [{ ...credited(150n), state: 'REFUSED' }], 'SEEN'],
   ])('%s', (_name, now, others, state) => {
     expect(stateOf(now, ...others)).toBe(state);
   });
 
-  it('becomes gone with a reason, unlike other payments', () => {
+  it('is marked as gone with a reason, unlike a payment in a block', () => {
     const confirming: Payment = { ...SEEN, state: 'CONFIRMING' };
     const reason = 'no block included it';
     expect(withoutReplaced(TOP_UP, [SEEN, confirming], 1_000_000n)).toEqual([

@@ -2,10 +2,10 @@ import { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { SftpShell } from '../../src/access/ssh/sftp-shell.js';
 import type { Tunnel } from '../../src/access/tunnels.js';
-import { ByteQueue } from '../../src/untrusted/byte-queue.js';
-import { checkJson, JsonTooLarge, MAX_JSON_DEPTH, parseJson } from '../../src/untrusted/json.js';
-import { LastBytes, lastLine } from '../../src/untrusted/last-line.js';
-import { LineSplitter } from '../../src/untrusted/line-splitter.js';
+import { ByteQueue } from '../../src/std/untrusted/byte-queue.js';
+import { checkJson, JsonTooLarge, MAX_JSON_DEPTH, parseJson } from '../../src/std/untrusted/json.js';
+import { LastBytes, lastLine } from '../../src/std/untrusted/last-line.js';
+import { LineSplitter } from '../../src/std/untrusted/line-splitter.js';
 
 describe('bytes that arrive in pieces', () => {
   it('are each copied only a few times, no matter how small the pieces are', () => {
@@ -22,7 +22,7 @@ describe('bytes that arrive in pieces', () => {
     expect(all.every((byte, index) => byte === index % 251)).toBe(true);
   });
 
-  it('become lines, and overlong lines are cut', () => {
+  it('are assembled into lines, each of which is cut if overlong', () => {
     const lines = new LineSplitter(8);
     expect(lines.push(Buffer.from('one\n\ntw'))).toEqual(['one', '']);
     expect(lines.push(Buffer.from('o\nas long as this'))).toEqual(['two']);
@@ -31,7 +31,7 @@ describe('bytes that arrive in pieces', () => {
     expect(lines.rest()).toBe('last');
   });
 
-  it('end in a line that is short enough for a message', () => {
+  it('yield a last line that is short enough for a message', () => {
     expect(lastLine(Buffer.from('first\nlast\n'))).toBe('last');
     expect(lastLine(Buffer.from(`${'x'.repeat(100_000)}\n${'y'.repeat(100_000)}`))).toBe('y'.repeat(300));
     const words = new LastBytes();
@@ -43,7 +43,7 @@ describe('bytes that arrive in pieces', () => {
 describe('JSON', () => {
   const nested = (depth: number) => Buffer.from(`{"a":"[[\\"[{","b":${'['.repeat(depth)}${']'.repeat(depth)}}`);
 
-  it('is nested at most 64 levels deep, not counting brackets in strings', () => {
+  it('may nest at most 64 levels deep, not counting brackets in strings', () => {
     expect(parseJson(nested(MAX_JSON_DEPTH - 1))).toMatchObject({ a: '[["[{' });
     expect(() => parseJson(nested(MAX_JSON_DEPTH))).toThrow('the JSON may nest at most 64 levels');
     expect(() => checkJson(Buffer.from('{"a":'.repeat(100)))).toThrow(JsonTooLarge);
@@ -51,14 +51,14 @@ describe('JSON', () => {
     expect(() => parseJson(Buffer.from('"['.repeat(100)))).toThrow(SyntaxError);
   });
 
-  it('has at most the given number of values', () => {
+  it('may have at most the given number of values', () => {
     const of = (count: number) => Buffer.from(JSON.stringify(Array.from({ length: count }, () => 0)));
     expect(parseJson(of(50), { maxValues: 50 })).toHaveLength(50);
     expect(() => parseJson(of(51), { maxValues: 50 })).toThrow('the JSON may have at most 50 values');
   });
 });
 
-/** Returns a shell in a container. `answer` gives its response to each command. */
+/** Returns a shell in a container. `answer` gives the shell's response to each command. */
 function shellThat(answer: (mark: string) => (string | Buffer)[]): SftpShell {
   const tunnel = new Duplex({
     read: () => {},
@@ -96,7 +96,7 @@ describe('a shell in an image', () => {
     expect(String(await shell.run('true'))).toMatch(/^out/);
   });
 
-  it('lists a folder line by line and skips lines that no stat would print', async () => {
+  it('lists a folder line by line, skipping lines that no genuine stat would print', async () => {
     const own = (command: string) => /'([0-9a-f]{16}) %f/.exec(command)![1]!;
     const tunnel = new Duplex({
       read: () => {},

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Instance } from '../../src/domain/rules/lifecycle.js';
-import { earlyExitCostAt, seenAt, termEndAt, usageAt } from '../../src/domain/rules/usage.js';
+import { earlyExitCostAt, seenAt, termEndAt, usageAt } from '../../src/domain/instances/rules/usage.js';
+import type { Instance } from '../../src/domain/kernel/lifecycle.js';
 
 const DAY = 86_400n;
 
@@ -82,11 +82,11 @@ describe("an instance's usage", () => {
     expect(seenAt(instance(), 999n)).toBe(999n);
   });
 
-  it('in a reserved term ends with it, and leaving the term costs its discount', () => {
+  it("in a reserved term includes the term's end and the cost of leaving it early", () => {
     const reserved = instance({ mode: 'RESERVED', reservedUntil: 100n + 90n * DAY });
     expect(termEndAt(reserved, 200n)).toBe(100n + 90n * DAY);
     expect(termEndAt(instance(), 200n)).toBeNull();
-    // One micro-USD per hour less is a fraction per second and is shown as one micro-USD.
+    // A difference of one micro-USD per hour is a fraction of a micro-USD per second, and is shown as one micro-USD.
     expect([100n, 101n, 102n, 3_700n].map((now) => earlyExitCostAt(reserved, now))).toEqual([0n, 1n, 2n, 3_600n]);
     expect(earlyExitCostAt({ ...reserved, onDemandRate: 3_601n }, 101n)).toBe(1n);
     const stopped = { ...reserved, runningSince: null, stoppedAt: 200n, gpuSeconds: 100n };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLeaseToken, leaseToken, type VolumeLease } from '../../src/domain/rules/volume-lease.js';
+import { isLeaseToken, leaseToken, type VolumeLease } from '../../src/domain/volumes/rules/volume-lease.js';
 
 const LEASE: VolumeLease = { id: 'v-0123abcd', lease: 7n, nonce: 'b1946ac92492d234' };
 

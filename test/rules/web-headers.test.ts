@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { webSiteOf } from '../../src/domain/kernel/web-site.js';
 import {
   headersForContainer,
   headersForVisitor,
@@ -7,8 +8,7 @@ import {
   type Provenance,
   passesOf,
   tokenOf,
-} from '../../src/domain/rules/web-headers.js';
-import { webSiteOf } from '../../src/domain/rules/web-site.js';
+} from '../../src/domain/web-ports/rules/web-headers.js';
 
 const KEY = `gpu_live_${'0a'.repeat(20)}`;
 const SAID = [
@@ -75,7 +75,7 @@ describe('the headers sent to a container', () => {
     expect(passed(name, value)).toEqual([]);
   });
 
-  it('exclude headers named by Connection, and keep cookies except the gateway’s', () => {
+  it("omit the gateway's cookies and any headers named by Connection", () => {
     expect(passed('Connection', 'X-A, close', 'X-A', '1', 'X-B', '2')).toEqual(['X-B', '2']);
     expect(passed('Cookie', 'a=1; gpu_web=x; b=gpu_web=2; gpu_website=3')).toEqual([
       'Cookie',
@@ -92,7 +92,7 @@ describe('the headers sent to a container', () => {
   });
 });
 
-it('sends a visitor no cookie for a wider domain and none like the gateway’s', () => {
+it("a container's cookies can't widen their domain or use the gateway's names", () => {
   const cookie = (value: string) => headersForVisitor(['Set-Cookie', value])[1];
   expect(cookie('a=b; Path=/; Domain=gpu.example.com; Secure')).toBe('a=b; Path=/; Secure');
   expect(cookie('a=b;DOMAIN=x;domain = .y; \tDomain\t=z')).toBe('a=b');
@@ -105,7 +105,7 @@ it('sends a visitor no cookie for a wider domain and none like the gateway’s',
   ).toEqual(['Y', '2']);
 });
 
-it('finds the passes in a request, up to a maximum', () => {
+it('the passes in a request are found, up to a maximum number', () => {
   const pass = (end: number) => `${'a'.repeat(40)}${100 + end}`;
   const cookies = `a=b; gpu_web=${pass(1)}; __Host-gpu_web=${pass(2)};gpu_web = ${pass(3)}; xgpu_web=${pass(4)}`;
   expect(passesOf(undefined, false)).toEqual([]);
@@ -184,7 +184,7 @@ describe('headers and cookies with similar names', () => {
     expect(passed(name, value)).toEqual([]);
   });
 
-  it('are matched by exact name, and spaces around names and cookies are ignored', () => {
+  it('are matched by exact name, ignoring spaces around names and cookies', () => {
     expect(passed('X-A', 'x-b', 'X-B', '1')).toEqual(['X-A', 'x-b', 'X-B', '1']);
     expect(passed('Connection', 'close ,  X-A ', 'x-a', '1')).toEqual([]);
     expect(passed('Cookie', 'gpu_web=x; a=1')).toEqual(['Cookie', 'a=1']);
@@ -197,7 +197,7 @@ it('a token is taken only from its header and only in the valid format', () => {
   for (const other of [undefined, '', 'a'.repeat(42), `${'a'.repeat(42)} `]) expect(tokenOf(other)).toEqual([]);
 });
 
-it('only a navigation from another site shows a page of the gateway first', () => {
+it("only navigations from other sites are shown the gateway's own page first", () => {
   const visit = {
     method: 'GET',
     origin: undefined,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isForeignHost, isWebPath, webHostOf, webSiteOf } from '../../src/domain/rules/web-site.js';
+import { isForeignHost, isWebPath, webHostOf, webSiteOf } from '../../src/domain/kernel/web-site.js';
 
 const DOMAIN = 'gpu.example.com';
 const ID = 'i-31f72534';
@@ -7,7 +7,7 @@ const OWN = `api.${DOMAIN}`;
 const site = (host: string) => webSiteOf(host, DOMAIN, [OWN, 'gateway-1.example.net']);
 
 describe("a host name's target", () => {
-  it('is the first port of an instance, or the port that it names', () => {
+  it("is an instance's first port, or the port that the name contains", () => {
     expect(site(`${ID}.${DOMAIN}`)).toEqual({ instanceId: ID, port: null });
     expect(site(`${ID}-8888.${DOMAIN}`)).toEqual({ instanceId: ID, port: 8_888 });
     expect(site(`${ID}-65535.${DOMAIN}`)).toEqual({ instanceId: ID, port: 65_535 });
@@ -89,7 +89,7 @@ it('a host name is foreign if the operator has published another name', () => {
     expect(foreign('any.example', url), url).toBe(false);
 });
 
-it('a path on the same host is accepted, but none that leads elsewhere', () => {
+it('a path is accepted only if it stays on the same host', () => {
   for (const path of ['/', '/a/b?c=d#e', '/?next=//x']) expect(isWebPath(path), path).toBe(true);
   for (const path of [
     '',

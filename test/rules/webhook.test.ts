@@ -10,7 +10,7 @@ import {
   pauseOf,
   retryAfterOf,
   signedHeaders,
-} from '../../src/domain/rules/webhook.js';
+} from '../../src/domain/webhooks/rules/webhook.js';
 
 const now = BigInt(Math.floor(Date.now() / 1_000));
 const failed = { status: 500, error: null };
@@ -113,7 +113,7 @@ describe('an undelivered event', () => {
     expect(nextAttemptAt(20, now, late + 1n, outcome)).toBeNull();
   });
 
-  it('pauses a receiver that accepts nothing for at most five minutes', () => {
+  it('pauses deliveries to a failing receiver for at most five minutes', () => {
     expect([0, 1, 2, 20].map(pauseOf)).toEqual([0n, 2n, 4n, 300n]);
   });
 });

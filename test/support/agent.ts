@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Hardware, InstanceSample, ObservedInstance, Report } from '../../src/agent/protocol.js';
-import type { Deps } from '../../src/domain/deps.js';
+import type { Hardware, InstanceSample, ObservedInstance, Report } from '../../src/agent-protocol/protocol.js';
+import type { Deps } from '../../src/compose/deps.js';
 import { enrol, join } from '../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../src/domain/fleet/heartbeats.js';
 import { recordReport } from '../../src/domain/fleet/observations.js';

@@ -1,6 +1,6 @@
-import { domainSettings, readConfig } from '../../src/config.js';
-import type { Settings } from '../../src/domain/deps.js';
-import type { Clock, Instant } from '../../src/domain/rules/time.js';
+import { domainSettings, readConfig } from '../../src/compose/config.js';
+import type { Settings } from '../../src/domain/kernel/settings.js';
+import type { Clock, Instant } from '../../src/domain/kernel/time.js';
 
 /** A clock that advances only when the test says so. */
 export class TestClock implements Clock {

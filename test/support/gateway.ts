@@ -1,10 +1,10 @@
 import { pino } from 'pino';
-import { type Gateway, openGateway } from '../../src/compose.js';
-import { type Config, readConfig } from '../../src/config.js';
+import { type Config, readConfig } from '../../src/compose/config.js';
+import type { Deps } from '../../src/compose/deps.js';
+import { type Gateway, openGateway } from '../../src/compose/gateway.js';
 import { createAccount } from '../../src/domain/accounts/accounts.js';
 import { createApiKey } from '../../src/domain/accounts/api-keys.js';
-import type { Deps } from '../../src/domain/deps.js';
-import { parseUsd } from '../../src/domain/rules/money.js';
+import { parseUsd } from '../../src/domain/kernel/money.js';
 import { TestClock } from './clock.js';
 import { createTestDatabase } from './database.js';
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { runCommand } from '../../src/admin/program.js';
 import { runOn } from '../../src/admin/run.js';
-import { readConfig } from '../../src/config.js';
+import { readConfig } from '../../src/compose/config.js';
 import { inProcess } from './in-process.js';
 import type { Env, Exit } from './process.js';
 

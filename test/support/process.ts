@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { findPostmaster, type Postmaster } from '../../src/database/embedded/cluster.js';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../src/std/package-root.js';
 import { scratchFolder } from './scratch.js';
 import { templateCluster } from './template-cluster.js';
 import { atEndOfWorker } from './worker.js';

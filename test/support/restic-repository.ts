@@ -1,5 +1,5 @@
 import { createCipheriv, createHash, randomBytes, scryptSync } from 'node:crypto';
-import { keyOf, macOf, openObject, type ResticKey } from '../../src/domain/rules/restic-key.js';
+import { keyOf, macOf, openObject, type ResticKey } from '../../src/domain/volumes/rules/restic-key.js';
 
 /** An object of a restic repository. `config` has no name. */
 export interface MadeObject {

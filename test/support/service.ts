@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Config } from '../../src/config.js';
+import type { Config } from '../../src/compose/config.js';
 import { client, type Renter, startGateway, type TestGateway } from './gateway.js';
 import { loadOpenApi, type OpenApi } from './openapi.js';
 

@@ -4,11 +4,11 @@ import { cp, mkdir, mkdtemp, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { seedDatabase } from '../../prisma/seed/load.js';
+import { createDeps } from '../../src/compose/deps.js';
 import { openDatabase } from '../../src/database/database.js';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
 import { applyMigrations } from '../../src/database/migrate.js';
-import { createDeps } from '../../src/domain/deps.js';
-import { PACKAGE_ROOT } from '../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../src/std/package-root.js';
 import { TestClock, testSettings } from './clock.js';
 import { TEMPLATE_DATABASE } from './database.js';
 

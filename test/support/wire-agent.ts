@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { DesiredState, Hardware, ObservedInstance, Report } from '../../src/agent/protocol.js';
+import type { DesiredState, Hardware, ObservedInstance, Report } from '../../src/agent-protocol/protocol.js';
 import { hardware } from './agent.js';
 
 /** A machine's agent as seen by a gateway over HTTP. It reports what the test sets. */

@@ -1,5 +1,5 @@
-import { type FileEntry, type FileKind, type Folder, MAX_ENTRIES } from '../../domain/instance-files.js';
-import { turn } from '../../untrusted/turn.js';
+import { type FileEntry, type FileKind, type Folder, MAX_ENTRIES } from '../../domain/instances/instance-files.js';
+import { turn } from '../../std/untrusted/turn.js';
 import type { Attributes, Entry } from '../ssh/sftp-packets.js';
 import { entriesOf, STAT } from '../ssh/sftp-shell.js';
 

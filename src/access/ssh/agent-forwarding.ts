@@ -1,5 +1,5 @@
 import type { Channel, Connection } from 'ssh2';
-import { ByteQueue } from '../../untrusted/byte-queue.js';
+import { ByteQueue } from '../../std/untrusted/byte-queue.js';
 import type { Tunnel } from '../tunnels.js';
 import type { Connected } from './command.js';
 import { firstEvent } from './first-event.js';

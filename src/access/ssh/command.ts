@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ServerChannel } from 'ssh2';
-import type { ExecTarget } from '../../agent/tunnel-protocol.js';
+import type { ExecTarget } from '../../agent-protocol/tunnel-protocol.js';
 import type { Opener } from '../../domain/fleet/reach.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 

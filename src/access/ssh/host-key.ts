@@ -1,12 +1,14 @@
 import ssh2 from 'ssh2';
 import { gatewaySecret } from '../../domain/accounts/gateway-secret.js';
-import type { Deps } from '../../domain/deps.js';
+import type { KernelDeps } from '../../domain/kernel/deps.js';
 
 /**
  * Returns the host key, which is shared by all gateways with the same database, and its public part in known_hosts
  * format.
  */
-export async function hostKey(deps: Pick<Deps, 'db' | 'clock'>): Promise<{ privateKey: string; publicKey: string }> {
+export async function hostKey(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+): Promise<{ privateKey: string; publicKey: string }> {
   const privateKey = await gatewaySecret(deps, 'ssh_host_key', newKey);
   const parsed = ssh2.utils.parseKey(privateKey);
   if (parsed instanceof Error) throw parsed;

@@ -1,4 +1,4 @@
-import { isLoginUser } from '../../domain/rules/container-user.js';
+import { isLoginUser } from '../../domain/kernel/container-user.js';
 
 /** The parts of a login name. */
 export interface LoginName {

@@ -1,4 +1,4 @@
-import type { ExecTarget } from '../../agent/tunnel-protocol.js';
+import type { ExecTarget } from '../../agent-protocol/tunnel-protocol.js';
 import { nameIt } from '../files/name-it.js';
 import { firstLine } from '../first-line.js';
 import type { Tunnel } from '../tunnels.js';

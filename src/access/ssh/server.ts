@@ -1,10 +1,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
+import { SSH_KEY_TYPES } from '../../domain/accounts/rules/ssh-key.js';
 import { findSshAccess, type SshAccess } from '../../domain/accounts/ssh-keys.js';
-import type { Deps } from '../../domain/deps.js';
-import { clientNetworkOf } from '../../domain/rules/client-network.js';
-import { SSH_KEY_TYPES } from '../../domain/rules/ssh-key.js';
+import type { FleetDeps } from '../../domain/fleet/deps.js';
+import { clientNetworkOf } from '../../domain/kernel/client-network.js';
 import { type Access, ReachWatch } from '../reach-watch.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 import { AgentForwarding } from './agent-forwarding.js';
@@ -92,7 +92,7 @@ export class SshServer {
   readonly #loggedIn = new Set<LoggedIn>();
   #watch: ReachWatch<LoggedIn> | null = null;
   /** Set by `serve`, and null until then. */
-  #served: { deps: Deps; tunnels: Tunnels } | null = null;
+  #served: { deps: Pick<FleetDeps, 'db' | 'clock' | 'settings' | 'fleet'>; tunnels: Tunnels } | null = null;
   #isClosed = false;
 
   constructor(options: SshServerOptions) {
@@ -114,7 +114,7 @@ export class SshServer {
   }
 
   /** Starts accepting connections. */
-  serve(deps: Deps, tunnels: Tunnels): void {
+  serve(deps: Pick<FleetDeps, 'db' | 'clock' | 'settings' | 'fleet'>, tunnels: Tunnels): void {
     this.#served = { deps, tunnels };
     this.#watch = new ReachWatch({ deps, open: this.#loggedIn, onOver: endSoon });
   }

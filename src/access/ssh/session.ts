@@ -1,5 +1,5 @@
 import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2';
-import { type ExecTarget, SIGNALS, type TunnelSignal } from '../../agent/tunnel-protocol.js';
+import { type ExecTarget, SIGNALS, type TunnelSignal } from '../../agent-protocol/tunnel-protocol.js';
 import type { Tunnel } from '../tunnels.js';
 import type { AgentForwarding } from './agent-forwarding.js';
 import { type Connected, withTunnel } from './command.js';

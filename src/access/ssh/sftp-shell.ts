@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { quoted } from '../../quoted.js';
-import { ByteQueue } from '../../untrusted/byte-queue.js';
-import { lastLine } from '../../untrusted/last-line.js';
+import { quoted } from '../../std/quoted.js';
+import { ByteQueue } from '../../std/untrusted/byte-queue.js';
+import { lastLine } from '../../std/untrusted/last-line.js';
 import type { Tunnel } from '../tunnels.js';
 import { type Attributes, type Entry, SftpFault, STATUS } from './sftp-packets.js';
 

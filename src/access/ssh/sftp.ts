@@ -1,8 +1,8 @@
 import type { ServerChannel } from 'ssh2';
-import type { ExecTarget } from '../../agent/tunnel-protocol.js';
-import { ByteQueue } from '../../untrusted/byte-queue.js';
-import { LastBytes, lastLine } from '../../untrusted/last-line.js';
-import { turn } from '../../untrusted/turn.js';
+import type { ExecTarget } from '../../agent-protocol/tunnel-protocol.js';
+import { ByteQueue } from '../../std/untrusted/byte-queue.js';
+import { LastBytes, lastLine } from '../../std/untrusted/last-line.js';
+import { turn } from '../../std/untrusted/turn.js';
 import { nameIt } from '../files/name-it.js';
 import { firstLine } from '../first-line.js';
 import type { Tunnel } from '../tunnels.js';

@@ -1,9 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import type { Logger } from 'pino';
-import type { Deps } from '../../domain/deps.js';
 import { readTcpPorts, type TcpTarget } from '../../domain/instances/tcp-ports.js';
-import { clientNetworkOf } from '../../domain/rules/client-network.js';
+import { clientNetworkOf } from '../../domain/kernel/client-network.js';
+import type { KernelDeps } from '../../domain/kernel/deps.js';
 import { PendingConnections } from '../ssh/pending-connections.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 
@@ -40,7 +40,7 @@ export class TcpPorts {
   readonly #open = new Map<Socket, string>();
   readonly #opening = new PendingConnections<Socket>(OPENING);
   #targets: ReadonlyMap<number, TcpTarget> = new Map();
-  #served: { deps: Deps; tunnels: Tunnels } | null = null;
+  #served: { deps: Pick<KernelDeps, 'db'>; tunnels: Tunnels } | null = null;
   #unsubscribe: () => void = () => {};
   #loading: Promise<void> | null = null;
   #isStale = false;
@@ -67,7 +67,7 @@ export class TcpPorts {
     }
   }
 
-  async serve(deps: Deps, tunnels: Tunnels): Promise<void> {
+  async serve(deps: Pick<KernelDeps, 'db'>, tunnels: Tunnels): Promise<void> {
     this.#served = { deps, tunnels };
     this.#unsubscribe = deps.db.notices.subscribe({
       onNotice: ({ table }) => table === 'tcp_port' && this.#load(),

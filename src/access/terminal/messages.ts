@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { SHELL_ID } from '../../agent/tunnel-protocol.js';
-import { isLoginUser } from '../../domain/rules/container-user.js';
-import { INSTANCE_ID } from '../../domain/rules/lifecycle.js';
+import { SHELL_ID } from '../../agent-protocol/tunnel-protocol.js';
+import { isLoginUser } from '../../domain/kernel/container-user.js';
+import { INSTANCE_ID } from '../../domain/kernel/lifecycle.js';
 import type { RefusalReason } from '../tunnels.js';
 
 const side = z.number().int().min(1).max(1_000);

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Caller } from '../../domain/accounts/api-keys.js';
-import { DomainError } from '../../domain/rules/errors.js';
-import { checkScope } from '../../domain/rules/scopes.js';
+import { DomainError } from '../../domain/kernel/errors.js';
+import { checkScope } from '../../domain/kernel/scopes.js';
 import { type Tunnel, TunnelRefused, type Tunnels } from '../tunnels.js';
 import { type PageMessage, pageMessage, type TerminalMessage } from './messages.js';
 

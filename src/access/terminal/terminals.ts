@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Caller } from '../../domain/accounts/api-keys.js';
-import { DomainError, STATUS_OF } from '../../domain/rules/errors.js';
+import { DomainError, STATUS_OF } from '../../domain/kernel/errors.js';
 import type { Tunnels } from '../tunnels.js';
 import { serveTerminal } from './serve-terminal.js';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isUnavailable } from '../../database/faults.js';
 import type { Notice } from '../../database/notices.js';
-import type { Deps } from '../../domain/deps.js';
-import type { WebSite } from '../../domain/rules/web-site.js';
+import type { WebSite } from '../../domain/kernel/web-site.js';
+import type { WebPortDeps } from '../../domain/web-ports/deps.js';
 import type { Visit } from '../../domain/web-ports/visits.js';
 
 /**
@@ -36,7 +36,7 @@ export interface Exchange {
 
 /** This process's open exchanges with visitors. Each ends as soon as it would no longer be allowed. */
 export class Exchanges {
-  readonly #deps: Deps;
+  readonly #deps: Pick<WebPortDeps, 'db' | 'clock' | 'visits'>;
   readonly #onFault: (error: unknown) => void;
   readonly #open = new Set<Exchange>();
   /** Number of open exchanges by instance and by network. */
@@ -45,7 +45,7 @@ export class Exchanges {
   readonly #timer: NodeJS.Timeout;
   #isClosed = false;
 
-  constructor(deps: Deps, onFault: (error: unknown) => void) {
+  constructor(deps: Pick<WebPortDeps, 'db' | 'clock' | 'visits'>, onFault: (error: unknown) => void) {
     this.#deps = deps;
     this.#onFault = onFault;
     this.#unsubscribe = deps.db.notices.subscribe({

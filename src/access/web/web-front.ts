@@ -2,8 +2,9 @@ import { type ClientRequest, type IncomingMessage, request as requestPort, type 
 import { type Duplex, pipeline } from 'node:stream';
 import proxyAddr from 'proxy-addr';
 import { isUnavailable } from '../../database/faults.js';
-import type { Deps } from '../../domain/deps.js';
-import { clientNetworkOf } from '../../domain/rules/client-network.js';
+import { clientNetworkOf } from '../../domain/kernel/client-network.js';
+import { isWebPath, type WebSite, webSiteOf } from '../../domain/kernel/web-site.js';
+import type { WebPortDeps } from '../../domain/web-ports/deps.js';
 import {
   headersForContainer,
   headersForVisitor,
@@ -15,9 +16,8 @@ import {
   WEB_COOKIE,
   WEB_COOKIE_TLS,
   WEB_TOKEN_HEADER,
-} from '../../domain/rules/web-headers.js';
-import { COOKIE_SECONDS } from '../../domain/rules/web-pass.js';
-import { isWebPath, type WebSite, webSiteOf } from '../../domain/rules/web-site.js';
+} from '../../domain/web-ports/rules/web-headers.js';
+import { COOKIE_SECONDS } from '../../domain/web-ports/rules/web-pass.js';
 import type { Visit } from '../../domain/web-ports/visits.js';
 import { exchangeWebLink, LINK_PATH } from '../../domain/web-ports/web-links.js';
 import { type Tunnel, TunnelRefused, type TunnelRequest } from '../tunnels.js';
@@ -50,7 +50,7 @@ const PAGE_OF_REFUSAL: Partial<Record<TunnelRefused['reason'], Page>> = {
 };
 
 export interface WebFrontOptions {
-  deps: Deps;
+  deps: Pick<WebPortDeps, 'db' | 'clock' | 'settings' | 'visits'>;
   /** Address at which agents reach this particular gateway, or null for the address shared by all gateways. */
   streamsUrl: string | null;
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;

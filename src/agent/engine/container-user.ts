@@ -10,7 +10,8 @@ export function engineUser(user: string): string {
 }
 
 /**
- * Whether a command's user is root without a group. Runtimes can then run it without reading any file in the container.
+ * Whether a command's user is root without a group. Runtimes can then run the command without reading any file in the
+ * container.
  */
 export function isRoot(user: string | null): boolean {
   return user !== null && engineUser(user) === ROOT;

@@ -7,8 +7,8 @@ const NEWLINE = 10;
 const SPACE = 32;
 
 /**
- * Splits the output of a command without a terminal into its two streams. The engine sends both multiplexed. Waits for
- * the slower of the two streams.
+ * Splits the multiplexed output of a command without a terminal into its two streams. If either stream is slow, reading
+ * waits for it.
  */
 export class Demux extends Writable {
   readonly #stdout: Writable;
@@ -61,7 +61,7 @@ export class Demux extends Writable {
 
 /**
  * Splits a log with timestamps. Engines put a timestamp before each frame, even if the stream's previous frame did not
- * end its line. Such timestamps are removed, so that a line's frames are joined into one line.
+ * end its line. This class removes such timestamps and joins a line's frames into one line.
  */
 export class LogDemux extends Demux {
   /** Streams whose last line is incomplete. */

@@ -4,9 +4,9 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Docker from 'dockerode';
-import { LineSplitter } from '../../untrusted/line-splitter.js';
+import { MAX_PORTS } from '../../agent-protocol/protocol.js';
+import { LineSplitter } from '../../std/untrusted/line-splitter.js';
 import { Limiter } from '../limiter.js';
-import { MAX_PORTS } from '../protocol.js';
 import { engineUser } from './container-user.js';
 import { Demux, LogDemux } from './demux.js';
 import {
@@ -37,25 +37,25 @@ import { userFilesFault } from './user-files.js';
 /** Maximum duration of a call, after which the engine is considered down. */
 const CALL_MS = 30_000;
 /**
- * Maximum duration of slow calls: creating and starting run GPU driver hooks, and erasing deletes the whole writable
- * layer.
+ * Maximum duration of slow calls. Creating or starting a container runs GPU driver hooks, and erasing one deletes its
+ * whole writable layer.
  */
 const LONG_CALL_MS = 180_000;
-/** A pull that makes no progress for this long has failed. */
+/** A pull fails after this long without progress. */
 const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
-/** Maximum characters to read from the reason why a command did not start. */
+/** Maximum characters to read of the reason why a command didn't start. */
 const MAX_REASON = 10_000;
 const LOOKS_EVERY_MS = 20;
-/** Maximum concurrent calls of the kinds made once per instance. */
+/** Maximum concurrent calls of those kinds that are made for every instance. */
 const MAX_CONCURRENT_CALLS = 8;
-/** Maximum commands read per instance. Engines also list commands that ended a few minutes ago. */
+/** Maximum commands to read per instance. Engines also list commands that ended a few minutes ago. */
 const MAX_COMMANDS = 2_000;
 const RUNNING_STATES = new Set(['running', 'paused', 'restarting', 'stopping']);
 
 /**
- * Renters are root inside the container. These are Docker's default capabilities except three that renters don't need
- * and whose effects could reach beyond the container: NET_RAW (forged packets on the host's bridge), MKNOD and SETFCAP.
+ * Renters are root inside the container. These are Docker's default capabilities, except for three that renters don't
+ * need and that could affect more than the container: NET_RAW (forged packets on the host's bridge), MKNOD and SETFCAP.
  * apt, useradd and sshd still work.
  */
 export const CAPABILITIES = [
@@ -78,7 +78,7 @@ const MOUNTS = 'SYS_ADMIN';
 export const FUSE_DEVICE = '/dev/fuse';
 /** Maximum processes and threads per instance. It stops fork bombs but leaves room for data loaders. */
 export const MAX_PIDS = 16_384;
-/** Maximum size of a container's log that the engine keeps on the host's disk, in bytes. */
+/** Maximum size of the container log that the engine keeps on the host's disk, in bytes. */
 export const MAX_LOG_BYTES = 10_485_760;
 const MAX_PORT = 65_535;
 const MAX_OPEN_FILES = 1_048_576;
@@ -217,7 +217,7 @@ export class DockerEngine implements Engine {
     );
   }
 
-  /** Checks only the users: Docker's configuration names the devices from the start. */
+  /** Only checks the users, because Docker's container configuration already names the devices. */
   async prepare(instanceId: string): Promise<void> {
     await this.#checkUsers(instanceId);
   }
@@ -268,7 +268,8 @@ export class DockerEngine implements Engine {
   async watch(machineId: string, opened: () => void, onEvent: () => void, signal: AbortSignal): Promise<void> {
     const filters = { type: ['container'], label: [`${LABELS.machine}=${machineId}`] };
     const events = this.docker.getEvents({ filters, abortSignal: signal } as Docker.GetEventsOptions);
-    // Podman sends the response header only with the first event. Another request makes it open the stream.
+    // Podman doesn't send the response header until the first event. Waiting for another request ensures that the
+    // stream is open.
     const stream = events as Promise<Readable>;
     stream.catch(() => {});
     await this.dial('GET', '/_ping', CALL_MS);
@@ -315,7 +316,7 @@ export class DockerEngine implements Engine {
         abortSignal: AbortSignal.timeout(CALL_MS),
       }),
     );
-    // The option's name in Podman, and in Docker since version 23. Older versions ignore it.
+    // The option's name in Podman and in Docker 23 or later. Older Docker versions ignore it.
     const size =
       terminal === null
         ? {}
@@ -338,7 +339,7 @@ export class DockerEngine implements Engine {
   }
 
   /**
-   * Rejects for a command that never started, for example because its user is unknown. Docker reports the reason as the
+   * Rejects if the command never started, for example because its user is unknown. Docker reports the reason as the
    * command's output.
    */
   protected async mustBegin(exec: Docker.Exec, stream: Socket): Promise<void> {
@@ -447,7 +448,7 @@ function tcpPorts(exposed: object | null | undefined): number[] {
     .slice(0, MAX_PORTS);
 }
 
-/** Returns the beginning of a stream that has ended or ends soon, as text. */
+/** Returns the beginning of a stream as text. The stream must have ended or be about to end. */
 async function beginningOf(stream: Socket): Promise<string> {
   let text = '';
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -489,17 +490,17 @@ export function labels(spec: ContainerSpec): Record<string, string> {
 }
 
 /**
- * Returns the container's environment. If NVIDIA's hooks are installed, they give a container any GPUs that this
- * variable names, regardless of who set it, so renters must not be able to set it. With CDI, and for containers without
- * GPUs, the hooks must not provide any GPUs.
+ * Returns the container's environment. If NVIDIA's hooks are installed, they give a container any GPUs named in
+ * NVIDIA_VISIBLE_DEVICES, regardless of who set it, so renters must not be able to set it. With CDI, and for containers
+ * without GPUs, the hooks must not provide any GPUs.
  */
 export function environment({ env, gpus }: ContainerSpec): Record<string, string> {
   return { ...env, NVIDIA_VISIBLE_DEVICES: gpus?.kind === 'nvidia' ? gpus.uuids.join() : 'void' };
 }
 
 /**
- * Returns half of the instance's memory, against which shared memory also counts. The engines' default of 64 MB is too
- * small for PyTorch data loaders.
+ * Returns the size of the container's shared memory, which is half of the instance's memory and counts against it. The
+ * engines' default of 64 MB is too small for PyTorch data loaders.
  */
 export function sharedMemory(spec: ContainerSpec): number {
   return Math.floor((spec.memoryMb * BYTES_PER_MB) / 2);
@@ -546,7 +547,7 @@ export function hasAppArmor(): boolean {
   }
 }
 
-/** Converts every error of a call to an EngineFault. The statuses in `done` count as success. */
+/** Converts any error from a call to an EngineFault. The statuses in `done` count as success. */
 async function answered<T>(call: Promise<T>, ...done: number[]): Promise<T> {
   try {
     return await call;

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** The host's container engine as the agent uses it; implemented for Docker and Podman. */
+/** The host's container engine as used by the agent. There are implementations for Docker and Podman. */
 
 /** Container labels. They hold all of the agent's state about the containers, so that it survives an agent restart. */
 export const LABELS = {
@@ -21,17 +21,17 @@ export interface ContainerDetail extends Container {
   /** The engine's own id, which also names the container's control groups. */
   engineId: string;
   machineId: string;
-  /** Id of the container's first process on the host; null if the container is not running. */
+  /** Id of the container's first process on the host, or null if the container is not running. */
   pid: number | null;
-  /** Exit code of the last run; null if it never ran. */
+  /** Exit code of the last run, or null if it never ran. */
   exitCode: number | null;
   /** Time of the last start, which differs between starts. */
   startedAt: string;
   /** TCP ports that the image exposes, in ascending order. */
   imagePorts: number[];
   /**
-   * Device nodes in the container's configuration, by their paths inside, and the names of devices requested from a
-   * driver.
+   * Device nodes in the container's configuration, by their paths in the container, and the names of devices requested
+   * from a driver.
    */
   devices: { nodes: string[]; requested: string[] };
 }
@@ -54,22 +54,22 @@ export interface ContainerSpec {
   /** Null for the image's own command, unless `entrypoint` is set. */
   command: string[] | null;
   env: Record<string, string>;
-  /** User in the format of Docker's `--user`; null for the image's own user. */
+  /** User in the format of Docker's `--user`, or null for the image's own user. */
   user: string | null;
   vcpus: number;
-  /** Processors that the container may use; null for all. */
+  /** Processors that the container may use, or null for all. */
   cpus: readonly number[] | null;
   memoryMb: number;
   gpus: GpuGrant | null;
   /** Whether the container has /dev/fuse and may mount file systems. */
   fuse: boolean;
-  /** Host directory mounted at /workspace; null if /workspace is in the container's own layer. */
+  /** Host directory mounted at /workspace, or null if /workspace is in the container's own layer. */
   workspace: string | null;
   /** Writable host directories with their mount points. A volume mounted at /workspace replaces `workspace`. */
   volumes: readonly { source: string; target: string }[];
-  /** Host directory mounted read-only at /run/secrets; null for none. */
+  /** Host directory mounted read-only at /run/secrets, or null if there isn't one. */
   secrets: string | null;
-  /** Quota for the container's own layer, if the storage driver enforces one; null for none. */
+  /** Quota for the container's own layer, or null if the storage driver doesn't enforce one. */
   quotaGb: number | null;
 }
 
@@ -79,7 +79,7 @@ export interface EngineInfo {
   storageDriver: string;
   /** Where the engine keeps images and containers. */
   rootDir: string;
-  /** The engine's runtimes, by name; `nvidia` is the NVIDIA container toolkit. */
+  /** Names of the engine's runtimes. `nvidia` is the NVIDIA container toolkit's. */
   runtimes: string[];
   cpus: number;
 }
@@ -89,7 +89,7 @@ export interface PullProgress {
   totalBytes: number;
 }
 
-/** Registry login for one pull; the engine doesn't store it. */
+/** Registry login for one pull. The engine doesn't store it. */
 export interface RegistryLogin {
   registry: string;
   username: string;
@@ -99,9 +99,9 @@ export interface RegistryLogin {
 export interface ExecSpec {
   argv: string[];
   env: Record<string, string>;
-  /** Null for no terminal; standard error is then a separate stream. */
+  /** Null if the command has no terminal. Standard error is then a separate stream. */
   terminal: { columns: number; rows: number } | null;
-  /** Name or id of the user that the command runs as; null for the container's user. */
+  /** Name or id of the user that the command runs as, or null for the container's user. */
   user: string | null;
 }
 
@@ -114,7 +114,7 @@ export interface Exec {
    */
   output(stdout: Writable, stderr: Writable): Promise<void>;
   resize(columns: number, rows: number): Promise<void>;
-  /** `pid` is on the host; it is null if the command has ended or the engine doesn't know it. */
+  /** `pid` is the process id on the host. It is null if the command has ended or the engine doesn't know it. */
   state(): Promise<{ running: boolean; exitCode: number | null; pid: number | null }>;
   /** Closes the command's streams without killing it. */
   detach(): void;
@@ -128,9 +128,9 @@ export interface RunningCommand {
 }
 
 export interface LogsSpec {
-  /** Number of last lines; null for all that are kept. Engines may return more lines. */
+  /** Number of lines from the end, or null for all that are kept. Engines may return more lines. */
   tail: number | null;
-  /** Seconds since 1970. */
+  /** Unix time in seconds. */
   since: number | null;
   follow: boolean;
 }
@@ -147,8 +147,8 @@ export interface Engine {
   /** Resolves to null if the host doesn't have the image. */
   imageId(image: string): Promise<string | null>;
   /**
-   * Pulls the image, querying the registry even if the host has the image already, and using the login if there is one.
-   * If the signal is aborted, ends early and keeps only complete layers. Rejects with a PullFault.
+   * Pulls the image with the login if there is one, querying the registry even if the host already has the image. If
+   * the signal is aborted, ends early and keeps only complete layers. Rejects with a PullFault.
    */
   pull(
     image: string,
@@ -158,16 +158,17 @@ export interface Engine {
   ): Promise<void>;
   create(spec: ContainerSpec): Promise<void>;
   /**
-   * Prepares a created container as far as possible before its first process starts. Its devices are known afterwards.
+   * Prepares a created container as far as possible without starting its first process. Its devices are known
+   * afterwards.
    */
   prepare(instanceId: string): Promise<void>;
   /** Creates an image whose root folder contains only this program, and returns its id. */
   importProgram(name: string, program: Buffer): Promise<string>;
-  /** Starts the container; has no effect if it is already running. */
+  /** Starts the container. Has no effect if it is already running. */
   start(instanceId: string): Promise<void>;
-  /** Sends SIGTERM, then SIGKILL after `seconds`; has no effect if the container is not running. */
+  /** Sends SIGTERM, then SIGKILL after `seconds`. Has no effect if the container is not running. */
   stop(instanceId: string, seconds: number): Promise<void>;
-  /** Kills the container and erases it with its writable layer; has no effect if it doesn't exist. */
+  /** Kills the container and erases it with its writable layer. Has no effect if it doesn't exist. */
   remove(instanceId: string): Promise<void>;
   exec(instanceId: string, spec: ExecSpec): Promise<Exec>;
   /** Returns the running commands that were started through the engine, by this process or any other. */
@@ -186,8 +187,9 @@ export interface Engine {
 }
 
 /**
- * `unreachable`: no response, so retry later. `missing` and `conflict`: the engine's state is not the expected one, so
- * inspect it again. `refused`: the engine refused with its own message. `final`: the same call can never succeed.
+ * `unreachable`: the engine didn't respond, so retry later. `missing` and `conflict`: the engine's state is not the
+ * expected one, so inspect it again. `refused`: the engine refused with its own message. `final`: the same call can
+ * never succeed.
  */
 export class EngineFault extends Error {
   constructor(
@@ -201,7 +203,7 @@ export class EngineFault extends Error {
 
 /**
  * A failed pull. The message is a short reason for the renter, while `detail` is the engine's own message for the
- * host's log. `unreachable`: the registry could not be connected to.
+ * host's log. `unreachable` means that no connection to the registry could be made.
  */
 export class PullFault extends EngineFault {
   readonly detail: string;

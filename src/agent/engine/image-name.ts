@@ -6,13 +6,13 @@ export interface ImageName {
   reference: string;
 }
 
-/** Registry for names without one. */
+/** Registry used for names that don't include one. */
 export const DEFAULT_REGISTRY = 'docker.io';
 /** Restrictive, because the name becomes part of a path in the engine's API. */
 const IMAGE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:@/-]{0,510}$/;
 const REGISTRY = /^[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,5})?$/;
 
-/** Parses an image name; returns null if it is invalid. */
+/** Parses an image name. Returns null if the name is invalid. */
 export function readImageName(image: string): ImageName | null {
   if (!IMAGE.test(image)) return null;
   const [first = '', ...rest] = image.split('/');

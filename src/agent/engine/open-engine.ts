@@ -7,14 +7,15 @@ import { PodmanEngine } from './podman.js';
 import type { RuntimeCommands } from './runtime.js';
 
 /**
- * Time limits of the attempts. An engine that has just started, or whose host is busy, may take this long to respond.
+ * Time limits for successive attempts. An engine that has just started, or whose host is busy, may take this long to
+ * respond.
  */
 const ANSWERS_WITHIN_MS = [10_000, 20_000, 30_000];
-/** Error codes which mean that no program listens on the socket, so waiting is pointless. */
+/** Error codes that mean that no program is listening on the socket, so waiting is pointless. */
 const NO_LISTENER = ['ENOENT', 'ECONNREFUSED', 'EACCES', 'ENOTSOCK'];
 const PODMAN = ['/usr/bin/podman', '/usr/local/bin/podman'];
 
-/** There is no usable engine. The message is one line that explains how to get one. */
+/** Thrown if there is no usable engine. The message explains in one line how to get one. */
 export class NoEngine extends Error {
   constructor(
     message: string,
@@ -26,8 +27,8 @@ export class NoEngine extends Error {
 }
 
 /**
- * Opens the engine at the given socket, or otherwise at the first of the usual sockets that responds. `runtimeDir`
- * contains a user's own engine socket (XDG_RUNTIME_DIR). `tried` is the number of previous attempts.
+ * Opens the engine at the given socket or, if none is given, at the first of the usual sockets that responds.
+ * `runtimeDir` contains a user's own engine socket (XDG_RUNTIME_DIR). `tried` is the number of previous attempts.
  */
 export async function openEngine(
   socketPath: string | null,
@@ -52,7 +53,7 @@ export async function openEngine(
   }
   const isPodmanThere = PODMAN.some((path) => existsSync(path));
   if (faults.length === 0) throw new NoEngine(`${noSocket(isPodmanThere)}; use --engine SOCKET for one elsewhere`);
-  // The socket exists but nothing listens on it: Podman's, if it was started manually and has exited.
+  // If Podman was started manually and has exited, its socket still exists but nothing listens on it.
   const advice =
     isPodmanThere && socketPath === null && !mayAnswerLater ? `; start Podman's service with ${startOfPodman()}` : '';
   throw new NoEngine(`${faults.join('; ')}${advice}`, mayAnswerLater);

@@ -23,8 +23,8 @@ const API = '/v4.0.0/libpod/containers';
 /** Uses Docker's API with Podman, except to create containers, because only Podman's own API supports CDI devices. */
 export class PodmanEngine extends DockerEngine {
   /**
-   * Creates the container in the runtime without starting its first process, because CDI devices appear in the
-   * configuration only afterwards.
+   * Creates the container in the runtime without starting its first process, because CDI devices don't appear in the
+   * configuration until then.
    */
   override async prepare(instanceId: string): Promise<void> {
     await super.prepare(instanceId);

@@ -4,7 +4,7 @@ const DENIED = 'the registry has no such image, or requires a login for it';
 const LOGIN_DENIED = 'the registry rejected the login, or has no such image for it';
 
 /**
- * Reasons for an engine's pull errors; the first match applies. The original error may contain responses from a
+ * Reasons for an engine's pull errors. The first match applies. The original error may contain responses from a
  * registry, or from any address to which the registry redirects the engine, so renters only get one of these reasons.
  */
 const MEANINGS: readonly [pattern: RegExp, reason: string, rest?: { final?: true; unreachable?: true }][] = [

@@ -8,7 +8,7 @@ export interface PullLine {
   error?: string;
 }
 
-/** Maximum layers counted. An image has at most 127. */
+/** Maximum number of layers to count. An image has at most 127. */
 const MAX_LAYERS = 1_000;
 
 /** Adds up the sizes of the layers being downloaded, except those that the host already has. */

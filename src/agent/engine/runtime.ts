@@ -19,29 +19,29 @@ import { basename, dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { quoted } from '../../quoted.js';
+import { quoted } from '../../std/quoted.js';
 import { readOr, startOf } from '../process-start.js';
 import { isRoot } from './container-user.js';
 import type { Exec, ExecSpec } from './engine.js';
 
-/*
+/**
  * Runs commands directly through the runtime beneath the engine, over the agent's own pipes. Engines pass each byte of
- * a command through two more programs, which takes 10 seconds of CPU time per GB instead of 1.
+ * a command's input and output through two more programs, which takes 10 seconds of CPU time per GB instead of 1.
  */
 
-/** Folders where runtimes keep the containers if Podman runs as root. */
+/** Folders in which runtimes keep the containers if Podman runs as root. */
 const PODMANS: readonly Runtime[] = [
   { program: 'runc', root: '/run/runc' },
   { program: 'crun', root: '/run/crun' },
 ];
 /**
- * Maximum commands of an instance that can be starting concurrently; further ones go through the engine. Node blocks
- * while it starts a program, and a renter can prevent a runtime from finishing.
+ * Maximum commands per instance that can be starting concurrently. Any others go through the engine. Node blocks while
+ * it starts a program, and a renter can prevent a runtime from finishing.
  */
 const MAX_BEGINNING_PER_INSTANCE = 2;
 const MAX_BEGINNING = 4;
 const BEGINS_WITHIN_MS = 10_000;
-/** Time in which processes left running by a command may still write output, as with Docker. */
+/** Time during which processes left running by a command may still write output, as with Docker. */
 const WRITES_WITHIN_MS = 2_000;
 const CHECK_EVERY_MS = 20;
 /** Largest pipe size that Linux allows a renter. */
@@ -50,9 +50,8 @@ const READ_CHUNK_BYTES = 65_536;
 /** Number of pipes: a command's standard input, output and error, and its watcher's messages. */
 const PIPES = 4;
 /**
- * Makes processes that have pipes as their output, print their ids, and wait for the end of input. They also hold the
- * pipe as descriptor 5, because a shell's standard output is temporarily something else while the shell prints
- * elsewhere.
+ * Creates processes that have pipes as their output, print their ids and wait for the end of input. They also hold the
+ * pipe as descriptor 5, because a shell temporarily replaces its standard output while it prints elsewhere.
  */
 const MAKE_PIPES = `
 exec 4<&0
@@ -61,8 +60,8 @@ hold | hold | hold | hold | read -r end <&4`;
 /** Linux's O_PATH flag, for which Node has no constant: the descriptor refers to the file without opening it. */
 const O_PATH = 0o10000000;
 /**
- * Variables that may be shown. Others might be secret, and a runtime's arguments are visible in the host's process
- * list.
+ * Variables that may appear in a runtime's arguments, which are visible in the host's process list. Other variables
+ * might be secret.
  */
 const SHOWN_VARIABLE = /^(LANG|LC_[A-Z]+)$/;
 /**
@@ -74,7 +73,7 @@ const COMMAND_VARIABLE = 'GPU_WATCH_COMMAND';
  * Runs a command and reports its outcome, so that nothing outside the container has to wait for it. It prints `r` when
  * it is ready, `b` when the command begins, and then the exit code. It runs nothing until it is triggered, so the
  * engine can still be used instead. A signal to the group ends only the command. Messages that shells print about how
- * other processes end are discarded. The file mode mask is the engines' mask, not the agent's.
+ * other processes end are discarded. It uses the engines' file mode mask instead of the agent's.
  */
 const WATCH = `
 umask 022
@@ -89,7 +88,7 @@ echo $? >&3`;
 const WATCHER = ['/bin/sh', '-c', WATCH, 'gpu-watch'];
 const WATCHER_REPORT = /^r\n(b\n((\d{1,3})\n)?)?$/;
 const MAX_REPORT = 'r\nb\n255\n'.length;
-/** Exit code of a command whose watcher reported none, because only SIGKILL ends a watcher early. */
+/** Exit code for a command whose watcher reported none. Only SIGKILL ends a watcher early. */
 const KILLED = 137;
 
 /** A running container as described by the engine. */
@@ -108,8 +107,8 @@ interface Runtime {
 }
 
 /**
- * One agent's commands. `dir` has a folder for each, so that the next agent knows which commands have outlived this
- * one.
+ * The commands of one agent process. `dir` has a folder for each command, so that the next agent process knows which
+ * commands have outlived this one.
  */
 export class RuntimeCommands {
   readonly #dir: string;
@@ -121,11 +120,11 @@ export class RuntimeCommands {
   }
 
   /**
-   * Runs `spec`, which must be suitable (see `isSuited`); `find` finds the container. Returns null, without having run
-   * anything, if the runtime can't be reached, refuses, or is busy. The engine is then used instead.
+   * Runs `spec`, which must be suitable (see `isSuited`), in the container returned by `find`. Returns null without
+   * running anything if the runtime can't be reached, refuses, or is busy. The caller then uses the engine instead.
    */
   async exec(instanceId: string, find: () => Promise<RunningContainer | null>, spec: ExecSpec): Promise<Exec | null> {
-    // Docker would make it root without root's rights, so root waits for its turn.
+    // Docker would run it as root without root's capabilities, so root's commands wait for their turn.
     const mayWaitMs = isRoot(spec.user) ? BEGINS_WITHIN_MS : 0;
     for (let waited = 0; waited < mayWaitMs && this.#isBusy(instanceId); waited += CHECK_EVERY_MS)
       await sleep(CHECK_EVERY_MS);
@@ -159,7 +158,7 @@ export class RuntimeCommands {
       }
       return command;
     } catch {
-      // There is no room for pipes, which the engine doesn't need.
+      // The pipes couldn't be created. The engine doesn't need them.
       return null;
     }
   }
@@ -220,7 +219,7 @@ function runtimeOf({ engineId, pid }: RunningContainer): Runtime | null {
   return found ?? null;
 }
 
-/** Whether the process is in the container, by its control group, whose name a renter can't choose. */
+/** Whether the process is in the container, according to its control group, whose name a renter can't choose. */
 function isOf(engineId: string, pid: string): boolean {
   return readOr(`/proc/${pid}/cgroup`).includes(engineId);
 }
@@ -260,7 +259,7 @@ export function isSuited({ argv, env, terminal, user }: ExecSpec): boolean {
 
 /**
  * Returns options that run a command as root in a container whose user is not root, with exactly the capabilities that
- * root would have in a container of root.
+ * root would have in a container that runs as root.
  */
 function rootOptions(capabilities: readonly string[]): string[] {
   const caps = capabilities.flatMap((name) => ['--cap', `CAP_${name}`]);
@@ -268,8 +267,8 @@ function rootOptions(capabilities: readonly string[]): string[] {
 }
 
 /**
- * Runs a program and closes the descriptors, which the program has as 0, 1, 2 and 3. Throws if the arguments are too
- * long for the system.
+ * Runs a program with the descriptors as its 0, 1, 2 and 3, and then closes them. Throws if the arguments are too long
+ * for the system.
  */
 async function succeeds(program: string, args: readonly string[], descriptors: readonly number[]): Promise<boolean> {
   try {
@@ -286,7 +285,7 @@ type Ends<End> = [stdin: End, stdout: End, stderr: End, ending: End];
 
 class Command implements Exec {
   readonly stdin: Socket;
-  /** Resolves to whether the watcher is ready; false if it ended first. */
+  /** Resolves to true once the watcher is ready, or to false if it ended first. */
   readonly ready: Promise<boolean>;
   readonly over: Promise<void>;
   readonly #streams: Ends<Socket>;
@@ -350,8 +349,8 @@ class Command implements Exec {
   }
 
   /**
-   * Discards unread input, because while one of the renter's processes holds the pipe, the input uses the agent's
-   * memory.
+   * Discards unread input, which would otherwise occupy the agent's memory while one of the renter's processes holds
+   * the pipe.
    */
   empty(): void {
     this.stdin.destroy();
@@ -368,7 +367,7 @@ class Command implements Exec {
         closeSync(descriptor);
       }
     } catch {
-      // A process holds the pipe open for writing, and the pipe is empty.
+      // The pipe is empty, but a process still holds it open for writing.
     } finally {
       closeSync(this.input);
     }
@@ -376,8 +375,7 @@ class Command implements Exec {
 }
 
 /**
- * Resolves when no process can write any more, or long enough after the command itself has ended. Waits for a slow
- * reader.
+ * Resolves when no process can write any more, or a while after the command itself has ended. Waits for slow readers.
  */
 async function allRead(from: Socket): Promise<void> {
   const closed = new Promise((resolve) => from.once('close', resolve));
@@ -414,7 +412,7 @@ async function openPipes(): Promise<{ inside: Ends<number>; ours: Ends<Socket>; 
       // While this process holds both ends, opening either end doesn't wait for the other.
       const both = openSync(path, O_RDWR | O_NONBLOCK);
       try {
-        // Allows any user that the command runs as to reopen it.
+        // Allows the command to reopen it, regardless of its user.
         fchmodSync(both, 0o666);
         const inside = open(path, isInput ? O_RDONLY : O_WRONLY);
         return { inside, ours: open(path, (isInput ? O_WRONLY : O_RDONLY) | O_NONBLOCK) };

@@ -3,7 +3,7 @@ const MAX_PROGRAM = 200;
 const PROGRAM = /\bexec: "((?:[^"\\]|\\.)+)"|executable file [`'"]([^`'"]+)[`'"]/;
 
 /**
- * Reasons why a container does not start; the first match applies. The original error names folders on the host, so
+ * Reasons why a container doesn't start. The first match applies. The original error names folders on the host, so
  * renters get one of these messages instead, in which `PROGRAM` is replaced by the program's name.
  */
 const REASONS: readonly [pattern: RegExp, message: string][] = [

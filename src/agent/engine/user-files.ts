@@ -4,13 +4,13 @@ import type Docker from 'dockerode';
 
 /** Files that engines read completely, as root and outside the container, to find its users. */
 const USER_FILES = ['/etc/passwd', '/etc/group'];
-/** An engine may hold all entries of a file in memory. */
+/** Maximum size of a user file. It is limited because an engine may hold all of the file's entries in memory. */
 const MAX_USER_FILE_BYTES = 4_194_304;
-/** Bits of Go's file modes for everything except regular files. */
+/** Bits that Go's file modes have for everything except regular files. */
 const NOT_REGULAR = 0x8f280000;
 const SYMLINK = 0x08000000;
 const DIRECTORY = 0x80000000;
-/** Maximum links followed to a file. */
+/** Maximum links to follow to a file. */
 const MAX_LINKS = 4;
 /** File systems that a running container has in addition to its mounts. */
 const KERNEL_MOUNTS = ['/dev', '/proc', '/sys'];
@@ -22,10 +22,11 @@ interface PathStat {
 }
 
 /**
- * Returns why an engine must not read the users of a container; null if it may. An engine that opens a pipe waits for
- * its other end, without a limit and with the container locked: Podman then can't list any container of the host.
- * Engines read these files below the container's mounts, but this check sees the mounts, so the files must be outside
- * of them. A stopped container can't change between this check and the engine's reading; a running one can.
+ * Returns why an engine must not read a container's user files, or null if it may. An engine that opens a named pipe
+ * waits for the other end without a time limit and keeps the container locked, so that Podman can't list any container
+ * on the host. Engines read these files underneath the container's mounts, whereas this check sees the mounts, so the
+ * files must be outside of them. A stopped container can't change between this check and the engine's read, but a
+ * running one can.
  */
 export async function userFilesFault(container: Docker.Container, timeoutMs: number): Promise<string | null> {
   const mounts = await mountsOf(container, timeoutMs);
@@ -65,7 +66,7 @@ async function mountsOf(container: Docker.Container, timeoutMs: number): Promise
   return [...KERNEL_MOUNTS, ...Mounts.map(({ Destination }) => Destination), ...Object.keys(HostConfig.Tmpfs ?? {})];
 }
 
-/** Returns the entry at a path, or null if there is none. Podman reports a link that leads nowhere with status 404. */
+/** Returns the entry at a path, or null if there is none. Podman reports a dangling link with status 404. */
 async function headOf(container: Docker.Container, path: string, timeoutMs: number): Promise<PathStat | null> {
   const request = {
     path: `/containers/${container.id}/archive?`,

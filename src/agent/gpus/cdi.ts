@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { HostGpu } from './nvidia-smi.js';
 
 /**
- * A Container Device Interface file, which describes to the engine the nodes and files that a named device consists of.
+ * A Container Device Interface file. It describes the nodes and files that make up each named device, for the engine to
+ * read.
  */
 interface CdiSpec {
   cdiVersion: string;
@@ -17,7 +18,7 @@ interface Edits {
   mounts?: { hostPath: string; containerPath: string; options: string[] }[];
 }
 
-/** Emptied whenever the host boots, like device files. */
+/** Emptied on every boot, like the folder for device files. */
 export const CDI_DIR = '/var/run/cdi';
 const CDI_DIRS = ['/etc/cdi', CDI_DIR];
 /** Version 0.3.0 has everything needed here, and older engines refuse newer versions. */
@@ -57,9 +58,9 @@ export function simulatedSpec(): CdiSpec {
 
 /**
  * Returns a specification with the driver's nodes, libraries and programs, for hosts without NVIDIA's container
- * toolkit. The libraries are placed where the loader of Debian and Ubuntu images searches automatically; other images
- * must add that folder to LD_LIBRARY_PATH. GPUs are named by UUID, and also by node number for containers that earlier
- * agents created.
+ * toolkit. The libraries are placed where the loader of Debian and Ubuntu images searches automatically. Other images
+ * must add that folder to LD_LIBRARY_PATH. GPUs are named by UUID, and also by node number for containers created by
+ * earlier agents.
  */
 export async function ownSpec(gpus: readonly HostGpu[]): Promise<CdiSpec> {
   const nodes = await readdir('/dev');

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import type { Logger } from 'pino';
+import type { DesiredInstance } from '../../agent-protocol/protocol.js';
 import type { ContainerDetail, Engine, GpuGrant } from '../engine/engine.js';
 import { type SimulatedGpus, simulatedGpus } from '../hardware.js';
-import type { DesiredInstance } from '../protocol.js';
 import { outputOrNull } from '../shell.js';
 import {
   CDI_DIR,
@@ -16,18 +16,18 @@ import {
 } from './cdi.js';
 import { type HostGpu, listGpus } from './nvidia-smi.js';
 
-/** Exactly `gpuUuids`, or the host's first `gpus` if a document does not name them. */
+/** Exactly `gpuUuids`, or the host's first `gpus` GPUs if the document doesn't name any. */
 export type WantedGpus = Pick<DesiredInstance, 'gpus' | 'gpuUuids'>;
 
 /** Gives the host's containers their GPUs, and verifies that they have them. */
 export interface GpuAccess {
-  /** UUIDs of the host's GPUs, by index; null until the driver has responded. */
+  /** UUIDs of the host's GPUs, by index, or null until the driver has responded. */
   readonly found: readonly string[] | null;
   /** Checks again which GPUs exist, and returns whether the result is known. */
   refresh(): Promise<boolean>;
   /**
-   * Returns the UUIDs of the GPUs that an instance must have. If its document does not name them, only those that the
-   * host has.
+   * Returns the UUIDs of the GPUs that an instance must have. If its document doesn't name any, returns only those that
+   * the host has.
    */
   uuids(wanted: WantedGpus): readonly string[];
   /**
@@ -36,18 +36,18 @@ export interface GpuAccess {
    */
   grant(wanted: WantedGpus): Promise<GpuGrant | null>;
   /**
-   * Returns the UUIDs of the GPUs that a container was given, according to the engine, which the container's own
-   * processes can't influence. A GPU that the host no longer has is represented by its device name.
+   * Returns the UUIDs of the GPUs that a container was given according to the engine, whose information the container's
+   * own processes can't influence. A GPU that the host no longer has is represented by its device name.
    */
   grantedTo(container: ContainerDetail): string[];
 }
 
-/** The host, or the container created by the engine, lacks rented GPUs. */
+/** Thrown if the host, or the container created by the engine, lacks rented GPUs. */
 export class MissingGpus extends Error {}
 
 /**
- * Returns why a container doesn't have exactly its GPUs, or null if it does. A running container continues if the host
- * has lost one of its GPUs.
+ * Returns why a container doesn't have exactly its GPUs, or null if it does. A running container continues even if the
+ * host has lost one of its GPUs.
  */
 export function wrongGpus(
   access: GpuAccess,
@@ -141,7 +141,10 @@ class HostGpus implements GpuAccess {
     return [...byNode, ...devices.requested.map((name) => this.#requested(name))];
   }
 
-  /** Returns UUIDs, plain or after `kind=`. The driver's tools name devices by index, the agent by minor number. */
+  /**
+   * Returns the UUID of a requested device, which has a UUID or a number as its name, possibly after `kind=`. The
+   * driver's tools number devices by index, and the agent by minor number.
+   */
   #requested(name: string): string {
     const device = name.slice(name.indexOf('=') + 1);
     return /^\d+$/.test(device)
@@ -169,8 +172,8 @@ function realGpus(engine: Engine, log: Logger): GpuSource {
 }
 
 /**
- * Uses the host's own CDI specification, otherwise one written by NVIDIA's tool, otherwise the agent's own. Some older
- * specifications have no UUIDs.
+ * Uses the host's own CDI specification if there is one, otherwise one written by NVIDIA's tool, and otherwise the
+ * agent's own. Some older specifications have no UUIDs.
  */
 async function cdiNames(gpus: readonly HostGpu[], log: Logger): Promise<(gpu: HostGpu) => string> {
   const byNvidia = (await readCdiKind(NVIDIA_KIND)) ?? (await generated());

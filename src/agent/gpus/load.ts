@@ -6,15 +6,15 @@ import { queryComputeProcesses, queryGpus } from './nvidia-smi.js';
  */
 export interface GpuLoad {
   uuid: string;
-  /** Percentage of the driver's last sampling period (up to a second) in which a kernel ran. */
+  /** Percentage of the driver's last sampling period (up to a second) during which a kernel was running. */
   busyPercent: number | null;
   memoryUsedMb: number | null;
   memoryTotalMb: number | null;
   powerWatts: number | null;
   celsius: number | null;
-  /** Clock of the streaming multiprocessors. */
+  /** Clock frequency of the streaming multiprocessors. */
   smMhz: number | null;
-  /** Uncorrectable memory errors since the driver was loaded; null for a GPU without ECC. */
+  /** Uncorrectable memory errors since the driver was loaded, or null for a GPU without ECC. */
   faults: number | null;
 }
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Hardware } from '../protocol.js';
+import type { Hardware } from '../../agent-protocol/protocol.js';
 import { outputOrNull } from '../shell.js';
 import { readTopology, type Topology } from './topology.js';
 
@@ -22,15 +22,15 @@ export interface HostGpu {
   minor: number;
 }
 
-/** Location of the driver's programs if their folder is not on the path. */
+/** Programs to try in order. The second is the driver's usual location if its folder is not on the path. */
 const PROGRAMS = ['nvidia-smi', '/usr/local/nvidia/bin/nvidia-smi'];
 const QUERY = 'index,uuid,name,memory.total,pcie.link.gen.max,driver_version';
-/** The driver's own information on GPUs, with a folder for each. */
+/** The driver's own information on GPUs, with one folder per GPU. */
 const DRIVER_DIR = '/proc/driver/nvidia/gpus';
 /** Other values in this column, such as "[GPU is lost]", are not UUIDs. */
 const UUID = /^GPU-[0-9A-Za-z-]{1,60}$/;
 
-/** Returns no GPUs if there is no driver. */
+/** Finds the host's GPUs. The result is empty if there is no driver. */
 export async function findGpus(): Promise<GpuFindings> {
   for (const program of PROGRAMS) {
     const csv = await query(program, QUERY);
@@ -52,8 +52,8 @@ export async function listGpus(): Promise<HostGpu[] | null> {
 }
 
 /**
- * Returns the GPUs' device node numbers, which may differ from their indexes. Empty if the driver does not provide
- * them.
+ * Returns the GPUs' device node numbers, which may differ from their indexes. The map is empty if the driver does not
+ * provide them.
  */
 export async function readMinors(dir: string): Promise<Map<string, number>> {
   const folders = await readdir(dir).catch(() => []);
@@ -69,12 +69,14 @@ export async function readMinors(dir: string): Promise<Map<string, number>> {
   );
 }
 
-/** Returns a line of comma-separated values per GPU, using one process for all GPUs, or null if there is no driver. */
+/**
+ * Returns one line of comma-separated values per GPU, using one process for all GPUs, or null if there is no driver.
+ */
 export function queryGpus(columns: string): Promise<string | null> {
   return byFirst((program) => query(program, columns));
 }
 
-/** Like `queryGpus`, but returns a line per compute process. */
+/** Like `queryGpus`, but returns one line per compute process. */
 export function queryComputeProcesses(columns: string): Promise<string | null> {
   return byFirst((program) => outputOrNull(program, `--query-compute-apps=${columns}`, '--format=csv,noheader'));
 }

@@ -1,13 +1,13 @@
 import { stripVTControlCharacters } from 'node:util';
 import { readCpuList } from '../processors.js';
 
-/** Each GPU's place by index, from `nvidia-smi topo -m`; empty if it reports nothing. */
+/** Each GPU's place by index, from `nvidia-smi topo -m`. The map is empty if the tool reports nothing. */
 export type Topology = ReadonlyMap<number, GpuPlace>;
 
 interface GpuPlace {
   /** How near this GPU is to others, by their indexes. A higher value is nearer. */
   nearness: ReadonlyMap<number, number>;
-  /** Processors of the GPU's NUMA node; empty if it is unknown. */
+  /** Processors of the GPU's NUMA node. Empty if the node is unknown. */
   processors: readonly number[];
 }
 
@@ -16,7 +16,7 @@ interface GpuPlace {
  * bridges, and through one PCIe bridge.
  */
 const PATHS = ['SYS', 'NODE', 'PHB', 'PXB', 'PIX'];
-/** One NVLink link counts more than all PCIe paths between two blocks combined. */
+/** A single NVLink link counts more than all PCIe paths between two blocks combined. */
 const NVLINK = 1_000;
 const GPU = /^GPU(\d+)$/;
 
@@ -69,7 +69,10 @@ export function orderGpus<Gpu extends { index: number; name: string }>(
   });
 }
 
-/** Pairs blocks of one size into blocks of twice the size, nearest first. If their number is odd, one block remains. */
+/**
+ * Pairs blocks of one size into blocks of twice the size, nearest first. If their number is odd, one block is left
+ * over.
+ */
 function pairUp<Gpu extends { index: number }>(blocks: readonly Gpu[][], topology: Topology) {
   const pairs: Gpu[][] = [];
   let left = [...blocks];
@@ -97,7 +100,7 @@ function between(one: readonly { index: number }[], other: readonly { index: num
 
 /**
  * Divides the host's processors among the GPUs, in order. The shares are disjoint, cover all processors, and come from
- * each GPU's own NUMA node as far as possible. A block of GPUs has at least its proportional share. Returns null if
+ * each GPU's own NUMA node as far as possible. A block of GPUs gets at least its proportional share. Returns null if
  * there are fewer processors than GPUs.
  */
 export function shareProcessors(

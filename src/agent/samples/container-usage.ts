@@ -10,9 +10,9 @@ const MS_PER_SECOND = 1_000;
 
 /** A container's resource use. Rates are averages since the previous measurement, and null means unknown. */
 export interface Usage {
-  /** Time of the measurement, in milliseconds since 1970. */
+  /** Time of the measurement, as Unix time in milliseconds. */
   at: number;
-  /** Average number of processors in use; 0.5 is half of one processor's time. */
+  /** Average number of processors in use. For example, 0.5 is half of one processor's time. */
   processors: number | null;
   memoryUsedBytes: number | null;
   networkInBytesPerSecond: number | null;

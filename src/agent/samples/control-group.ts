@@ -17,7 +17,7 @@ interface CountedBy {
   dir: string;
 }
 
-/** A control group's counts; null if unknown. */
+/** A control group's counts. A count is null if it is unknown. */
 export interface GroupCounts {
   /** CPU seconds since the group was created. */
   cpuSeconds: number | null;
@@ -32,12 +32,12 @@ const NANOSECONDS = 1_000_000_000;
 
 /**
  * Parses /proc/PID/cgroup. Programs in a container may have created groups under the container's own. This function
- * finds the container's group, which the engine has named by `engineId`.
+ * finds the container's group, which the engine has named after `engineId`.
  */
 export function findControlGroup(cgroup: string, mounts: readonly Mount[], engineId: string): ControlGroup {
   const lines = cgroup.split('\n').flatMap((line) => {
     const [, , controllers, path] = /^(\d+):([^:]*):(\/.*)$/.exec(line) ?? [];
-    // Outside of the hierarchy that the agent can see.
+    // The group is outside the hierarchy that the agent can see.
     if (controllers === undefined || path === undefined || path.split('/').includes('..')) return [];
     return [{ controllers: controllers.split(','), path: upTo(path, engineId) }];
   });

@@ -16,7 +16,7 @@ export async function networkCountsOf(pid: number): Promise<NetworkCounts | null
 
 /**
  * Parses the lines of /proc/net/dev: a name, followed by eight numbers for received and eight for sent traffic. The
- * first number of each is the bytes.
+ * first number of each group is the byte count.
  */
 export function readNetworkCounts(text: string): NetworkCounts {
   const counts = { bytesIn: 0, bytesOut: 0 };

@@ -1,7 +1,7 @@
+import { type InstanceSample, MAX_INSTANCES, MAX_SAMPLE_AGE_SECONDS } from '../../agent-protocol/protocol.js';
 import type { AgentClock } from '../clock.js';
-import { type InstanceSample, MAX_INSTANCES, MAX_SAMPLE_AGE_SECONDS } from '../protocol.js';
 
-/** Maximum samples kept per instance, which cover one minute. */
+/** Maximum samples to keep per instance, enough for one minute. */
 const MAX_PENDING = 6;
 const MS_PER_SECOND = 1_000;
 
@@ -9,7 +9,7 @@ export type Sample = Omit<InstanceSample, 'age'>;
 
 interface Pending {
   sample: Sample;
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   at: number;
 }
 
@@ -26,7 +26,7 @@ export class PendingSamples {
 
   /**
    * Returns the samples for one report: those that are not too old, newest first, up to the maximum per report. Call
-   * `done` once the report was delivered or refused, so that they are not sent again.
+   * `done` once the report has been delivered or refused, so that they are not sent again.
    */
   unsent(): { samples: InstanceSample[]; done(): void } {
     const now = this.clock.now();

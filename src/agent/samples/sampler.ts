@@ -1,9 +1,9 @@
+import type { GpuSample } from '../../agent-protocol/protocol.js';
 import type { AgentClock } from '../clock.js';
 import { type Processes, readProcesses } from '../cpu-time.js';
 import type { Disks } from '../disks.js';
 import type { Engine } from '../engine/engine.js';
 import { type GpuLoad, readGpuLoads, readGpuProcesses } from '../gpus/load.js';
-import type { GpuSample } from '../protocol.js';
 import type { HostVolumes } from '../volumes/host-volumes.js';
 import { ContainerUsage, type Usage } from './container-usage.js';
 import type { Sample } from './pending-samples.js';
@@ -20,7 +20,7 @@ export interface UpInstance {
   start: number;
   vcpus: number;
   gpuUuids: readonly string[];
-  /** The volume mounted at the instance's /workspace; null if it uses its own disk. */
+  /** The volume mounted at the instance's /workspace, or null if it uses its own disk. */
   workspaceVolume: string | null;
   /** Whether the command has ended permanently, so that nothing is running. */
   hasExited: boolean;
@@ -31,9 +31,9 @@ export interface UpInstance {
 /** Measurements of one instance at one point in time. */
 export interface Measurement {
   instance: UpInstance;
-  /** Average number of processors in use since the previous measurement; null if unknown. */
+  /** Average number of processors in use since the previous measurement, or null if unknown. */
   processors: number | null;
-  /** Load of each GPU in the instance's order; null if unknown. */
+  /** Load of each GPU, in the instance's order. A load is null if it is unknown. */
   gpus: readonly (GpuLoad | null)[];
 }
 
@@ -49,7 +49,7 @@ export interface SamplerDeps {
   onMeasured(measurements: readonly Measurement[]): void;
 }
 
-/** Data that is read once for all containers, and only if needed. */
+/** Data read once for all containers, and only if needed. */
 interface Round {
   gpuLoads: Promise<readonly GpuLoad[] | null>;
   /** Number of compute processes by GPU UUID. */
@@ -57,7 +57,7 @@ interface Round {
   processes(): Promise<Processes>;
 }
 
-/** Meters for one container, kept while its instance is up in one start. */
+/** Meters for one container, kept while its instance stays up within one start. */
 interface Meters {
   start: number;
   usage(processes: Round['processes']): Promise<Usage | null>;
@@ -65,8 +65,8 @@ interface Meters {
 }
 
 /**
- * Measures every 10 s what instances use, all of them concurrently. A source that does not respond is omitted without
- * delaying the others.
+ * Measures the resource use of all instances concurrently, every 10 s. A source that does not respond is omitted
+ * without delaying the others.
  */
 export class Sampler {
   readonly #meters = new Map<string, Meters>();
@@ -147,7 +147,10 @@ export class Sampler {
     return { instance, processors: usage?.processors ?? null, gpus };
   }
 
-  /** Returns the percentage of the vCPUs that it may use. A host with fewer processors provides fewer. */
+  /**
+   * Returns the CPU load as a percentage of the vCPUs that the instance may use. A host with fewer processors provides
+   * fewer.
+   */
   #cpuPercent({ vcpus }: UpInstance, usage: Usage | null): number | null {
     if (usage === null || usage.processors === null) return null;
     const share = usage.processors / Math.min(vcpus, this.deps.engine.info.cpus);

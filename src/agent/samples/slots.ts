@@ -1,5 +1,5 @@
+import { SAMPLE_SECONDS } from '../../agent-protocol/protocol.js';
 import type { AgentClock } from '../clock.js';
-import { SAMPLE_SECONDS } from '../protocol.js';
 
 const SLOT_MS = SAMPLE_SECONDS * 1_000;
 /** Earliest offset within a slot at which rounds are due. The known gateway time is never off by more than this. */
@@ -11,15 +11,15 @@ const MAX_ROUND_TRIP_MS = 1_000;
 const HALF_SECOND_MS = 500;
 
 /**
- * Numbers the rounds of samples by 10-second slots since 1970, on the gateway's clock. Each round gets the next slot,
- * even if it begins a little early or late, and regardless of how long its report takes. Until the gateway has sent its
- * time, the host's clock is used.
+ * Numbers the rounds of samples by 10-second slots since the Unix epoch, on the gateway's clock. Each round gets the
+ * next slot, even if it begins a little early or late, and regardless of how long its report takes. Until the gateway
+ * has sent its time, the host's clock is used.
  */
 export class Slots {
   readonly #clock: AgentClock;
-  /** How far the gateway's clock is ahead of the host's; null until known. */
+  /** How far the gateway's clock is ahead of the host's, or null until known. */
   #aheadMs: number | null = null;
-  /** Offset of the rounds within their slots, and the slot of the next round; null until known. */
+  /** Offset of the rounds within their slots, and the slot of the next round. Both are null until known. */
   #phaseMs: number | null = null;
   #next: number | null = null;
 

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 
-/** Maximum bytes kept. The oldest lines are dropped first. */
+/** Maximum bytes to keep. The oldest lines are dropped first. */
 const MAX_BYTES = 8_388_608;
 
 /** Passes on the last lines once the input has ended. Each write contains whole lines. */

@@ -1,4 +1,4 @@
-import type { ExecTarget } from '../tunnel-protocol.js';
+import type { ExecTarget } from '../../agent-protocol/tunnel-protocol.js';
 
 /**
  * Runs a command like sshd would: in the user's home, with the user's shell from /etc/passwd. The image's own
@@ -25,8 +25,8 @@ exec "$shell"`;
 const NAME = 'gpu-session';
 
 /**
- * Returns the arguments that run the command in a shell, or that run the shell itself if the command is null. A
- * terminal has its size before the command begins, regardless of the engine.
+ * Returns the arguments that run the command in a shell, or that run the shell itself if the command is null.
+ * Regardless of the engine, a terminal's size is set before the command begins.
  */
 export function inShell(command: string | null, terminal: ExecTarget['terminal']): string[] {
   return ['/bin/sh', '-c', sizeOf(terminal) + SCRIPT, NAME, ...(command === null ? [] : [command])];

@@ -1,6 +1,5 @@
 /**
- * The newest bytes of an output, in a ring buffer of fixed size. Positions are byte offsets from the start of the
- * output.
+ * The newest bytes of an output, in a fixed-size ring buffer. Positions are byte offsets from the start of the output.
  */
 export class OutputBuffer {
   readonly #ring: Buffer;

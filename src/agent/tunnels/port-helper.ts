@@ -1,9 +1,9 @@
 import { createConnection, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/*
+/**
  * Runs only in a container's network namespace (nsenter --net). It connects to ports there and hands the connections to
- * the agent, which is its parent process. It ends with the agent.
+ * the agent, which is its parent process. It exits with the agent.
  */
 
 /** Maximum concurrent connection attempts. The parent has its own limit, but it may disappear without notice. */

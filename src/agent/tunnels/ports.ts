@@ -10,11 +10,11 @@ const CONNECTS_WITHIN_MS = 10_000;
 /** Idle time after which a helper is ended. */
 const IDLE_MS = 60_000;
 
-/** No program listens on the port. */
+/** Thrown if no program listens on the port. */
 export class NoListener extends Error {}
 
 /**
- * Connects to containers' ports. A helper program in the container's network connects to them, including those on its
+ * Connects to container ports. A helper program in the container's network connects to them, including those on its
  * loopback, and hands the connection over, so the image needs no additional programs. If this process can't enter that
  * network, it connects through the engine's network, which does not reach the container's loopback.
  */

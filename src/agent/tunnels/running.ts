@@ -1,5 +1,5 @@
+import type { TunnelSignal } from '../../agent-protocol/tunnel-protocol.js';
 import type { Exec } from '../engine/engine.js';
-import type { TunnelSignal } from '../tunnel-protocol.js';
 
 const RESIZE_TRIES = 20;
 const RESIZE_AGAIN_MS = 50;
@@ -8,7 +8,7 @@ const HANG_UP_AGAIN_MS = 500;
 const EXIT_TRIES = 50;
 const EXIT_AGAIN_MS = 20;
 
-/** Resizes the terminal. Retries, because the engine refuses it until the command has started. */
+/** Resizes the terminal. Retries, because the engine refuses to until the command has started. */
 export async function resizeSoon(exec: Exec, { columns, rows }: { columns: number; rows: number }): Promise<void> {
   for (let tries = 0; tries < RESIZE_TRIES; tries += 1) {
     try {
@@ -20,8 +20,8 @@ export async function resizeSoon(exec: Exec, { columns, rows }: { columns: numbe
 }
 
 /**
- * Behaves like a closed terminal: a command that ignores the hangup continues. Retries, because a busy engine may start
- * the command late.
+ * Hangs up the command like a closed terminal does. A command that ignores the hangup continues. Retries, because a
+ * busy engine may start the command late.
  */
 export async function hangUp(exec: Exec): Promise<void> {
   for (let tries = 0; tries < HANG_UP_TRIES; tries += 1) {

@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream';
-import type { Engine, Exec } from '../engine/engine.js';
 import {
   type AgentControl,
   type GatewayControl,
@@ -8,7 +7,8 @@ import {
   MAX_SHELLS_PER_INSTANCE,
   type ShellTarget,
   type TunnelSocket,
-} from '../tunnel-protocol.js';
+} from '../../agent-protocol/tunnel-protocol.js';
+import type { Engine, Exec } from '../engine/engine.js';
 import { inShell } from './login.js';
 import { OutputBuffer } from './output-buffer.js';
 import { exitCodeOf, hangUp, resizeSoon } from './running.js';
@@ -17,7 +17,7 @@ const SEND_CHUNK_BYTES = 65_536;
 
 type Tunnel = TunnelSocket<GatewayControl, AgentControl>;
 
-/** All of the instance's shells have connected clients. */
+/** Thrown if the instance has the maximum number of shells, and all of them have connected clients. */
 export class TooManyShells extends Error {}
 
 interface Entry {
@@ -41,7 +41,7 @@ export class Shells {
     this.#keptMs = keptMs;
   }
 
-  /** Number of shells that are kept or in use. */
+  /** Number of shells that are in use or kept. */
   get size(): number {
     return this.#entries.size;
   }
@@ -113,7 +113,7 @@ class Shell {
   #timer: NodeJS.Timeout | undefined;
   /** Shell output waiting for room in the tunnel. */
   #waiting: { chunk: Buffer; done: () => void } | null = null;
-  /** Makes the tunnel's sender check again. */
+  /** Makes the loop that sends output to the tunnel check again. */
   #wake: () => void = () => {};
   /** Null while the shell is running. */
   #exit: { code: number | null } | null = null;
@@ -130,7 +130,7 @@ class Shell {
     void this.#follow();
   }
 
-  /** Time when its tunnel was lost; null while it has one. */
+  /** Time when its tunnel was lost, or null while it has one. */
   get detachedAt(): number | null {
     return this.#detachedAt;
   }
@@ -156,8 +156,8 @@ class Shell {
   }
 
   /**
-   * Behaves like a closed terminal. A shell that ignores the hangup continues, and is released when its connection is
-   * lost.
+   * Hangs up the shell like a closed terminal does. A shell that ignores the hangup continues, and is released when its
+   * connection is lost.
    */
   hangUp(): void {
     if (this.#isHungUp || this.#exit !== null) return;
@@ -192,7 +192,7 @@ class Shell {
       at = Math.max(at, this.#output.start);
       const bytes = this.#output.from(at, SEND_CHUNK_BYTES);
       at += bytes.length;
-      // Older bytes may only be overwritten after this.
+      // Bytes must not be overwritten in the buffer before they are sent.
       if (bytes.length > 0) await written(tunnel, bytes);
       else if (this.#waiting !== null) this.#take();
       else if (this.#exit !== null) return this.#finish(tunnel, this.#exit.code);

@@ -2,10 +2,7 @@ import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { WebSocket } from 'ws';
-import { type Engine, EngineFault } from '../engine/engine.js';
-import { startFault } from '../engine/start-faults.js';
-import type { Gateway } from '../gateway.js';
-import type { WantedTunnel } from '../protocol.js';
+import type { WantedTunnel } from '../../agent-protocol/protocol.js';
 import {
   type AgentControl,
   type ExecTarget,
@@ -22,7 +19,10 @@ import {
   TUNNELS_PATH,
   TunnelSocket,
   type TunnelTarget,
-} from '../tunnel-protocol.js';
+} from '../../agent-protocol/tunnel-protocol.js';
+import { type Engine, EngineFault } from '../engine/engine.js';
+import { startFault } from '../engine/start-faults.js';
+import type { Gateway } from '../gateway.js';
 import { lastLines } from './last-lines.js';
 import { inShell, isInShell } from './login.js';
 import { markedLines } from './marked-lines.js';
@@ -30,7 +30,7 @@ import { NoListener, Ports } from './ports.js';
 import { exitCodeOf, hangUp, resizeSoon, signalGroup, signalTo } from './running.js';
 import { Shells, TooManyShells } from './shells.js';
 
-/** Maximum ids remembered, because an id can be listed more than once. */
+/** Maximum ids to remember. They are remembered because an id can be listed more than once. */
 const MAX_KNOWN_IDS = 4_096;
 const DIALS_WITHIN_MS = 10_000;
 const MAX_MESSAGE = 1_000;
@@ -71,7 +71,7 @@ export class AgentTunnels {
     this.#shells = new Shells(deps.engine, this.#hungUp);
   }
 
-  /** Dials the tunnels that are not known yet. */
+  /** Dials the tunnels that have not been dialled yet. */
   dial(wanted: readonly WantedTunnel[]): void {
     for (const { id, url } of wanted) {
       if (this.#known.has(id) || this.#sockets.size >= MAX_TUNNELS_PER_HOST) continue;
@@ -107,8 +107,7 @@ export class AgentTunnels {
       perMessageDeflate: false,
       maxPayload: MAX_FRAME_BYTES,
       handshakeTimeout: DIALS_WITHIN_MS,
-      // Masking protects old proxies from being fooled by a page in a browser. The agent is not a browser, and masking
-      // would cost time.
+      // Masking keeps web pages from fooling old proxies. The agent is not a browser, so masking would only cost time.
       generateMask: (mask) => mask.fill(0),
     });
     this.#sockets.add(ws);
@@ -161,7 +160,7 @@ export class AgentTunnels {
       () => 'done' as const,
       (error: Error) => error,
     );
-    // Precedes any input, because typed commands may query the size.
+    // The size is set before any input arrives, because typed commands may query it.
     if (terminal !== null) await Promise.race([resizeSoon(exec, terminal), output, gone]);
     tunnel.pipe(exec.stdin);
     const outcome = await Promise.race([output, gone]);

@@ -15,10 +15,11 @@ const IS_REFUSED = /\b(401|403|410)\b/;
 const STORE_IS_FULL = /\b507\b/;
 const IS_UNREACHABLE =
   /\b5\d\d\b|\b429\b|connection (refused|reset)|no such host|timeout|deadline exceeded|network is unreachable|broken pipe|EOF/i;
-/** Matches messages about another restic working on the repository. The message includes process ids. */
+/** Matches messages about another restic process that is working on the repository. */
 const IS_LOCKED = /already locked|unable to create lock/i;
 /**
- * Errors that no later attempt can avoid. They are checked first, because these messages may include any other word.
+ * Matches errors that no later attempt can avoid. They are checked before temporary errors, because these messages may
+ * contain any other text.
  */
 const IS_UNREADABLE =
   /wrong password|no key found|(config|key)[^:]* (cannot|could not|can't) be (loaded|opened|read)|unable to open (config|repository)|ciphertext verification failed|invalid data returned|no (matching )?ID found|unsupported repository version|wrong data returned|tree .* not found/i;
@@ -140,8 +141,8 @@ export class HostVolume {
   }
 
   /**
-   * Unmounts the volume, to which no process writes any more. Its content is the snapshot that was just taken, if there
-   * is one.
+   * Unmounts the volume, to which no process is writing any more. Its content is the snapshot that was just taken, if
+   * there is one.
    */
   async close(taken: Taken | null): Promise<void> {
     await this.parts.files.unmount(this.id);
@@ -195,7 +196,7 @@ export class HostVolume {
   }
 
   /**
-   * Returns where to restore to. If a snapshot has only one path, that path becomes the volume; if it has several,
+   * Returns where to restore to. If a snapshot has only one path, that path becomes the volume. If it has several,
    * their common root does.
    */
   async #restoredAt(
@@ -292,7 +293,7 @@ type OnProblem = (message: string) => void;
 
 interface ResticRun {
   args: readonly string[];
-  /** Path where restic sees the volume in order to write to it. If omitted, restic only reads the volume. */
+  /** Path where restic sees the volume and may write to it. If omitted, restic only reads the volume. */
   at?: string;
   goodEnds?: readonly number[];
   onProblem?: OnProblem;
@@ -311,7 +312,7 @@ function readSummary(lines: readonly string[]): Summary {
   throw new VolumeFault('failed', 'restic reported no snapshot');
 }
 
-/** Extracts the message of a line, because restic writes some messages as JSON. */
+/** Extracts the message from a line, because restic writes some messages as JSON. */
 function messageOf(line: string): string {
   const read = parse(line) as { message?: unknown; error?: { message?: unknown }; item?: unknown } | null;
   const message = read?.message ?? read?.error?.message;

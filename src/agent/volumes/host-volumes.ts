@@ -30,7 +30,7 @@ export class HostVolumes {
     private readonly dir: string,
     private readonly gatewayUrl: string,
     private readonly restic: Restic | null,
-    /** Why this host offers no volumes, for the operator and in part for renters; null if it does. */
+    /** Why this host offers no volumes, or null if it does. The reason is for the operator and in part for renters. */
     readonly whyNone: string | null,
   ) {
     this.#records = new VolumeRecords(dir);
@@ -72,7 +72,7 @@ export class HostVolumes {
     });
   }
 
-  /** Returns a volume's used bytes, or null while it is not mounted. Rejects if it doesn't exist. */
+  /** Returns the number of bytes used in a volume, or null while it is not mounted. Rejects if it doesn't exist. */
   usedBytes(volumeId: string): Promise<number | null> {
     return this.#files.usedBytes(volumeId);
   }

@@ -1,7 +1,7 @@
+import type { DesiredInstance, ObservedVolume, VolumeAccess } from '../../agent-protocol/protocol.js';
 import { type AgentClock, pauseMs } from '../clock.js';
 import { GatewayFault } from '../gateway.js';
 import type { Limiter } from '../limiter.js';
-import type { DesiredInstance, ObservedVolume, VolumeAccess } from '../protocol.js';
 import type { HostVolume, Taken } from './host-volume.js';
 import { type OpenVolume, VolumeFault } from './repository.js';
 
@@ -9,8 +9,8 @@ type OnProgress = (bytes: { pulledBytes: number; totalBytes: number } | null) =>
 type WantedVolume = NonNullable<DesiredInstance['volumes']>[number];
 
 /**
- * A start that failed permanently because of its volumes. `image` means that no credit is issued, since the renter may
- * have caused the failure.
+ * Thrown if a start has failed permanently because of its volumes. `image` means that no credit is issued, since the
+ * renter may have caused the failure.
  */
 export class VolumesFailed extends Error {
   constructor(
@@ -21,7 +21,7 @@ export class VolumesFailed extends Error {
   }
 }
 
-/** A temporary obstacle to a start, which is tried again within this file's limits. */
+/** Thrown for a temporary obstacle. The start is tried again within this file's limits. */
 export class VolumesWait extends Error {}
 
 /** A folder on the host and its path in the container. */
@@ -33,7 +33,7 @@ export interface VolumeMount {
 export interface InstanceVolumesContext {
   clock: AgentClock;
   volume(volumeId: string): HostVolume;
-  /** Why this host can't have volumes; null if it can. */
+  /** Why this host can't have volumes, or null if it can. */
   whyNone: string | null;
   /**
    * Limiters shared by all instances on the host: for snapshots while containers are running, for restores, and for
@@ -43,7 +43,7 @@ export interface InstanceVolumesContext {
   restores: Limiter;
   saves: Limiter;
   access(instanceId: string, start: number): Promise<VolumeAccess>;
-  /** Returns the volumes of which this instance was the last user. */
+  /** Returns the volumes that this instance was the last to use. */
   heldBy(instanceId: string): Promise<string[]>;
   /** Whether a container of the instance is running. */
   isRunning(instanceId: string): Promise<boolean>;
@@ -55,7 +55,7 @@ export interface InstanceVolumesContext {
 const MAX_PAUSE_MS = 30_000;
 /** Attempts after which an unreadable snapshot fails the start. */
 const RESTORE_TRIES = 3;
-/** Number of restores aborted by the store after which the start fails. Each restore begins from scratch. */
+/** The start fails after the store has aborted this many restores. Each restore begins from scratch. */
 const BROKEN_TRIES = 6;
 /**
  * Maximum time that a start waits for a store, a lock or another instance before it fails, because its renter pays
@@ -63,26 +63,26 @@ const BROKEN_TRIES = 6;
  */
 const MAX_WAIT_MS = 600_000;
 const CHECK_EVERY_MS = 1_000;
-/** An attempt of at least this length counts as all attempts, because restic itself has retried many times. */
+/** An attempt that takes at least this long counts as all attempts, because restic itself has retried many times. */
 const LONG_TRY_MS = 300_000;
 const MAX_MESSAGE = 500;
 
 /**
- * One instance's volumes on this host. They are restored before it starts, and saved while it is running and at its
- * end.
+ * One instance's volumes on this host. They are restored before it starts, and saved while it is running and when it
+ * ends.
  */
 export class InstanceVolumes {
   #open: { start: number; volumes: OpenVolume[] } | null = null;
   #observed = new Map<string, ObservedVolume>();
   #reported: string | undefined;
-  /** Snapshots of a running container; null while none are being taken. */
+  /** Snapshots of a running container, or null while none are being taken. */
   #watching: { start: number; ending: AbortController } | null = null;
   /** Settles when all snapshot loops have ended. */
   #watches: Promise<unknown> = Promise.resolve();
   #saving: { start: number; ending: AbortController; done: Promise<void> } | null = null;
   #unreadable = 0;
   #broken = 0;
-  /** Time when the start began to wait; null while it makes progress. */
+  /** Time when the start began to wait, or null while it makes progress. */
   #waitsSince: number | null = null;
 
   constructor(
@@ -143,7 +143,7 @@ export class InstanceVolumes {
   }
 
   /**
-   * Restores a volume. restic itself retries for a quarter of an hour. If it makes no progress, it is ended once the
+   * Restores a volume. restic itself retries for a quarter of an hour. If it makes no progress, it is stopped once the
    * start has waited for too long.
    */
   async #restore(
@@ -212,8 +212,8 @@ export class InstanceVolumes {
   }
 
   /**
-   * Called when the container is running. Takes snapshots at intervals until `rest` is called. Has no effect while they
-   * are being taken.
+   * Called when the container is running. Takes snapshots at intervals until `rest` is called. Has no effect if they
+   * are already being taken.
    */
   watch(desired: DesiredInstance): void {
     if (!desired.volumes?.length || this.#watching?.start === desired.start) return;
@@ -342,7 +342,7 @@ export class InstanceVolumes {
   }
 
   /**
-   * Takes one snapshot after another, with the interval beginning at the end of the previous one. Reports failures and
+   * Takes snapshots one after another. Each interval begins when the previous snapshot has ended. Reports failures and
    * tries again.
    */
   async #watch(desired: DesiredInstance, wanted: WantedVolume, signal: AbortSignal): Promise<void> {
@@ -388,8 +388,8 @@ export class InstanceVolumes {
   }
 
   /**
-   * Ensures that the volume is free. Another instance on the host may have had it before, and its container must have
-   * ended.
+   * Ensures that the volume is free. Another instance on the host may have used it before, and that instance's
+   * container must have ended.
    */
   async #free(volumeId: string): Promise<void> {
     const other = (await this.context.volume(volumeId).record())?.instance ?? this.instanceId;
@@ -418,7 +418,8 @@ export class InstanceVolumes {
     } catch (error) {
       if (error instanceof VolumesFailed) throw error;
       this.#open = null;
-      // Any error that isn't the store's concerns the host's own files, whose paths must not be shown to the renter.
+      // Any error that doesn't come from the store concerns the host's own files, whose paths must not be shown to the
+      // renter.
       const kind = error instanceof VolumeFault ? error.kind : 'host';
       if (kind === 'host') this.context.trouble(`volume ${id}: ${(error as Error).message}`);
       const reason = error instanceof VolumeFault ? error.message : "the machine can't store its files";

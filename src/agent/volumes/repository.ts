@@ -1,5 +1,5 @@
-import { deadline } from '../../deadline.js';
-import type { VolumeAccess } from '../protocol.js';
+import type { VolumeAccess } from '../../agent-protocol/protocol.js';
+import { deadline } from '../../std/deadline.js';
 import type { Credentials } from './restic.js';
 
 const ANSWERS_WITHIN_MS = 15_000;

@@ -3,21 +3,19 @@ import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { LineSplitter } from '../../untrusted/line-splitter.js';
+import { LineSplitter } from '../../std/untrusted/line-splitter.js';
 import { output } from '../shell.js';
 import { GUARDED_SCRIPT } from './guarded.js';
 
 /** Minimum version, which introduced version 2 repositories. */
 const OLDEST = [0, 14];
-/**
- * From this version, restic can restore over existing files: it fetches only the differences, and deletes other files.
- */
+/** First version that can restore over existing files. It fetches only the differences, and deletes other files. */
 const RESTORES_OVER = [0, 17];
 const RESTORES_SPARSE = [0, 15];
 /** Time that restic has to exit after SIGINT, during which it removes its lock from the repository. */
 const ENDS_WITHIN_MS = 5_000;
 const MAX_LINE = 2_000;
-/** Maximum bytes read of a line before secrets are removed from it. */
+/** Maximum bytes to read of a line before secrets are removed from it. */
 const MAX_READ_LINE_BYTES = 65_536;
 const MAX_LINES = 200;
 
@@ -27,7 +25,7 @@ export const RESTORE_ROOT = '/to';
 
 /** A repository with its credentials. */
 export interface Credentials {
-  /** As given to restic after `rest:`, without user and password. */
+  /** URL as given to restic after `rest:`, without user and password. */
   url: string;
   user: string;
   token: string;
@@ -55,9 +53,9 @@ export interface ResticEnd {
 }
 
 /**
- * The host's restic. Each call is a separate process, which ends with the agent. It sees only the volume and its cache
- * among the host's files. Changes that a renter makes to a volume while it is read or written (links to other files on
- * the host, or folders that become links) therefore have no effect outside.
+ * The host's restic. Each call is a separate process, which ends with the agent. Among the host's files, it sees only
+ * the volume and its cache. Changes that a renter makes to a volume while it is read or written (links to other files
+ * on the host, or folders that become links) therefore have no effect outside.
  */
 export class Restic {
   private constructor(
@@ -174,7 +172,7 @@ function isFrom(version: string, [major = 0, minor = 0]: readonly number[]): boo
   return itsMajor > major || (itsMajor === major && itsMinor >= minor);
 }
 
-/** Returns a list that is continuously updated with the last lines. */
+/** Returns a list that always contains the last lines read so far. */
 function lastLines(
   stream: Readable,
   clean: (line: string) => string,

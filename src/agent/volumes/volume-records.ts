@@ -26,7 +26,7 @@ const SUFFIX = '.json';
 export class VolumeRecords {
   constructor(private readonly dir: string) {}
 
-  /** Returns null if no readable record exists, so that the volume's file is unusable. */
+  /** Returns null if there is no readable record, in which case the volume's file is unusable. */
   async read(volumeId: string): Promise<VolumeRecord | null> {
     const text = await readFile(this.#path(volumeId), 'utf8').catch(() => null);
     if (text === null) return null;

@@ -33,7 +33,7 @@ const MODE = z
     'ON_DEMAND by default. INTERRUPTIBLE costs half; the instance is stopped when an on-demand or reserved rental takes its machine. RESERVED is for 3 months; leaving early has a cost.',
   );
 
-/** A duration after the deploy, or a point in time. */
+/** A duration counted from the deploy, or a point in time. */
 const WHEN = z.string().max(40).optional();
 
 const words = (description: string) => z.array(z.string().max(32_000)).max(1_000).optional().describe(description);

@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** Maximum length kept from the end of each output stream. */
+/** Maximum number of characters to keep from the end of each output stream. */
 const MAX_CHARACTERS = 20_000;
 
-/** Keeps the end of a program's output, short enough for a model to read. */
+/** Keeps the end of a program's output, which is short enough for a model to read. */
 export class Output {
   readonly #decoder = new StringDecoder('utf8');
   #text = '';
@@ -24,7 +24,7 @@ export class Output {
   }
 }
 
-/** Returns the response members for both output streams of a program. */
+/** Returns the response fields for both of a program's output streams. */
 export function outputOf(stdout: Output, stderr: Output) {
   return {
     stdout: stdout.text,

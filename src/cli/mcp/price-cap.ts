@@ -12,7 +12,7 @@ interface Burn {
   instanceByIdempotencyKey?: { id: string } | null;
 }
 
-/** Compares amounts in micro-USD, because all amounts are whole numbers in that unit. */
+/** Compares the amounts in micro-USD, in which all amounts are whole numbers. */
 export function isAbove(usd: number, limit: number): boolean {
   return Math.round(usd * MICRO) > Math.round(limit * MICRO);
 }
@@ -29,8 +29,8 @@ export function refuseAbove(cap: number, price: number, done: 'rented' | 'starte
 }
 
 /**
- * Checks the limit that the MCP server was started with. Rentals by an earlier request with the same key are already
- * included.
+ * Enforces the hourly limit that the MCP server was started with. If an earlier request with the same key has already
+ * rented an instance, the account's hourly cost includes it.
  */
 export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more: number, key?: string): Promise<void> {
   if (maxPerHour === null) return;
@@ -41,8 +41,8 @@ export async function refuseBeyondLimit({ settings, maxPerHour }: Service, more:
 }
 
 /**
- * Returns the maximum hourly price of one more rental according to the call's cap and the server's limit. Throws
- * Refused if `price` is above it.
+ * Returns the maximum hourly price of another rental, given the call's cap and the server's limit. Throws Refused if
+ * `price` is above it.
  */
 export async function roomFor({ settings, maxPerHour }: Service, cap: number, price: number, done: 'rented') {
   refuseAbove(cap, price, done);

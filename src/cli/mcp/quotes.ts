@@ -8,12 +8,12 @@ export interface Quoted {
   diskGb: number;
   mode: string;
   launch: object | undefined;
-  /** When it stops automatically. A duration starts with the deploy. */
+  /** When it stops automatically. A duration is counted from the deploy. */
   stopAt: string | undefined;
   destroyAt: string | undefined;
   /** Total spending limit, in USD. */
   spendLimit: number | undefined;
-  /** Number of idle minutes after which it stops. */
+  /** Number of idle minutes after which it is stopped. */
   stopWhenIdle: number | undefined;
   volumes: readonly { id: string; path: string }[] | undefined;
   /** Price of the whole machine, in USD per hour. */
@@ -24,14 +24,14 @@ export interface Quoted {
 
 const MAX_QUOTES = 1_000;
 /**
- * Lifetime of a quote. It is far below the 24 hours for which the service keeps a key, so that deploying a quote
- * repeatedly never rents again.
+ * Lifetime of a quote. It is far below the 24 hours for which the service remembers an idempotency key, so that
+ * deploying a quote repeatedly never rents a second instance.
  */
 const LIFETIME_MS = 3_600_000;
 
 /**
- * Stores quotes by id. The id is the deploy's idempotency key, so that a quote rents only once, however often it is
- * deployed.
+ * Stores quotes by id. The id is the deploy's idempotency key, so that a quote rents only one instance, however often
+ * it is deployed.
  */
 export class Quotes {
   readonly #kept = new LRUCache<string, Quoted>({ max: MAX_QUOTES, ttl: LIFETIME_MS });
@@ -43,7 +43,7 @@ export class Quotes {
     return id;
   }
 
-  /** Returns a quote. Returns null if it is unknown or more than an hour old. */
+  /** Returns a quote, or null if it is unknown or more than an hour old. */
   find(id: string): Quoted | null {
     return this.#kept.get(id) ?? null;
   }

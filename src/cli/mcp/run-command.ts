@@ -4,12 +4,12 @@ import { KEY_REFUSED, SSH_FAILED, sshArguments } from '../ssh.js';
 import { Output, outputOf } from './output.js';
 import { type Answer, ID, Refused, type Service, type Tool, tool } from './tool.js';
 
-/** Default time limit. MCP clients wait 60 s for a response by default. */
+/** Default time limit. MCP clients usually wait 60 s for a response. */
 const DEFAULT_SECONDS = 50;
 const MAX_SECONDS = 600;
 const MAX_COMMAND_CHARACTERS = 32_000;
 /**
- * ssh options that keep a container from reaching back to the user's machine, regardless of the user's own ssh
+ * ssh options that prevent a container from reaching back to the user's machine, regardless of the user's own ssh
  * settings.
  */
 const ISOLATED = ['-T', '-oBatchMode=yes', '-oForwardAgent=no', '-oForwardX11=no', '-oClearAllForwardings=yes'];

@@ -10,7 +10,7 @@ import { type Answer, Refused, type Service, type Tool, tool, USD_PER_HOUR } fro
 
 const DEFAULT_SECONDS = 300;
 const MAX_SECONDS = 3_600;
-/** Extra time after which the service destroys the instance, in case this program has exited. */
+/** Extra time after which the service destroys the instance, in case this program exits before doing so. */
 const DESTROYED_AFTER_SECONDS = 120;
 const MAX_COMMAND_CHARACTERS = 30_000;
 
@@ -112,7 +112,7 @@ interface Billed {
 
 class TimedOut extends Error {}
 
-/** Rents an instance within the call's cap and the server's limit, both of which include the disk. */
+/** Rents an instance within the call's cap and the server's limit. Both include the disk. */
 async function rent(service: Service, input: Input, hooks: RunHooks): Promise<Run> {
   const { command, image, gpus, regions, numMin, vramGbMin, diskGb, env, secrets, user, timeoutSeconds } = input;
   const filter = {

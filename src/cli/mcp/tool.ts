@@ -6,15 +6,15 @@ import type { Quotes } from './quotes.js';
 /** The dependencies of one MCP server. */
 export interface Service {
   settings: Settings;
-  /** Maximum total hourly spending after a deploy or start, in USD; null if only the calls' own caps apply. */
+  /** Maximum hourly cost of the account after a deploy or start, in USD, or null if only the calls' own caps apply. */
   maxPerHour: number | null;
   identity: string | undefined;
   quotes: Quotes;
-  /** Runs paid calls sequentially, so that hourly spending is checked before each rental. */
+  /** Runs paid calls sequentially, so that the hourly cost is checked before each rental. */
   inTurn<Result>(paid: () => Promise<Result>): Promise<Result>;
 }
 
-/** A tool's response, which consists of one sentence for people and the data. */
+/** A tool's response: one sentence for people, and the data. */
 export interface Answer {
   summary: string;
   [data: string]: unknown;
@@ -53,7 +53,7 @@ export function tool<Shape extends z.ZodRawShape>(definition: Definition<Shape>)
   };
 }
 
-/** Thrown to reject a call in this program, before a request to the service. */
+/** Thrown to reject a call in this program before anything is sent to the service. */
 export class Refused extends Error {
   readonly code: string;
 
@@ -63,7 +63,7 @@ export class Refused extends Error {
   }
 }
 
-/** Annotations of the tools that change nothing. */
+/** Annotations for tools that change nothing. */
 export const READS = { readOnlyHint: true, openWorldHint: false } as const;
 
 export const ID = z.string().max(64).describe('Instance id: `i-` and 8 hex characters.');

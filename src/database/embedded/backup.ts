@@ -11,40 +11,39 @@ import { isAlive, syncDirectory } from './cluster.js';
 /** File in which PostgreSQL lists a backup's files with their sizes and checksums. */
 export const MANIFEST = 'backup_manifest';
 
-/** Size of the end marker of a tar archive. */
+/** Size of a tar archive's end marker. */
 const TAR_END_BYTES = 1_024;
-/** A fast level, whose output is 1.3 times the size of the best level's. */
+/** A fast level, with output 1.3 times as large as the best level's. */
 const GZIP_LEVEL = 3;
-/** Kinds of PostgreSQL messages: the start of an archive, the start of the manifest, and data of either. */
+/** Types of PostgreSQL's backup messages: the start of an archive, the start of the manifest, and data for either. */
 const [ARCHIVE, MANIFEST_START, BYTES] = ['n', 'm', 'd'].map((letter) => letter.charCodeAt(0));
 
-/** Opens the connection as pg_basebackup does, with the replication protocol, which is needed for backups. */
+/** Uses the replication protocol, as pg_basebackup does, because backups require it. */
 const REPLICATION = { replication: 'true' } as ClientConfig;
 /**
- * Retains the WAL that is written in the meantime until the backup contains it. The slot is released with the
- * connection.
+ * Retains the WAL written in the meantime until the backup contains it. The slot is dropped along with the connection.
  */
 const KEEP_WAL = 'CREATE_REPLICATION_SLOT backup_%s TEMPORARY PHYSICAL RESERVE_WAL';
 
 export interface BackupOptions {
-  /** Connects to the server with a role that has the replication privilege. */
+  /** Connects to the server as a role with the replication privilege. */
   url: string;
   /** Replaced only once the backup is complete. After any failure, including SIGKILL, the old file remains. */
   file: string;
-  /** Maximum rate at which data files are read, to spare a busy disk; null for no limit. */
+  /** Maximum rate at which data files are read, to spare a busy disk. Null means no limit. */
   kilobytesPerSecond?: number | null;
 }
 
 /**
- * Writes a backup of the running server to `file`. It is a gzipped tar archive of the data directory, as PostgreSQL's
- * base backup sends it, with the WAL needed for consistency and the manifest at its end. It contains everything that
- * was committed before it began. Returns its size in bytes.
+ * Writes a backup of the running server to `file`. The backup is a gzipped tar archive of the data directory, as sent
+ * by PostgreSQL's base backup, with the WAL needed for consistency and the manifest at its end. It contains everything
+ * committed before the backup began. Returns its size in bytes.
  */
 export async function backUp({ url, file, kilobytesPerSecond = null }: BackupOptions): Promise<number> {
   await removeLeftovers(file);
   const part = partOf(file, process.pid);
   const client = new Client({ connectionString: url, application_name: 'backup', ...REPLICATION });
-  // A lost connection also fails the backup. Without a listener, it would end the process.
+  // A lost connection makes the backup fail anyway. Without this listener, it would also end the process.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -68,7 +67,7 @@ function partOf(file: string, pid: number): string {
   return `${file}.part-${pid}`;
 }
 
-/** Removes files that were left by killed backups to the same path. */
+/** Removes partial files left behind by killed backups to the same path. */
 async function removeLeftovers(file: string): Promise<void> {
   const prefix = `${basename(file)}.part-`;
   for (const name of await readdir(dirname(file))) {
@@ -78,8 +77,8 @@ async function removeLeftovers(file: string): Promise<void> {
 }
 
 /**
- * Yields the archive with the manifest inserted as its last file, by holding back the archive's end until the manifest
- * has arrived.
+ * Yields the archive with the manifest inserted as its last file. For this, it holds back the archive's end until the
+ * manifest has arrived.
  */
 async function* withManifest(backup: BaseBackup): AsyncGenerator<Buffer> {
   let held = Buffer.alloc(0);
@@ -99,7 +98,7 @@ async function* withManifest(backup: BaseBackup): AsyncGenerator<Buffer> {
 }
 
 /**
- * The bytes of one base backup, received no faster than they are read. See BASE_BACKUP in PostgreSQL's "Streaming
+ * The bytes of a base backup, received no faster than they are read. See BASE_BACKUP in PostgreSQL's "Streaming
  * Replication Protocol".
  */
 class BaseBackup extends Readable implements Submittable {

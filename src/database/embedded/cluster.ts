@@ -7,15 +7,15 @@ import { type Binaries, EmbeddedPostgresUnavailable, type Launcher, run } from '
 /** The cluster's only role, a superuser. */
 export const CLUSTER_USER = 'gateway';
 
-/** Prefix of the folders next to the cluster in which new clusters are created. */
+/** Prefix of the folders, next to the cluster, in which new clusters are created. */
 export const ATTEMPT_PREFIX = 'postgres.new-';
-/** Prefix of a folder in which a backup is being restored. The restoring process's id follows it. */
+/** Prefix of a folder in which a backup is being restored. It is followed by the restoring process's id. */
 export const RESTORE_PREFIX = `${ATTEMPT_PREFIX}restore-`;
-/** initdb needs up to 2 s of CPU time. */
+/** initdb takes up to 2 s of CPU time, so this is enough even on a slow machine. */
 const INITDB_LIMIT_MS = 300_000;
 const ABANDONED_AFTER_MS = 10 * 60_000;
 /**
- * A server writes its pid file within microseconds of creating it. A file that is still empty after this time stays
+ * A server writes its pid file within microseconds of creating it, so a file that is still empty after this time stays
  * empty.
  */
 const UNFINISHED_PID_FILE_MS = 3_000;
@@ -25,7 +25,7 @@ export function isCluster(directory: string): boolean {
 }
 
 /**
- * Creates `<dataDir>/postgres` atomically. initdb works in a folder next to it, and a rename then puts the result,
+ * Creates `<dataDir>/postgres` atomically: initdb works in a folder next to it, and a rename then puts the result,
  * including the password, in place. If two first starts run concurrently, the slower one finds the folder and uses it.
  */
 export async function createCluster(dataDir: string, binaries: Binaries, launcher: Launcher): Promise<void> {
@@ -55,7 +55,7 @@ export async function readPassword(directory: string): Promise<string> {
 }
 
 /**
- * Removes what killed restores and first starts have left behind. Only its age shows that a first start is abandoned,
+ * Removes what killed restores and first starts have left behind. Only its age shows that a first start was abandoned,
  * because initdb keeps running when the process that started it is killed.
  */
 export async function removeAbandonedAttempts(dataDir: string): Promise<void> {
@@ -88,7 +88,7 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * Throws EmbeddedPostgresUnavailable if the cluster belongs to another user, because PostgreSQL only runs as its
+ * Throws EmbeddedPostgresUnavailable if the cluster belongs to another user, because PostgreSQL runs only as its
  * cluster's owner.
  */
 export async function refuseForeignCluster(directory: string): Promise<void> {
@@ -101,8 +101,8 @@ export async function refuseForeignCluster(directory: string): Promise<void> {
 }
 
 /**
- * Changes the owner of the tree to `uid`, which is a no-op if it already is the owner. The root of the tree comes last,
- * so that an interrupted run starts over.
+ * Makes `uid` the owner of the tree. Has no effect if it already is. The root of the tree comes last, so that an
+ * interrupted run starts over.
  */
 export async function giveTo(directory: string, uid: number): Promise<void> {
   if ((await stat(directory)).uid === uid) return;
@@ -116,14 +116,14 @@ export async function giveTo(directory: string, uid: number): Promise<void> {
 export interface Postmaster {
   pid: number;
   port: number;
-  /** 'ready' once the server accepts connections; otherwise 'starting', 'stopping' or 'standby'. */
+  /** 'ready' once the server accepts connections. Otherwise 'starting', 'stopping' or 'standby'. */
   status: string;
 }
 
 /**
- * Returns a cluster's running server, or undefined if there is none. Removes the pid file of a killed server if it
- * would prevent PostgreSQL from starting. PostgreSQL's own test, kill(pid, 0), also succeeds for a zombie and for an
- * unrelated process that has since been given the same pid.
+ * Returns a cluster's running server, or undefined if there is none. Removes a killed server's pid file if it would
+ * prevent PostgreSQL from starting, because PostgreSQL's own test, kill(pid, 0), also succeeds for a zombie or an
+ * unrelated process that has since been assigned the same pid.
  */
 export async function findPostmaster(directory: string): Promise<Postmaster | undefined> {
   const file = join(directory, 'postmaster.pid');
@@ -143,7 +143,8 @@ export async function findPostmaster(directory: string): Promise<Postmaster | un
 }
 
 /**
- * Returns what holds the pid: this cluster's server, no process ('none'), or a zombie or unrelated process ('other').
+ * Returns what the pid belongs to: this cluster's server, no process ('none'), or a zombie or unrelated process
+ * ('other').
  */
 function holderOf(pid: number, directory: string): 'server' | 'none' | 'other' {
   if (process.platform !== 'linux') return isAlive(pid) ? 'server' : 'none';
@@ -153,7 +154,7 @@ function holderOf(pid: number, directory: string): 'server' | 'none' | 'other' {
     const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     return basename(argv[0] ?? '') === 'postgres' && worksIn(pid, argv, directory) ? 'server' : 'other';
   } catch {
-    // The process is gone or, without /proc, unknown. PostgreSQL decides when it starts.
+    // The process is gone or, without /proc, unknown. PostgreSQL itself decides when it starts.
     return 'none';
   }
 }
@@ -182,8 +183,8 @@ export function isSameFile(one: string, other: string): boolean {
 }
 
 /**
- * Removes the pid file unless a server has replaced it since it was read. The file is first moved aside, and moved back
- * if it isn't the one that was read. In between, PostgreSQL's lock on shared memory still holds.
+ * Removes the pid file, unless a server has replaced it since it was read. The file is first moved aside, then moved
+ * back if it isn't the one that was read. In between, PostgreSQL's lock on shared memory still protects the cluster.
  */
 async function removeStalePidFile(file: string, expected: string): Promise<void> {
   const aside = `${file}.stale-${randomBytes(6).toString('hex')}`;

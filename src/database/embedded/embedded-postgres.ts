@@ -27,33 +27,33 @@ export function holdsDatabase(dataDir: string): boolean {
 export interface EmbeddedPostgres {
   /** Ends with the database's name and `?sslmode=disable`. Contains the password. */
   url: string;
-  /** Stops the server if no other process uses it. Never rejects. Further calls have no effect. */
+  /** Stops the server if no other process is using it. Never rejects. Further calls have no effect. */
   release(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Created if missing. Contains the cluster in `postgres` and the server's log in `postgres.log`. */
+  /** Created if missing. Contains the cluster in `postgres` and the server log in `postgres.log`. */
   dataDir: string;
-  /** Created if missing. Default: gateway. */
+  /** Created if missing. Defaults to gateway. */
   database?: string;
   /** Receives one-line messages for the operator. */
   onNote?: (message: string) => void;
-  /** Overrides for the server's settings. Used only if this call starts the server. */
+  /** Overrides for server settings. Used only if this call starts the server. */
   settings?: Readonly<Record<string, string>>;
 }
 
 /**
- * Time limit for opening the database. Only a server that replays its WAL after a crash may take longer. On an idle
- * machine, a server is up within 0.2 s. With a fraction of a core, it takes many times as long.
+ * Time limit for opening the database. Only a server replaying its WAL after a crash may take longer. A server is up
+ * within 0.2 s on an idle machine, but takes many times as long with a fraction of a core.
  */
 const OPEN_LIMIT_MS = 60_000;
 const RECOVERY_LIMIT_MS = 600_000;
 const QUERY_LIMIT_MS = 30_000;
-/** Maximum time that a restarted server waits for its former port. */
+/** Maximum time that a restarted server waits for its former port to become free. */
 const PORT_WAIT_MS = 5_000;
 const POLL_MS = 20;
 const RETRY_MS = 100;
-/** Pause between attempts to reconnect to a lost server that does not start. */
+/** Pause between attempts to reconnect to a lost server that doesn't start. */
 const REENTER_PAUSE_MS = 1_000;
 /**
  * Advisory lock that every process using a server holds in shared mode. A process that acquires it exclusively may stop
@@ -61,18 +61,19 @@ const REENTER_PAUSE_MS = 1_000;
  */
 const LIFETIME_LOCK = '1735421303, 1';
 
-/** A connection that holds the lifetime lock, and the server that it is connected to. */
+/** A connection that holds the lifetime lock, and the server it is connected to. */
 interface Session {
   client: Client;
   postmaster: Postmaster;
 }
 
 /**
- * Opens the PostgreSQL server of `dataDir`. Creates it on the first start, starts it if it is not running, and
- * otherwise shares it with the processes that already use it. If such a process is killed, the server keeps running and
- * the next process finds it. The connection keeps this process alive until `release`. All processes must be on one
- * host: processes on two machines, or in two containers, must not share a `dataDir`. Throws EmbeddedPostgresUnavailable
- * after about one minute, or ten minutes while the server replays its WAL.
+ * Opens the PostgreSQL server for `dataDir`. Creates it on the first start, starts it if it isn't running, and
+ * otherwise shares it with the processes already using it. If such a process is killed, the server keeps running and
+ * the next process finds it. The connection keeps this process alive until `release`.
+ *
+ * All processes must be on one host: neither two machines nor two containers may share a `dataDir`. Throws
+ * EmbeddedPostgresUnavailable after about one minute, or after ten minutes while the server replays its WAL.
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
@@ -110,7 +111,7 @@ async function prepareSite(options: EmbeddedPostgresOptions): Promise<Site> {
   return { dataDir, directory, database, settings, password, tools, note };
 }
 
-/** Finds or starts the server, waiting if one is stopping, until this process holds the lifetime lock. */
+/** Finds or starts the server, waiting for one that is stopping, until this process holds the lifetime lock. */
 async function enter(site: Site, preferredPort: number): Promise<Session> {
   const startedAt = performance.now();
   let started: ServerStart | undefined;
@@ -142,7 +143,7 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
   }
 }
 
-/** Resolves to the session, or to a one-line reason why the lock could not be taken. */
+/** Resolves to the session, or to a one-line reason why the lock can't be taken. */
 async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | string> {
   const client = new Client({
     host: '127.0.0.1',
@@ -162,8 +163,8 @@ async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | s
     await client.connect();
     const text = `SELECT pg_try_advisory_lock_shared(${LIFETIME_LOCK}) AS locked, current_setting('data_directory') AS directory`;
     const row = (await client.query<{ locked: boolean; directory: string }>(text)).rows[0]!;
-    // The process that stops the server loses its lock as the server goes down. Therefore, check that the server is
-    // still ready while holding the lock. PostgreSQL records that it is stopping before it ends the first session.
+    // The process that stops the server loses its lock as the server goes down, so check, while holding the lock, that
+    // the server is still ready. PostgreSQL records that it is stopping before it ends the first session.
     const now = await findPostmaster(site.directory);
     if (!isSameFile(row.directory, site.directory)) reason = `port ${postmaster.port} belongs to ${row.directory}`;
     else if (!row.locked || now?.pid !== postmaster.pid || now.status !== 'ready') reason = 'it is being stopped';
@@ -184,12 +185,12 @@ async function ensureDatabase(client: Client, name: string): Promise<void> {
   try {
     await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)} TEMPLATE template0`);
   } catch (error) {
-    // Another process created the database in the meantime, or, with the second code, at the same instant.
+    // Another process created the database in the meantime or, with the second code, at the same instant.
     if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
   }
 }
 
-/** Holds the lock until `release`, even if the server restarts, and restarts a server that was killed. */
+/** Holds the lock until `release`, even across server restarts, and restarts a server that was killed. */
 function use(site: Site, first: Session): EmbeddedPostgres {
   let session: Session | undefined = first;
   let repair = Promise.resolve();
@@ -204,7 +205,7 @@ function use(site: Site, first: Session): EmbeddedPostgres {
     session = undefined;
     site.note('lost the connection to the built-in PostgreSQL; reconnecting');
     let lastNote = '';
-    // Retries until `release`, because a full disk may have space again later.
+    // Retries until `release`, because a full disk may have free space again later.
     while (released === undefined) {
       try {
         const again = await enter(site, port);
@@ -241,9 +242,9 @@ function use(site: Site, first: Session): EmbeddedPostgres {
 }
 
 /**
- * Stops the server if this process is its last user. Each process that leaves releases its shared lock before it
- * requests the exclusive one, so the last of several concurrent processes gets it. While it is held, new processes wait
- * until the server has stopped and then start a new one.
+ * Stops the server if this process is its last user. Each process releases its shared lock before requesting the
+ * exclusive one, so if several leave concurrently, the last one gets it. While it is held, new processes wait until the
+ * server has stopped and then start a new one.
  */
 async function leave(site: Site, { client, postmaster }: Session): Promise<void> {
   try {

@@ -3,10 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/**
- * Thrown when the built-in PostgreSQL can't run. The message is a single line that states the reason and suggests
- * DATABASE_URL.
- */
+/** Thrown when the built-in PostgreSQL can't run. The one-line message states the reason and suggests DATABASE_URL. */
 export class EmbeddedPostgresUnavailable extends Error {
   override readonly name = 'EmbeddedPostgresUnavailable';
 
@@ -32,9 +29,9 @@ export interface Launcher {
 }
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
-/** The unprivileged user in nearly every image. initdb must be able to look up its user by id. */
+/** The unprivileged user that exists in nearly every image. initdb must be able to look up its user by id. */
 const NOBODY = 65534;
-/** Takes 20 ms on an idle machine. */
+/** A probe takes 20 ms on an idle machine. */
 const PROBE_LIMIT_MS = 60_000;
 
 /**
@@ -55,8 +52,8 @@ export async function loadBinaries(platform = `${process.platform}-${process.arc
 }
 
 /**
- * Creates missing links to libraries. npm packages can't contain links, so the package's install script creates them,
- * unless npm ran with --ignore-scripts.
+ * Creates missing library links. npm packages can't contain links, so the package's install script creates them, unless
+ * npm ran with --ignore-scripts.
  */
 async function completeLibraryLinks(name: string, packageDirectory: string): Promise<void> {
   const list = await readFile(join(packageDirectory, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
@@ -73,9 +70,9 @@ async function completeLibraryLinks(name: string, packageDirectory: string): Pro
 }
 
 /**
- * Returns the first launcher with which PostgreSQL's programs run and can access `directory`. Each launcher is tried by
- * running the programs. PostgreSQL refuses to run as root. With a user namespace, root remains the owner of the files,
- * and folders that only root may enter can still be used. If namespaces are forbidden, another user runs the programs,
+ * Returns the first launcher that can run PostgreSQL's programs and access `directory`. Each one is tested by running
+ * the programs. PostgreSQL refuses to run as root. In a user namespace, root remains the owner of the files, and
+ * folders that only root may enter can still be used. If namespaces are forbidden, the programs run as another user,
  * with the one capability that gives access to such folders.
  */
 export async function chooseLauncher(binaries: Binaries, directory: string): Promise<Launcher> {
@@ -90,12 +87,12 @@ export async function chooseLauncher(binaries: Binaries, directory: string): Pro
       '--clear-groups',
       '--inh-caps=+dac_override',
       '--ambient-caps=+dac_override',
-      // Otherwise, access(), which PostgreSQL uses to find its own programs, ignores the capability.
+      // Otherwise, the capability is ignored by access(), which PostgreSQL uses to find its own programs.
       '--securebits=+no_setuid_fixup',
     ],
     ownerUid: NOBODY,
   };
-  // A user without an entry in /etc/passwd, such as a container's arbitrary uid, can start postgres but not initdb. A
+  // A user without an entry in /etc/passwd, such as a container's arbitrary uid, can run postgres but not initdb. A
   // namespace solves this.
   const candidates: Launcher[] = uid === 0 ? [namespace, capability] : [direct, namespace];
   const reasons: string[] = [];
@@ -108,14 +105,14 @@ export async function chooseLauncher(binaries: Binaries, directory: string): Pro
   throw new EmbeddedPostgresUnavailable(`${who} (${reasons.join('; ')})`);
 }
 
-/** Returns why this launcher does not work, or undefined if it does. */
+/** Returns why this launcher doesn't work, or undefined if it does. */
 async function refusal(launcher: Launcher, binaries: Binaries, directory: string): Promise<string | undefined> {
-  // `--show` only prints settings, but initdb first checks its user.
+  // `--show` only prints settings, but initdb checks its user first.
   const initdb = await run(launcher, binaries.initdb, ['--show', '-D', directory], PROBE_LIMIT_MS);
   if (initdb.failure !== undefined) return initdb.failure;
   const absent = join(directory, 'absent');
   const server = await run(launcher, binaries.postgres, ['-D', absent], PROBE_LIMIT_MS);
-  // The server got as far as looking for its files, so it could enter the folders above them.
+  // The server got as far as searching for its files, so it could enter the folders above them.
   return /could not access directory .*: No such file/.test(server.output) ? undefined : server.failure;
 }
 
@@ -140,8 +137,8 @@ export function run(
 }
 
 /**
- * Returns the server's environment. Because the server outlives the gateway, it gets none of the gateway's secrets, and
- * PG* variables don't affect it.
+ * Returns the server's environment. Because the server outlives the gateway, its environment has none of the gateway's
+ * secrets. It has no PG* variables either, so that they can't affect the server.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' };

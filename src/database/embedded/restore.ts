@@ -17,14 +17,14 @@ import {
 } from './cluster.js';
 import { chooseLauncher, loadBinaries } from './launcher.js';
 
-/** Thrown when a restore is refused before anything was changed. The message is a single line for the operator. */
+/** Thrown when a restore is refused before anything has changed. The message is a single line for the operator. */
 export class RestoreRefused extends Error {}
 
 /** Log file that a stopped server leaves next to its cluster. */
 const SERVER_LOG = 'postgres.log';
-/** Folder that the manifest leaves out, because PostgreSQL checks WAL when it reads it. */
+/** Folder omitted from the manifest, because PostgreSQL checks WAL when reading it. */
 const LOG_FOLDER = 'pg_wal/';
-/** System errors that are caused by the backup file or by a name in it. */
+/** System errors caused by the backup file or by a name in it. */
 const FILE_ERRORS: ReadonlySet<string> = new Set(['ENOENT', 'EISDIR', 'EACCES', 'EEXIST']);
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
@@ -34,8 +34,8 @@ interface Found {
 }
 
 /**
- * Creates the cluster of `dataDir` from a backup. Checks every file against the backup's manifest and syncs it to disk
- * before a single rename puts the cluster in place, so a failure, including SIGKILL, leaves no cluster behind. Throws
+ * Creates the cluster in `dataDir` from a backup. Checks every file against the backup's manifest and syncs it to disk
+ * before a single rename puts the cluster in place, so no failure, not even SIGKILL, leaves a cluster behind. Throws
  * RestoreRefused if `dataDir` is not empty or the backup is incomplete.
  */
 export async function restore(file: string, dataDirectory: string): Promise<void> {
@@ -71,7 +71,7 @@ async function unpack(file: string, directory: string): Promise<void> {
   let manifest: Buffer | null = null;
   const entries = extract();
   const reading = pipeline(createReadStream(file), createGunzip(), entries);
-  // The loop below fails for the same reason, and its error is handled.
+  // If this fails, the loop below fails for the same reason, and its error is handled.
   reading.catch(() => {});
   try {
     for await (const entry of entries) {
@@ -98,7 +98,7 @@ async function unpack(file: string, directory: string): Promise<void> {
   for (const folder of folders) await syncDirectory(folder);
 }
 
-/** Returns the name if it is relative and doesn't escape the folder it is unpacked to. Otherwise throws. */
+/** Returns the name. Throws if it is absolute or escapes the folder it is unpacked to. */
 function safe(name: string): string {
   if (name.startsWith('/') || name.split('/').includes('..') || name.includes('\0')) {
     throw new RestoreRefused(`it names a file outside its folder: ${name}`);
@@ -134,8 +134,8 @@ const manifestShape = z.object({
 });
 
 /**
- * Returns null if the files are exactly those in the manifest, and otherwise a description of the difference. See
- * PostgreSQL's "Backup Manifest Format".
+ * Returns how the files differ from those in the manifest, or null if they match exactly. See PostgreSQL's "Backup
+ * Manifest Format".
  */
 function differenceFrom(manifest: Buffer, found: ReadonlyMap<string, Found>): string | null {
   const read = manifestShape.safeParse(parse(manifest.toString('utf8')));

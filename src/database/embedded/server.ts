@@ -19,14 +19,14 @@ const SETTINGS = {
   shared_buffers: '128MB',
   fsync: 'on',
   synchronous_commit: 'on',
-  // Errors in statements are returned to the client. They must not fill the log, because it is truncated only when the
-  // server starts.
+  // Statement errors are returned to the client. They must not fill the log, which is truncated only when the server
+  // starts.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
 };
 
-/** A cluster, and what is needed to run its server. */
+/** A cluster and what is needed to run its server. */
 export interface Site {
   dataDir: string;
   /** The cluster's directory. */
@@ -35,14 +35,14 @@ export interface Site {
   /** Overrides for `SETTINGS`. */
   settings: Readonly<Record<string, string>>;
   password: string;
-  /** Loads what is needed to start a server, but not to use a running one. */
+  /** Loads what is needed to start a server. A server that is already running doesn't need it. */
   tools(): Promise<{ binaries: Binaries; launcher: Launcher }>;
   note(message: string): void;
 }
 
 export interface ServerStart {
   hasEnded(): boolean;
-  /** Returns why the server ended if a retry can help. Otherwise throws EmbeddedPostgresUnavailable. */
+  /** Returns why the server ended, if a retry can help. Otherwise throws EmbeddedPostgresUnavailable. */
   temporaryFailure(): Promise<string>;
 }
 
@@ -58,7 +58,7 @@ export async function startServer(site: Site, port: number): Promise<ServerStart
   const logFile = join(site.dataDir, 'postgres.log');
   const log = openSync(logFile, 'a', 0o600);
   truncateSync(logFile);
-  // Detached, in its own session, so that neither Ctrl-C nor the end of this process affects it.
+  // Detached into its own session, so that neither Ctrl-C nor the end of this process affects it.
   const child = spawn(file, args, { cwd: '/', env: programEnvironment(), detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   let spawnError: Error | undefined;
@@ -69,18 +69,20 @@ export async function startServer(site: Site, port: number): Promise<ServerStart
   return {
     hasEnded: () => spawnError !== undefined || child.exitCode !== null || child.signalCode !== null,
     temporaryFailure: async () => {
-      // The server exited cleanly or on a signal, so it was stopped.
+      // The server exited cleanly or on a signal, which means that it was stopped.
       if (spawnError === undefined && (child.exitCode === 0 || child.exitCode === null))
         return 'its server was stopped';
       const reason = spawnError?.message ?? lastErrors(await readFile(logFile, 'utf8'), child.pid!);
-      // If empty, another start has truncated the log. The next attempt will show the reason.
+      // An empty reason means that another start has truncated the log. The next attempt will show the reason.
       if (reason === '' || TEMPORARY.test(reason)) return reason;
       throw new EmbeddedPostgresUnavailable(`its server did not start: ${reason}`);
     },
   };
 }
 
-/** Returns the last errors of process `pid`, or of its launcher, from a log that it may share with another start. */
+/**
+ * Returns the last errors logged by process `pid` or by its launcher. Another start may have written to the same log.
+ */
 function lastErrors(log: string, pid: number): string {
   const lines = log.split('\n').filter((line) => line.includes(`[${pid}] `) || !/ \[\d+\] /.test(line));
   const relevant = lines.filter((line) => /FATAL|DETAIL|LOG: {2}could not|error|^\w+: /.test(line));
@@ -88,7 +90,7 @@ function lastErrors(log: string, pid: number): string {
 }
 
 /**
- * Matches errors caused by another server on the cluster, by the remaining children of a killed server, or by another
+ * Matches errors caused by another server on the cluster, by a killed server's remaining children, or by another
  * program that took the port.
  */
 const TEMPORARY = /postmaster\.pid|shared memory block|could not bind|Address already in use|could not create any TCP/;
@@ -105,7 +107,7 @@ export function freePort(port: number): Promise<number | undefined> {
   });
 }
 
-/** Stops the server. Resolves when it has stopped, or after 20 s with a message to the operator. */
+/** Stops the server. Resolves once it has stopped, or after 20 s with a message to the operator. */
 export async function stopServer(site: Site, pid: number): Promise<void> {
   // Requests a fast shutdown, which ends all sessions and writes everything to disk.
   process.kill(pid, 'SIGINT');

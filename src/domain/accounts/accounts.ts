@@ -1,11 +1,11 @@
 import type { Account as AccountRow } from '../../database/generated/client/client.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../rules/accrual.js';
-import { DomainError } from '../rules/errors.js';
+import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
 import {
   type Account,
   credit,
@@ -14,27 +14,28 @@ import {
   type LedgerKind,
   resume,
   suspend,
-} from '../rules/lifecycle.js';
-import { type Micro, unitsOfMicro } from '../rules/money.js';
-import { requestsPerMinute } from '../rules/rate-tier.js';
-import { limitReachedAt } from '../rules/spend-limit.js';
-import { type Instant, instantOf, latest } from '../rules/time.js';
+} from '../kernel/lifecycle.js';
+import { type Micro, unitsOfMicro } from '../kernel/money.js';
+import { randomId } from '../kernel/random-id.js';
+import { limitReachedAt } from '../kernel/spend-limit.js';
+import { type Instant, instantOf, latest } from '../kernel/time.js';
+import { requestsPerMinute } from './rules/rate-tier.js';
 
 /** Number of random bytes in an account id. */
 export const ACCOUNT_ID_BYTES = 8;
 const ENTRY_ID_BYTES = 8;
 const ACCOUNT_ID = /^acc-[0-9a-f]{16}$/;
-/** Maximum amount of one credit: 1 million USD. This keeps the sum of all credits, in units, far below 64 bits. */
+/** Maximum amount of one credit: 1 million USD. This keeps the sum of all credits, in units, well within 64 bits. */
 const MAX_CREDIT_MICRO: Micro = 1_000_000_000_000n;
 const END_SESSIONS = {
   name: 'end-sessions',
   text: 'delete from console_session where key_id in (select id from api_key where account_id = $1)',
 };
 const MAX_LISTED_ACCOUNTS = 10_000;
-/** First half of an advisory lock's key. The second half is the hash of the reference. */
+/** First half of an advisory lock key. The second half is a hash of the reference. */
 const REFERENCE_LOCK = 4_207_010;
 
-/** State of an account at one second, including when its credit will run out at the current burn. */
+/** An account's state at one second, including when its credit will run out at the current burn. */
 export interface AccountState {
   id: string;
   name: string;
@@ -46,7 +47,7 @@ export interface AccountState {
   lifetimeSpend: Micro;
   /** Sum of all GPU and disk rates currently being charged, in micro-USD per hour. */
   burnPerHour: Micro;
-  /** The second in which credit runs out at the current burn, or already ran out. Null if it won't run out. */
+  /** The second in which credit runs out at the current burn or already ran out. Null if it won't run out. */
   exhaustsAt: Instant | null;
   /** End of the current or next grace period, when instances are destroyed unless credit is added first. */
   diskDeleteAt: Instant | null;
@@ -58,22 +59,25 @@ export interface AccountState {
   limitReachedAt: Instant | null;
   liveInstances: number;
   requestsPerMinute: number;
-  /** The second that all figures refer to. */
+  /** The second to which all figures refer. */
   asOf: Instant;
 }
 
-export async function accountState(deps: Deps, accountId: string): Promise<AccountState> {
+export async function accountState(deps: SettlingDeps, accountId: string): Promise<AccountState> {
   return describeAccount(deps, await settledAccount(deps, checkedId(accountId)));
 }
 
 /** Describes a settled account, including the fields that never change. */
-export async function describeAccount(deps: Deps, account: Account): Promise<AccountState> {
+export async function describeAccount(
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
+  account: Account,
+): Promise<AccountState> {
   const row = await deps.db.prisma.account.findUniqueOrThrow({ where: { id: account.id } });
   return stateOf(deps, account, row);
 }
 
-/** Returns up to 10,000 accounts, settled, oldest first. */
-export async function listAccounts(deps: Deps): Promise<AccountState[]> {
+/** Returns up to 10,000 settled accounts, oldest first. */
+export async function listAccounts(deps: SettlingDeps): Promise<AccountState[]> {
   const order = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
   const rows = await deps.db.prisma.account.findMany({ orderBy: order, take: MAX_LISTED_ACCOUNTS });
   const states: AccountState[] = [];
@@ -81,7 +85,7 @@ export async function listAccounts(deps: Deps): Promise<AccountState[]> {
   return states;
 }
 
-function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
+function stateOf(deps: Pick<KernelDeps, 'clock' | 'settings'>, account: Account, row: AccountRow): AccountState {
   const now = latest(deps.clock.now(), account.settledAt);
   return {
     id: account.id,
@@ -103,9 +107,9 @@ function stateOf(deps: Deps, account: Account, row: AccountRow): AccountState {
   };
 }
 
-/** Creates an account, with an initial credit if an amount is given. */
+/** Creates an account, with initial credit if an amount is given. */
 export async function createAccount(
-  deps: Deps,
+  deps: SettlingDeps,
   input: { name: string; creditMicro?: Micro; demo?: boolean },
 ): Promise<AccountState> {
   const name = check('name', fields.name, input.name);
@@ -121,18 +125,18 @@ export async function createAccount(
 export interface Movement {
   amountMicro: Micro;
   note?: string | null;
-  /** Identifies the movement across all accounts. Repeating a reference doesn't move money again. */
+  /** Identifies the movement across all accounts. Reusing a reference doesn't move money again. */
   reference?: string | null;
 }
 
 /** Adds credit. If the balance rises above zero, the grace period ends. Stopped instances stay stopped. */
-export async function creditAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
+export async function creditAccount(deps: SettlingDeps, accountId: string, movement: Movement): Promise<AccountState> {
   checkCredit(movement.amountMicro);
   return move(deps, accountId, 'CREDIT', movement);
 }
 
-/** Adds a correction, positive or negative. It counts as credit, not as spend. Existing ledger entries never change. */
-export async function adjustAccount(deps: Deps, accountId: string, movement: Movement): Promise<AccountState> {
+/** Adds a positive or negative correction. It counts as credit, not as spend. Existing ledger entries never change. */
+export async function adjustAccount(deps: SettlingDeps, accountId: string, movement: Movement): Promise<AccountState> {
   const size = movement.amountMicro < 0n ? -movement.amountMicro : movement.amountMicro;
   if (size === 0n || size > MAX_CREDIT_MICRO) {
     throw new DomainError('invalid_request', 'amount must be -1000000 to 1000000 USD and not 0', {
@@ -142,7 +146,12 @@ export async function adjustAccount(deps: Deps, accountId: string, movement: Mov
   return move(deps, accountId, 'ADJUSTMENT', movement);
 }
 
-async function move(deps: Deps, accountId: string, kind: LedgerKind, movement: Movement): Promise<AccountState> {
+async function move(
+  deps: SettlingDeps,
+  accountId: string,
+  kind: LedgerKind,
+  movement: Movement,
+): Promise<AccountState> {
   const { amountMicro } = movement;
   const note = checkOptional('note', fields.note, movement.note) ?? null;
   const reference = checkOptional('reference', fields.reference, movement.reference) ?? null;
@@ -172,8 +181,8 @@ function book(
 }
 
 /**
- * Whether the reference has already moved exactly this amount. Throws if the reference was used for another account,
- * kind of movement or amount. Concurrent writes with the same reference wait for each other.
+ * Whether the reference has already moved exactly this amount. Throws if the reference was used for a different
+ * account, kind of movement or amount. Concurrent writes with the same reference wait for each other.
  */
 async function isBooked(
   { transaction }: Write,
@@ -198,7 +207,7 @@ async function isBooked(
 }
 
 /** Suspends the account: its API keys are rejected, its console sessions end, and its running instances stop. */
-export function suspendAccount(deps: Deps, accountId: string): Promise<AccountState> {
+export function suspendAccount(deps: SettlingDeps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
     suspend(current.step(account), await current.liveInstancesOf(account));
     current.transaction.later({ ...END_SESSIONS, values: [accountId] });
@@ -206,22 +215,22 @@ export function suspendAccount(deps: Deps, accountId: string): Promise<AccountSt
 }
 
 /** Accepts the account's API keys again. Its stopped instances stay stopped. */
-export function resumeAccount(deps: Deps, accountId: string): Promise<AccountState> {
+export function resumeAccount(deps: SettlingDeps, accountId: string): Promise<AccountState> {
   return changeAccount(deps, accountId, async (current, account) => {
     resume(current.step(account));
   });
 }
 
 /** Recomputes the account's running totals from its ledger entries and usage intervals. */
-export async function rebuildAccount(deps: Deps, accountId: string): Promise<AccountState> {
-  // The next statements create the checkpoints again.
+export async function rebuildAccount(deps: SettlingDeps, accountId: string): Promise<AccountState> {
+  // The following statements recreate the checkpoints.
   await deps.db.pool.query('delete from account_checkpoint where account_id = $1', [accountId]);
   return changeAccount(deps, accountId, (current, account) => current.recomputeTotals(account));
 }
 
 /** Runs `decide` on the locked account and returns the account's new state. Throws not_found. */
 async function changeAccount(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   decide: (current: Write, account: Account) => Promise<void>,
 ): Promise<AccountState> {

@@ -1,28 +1,31 @@
 import { LRUCache } from 'lru-cache';
 import type { Notices } from '../../database/notices.js';
-import type { SpendLine } from '../rules/accrual.js';
-import type { KeyRestrictions } from '../rules/key-restrictions.js';
-import type { Account } from '../rules/lifecycle.js';
+import type { SpendLine } from '../kernel/accrual.js';
+import type { Account } from '../kernel/lifecycle.js';
+import type { KeyRestrictions } from './rules/key-restrictions.js';
 
-/** The account of an unrevoked API key, with the data needed for its rate limit. */
+/** The account that owns an unrevoked API key, with the data needed for its rate limit. */
 export interface KeyOwner extends SpendLine, KeyRestrictions {
   accountId: string;
   keyId: string;
 }
 
-/** Maximum cached API keys, and maximum cached accounts. A key and its account together take about 1 kB. */
+/**
+ * Maximum number of cached API keys and, separately, of cached accounts. A key and its account take about 1 kB
+ * together.
+ */
 const MAX_ENTRIES = 20_000;
 
 /**
- * Caches the owners of API keys and console sessions, by the hash of the key or session token. Entries are used only
- * while change notices are being received, because notices report revoked keys and suspended accounts. Unknown keys are
- * not cached.
+ * Caches the owners of API keys and console sessions, indexed by the hash of the key or session token. Entries are used
+ * only while change notices are being received, because notices report revoked keys and suspended accounts. Unknown
+ * keys are not cached.
  */
 export class ApiKeyCache {
   readonly #notices: Notices;
   readonly #keys = new LRUCache<string, Omit<KeyOwner, keyof SpendLine>>({ max: MAX_ENTRIES });
   readonly #spendLines = new LRUCache<string, SpendLine>({ max: MAX_ENTRIES });
-  /** Incremented at each invalidation: a row that was read before the latest one may be stale. */
+  /** Incremented by each invalidation. A row read before the latest one may be stale. */
   #invalidations = 0;
 
   constructor(notices: Notices) {
@@ -43,14 +46,14 @@ export class ApiKeyCache {
     });
   }
 
-  /** Returns the owner from the cache, or else from `read`. Returns null if the key is unknown. */
+  /** Returns the owner from the cache, falling back to `read`. Returns null if the key is unknown. */
   async get(hash: Buffer, read: () => Promise<KeyOwner | null>): Promise<KeyOwner | null> {
     const name = hash.toString('latin1');
     const key = this.#keys.get(name);
     const spendLine = key && this.#spendLines.get(key.accountId);
     if (spendLine !== undefined && this.#notices.isListening) return { ...key!, ...spendLine };
     const invalidations = this.#invalidations;
-    // If notices were not yet being received during the read, a change right after it would never be reported.
+    // If notices weren't being received yet during the read, a change made right after it would never be reported.
     const wasListening = this.#notices.isListening;
     const owner = await read();
     if (owner === null || !wasListening || invalidations !== this.#invalidations || !this.#notices.isListening)
@@ -62,8 +65,8 @@ export class ApiKeyCache {
   }
 
   /**
-   * Updates the cached account. Call this for every account that the process wrote, in the order of the writes and
-   * before the response is sent.
+   * Updates the cached account. Call this for every account written by this process, in write order and before the
+   * response is sent.
    */
   updateAccount({ id, suspendedAt, spendUnits, burnRate, settledAt }: Account): void {
     this.#invalidations += 1;

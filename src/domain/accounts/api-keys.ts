@@ -1,28 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
+import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { lifetimeSpendAt } from '../rules/accrual.js';
-import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../rules/api-key.js';
-import { instantAfter } from '../rules/deadline.js';
-import { DomainError } from '../rules/errors.js';
+import { lifetimeSpendAt } from '../kernel/accrual.js';
+import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../kernel/api-key.js';
+import { instantAfter } from '../kernel/deadline.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { holds, networkList } from '../kernel/networks.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import type { KeyOwner } from './api-key-cache.js';
+import type { AccountsDeps } from './deps.js';
+import { limitKey } from './key-limit.js';
 import {
   type KeyFault,
   type KeyRestrictions,
   keyFaultOf,
   restrictionsOfNewKey,
   UNRESTRICTED,
-} from '../rules/key-restrictions.js';
-import { holds, networkList } from '../rules/networks.js';
-import { requestsPerMinute } from '../rules/rate-tier.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import type { KeyOwner } from './api-key-cache.js';
-import { limitKey } from './key-limit.js';
+} from './rules/key-restrictions.js';
+import { requestsPerMinute } from './rules/rate-tier.js';
 
 const KEY_ID_BYTES = 8;
 const MAX_LISTED_KEYS = 200;
@@ -31,8 +33,8 @@ const KEY_ID = /^key-[0-9a-f]{16}$/;
 export type { ApiKey };
 
 /**
- * The account and API key that a request acts for, with the key's restrictions. A console session ends no later than
- * its key.
+ * The account and API key on whose behalf a request is made, with the key's restrictions. A console session ends no
+ * later than its key.
  */
 export interface Caller extends KeyRestrictions {
   accountId: string;
@@ -46,8 +48,8 @@ export interface Caller extends KeyRestrictions {
 }
 
 /**
- * The caller that a key or session token identifies, or the reason why a known one is rejected. Both are null if the
- * key or token is unknown.
+ * The caller identified by a key or session token, or the reason why a known key or session is rejected. Both are null
+ * if the key or token is unknown.
  */
 export interface Identified<C extends Caller = Caller> {
   caller: C | null;
@@ -57,17 +59,25 @@ export interface Identified<C extends Caller = Caller> {
 export const NO_CALLER: Identified<never> = { caller: null, fault: null };
 
 /**
- * Returns the caller if the key is neither revoked nor expired, may be used from this address, and its account isn't
- * suspended.
+ * Returns the caller if the key is neither revoked nor expired, can be used from this address, and belongs to an
+ * account that isn't suspended.
  */
-export async function authenticate(deps: Deps, key: string, address: string): Promise<Identified> {
+export async function authenticate(
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,
+  key: string,
+  address: string,
+): Promise<Identified> {
   const hash = hashApiKey(key);
   if (hash === null) return NO_CALLER;
   const found = await deps.apiKeyCache.get(hash, () => readOwner(deps, hash));
   return found === null ? NO_CALLER : identified(deps, found, address);
 }
 
-export function identified({ clock, settings }: Deps, owner: KeyOwner, address: string): Identified {
+export function identified(
+  { clock, settings }: Pick<KernelDeps, 'clock' | 'settings'>,
+  owner: KeyOwner,
+  address: string,
+): Identified {
   const { accountId, keyId, scopes, expiresAt, networks } = owner;
   const fault = keyFaultOf(owner, clock.now(), (allowed) => holds(networkList(allowed), address));
   if (fault !== null) return { caller: null, fault };
@@ -87,7 +97,7 @@ export function unauthorized(fault: KeyFault | null): DomainError {
   return new DomainError('unauthorized', fault === null ? 'missing or unknown API key' : UNAUTHORIZED[fault]);
 }
 
-async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
+async function readOwner(deps: Pick<KernelDeps, 'db'>, hash: Buffer): Promise<KeyOwner | null> {
   const { rows } = await deps.db.pool.query<KeyOwner>({
     name: 'authenticate',
     text: `select api_key.account_id as "accountId", api_key.id as "keyId", scopes, expires_at as "expiresAt", networks,
@@ -100,7 +110,10 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
 }
 
 /** Whether the key and, if given, the session are still valid and the account isn't suspended. */
-export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'keyId' | 'session'>): Promise<boolean> {
+export async function isAccepted(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  { keyId, session }: Pick<Caller, 'keyId' | 'session'>,
+): Promise<boolean> {
   const { rowCount } = await deps.db.pool.query({
     name: 'is-accepted',
     text: `select 1 from api_key join account on account.id = api_key.account_id
@@ -112,13 +125,13 @@ export async function isAccepted(deps: Deps, { keyId, session }: Pick<Caller, 'k
   return rowCount === 1;
 }
 
-/** Returns up to 200 keys, newest first, including revoked ones, with settled spend. */
+/** Returns up to 200 keys with settled spend, newest first, including revoked keys. */
 export async function listApiKeys(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   query: Pick<Prisma.ApiKeyFindManyArgs, 'include' | 'select'> = {},
 ): Promise<ApiKey[]> {
-  // Read even if the account no longer exists, because Pothos warns about a query that is never read.
+  // `query` is read first, even if the account no longer exists, because Pothos warns about an unread query.
   const wanted = { ...query, where: { accountId } };
   await settledAccount(deps, accountId);
   return deps.db.prisma.apiKey.findMany({
@@ -128,8 +141,8 @@ export async function listApiKeys(
   });
 }
 
-/** Returns one of the account's keys, or null if the account has no such key. */
-export function findApiKey(deps: Deps, accountId: string, id: string): Promise<ApiKey | null> {
+/** Returns the account's key with this id, or null if there is no such key. */
+export function findApiKey(deps: Pick<KernelDeps, 'db'>, accountId: string, id: string): Promise<ApiKey | null> {
   return KEY_ID.test(id) ? deps.db.prisma.apiKey.findFirst({ where: { id, accountId } }) : Promise.resolve(null);
 }
 
@@ -137,20 +150,20 @@ export interface NewApiKey {
   /** Name chosen by the owner. */
   name?: string | null | undefined;
   scopes?: readonly string[] | null | undefined;
-  /** Expiry, written like a deadline. */
+  /** Expiry, in the same format as a deadline. */
   expiresAt?: string | null | undefined;
   networks?: readonly string[] | null | undefined;
-  /** Maximum USD per UTC calendar month. */
+  /** Maximum spend per UTC calendar month, in USD. */
   monthlyLimit?: number | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
 
 /**
- * Creates an API key. Only its hash is stored, so the key itself is returned only here. Throws if the account already
- * has 50 live keys.
+ * Creates an API key. Only its hash is stored, so the key itself can't be retrieved later. Throws if the account
+ * already has 50 live keys.
  */
 export async function createApiKey(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   name?: string,
 ): Promise<{ apiKey: ApiKey; secret: string }> {
@@ -159,12 +172,11 @@ export async function createApiKey(
 }
 
 /**
- * Like `createApiKey`, but the new key gets at most the permissions of its creator, and an idempotency key is
- * supported: a repeated request returns the same key with a null secret. Throws invalid_request, forbidden or
- * action_failed.
+ * Like `createApiKey`, but grants the new key at most its creator's permissions and supports an idempotency key: a
+ * repeated request returns the same key with a null secret. Throws invalid_request, forbidden or action_failed.
  */
 export async function createApiKeyOnce(
-  deps: Deps,
+  deps: LedgerDeps,
   creator: { accountId: string; keyId?: string } & KeyRestrictions,
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKey; secret: string | null }> {
@@ -172,7 +184,7 @@ export async function createApiKeyOnce(
   const name = checkOptional('name', fields.keyName, input.name) ?? null;
   const wanted = readRestrictions(input);
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
-  // Requests without these inputs must keep the same fingerprint, because it is stored with earlier responses.
+  // Requests without these inputs must keep their fingerprint, because it is stored with earlier responses.
   const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
   const limit = limitOf(monthlyLimit);
   const optional = { ...wanted, ...(limit !== null && { monthlyLimit }) };
@@ -202,7 +214,7 @@ export async function createApiKeyOnce(
       deps.activity?.writeWith(transaction, now, [id]);
       return id;
     });
-  // The limit applies from the moment the key exists.
+  // The limit applies as soon as the key exists.
   const limited = () => {
     const decide = async (current: Write) => {
       await make(current.transaction, current.at);
@@ -218,7 +230,7 @@ export async function createApiKeyOnce(
   return { apiKey, secret: createdId === id ? secret : null };
 }
 
-/** Whether the key has a monthly limit, which it could evade by using other keys. */
+/** Whether the key has a monthly limit. Such a key could evade its limit by using other keys. */
 async function isLimited(transaction: Transaction, keyId: string | null): Promise<boolean> {
   const { rowCount } = await transaction.query('select from key_limit where id = $1 and monthly_limit is not null', [
     keyId,
@@ -240,7 +252,7 @@ function readRestrictions({ scopes, expiresAt, networks }: NewApiKey) {
 }
 
 /**
- * Locks the account, so that concurrent grants can't exceed its limits, and the acting key, so that revoking it waits
+ * Locks the account, so that concurrent grants can't exceed its limits, and the acting key, so that a revocation waits
  * until the grant is visible. Throws if the key has been revoked since the request was admitted.
  */
 export async function lockForGrant(
@@ -294,10 +306,14 @@ async function insertKey(transaction: Transaction, row: KeyRow): Promise<void> {
 }
 
 /**
- * Revokes a key, which is rejected from this moment on. Revoking it again has no effect. With a null `accountId`, the
- * key can belong to any account (for operators).
+ * Revokes a key, which is rejected immediately. Revoking it again has no effect. With a null `accountId`, which is
+ * reserved for operators, the key can belong to any account.
  */
-export async function revokeApiKey(deps: Deps, accountId: string | null, id: string): Promise<ApiKey> {
+export async function revokeApiKey(
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string | null,
+  id: string,
+): Promise<ApiKey> {
   const owned = accountId === null ? { id } : { id, accountId };
   const found = KEY_ID.test(id) ? await deps.db.prisma.apiKey.findFirst({ where: owned }) : null;
   if (found === null) throw new DomainError('not_found', 'no such API key');
@@ -316,12 +332,13 @@ export async function revokeApiKey(deps: Deps, accountId: string | null, id: str
 }
 
 /**
- * Records when keys were last used. Uses are written in batches, because a write per request would cost more than the
+ * Records when keys were last used. Uses are written in batches, because one write per request would cost more than the
  * request itself.
  */
-export async function recordKeyUses(deps: Deps, uses: ReadonlyMap<string, Instant>): Promise<void> {
+export async function recordKeyUses(deps: Pick<KernelDeps, 'db'>, uses: ReadonlyMap<string, Instant>): Promise<void> {
   await deps.db.pool.query(
-    // Always locked in the same order, so that two gateways recording the same keys at the same time can't deadlock.
+    // Rows are always locked in the same order, so that two gateways recording the same keys at the same time can't
+    // deadlock.
     `update api_key set last_used_at = to_timestamp(used.at)
      from (select api_key.id, at from api_key join unnest($1::text[], $2::bigint[]) as used(id, at) using (id)
            order by api_key.id for no key update of api_key) used
@@ -331,10 +348,10 @@ export async function recordKeyUses(deps: Deps, uses: ReadonlyMap<string, Instan
 }
 
 /**
- * Returns the keys that expired within [from, until). Callers that keep something open for one of these keys must check
- * it again.
+ * Returns the keys that expired within [from, until). Callers that keep streams or connections open for one of these
+ * keys must recheck it.
  */
-export async function keysExpired(deps: Deps, from: Instant, until: Instant): Promise<string[]> {
+export async function keysExpired(deps: Pick<KernelDeps, 'db'>, from: Instant, until: Instant): Promise<string[]> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name: 'keys-expired',
     text: 'select id from api_key where expires_at >= $1::timestamptz and expires_at < $2::timestamptz',

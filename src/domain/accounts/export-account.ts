@@ -1,26 +1,26 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 import { noAccount } from './accounts.js';
 
-/** A table with data about an account, and the condition that selects the account's rows. */
+/** A table that contains account data, and the condition that selects an account's rows. */
 interface Source {
   table: string;
-  /** SQL condition on the table, under its own name. `$1` is the account's id. */
+  /** SQL condition on the table, which is referred to by its own name. `$1` is the account id. */
   rows: string;
 }
 
 interface Reference {
   child: string;
   parent: string;
-  /** SQL that is true if a row of `child` refers to a row of `parent`. */
+  /** SQL that is true if a `child` row refers to a `parent` row. */
   refers: string;
 }
 
 const FETCH_SIZE = 1_000;
 const LIMIT_MS = 600_000;
 
-/** References between tables, read from the database's own constraints. */
+/** References between tables, read from the database's foreign-key constraints. */
 const REFERENCES = `
   select child.relname as child, parent.relname as parent,
     string_agg(format('%I.%I = %I.%I', child.relname, of_child.attname, parent.relname, of_parent.attname), ' and ') as refers
@@ -35,11 +35,15 @@ const REFERENCES = `
   order by child.relname, parent.relname`;
 
 /**
- * Writes everything stored about an account as one JSON object. It has an array of rows for each table that refers to
- * the account, directly or through other tables, all from one snapshot of the database. Sealed secrets and hashes of
+ * Writes everything stored about an account as one JSON object, read from a single database snapshot. It has an array
+ * of rows for each table that refers to the account, directly or through other tables. Sealed secrets and hashes of
  * secrets are omitted. Throws not_found.
  */
-export function exportAccount(deps: Deps, accountId: string, write: (text: string) => Promise<void>): Promise<void> {
+export function exportAccount(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  accountId: string,
+  write: (text: string) => Promise<void>,
+): Promise<void> {
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
     await transaction.query(`set local statement_timeout = ${LIMIT_MS}`);
@@ -58,9 +62,9 @@ export function exportAccount(deps: Deps, accountId: string, write: (text: strin
   });
 }
 
-/** Returns the account's own row and every table that refers to it, each once, closest first. */
+/** Returns the account's own row and every table that refers to it, each listed once, closest first. */
 function sourcesOf(references: readonly Reference[]): Source[] {
-  // These tables refer to the account without a constraint, because it would be checked for every row.
+  // These tables refer to the account without a constraint, which would have to be checked for every inserted row.
   const sources: Source[] = [
     { table: 'account', rows: 'account.id = $1' },
     { table: 'activity', rows: 'activity.account_id = $1' },
@@ -85,7 +89,7 @@ async function columnsOfBytes(transaction: Transaction): Promise<Map<string, str
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }
 
-/** Writes rows as JSON. The database formats them, which preserves all digits of numbers. */
+/** Writes rows as JSON. The database does the formatting, which preserves all digits of numbers. */
 async function writeRows(
   transaction: Transaction,
   { table, rows: which }: Source,

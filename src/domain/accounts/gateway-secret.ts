@@ -1,13 +1,13 @@
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 
 /**
- * Returns a secret shared by all gateways of a database, creating it on first use. If two gateways create it at the
- * same time, both use the one that was stored first. The secret is never shown or logged, but anyone who can read the
+ * Returns a secret shared by all gateways that use the same database, creating it on first use. If two gateways create
+ * it at the same time, both use the one stored first. The secret is never shown or logged, but anyone who can read the
  * database or a copy of it can read the secret.
  */
 export async function gatewaySecret(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   name: string,
   make: () => string,
 ): Promise<string> {

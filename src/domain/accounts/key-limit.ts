@@ -1,11 +1,11 @@
 import type { Write } from '../billing/ledger.js';
-import { type Account, runsOf } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { setMonthlyLimit } from '../rules/settle.js';
+import { setMonthlyLimit } from '../billing/rules/settle.js';
+import { type Account, runsOf } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
 
 /**
- * Sets the limit of one of the account's keys. The key's spend, which starts with what it has already spent this month,
- * is kept up to date afterwards.
+ * Sets the limit on one of the account's keys. The key's spend starts with what it has already spent this month, and is
+ * kept up to date afterwards.
  */
 export async function limitKey(current: Write, account: Account, keyId: string, limit: Micro | null): Promise<void> {
   const limited = await current.limitedOf(account);

@@ -1,21 +1,22 @@
 import type { ApiKey, KeyLimit } from '../../database/generated/client/client.js';
+import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
+import { setMonthlyLimit } from '../billing/rules/settle.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
-import { monthSpendAt } from '../rules/accrual.js';
-import { DomainError } from '../rules/errors.js';
-import { type Account, runsOf } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { setMonthlyLimit } from '../rules/settle.js';
-import { limitReachedAt } from '../rules/spend-limit.js';
-import { type Instant, instantOf, latest } from '../rules/time.js';
+import { monthSpendAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Account, runsOf } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { limitReachedAt } from '../kernel/spend-limit.js';
+import { type Instant, instantOf, latest } from '../kernel/time.js';
 import { type AccountState, accountState } from './accounts.js';
 import { findApiKey, limitedKey } from './api-keys.js';
 import { limitKey } from './key-limit.js';
 
 export type { KeyLimit };
 
-/** The account or operator that sets the limit. `keyId` is null for the operator. */
+/** The account or operator that sets a limit. `keyId` is null for the operator. */
 interface Setter {
   accountId: string;
   keyId: string | null;
@@ -23,11 +24,11 @@ interface Setter {
 
 /**
  * Sets the account's maximum spend per UTC month, in USD. Null removes the limit. If the account has already spent
- * more, all its running instances stop immediately. Raising the limit doesn't start any instances. Throws
+ * more, all its running instances are stopped immediately. Raising the limit doesn't start any instances. Throws
  * invalid_request.
  */
 export async function setAccountLimit(
-  deps: Deps,
+  deps: SettlingDeps,
   { accountId, keyId }: Setter,
   usd: number | null | undefined,
 ): Promise<AccountState> {
@@ -41,9 +42,9 @@ export async function setAccountLimit(
   return accountState(deps, accountId);
 }
 
-/** Like `setAccountLimit`, for one of the account's API keys. Throws invalid_request or not_found. */
+/** Like `setAccountLimit`, except that it limits one of the account's API keys. Throws invalid_request or not_found. */
 export async function setKeyLimit(
-  deps: Deps,
+  deps: LedgerDeps,
   { accountId, keyId }: Setter,
   { id, monthlyLimit }: { id: string; monthlyLimit?: number | null | undefined },
 ): Promise<ApiKey> {
@@ -63,7 +64,7 @@ async function checkUnlimited(current: Write, account: Account, keyId: string | 
   if (keys.some(({ id }) => id === keyId)) throw limitedKey('set limits');
 }
 
-/** Converts a limit to micro-USD. Null means no limit. Throws invalid_request if it is out of bounds. */
+/** Converts a limit to micro-USD. Null means no limit. Throws invalid_request if the limit is out of bounds. */
 function readMonthlyLimit(usd: number | null | undefined): Micro | null {
   return limitOf(checkOptional('monthlyLimit', fields.monthlyLimit, usd));
 }
@@ -74,8 +75,8 @@ export interface KeySpend {
   limitReachedAt: Instant | null;
 }
 
-/** Returns the spend of a key. Its account must be settled. */
-export function keySpend({ clock }: Deps, limit: KeyLimit): KeySpend {
+/** Returns a key's spend. The key's account must be settled. */
+export function keySpend({ clock }: Pick<KernelDeps, 'clock'>, limit: KeyLimit): KeySpend {
   const settledAt = instantOf(limit.settledAt);
   const now = latest(clock.now(), settledAt);
   const [reached, next] = [limit.limitReachedAt, limit.limitAt].map((at) => at && instantOf(at));

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { inTransaction } from '../../database/transaction.js';
-import { type Sweep, whenDue } from '../background.js';
-import type { Deps } from '../deps.js';
-import { hashApiKey } from '../rules/api-key.js';
-import { earliest, formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
+import { hashApiKey } from '../kernel/api-key.js';
+import { type Sweep, whenDue } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { earliest, formatInstant, type Instant, SECONDS_PER_HOUR } from '../kernel/time.js';
 import type { KeyOwner } from './api-key-cache.js';
 import {
   authenticate,
@@ -14,21 +14,26 @@ import {
   NO_CALLER,
   unauthorized,
 } from './api-keys.js';
+import type { AccountsDeps } from './deps.js';
 
-/** Lifetime of a console session. */
+/** Lifetime of a console session, in seconds. */
 export const SESSION_SECONDS = 12n * SECONDS_PER_HOUR;
-/** Maximum sessions per API key. Starting another one ends the oldest. */
+/** Maximum number of sessions per API key. Starting another one ends the oldest. */
 const MAX_SESSIONS_PER_KEY = 20;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
-/** Open streams of an expired session end within this time. */
+/** Maximum delay, in milliseconds, until an expired session's open streams end. */
 const SWEEP_EVERY_MS = 1_000;
 
 /**
- * Starts a session for an API key and returns the session's token. Each session gets a new token, of which only the
- * hash is stored. The session ends no later than the key. Throws unauthorized if the key is not accepted.
+ * Starts a session for an API key and returns the session token. Each session gets a new token, and only its hash is
+ * stored. The session ends no later than the key. Throws unauthorized if the key is not accepted.
  */
-export async function beginSession(deps: Deps, key: string, address: string): Promise<string> {
+export async function beginSession(
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,
+  key: string,
+  address: string,
+): Promise<string> {
   const hash = hashApiKey(key);
   const { caller, fault } = await authenticate(deps, key, address);
   if (hash === null || caller === null) throw unauthorized(fault);
@@ -36,7 +41,7 @@ export async function beginSession(deps: Deps, key: string, address: string): Pr
   const now = deps.clock.now();
   const endsAt = earliest(now + SESSION_SECONDS, caller.expiresAt)!;
   const isBegun = await inTransaction(deps.db.pool, async (transaction) => {
-    // Locks the account, because a concurrent suspension would end only the sessions that it can see.
+    // The account is locked because a concurrent suspension would end only the sessions visible to it.
     const { rows } = await transaction.query<{ keyId: string }>(
       `select api_key.id as "keyId" from api_key join account on account.id = account_id
        where hash = $1 and revoked_at is null and suspended_at is null for share of account`,
@@ -60,23 +65,23 @@ export async function beginSession(deps: Deps, key: string, address: string): Pr
   return token;
 }
 
-/** Signs out. Unknown tokens are ignored. */
-export async function endSession(deps: Deps, token: string): Promise<void> {
+/** Ends a session when its user signs out. Unknown tokens are ignored. */
+export async function endSession(deps: Pick<AccountsDeps, 'db' | 'apiKeyCache'>, token: string): Promise<void> {
   if (!TOKEN.test(token)) return;
   await deps.db.pool.query('delete from console_session where token_hash = $1', [hashToken(token)]);
-  // The notice about the deleted row could arrive after this response.
+  // The notice about the deleted row might arrive after this response.
   deps.apiKeyCache.forget(hashToken(token));
 }
 
-/** A caller identified by a console session, and when the session ends. */
+/** A caller identified by a console session, and the time when that session ends. */
 export interface SessionCaller extends Caller {
   session: Buffer;
   expiresAt: Instant;
 }
 
-/** Returns the caller of a session used from this address, or nothing if the session has ended. */
+/** Returns the caller for a session used from this address, or no caller if the session has ended. */
 export async function authenticateSession(
-  deps: Deps,
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,
   token: string,
   address: string,
 ): Promise<Identified<SessionCaller>> {
@@ -90,7 +95,7 @@ export async function authenticateSession(
   return { caller: { ...caller, session: hash, expiresAt: caller.expiresAt! }, fault: null };
 }
 
-async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
+async function readOwner(deps: Pick<KernelDeps, 'db'>, hash: Buffer): Promise<KeyOwner | null> {
   const { rows } = await deps.db.pool.query<KeyOwner>({
     name: 'authenticate-session',
     text: `select api_key.account_id as "accountId", api_key.id as "keyId", scopes, networks,
@@ -104,7 +109,7 @@ async function readOwner(deps: Deps, hash: Buffer): Promise<KeyOwner | null> {
 }
 
 /** Starts deleting ended sessions and publishing expired keys. Both close the affected streams at every gateway. */
-export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void): Sweep {
+export function startSessionSweep(deps: Pick<KernelDeps, 'db' | 'clock'>, onFault: (error: unknown) => void): Sweep {
   let sweptUntil = deps.clock.now();
   const sweep = async () => {
     const until = deps.clock.now() + 1n;
@@ -123,10 +128,10 @@ export function startSessionSweep(deps: Deps, onFault: (error: unknown) => void)
 }
 
 /**
- * Returns when the next session ends or the next key expires. Sessions that have already ended are included, but keys
- * only if they expire at `from` or later.
+ * Returns the earliest time at which a session ends or a key expires. Sessions that have already ended are included,
+ * but keys are included only if they expire at or after `from`.
  */
-async function nextEnd({ db }: Deps, from: Instant): Promise<Instant | null> {
+async function nextEnd({ db }: Pick<KernelDeps, 'db'>, from: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ endsAt: Instant | null }>({
     name: 'next-session-or-key-to-end',
     text: `select least((select min(expires_at) from console_session),

@@ -1,15 +1,16 @@
 import type { Prisma, SshKey } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { type KeyRestrictions, keyFaultOf } from '../rules/key-restrictions.js';
-import { INSTANCE_ID } from '../rules/lifecycle.js';
-import { holds, networkList } from '../rules/networks.js';
-import { MAX_SSH_KEYS, parseSshKey } from '../rules/ssh-key.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { INSTANCE_ID } from '../kernel/lifecycle.js';
+import { holds, networkList } from '../kernel/networks.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant } from '../kernel/time.js';
 import { lockForGrant } from './api-keys.js';
+import type { AccountsDeps } from './deps.js';
+import { type KeyRestrictions, keyFaultOf } from './rules/key-restrictions.js';
+import { MAX_SSH_KEYS, parseSshKey } from './rules/ssh-key.js';
 
 const KEY_ID_BYTES = 8;
 const KEY_ID = /^ssh-[0-9a-f]{16}$/;
@@ -19,20 +20,21 @@ export type { SshKey };
 type Query = Pick<Prisma.SshKeyFindManyArgs, 'include' | 'select'>;
 
 /** Returns up to 50 SSH keys, newest first. */
-export function listSshKeys(deps: Deps, accountId: string, query: Query = {}): Promise<SshKey[]> {
+export function listSshKeys(deps: Pick<KernelDeps, 'db'>, accountId: string, query: Query = {}): Promise<SshKey[]> {
   const orderBy = [{ createdAt: 'desc' as const }, { id: 'asc' as const }];
   return deps.db.prisma.sshKey.findMany({ ...query, where: { accountId }, orderBy, take: MAX_SSH_KEYS });
 }
 
 /**
- * Adds a public key, either for all of the account's instances or for a single instance, with which it is removed. If
- * the account already has the key, it is returned unchanged. Throws if the account has 50 keys, or if the instance is
- * destroyed or doesn't exist. If the API key used to add it expires or is limited to networks, the public key grants
- * access only while that API key would be accepted. Adding it again with an API key that has no such restriction lifts
- * this.
+ * Adds a public key, either for all of the account's instances or for a single instance. A key for a single instance is
+ * removed along with that instance. If the account already has the key, it is returned unchanged. Throws if the account
+ * has 50 keys, or if the instance is destroyed or doesn't exist.
+ *
+ * If the API key used to add the public key can expire or is limited to networks, the public key grants access only
+ * while that API key would be accepted. Adding it again with an unrestricted API key lifts this restriction.
  */
 export async function addSshKey(
-  deps: Deps,
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'activity'>,
   adder: { accountId: string; keyId: string } & KeyRestrictions,
   publicKey: string,
   instanceId: string | null = null,
@@ -73,8 +75,8 @@ export async function addSshKey(
 }
 
 /**
- * Throws if the instance is destroyed or doesn't exist. The account is locked, so the instance can't be destroyed in
- * the meantime.
+ * Throws if the instance is destroyed or doesn't exist. Because the account is locked, the instance can't be destroyed
+ * in the meantime.
  */
 async function checkInstance(transaction: Transaction, accountId: string, id: string): Promise<void> {
   const { rows } = await transaction.query<{ status: string }>(
@@ -85,8 +87,12 @@ async function checkInstance(transaction: Transaction, accountId: string, id: st
   if (rows[0].status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
 }
 
-/** Removes a key. Connections opened with it are closed at every gateway. Throws not_found. */
-export async function removeSshKey(deps: Deps, accountId: string, id: string): Promise<SshKey> {
+/** Removes a key. Connections that were opened with it are closed at every gateway. Throws not_found. */
+export async function removeSshKey(
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+  id: string,
+): Promise<SshKey> {
   const found = KEY_ID.test(id) ? await deps.db.prisma.sshKey.findFirst({ where: { id, accountId } }) : null;
   if (found === null) throw new DomainError('not_found', 'no such SSH key');
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -98,7 +104,7 @@ export async function removeSshKey(deps: Deps, accountId: string, id: string): P
   return found;
 }
 
-/** Access granted by an SSH key. `apiKeyId` is the API key that the access depends on, if any. */
+/** Access granted by an SSH key. `apiKeyId` is the API key on which the access depends, if any. */
 export interface SshAccess {
   accountId: string;
   sshKeyId: string;
@@ -106,11 +112,11 @@ export interface SshAccess {
 }
 
 /**
- * Returns the account that owns the instance, and the SSH key. Returns null, without a reason, if the account doesn't
- * have this key, the key can't be used from this address, or the account is suspended.
+ * Returns the account that owns the instance, and the SSH key. Returns null, without giving a reason, if the account
+ * doesn't have this key, the key can't be used from this address, or the account is suspended.
  */
 export async function findSshAccess(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   instanceId: string,
   blob: Buffer,
   address: string,

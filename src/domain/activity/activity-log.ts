@@ -1,22 +1,22 @@
 import type { Pool } from 'pg';
-import type { ActivityNote } from '../activity-note.js';
-import { formatInstant, type Instant, SECONDS_PER_HOUR } from '../rules/time.js';
+import type { ActivityNote } from '../kernel/activity-note.js';
+import { formatInstant, type Instant, SECONDS_PER_HOUR } from '../kernel/time.js';
 
-/** Maximum rows waiting to be written. Any further rows are dropped and counted. */
+/** Maximum number of rows waiting to be written. Further rows are dropped and counted. */
 const MAX_WAITING = 5_000;
 
 interface Waiting {
   note: ActivityNote;
   at: Instant;
-  /** Error code if the request was rejected, or null if it succeeded. */
+  /** Error code if the request was rejected, null if it succeeded. */
   code: string | null;
   times: number;
 }
 
 /**
- * Buffers activity that is written separately from its effect: rejected requests, and the few successful ones whose
- * effect doesn't use a transaction. Rejections with the same key, operation and code within an hour are combined into
- * one row with a count, so that a flood of them can't fill the disk. The rate limit bounds the count.
+ * Buffers activity that is written separately from its effect: rejected requests, and the few successful requests that
+ * take effect without a transaction. Rejections with the same key, operation and code within an hour are combined into
+ * one row with a count, so that a flood of rejections can't fill the disk. The count is bounded by the rate limit.
  */
 export class ActivityLog {
   readonly #pool: Pool;
@@ -42,7 +42,7 @@ export class ActivityLog {
     else this.#dropped += 1;
   }
 
-  /** Writes the waiting rows in one statement. If the database is down, they are lost. */
+  /** Writes the waiting rows in one statement. If the database is down, the rows are lost. */
   async flush(): Promise<void> {
     if (this.#waiting.size === 0) return;
     const rows = [...this.#waiting.values()];
@@ -67,7 +67,7 @@ function toJson({ note, at, code, times }: Waiting): object {
   };
 }
 
-/** Returns the time slot of an instant. Rejections in the same slot are counted together. */
+/** Returns the time slot that contains an instant. Rejections in the same slot are counted together. */
 function slotOf(at: Instant): bigint {
   return at / SECONDS_PER_HOUR;
 }

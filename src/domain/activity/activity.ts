@@ -1,7 +1,8 @@
 import type { Activity, Prisma } from '../../database/generated/client/client.js';
-import { every, type Sweep } from '../background.js';
-import type { Deps } from '../deps.js';
-import { dateOf, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import { every, type Sweep } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { dateOf, formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
+import type { ActivityDeps } from './deps.js';
 
 /** Number of days for which activity is kept. */
 export const ACTIVITY_DAYS = 90n;
@@ -14,16 +15,16 @@ export type { Activity };
 export interface ActivityFilter {
   keyId?: string | null | undefined;
   operation?: string | null | undefined;
-  /** Id or name of what the request referred to, such as an instance or a key. */
+  /** Id or name of the request's target, such as an instance or a key. */
   target?: string | null | undefined;
   refused?: boolean | null | undefined;
   from?: Instant | null | undefined;
   to?: Instant | null | undefined;
 }
 
-/** Returns activity in the order in which it was written, newest first. */
+/** Returns activity entries, most recently written first. */
 export function listActivity(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   accountId: string,
   filter: ActivityFilter,
   query: Prisma.ActivityFindManyArgs,
@@ -47,12 +48,11 @@ function whereOf({ keyId, operation, target, refused, from, to }: ActivityFilter
   };
 }
 
-/** Deletes rows older than 90 days, in batches of limited size. Returns how many were deleted. */
-export async function dropOldActivity(deps: Deps): Promise<number> {
+/** Deletes rows older than 90 days, in batches of limited size. Returns the number of deleted rows. */
+export async function dropOldActivity(deps: Pick<KernelDeps, 'db' | 'clock'>): Promise<number> {
   const before = formatInstant(deps.clock.now() - ACTIVITY_DAYS * SECONDS_PER_DAY);
   for (let dropped = 0; ; ) {
-    // Ids increase with time, except that rows of rejected requests are updated later. Those are checked again the next
-    // time.
+    // Ids increase with time, but rows of rejected requests are updated later. Those rows are checked again next time.
     const { rowCount } = await deps.db.pool.query(
       `delete from activity where id in (
          select id from activity where at < $1::timestamptz order by at limit $2 for update skip locked)`,
@@ -63,8 +63,11 @@ export async function dropOldActivity(deps: Deps): Promise<number> {
   }
 }
 
-/** Starts writing buffered activity and deleting old rows. */
-export function startActivity(deps: Deps, onFault: (error: unknown) => void): Sweep {
+/** Starts writing buffered activity and deleting old rows in the background. */
+export function startActivity(
+  deps: Pick<ActivityDeps, 'db' | 'clock' | 'activityLog'>,
+  onFault: (error: unknown) => void,
+): Sweep {
   const flushing = every(FLUSH_EVERY_MS, () => deps.activityLog.flush(), onFault);
   const dropping = every(DROP_EVERY_MS, () => dropOldActivity(deps), onFault);
   return {

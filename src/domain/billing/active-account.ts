@@ -1,8 +1,8 @@
-import { DomainError } from '../rules/errors.js';
-import type { Account } from '../rules/lifecycle.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Account } from '../kernel/lifecycle.js';
 import type { Write } from './ledger.js';
 
-/** Returns the account of the scope. Throws unauthorized if it is unknown or suspended. */
+/** Returns the account from the write's scope. Throws unauthorized if the account is unknown or suspended. */
 export function activeAccount(current: Write, accountId: string): Account {
   const account = current.account(accountId);
   if (account === undefined || account.suspendedAt !== null) {

@@ -1,14 +1,14 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { overlapping, USED_GB } from '../machine-condition.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { overlapping, USED_GB } from '../kernel/machine-condition.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../kernel/preemption.js';
 import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 
-/** One violation of a check. */
+/** One violation found by a check. */
 export interface Finding {
   check: string;
   accountId: string;
-  /** Id of the instance, machine or ledger entry. Empty if the account itself is meant. */
+  /** Id of the instance, machine or ledger entry. Empty if the violation concerns the account itself. */
   subject: string;
   detail: string;
 }
@@ -17,20 +17,20 @@ export interface AuditReport {
   accounts: number;
   instances: number;
   ledgerEntries: number;
-  /** The violations that were found, at most MAX_FINDINGS per check. */
+  /** The violations found, limited to MAX_FINDINGS per check. */
   findings: Finding[];
 }
 
-/** Maximum findings listed per check. A single finding already makes the audit fail. */
+/** Maximum number of findings listed per check. A single finding is enough to fail the audit. */
 const MAX_FINDINGS = 100;
 /** A long timeout, because the checks read every row of the database. */
 const CHECK_TIMEOUT_MS = 3_600_000;
 
 /**
- * Recomputes every account and checks the invariants on one snapshot of the database. The database does all the
- * counting, so memory use in this process doesn't grow with the number of instances. Writes nothing.
+ * Recomputes every account and checks the invariants on a single database snapshot. The database does all the counting,
+ * so this process's memory use doesn't grow with the number of instances. Writes nothing.
  */
-export function audit(deps: Deps): Promise<AuditReport> {
+export function audit(deps: Pick<KernelDeps, 'db'>): Promise<AuditReport> {
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
     await transaction.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`);
@@ -53,7 +53,8 @@ async function findingsOf(transaction: Transaction, check: string, sql: string):
 }
 
 /**
- * Checks by name. Each statement selects the violations that it finds, with the columns account_id, subject and detail.
+ * The checks and their names. Each statement selects the violations it finds, with the columns account_id, subject and
+ * detail.
  */
 const CHECKS: readonly (readonly [name: string, sql: string])[] = [
   [

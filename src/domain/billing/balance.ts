@@ -1,8 +1,9 @@
-import type { Deps } from '../deps.js';
-import { balanceAt, monthSpendAt } from '../rules/accrual.js';
-import { type Account, diskDeleteAtOf, exhaustsAtOf } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { type Instant, latest } from '../rules/time.js';
+import { balanceAt, monthSpendAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { type Account, diskDeleteAtOf, exhaustsAtOf } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { type Instant, latest } from '../kernel/time.js';
+import type { SettlingDeps } from './deps.js';
 import { settledAccount } from './settlement.js';
 
 export interface Balance {
@@ -11,23 +12,23 @@ export interface Balance {
   monthSpend: Micro;
   /** Sum of all GPU, disk and volume rates currently being charged, in micro-USD per hour. */
   burnPerHour: Micro;
-  /** The second in which credit runs out at the current burn, or already ran out. Null if it won't run out. */
+  /** The second in which credit runs out at the current burn or already ran out. Null if it won't run out. */
   exhaustsAt: Instant | null;
   /**
    * End of the current or next grace period, when instances are destroyed and volumes are deleted unless credit is
    * added first.
    */
   diskDeleteAt: Instant | null;
-  /** The second that all figures refer to. */
+  /** The second to which all figures refer. */
   asOf: Instant;
 }
 
 /** Returns the settled balance, exact to the second. */
-export async function readBalance(deps: Deps, accountId: string): Promise<Balance> {
+export async function readBalance(deps: SettlingDeps, accountId: string): Promise<Balance> {
   return balanceOf(deps, await settledAccount(deps, accountId));
 }
 
-export function balanceOf({ clock, settings }: Deps, account: Account): Balance {
+export function balanceOf({ clock, settings }: Pick<KernelDeps, 'clock' | 'settings'>, account: Account): Balance {
   const now = latest(clock.now(), account.settledAt);
   return {
     balance: balanceAt(account, now),

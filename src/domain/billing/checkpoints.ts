@@ -1,37 +1,39 @@
 import type pg from 'pg';
 import type { Transaction } from '../../database/transaction.js';
-import type { Account } from '../rules/lifecycle.js';
-import type { Units } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { Account } from '../kernel/lifecycle.js';
+import type { Units } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { CHARGED, MOVED, secondsBefore } from './recompute.js';
 
-/** Number of instances from one checkpoint to the next. */
+/** Number of instances between consecutive checkpoints. */
 const STEP = 25;
-/** Maximum checkpoints created while preparing one statement. The next statement creates more. */
+/** Maximum number of checkpoints created while preparing one statement. The next statement creates more. */
 const MAX_PER_CALL = 400;
 /**
- * Seconds after which a settled time is final. No entry is ever dated further back than this before the account's last
- * settlement.
+ * Number of seconds after which settled time is final. No entry is ever dated further back than this before the
+ * account's last settlement.
  */
 const SETTLED_FOR_SECONDS = 60n;
 
-/** A point from which an account's history can be read, with the sums of everything before it. */
+/** A point from which an account's history can be read, with the totals of everything before it. */
 export interface Checkpoint {
-  /** Time of the checkpoint in RFC 3339. */
+  /** The checkpoint's time in RFC 3339 format. */
   at: string;
   spendUnits: Units;
   creditUnits: Units;
-  /** Instances not destroyed before `at`. All other instances that matter have a sequence number above `sequence`. */
+  /**
+   * Instances that weren't destroyed before `at`. All other relevant instances have a sequence number above `sequence`.
+   */
   openInstances: string[];
   sequence: number;
-  /** No instance with a higher sequence number was created within the period. */
+  /** Upper bound on the sequence numbers of instances created within the period. */
   lastSequence: number;
 }
 
 /**
- * SQL for the instances that may have been charged within a period, given the columns of a Checkpoint: the instances
- * that were open at the checkpoint and those created since. `until` is the end of the period. The intervals are joined
- * one instance at a time, regardless of how many the planner expects.
+ * SQL for the instances that may have been charged within a period, given the columns of a Checkpoint. These are the
+ * instances open at the checkpoint and those created since. `until` is the end of the period. The intervals are joined
+ * one instance at a time, no matter how many rows the planner expects.
  */
 export function usedSince(
   account: string,
@@ -47,7 +49,8 @@ export function usedSince(
 
 /**
  * SQL for the volume sizes that may have been charged between two instants (given as SQL), joined with their volumes.
- * Volumes need no checkpoint: at most 100 exist at a time, and deleted ones are found by their end.
+ * Volumes don't need checkpoints, because at most 100 exist at a time and deleted volumes are found by their deletion
+ * time.
  */
 export function sizesWithin(account: string, from: string, until: string): string {
   return `(
@@ -71,7 +74,7 @@ export async function checkpointBefore(
   return rows[0]!;
 }
 
-/** Returns spend and credit before `from`: the sums of the checkpoint plus everything after it. */
+/** Returns spend and credit before `from`, computed as the checkpoint's totals plus everything after it. */
 export async function openingOf(
   transaction: Transaction,
   accountId: string,
@@ -87,7 +90,7 @@ export async function openingOf(
   return { spentBefore: spendUnits + rows[0]!.spent, creditBefore: creditUnits + rows[0]!.credit };
 }
 
-/** Creates the missing checkpoints of a long history. A history shorter than two steps doesn't need any. */
+/** Creates the missing checkpoints of a long history. A history shorter than two steps doesn't need checkpoints. */
 export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>): Promise<void> {
   if (account.deployedInstances < 2 * STEP) return;
   const { rows } = await pool.query<{ sequence: number }>({
@@ -106,7 +109,7 @@ export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>)
 const NEWEST_SQL = `
   select coalesce((select sequence from account_checkpoint where account_id = $1 order by at desc limit 1), 0) as sequence`;
 
-/** The checkpoint before all history. */
+/** The checkpoint that precedes all history. */
 const GENESIS = `timestamptz 'epoch' as at, 0 as sequence, 0::bigint as spend_units, 0::bigint as credit_units, '{}'::text[] as open_instances`;
 
 const BEFORE_SQL = `
@@ -133,9 +136,9 @@ const OPENING_SQL = `
   from ledger_entry where account_id = $1 and at >= $2::timestamptz and at < $3::timestamptz`;
 
 /**
- * Creates the checkpoint that follows the newest one. It is placed one second after the deploy that is one step
- * further. Sequence numbers follow the clock except for a few seconds, so instances with later numbers, created within
- * the next minute, are searched for ones created earlier.
+ * Creates the checkpoint that follows the newest one. It is placed one second after the deploy that is one step further
+ * on. Sequence numbers follow the clock to within a few seconds, so later numbers, up to the first instance created
+ * more than a minute after the checkpoint, are searched for instances created before it.
  */
 const MAKE_SQL = `
   with base as (

@@ -2,19 +2,20 @@ import { createHash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 
-/** Seconds for which the response to a request with an idempotency key is kept. */
+/** Number of seconds for which the response to a request with an idempotency key is kept. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
 const RETRY_AFTER_SECONDS = 1;
-/** Maximum time that a request waits for an earlier one with the same key, and the interval of its checks. */
+/** Maximum time that a request waits for an earlier one with the same key, and the interval at which it checks. */
 const WAIT_MS = 5_000;
 const POLL_EVERY_MS = 50;
 
 /**
- * A request that its sender can repeat. Repeating it with the same key, operation and input returns the same response.
+ * A request that its sender can safely repeat. Repeating it with the same key, operation and input returns the same
+ * response.
  */
 export interface IdempotentRequest {
   accountId: string;
@@ -39,7 +40,7 @@ export function idempotentRequest(
 class KeyInUse extends Error {}
 
 /**
- * Retries `work` for up to 5 s while its key is in use, without holding any locks in between. Then throws
+ * Retries `work` for up to 5 s while its key is in use, without holding any locks between attempts. Then throws
  * idempotency_in_progress.
  */
 export async function retryWhileInUse<T>(work: () => Promise<T>): Promise<T> {
@@ -58,9 +59,8 @@ export async function retryWhileInUse<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Marks the key as in use and returns the stored response if there is one. The mark is a lock held by the transaction,
- * so it is released if the process crashes. Throws idempotency_mismatch, or KeyInUse, which makes `retryWhileInUse` try
- * again.
+ * Marks the key as in use and returns the stored response, if any. The mark is a lock held by the transaction, so it is
+ * released if the process crashes. Throws idempotency_mismatch, or KeyInUse, on which `retryWhileInUse` tries again.
  */
 export async function recall(transaction: Transaction, request: IdempotentRequest, now: Instant): Promise<unknown> {
   const { accountId, key, fingerprint } = request;
@@ -86,16 +86,20 @@ export async function recall(transaction: Transaction, request: IdempotentReques
 
 /**
  * Returns the response to an earlier request with the key, or undefined if no such request was carried out. Waits up to
- * 5 s for a request in progress, then throws idempotency_in_progress.
+ * 5 s for an in-flight request, then throws idempotency_in_progress.
  */
-export function storedResponse(deps: Deps, accountId: string, key: string): Promise<unknown> {
+export function storedResponse(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  accountId: string,
+  key: string,
+): Promise<unknown> {
   return retryWhileInUse(async () => {
     const marks = await deps.db.pool.query<{ free: boolean }>(
       'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
       [`${accountId} ${key}`],
     );
     if (!marks.rows[0]!.free) throw new KeyInUse();
-    // Read after the key was marked: by then, a request that was in progress has been committed.
+    // Read after the key was marked, because any request that was in flight has been committed by then.
     const responses = await deps.db.pool.query<{ response: unknown }>(
       'select response from idempotency_key where account_id = $1 and key = $2 and created_at > $3',
       [accountId, key, formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS)],
@@ -104,7 +108,7 @@ export function storedResponse(deps: Deps, accountId: string, key: string): Prom
   });
 }
 
-/** Stores the response in the same transaction as the request's effect. A response older than a day is replaced. */
+/** Stores the response in the same transaction as the request's effect. Replaces a response older than a day. */
 export function storeResponse(
   transaction: Transaction,
   request: IdempotentRequest,
@@ -120,8 +124,8 @@ export function storeResponse(
   });
 }
 
-/** Deletes expired responses. Returns how many were deleted. */
-export async function pruneIdempotencyRecords(deps: Deps): Promise<number> {
+/** Deletes expired responses. Returns the number of deleted responses. */
+export async function pruneIdempotencyRecords(deps: Pick<KernelDeps, 'db' | 'clock'>): Promise<number> {
   const { rowCount } = await deps.db.pool.query('delete from idempotency_key where created_at <= $1::timestamptz', [
     formatInstant(deps.clock.now() - IDEMPOTENCY_SECONDS),
   ]);

@@ -1,7 +1,5 @@
 import type { PreparedStatement } from '../../database/transaction.js';
-import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf, overlapping } from '../machine-condition.js';
-import { HAS_ACTIVE_WEBHOOK } from '../outbox.js';
-import type { MachineForAdmission } from '../rules/admission.js';
+import type { MachineForAdmission } from '../kernel/admission.js';
 import type {
   Account,
   Instance,
@@ -11,12 +9,14 @@ import type {
   UsageInterval,
   Volume,
   VolumeInterval,
-} from '../rules/lifecycle.js';
-import type { LimitedKey } from '../rules/spend-limit.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+} from '../kernel/lifecycle.js';
+import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf, overlapping } from '../kernel/machine-condition.js';
+import { HAS_ACTIVE_WEBHOOK } from '../kernel/outbox.js';
+import type { LimitedKey } from '../kernel/spend-limit.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { DUE_AT, keySpend, recomputed } from './recompute.js';
 
-/** SQL for the rows that the ledger locks, reads and writes. Only ledger.ts may execute the writes. */
+/** SQL that the ledger uses to lock, read and write rows. Only ledger.ts may execute the writes. */
 
 const ACCOUNT_FIELDS = [
   'id',
@@ -39,7 +39,7 @@ const ACCOUNT_FIELDS = [
   'limitedKeys',
 ] as const satisfies (keyof Account)[];
 
-/** Columns of an instance that can change after it was deployed. */
+/** Instance columns that can change after the deploy. */
 const INSTANCE_UPDATES = [
   'status',
   'runningSince',
@@ -92,7 +92,7 @@ const INTERVAL_FIELDS = [
   'keyId',
 ] as const satisfies (keyof UsageInterval)[];
 
-/** Columns of a volume that can change and that affect what is charged. */
+/** Volume columns that can change and that affect charges. */
 const VOLUME_UPDATES = ['sizeGb', 'deletedAt', 'deleteReason'] as const satisfies (keyof Volume)[];
 const VOLUME_FIELDS = [
   'id',
@@ -127,23 +127,23 @@ const KEY_FIELDS = [
 
 const ENTRY_FIELDS = ['id', 'accountId', 'kind', 'units', 'at', 'instanceId', 'reference', 'note'] as const;
 
-/** Columns of an account that can change after it was created. */
+/** Account columns that can change after the account is created. */
 const ACCOUNT_UPDATES = ACCOUNT_FIELDS.filter((field) => field !== 'id');
 
 export const ACCOUNT_COLUMNS = columns(ACCOUNT_FIELDS);
 export const INSTANCE_COLUMNS = columns(INSTANCE_FIELDS);
 
-/** A machine whose host is locked, with the instances on that host. */
+/** A machine whose host is locked, together with the instances on that host. */
 export interface MachineUnderLock extends MachineForAdmission<Instance> {
   hostId: string;
   region: string;
-  /** Whether a host agent runs its instances. */
+  /** Whether a host agent runs the machine's instances. */
   hasHost: boolean;
-  /** All instances on its host, of any account, that aren't destroyed. */
+  /** All live instances on the machine's host, regardless of account. */
   liveInstances: Instance[];
   /**
-   * End of the last second in which any of its GPUs was sold to an instance that has since stopped. Null if there was
-   * none.
+   * End of the last second in which any of the machine's GPUs was sold to an instance that has since stopped. Null if
+   * there is no such instance.
    */
   soldUntil: Instant | null;
 }
@@ -152,7 +152,7 @@ type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
 /**
  * SQL for whether any webhook or mail address receives the account's events. Most accounts have neither, so their
- * events don't have to be written.
+ * events don't need to be written.
  */
 const HAS_ACTIVE_WEBHOOK_COLUMN = `${HAS_ACTIVE_WEBHOOK} as "hasActiveWebhook"`;
 export interface LockedAccount extends Account {
@@ -166,12 +166,12 @@ export const LOCK_ACCOUNTS: NamedStatement = {
            where wanted.id = $2 and status = 'RUNNING' and ${overlapping('wanted', 'other')}))
          order by id for no key update`,
 };
-/** Inserts an account without credit, because only ledger entries move money. */
+/** Inserts an account without credit, because money is moved only by ledger entries. */
 export const INSERT_ACCOUNT: NamedStatement = {
   name: 'insert-account',
   text: 'insert into account (id, name, demo, created_at, settled_at, signed_up_at) values ($1, $2, $3, $4, $4, $5)',
 };
-/** Recomputes the running totals of a locked account from its ledger entries and usage intervals. */
+/** Recomputes a locked account's running totals from its ledger entries and usage intervals. */
 export const RECOMPUTE_TOTALS: NamedStatement = {
   name: 'recompute-totals',
   text: `select credit_units as "creditUnits", spend_units as "spendUnits", burn_rate as "burnRate",
@@ -184,20 +184,22 @@ export const TRY_ACCOUNT: NamedStatement = {
   text: `select ${ACCOUNT_COLUMNS}, ${HAS_ACTIVE_WEBHOOK_COLUMN} from account where id = $1 for no key update skip locked`,
 };
 /**
- * Locks a machine's entire host, because the machines of a host overlap. This statement reads nothing else, because a
- * statement that waited for the lock would see other rows, such as those of the machine and the host's agent, as they
- * were before.
+ * Locks a machine's entire host, because a host's machines overlap. This statement reads nothing else: after waiting
+ * for the lock, it would still see other rows, such as those of the machine and the host's agent, as they were before
+ * the wait.
  */
 export const LOCK_MACHINE: NamedStatement = {
   name: 'lock-machine',
   text: `select from machine host join machine on machine.host_id = host.id
          where machine.id = $1 for no key update of host`,
 };
-/** Instances don't have to be locked separately: they are changed only by the holder of their account's lock. */
+/**
+ * Instances don't have to be locked separately, because they are changed only by the holder of their account's lock.
+ */
 const LIVE_INSTANCES_ON_HOST = instancesWhere('live-on-host', `${onHostOf('= $1')} and status <> 'DESTROYED'`);
 export const INSTANCE_OF_ACCOUNT = instancesWhere('instance-of-account', 'account_id = $1 and id = $2');
 export const LIVE_INSTANCES_OF_ACCOUNT = instancesWhere('live-of-account', `account_id = $1 and status <> 'DESTROYED'`);
-/** Locks and returns the account's volumes, each with the interval of its most recent size. */
+/** Locks and returns the account's volumes, each with the interval for its most recent size. */
 const VOLUMES = `
   select ${columns(VOLUME_FIELDS)}, sizes, "sizedAt", "sizeKeyId"
   from volume cross join lateral (
@@ -219,21 +221,21 @@ export const READ_LIMITED_KEYS: NamedStatement = {
          where account_id = $1 and monthly_limit is not null
            and (burn_rate > 0 or exists (select from api_key where id = key_limit.id and revoked_at is null)) order by id`,
 };
-/** Locks the same keys, in the same order as other statements do. */
+/** Locks the same keys, in the same order as all other statements. */
 export const LIMITED_KEYS: NamedStatement = {
   name: 'limited-keys',
   text: `${READ_LIMITED_KEYS.text} for no key update`,
 };
-/** Computes what key `$2` of account `$1` spent from the start of the month of `$3` up to `$3`, and its burn. */
+/** Computes how much key `$2` of account `$1` spent from the start of `$3`'s month up to `$3`, and the key's burn. */
 export const RECOMPUTE_KEY: NamedStatement = {
   name: 'recompute-key',
   text: keySpend('$1', '$2', '$3::timestamptz'),
 };
 
 /**
- * Returns machine `$1` with its model's on-demand rate per GPU-hour in the newest snapshot, and the end of the last
- * second in which its GPUs were sold. The stops of all earlier instances on them are already committed, because
- * stopping locks the instance's account or the machine.
+ * Returns machine `$1` with its model's on-demand rate per GPU-hour from the newest snapshot, and the end of the last
+ * second in which its GPUs were sold. The stops of all earlier instances on these GPUs are already committed, because
+ * stopping an instance locks its account or the machine.
  */
 const LOCKED_MACHINE: NamedStatement = {
   name: 'locked-machine',
@@ -250,7 +252,7 @@ function instancesWhere(name: string, condition: string): NamedStatement {
   return { name, text: `select ${INSTANCE_COLUMNS} from instance where ${condition} order by sequence, id` };
 }
 
-/** Returns statements that lock a machine's host and then read what is needed to decide on the machine. */
+/** Returns statements that lock a machine's host and then read everything needed to decide on the machine. */
 export function machineStatements(machineId: string): PreparedStatement[] {
   return [LOCK_MACHINE, LIVE_INSTANCES_ON_HOST, LOCKED_MACHINE].map((statement) => ({
     ...statement,
@@ -264,8 +266,8 @@ export function machineRows([, live, machines]: readonly object[][]) {
 }
 
 /**
- * Returns the statements that write the changes. A few rows are written by one combined statement, and many rows by one
- * statement each.
+ * Returns the statements that write the changes. A small number of rows is written by one combined statement, and a
+ * larger number by one statement per row.
  */
 export function writesOf({
   accounts,
@@ -289,7 +291,7 @@ export function writesOf({
     ...closed.map((row) => rowsFor(CLOSE_INTERVAL, [row])),
     rowsFor(INSERT_ENTRIES, entries),
   ]);
-  // Volumes get separate statements, so that the numbers of possible combinations aren't multiplied with each other.
+  // Volumes get separate statements, so that the numbers of possible combinations aren't multiplied together.
   const ofVolumes = statementsOf([
     ...Array.from(updatedVolumes, (row) => rowsFor(UPDATE_VOLUME, [row])),
     rowsFor(INSERT_VOLUME, [...createdVolumes]),
@@ -299,11 +301,11 @@ export function writesOf({
   return [...ofInstances, ...ofVolumes];
 }
 
-/** Describes how to write rows of one kind. */
+/** Defines how to write rows of one kind. */
 interface RowWrite<T> {
   name: string;
   fields: readonly (keyof T & string)[];
-  /** SQL that writes `rows` rows, whose fields are passed as parameters starting at number `first`. */
+  /** SQL that writes `rows` rows, with their fields passed as parameters starting at number `first`. */
   text(rows: number, first: number): string;
 }
 
@@ -356,7 +358,7 @@ function updateOf<T extends { id: string }>(table: string, fields: RowWrite<T>['
   return { name: `update ${table}`, fields: [...fields, 'id'], text };
 }
 
-/** The values of the rows to write. */
+/** Rows to write, with their values. */
 interface Rows {
   write: Pick<RowWrite<unknown>, 'name' | 'text'>;
   /** Number of parameters per row. */
@@ -371,17 +373,19 @@ function rowsFor<T>(write: RowWrite<T>, rows: readonly T[]): Rows {
 }
 
 /**
- * Maximum rows written by one combined statement. A single decision never changes more rows than this, but settling can
- * change thousands.
+ * Maximum number of rows written by one combined statement. A single decision never changes more rows than this, but
+ * settlement can change thousands.
  */
 const MAX_ROWS_TOGETHER = 8;
 /**
- * Combined statements by the kinds and numbers of rows that they write. With MAX_ROWS_TOGETHER and 7 kinds there are at
- * most about 6,400 combinations, plus 500 for the 4 kinds of volume rows.
+ * Combined statements, indexed by the kinds and numbers of rows they write. With MAX_ROWS_TOGETHER and 7 kinds, there
+ * are at most about 6,400 combinations, plus 500 for the 4 kinds of volume rows.
  */
 const writeStatements = new Map<string, NamedStatement>();
 
-/** Combines the writes of a few rows into one statement, which is cheaper than running one for each. */
+/**
+ * Combines the writes of a few rows into one statement, which is cheaper than running a separate statement for each.
+ */
 function statementsOf(rows: readonly Rows[]): PreparedStatement[] {
   const nonEmpty = rows.filter(({ count }) => count > 0);
   const total = nonEmpty.reduce((sum, { count }) => sum + count, 0);
@@ -433,7 +437,7 @@ const INSTANTS: ReadonlySet<string> = new Set([
   'at',
 ]);
 
-/** Converts a value to a statement parameter. Instants are sent in RFC 3339. */
+/** Converts a value to a statement parameter. Instants are sent in RFC 3339 format. */
 function columnValue(field: string, value: unknown): string | number | bigint | null {
   if (typeof value === 'bigint' && INSTANTS.has(field)) return formatInstant(value);
   return value as string | number | bigint | null;

@@ -1,10 +1,9 @@
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { emit } from '../outbox.js';
-import { DomainError } from '../rules/errors.js';
-import { eventsOf, type NewEvent } from '../rules/events.js';
-import { runningOn } from '../rules/free-machine.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { eventsOf, type NewEvent } from '../kernel/events.js';
+import { runningOn } from '../kernel/free-machine.js';
 import {
   type Account,
   hasMonthlyLimits,
@@ -15,10 +14,11 @@ import {
   type Step,
   type StopReason,
   type Volume,
-} from '../rules/lifecycle.js';
-import { settle, updateLimits } from '../rules/settle.js';
-import type { LimitedKey } from '../rules/spend-limit.js';
-import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../rules/time.js';
+} from '../kernel/lifecycle.js';
+import { emit } from '../kernel/outbox.js';
+import type { LimitedKey } from '../kernel/spend-limit.js';
+import { formatInstant, type Instant, latest, notBefore, type Second, secondOf } from '../kernel/time.js';
+import type { LedgerDeps, SettlingDeps } from './deps.js';
 import {
   INSERT_ACCOUNT,
   INSTANCE_OF_ACCOUNT,
@@ -37,33 +37,34 @@ import {
   VOLUME_OF_ACCOUNT,
   writesOf,
 } from './ledger-rows.js';
+import { settle, updateLimits } from './rules/settle.js';
 
 /**
- * The only place that writes to the tables account, instance, usage_interval, volume_interval and ledger_entry, and to
- * the columns of volume that affect what is charged. Every write goes through `write`, using the statements in
- * ledger-rows.ts. A write locks the accounts involved, ordered by id, and then the machine's host. After that it reads
- * the time, settles what is due, applies the rules, and commits all changes together. Locking in a different order can
- * cause deadlocks. A test fails if any other code has statements that write to these tables.
+ * This is the only module that writes to the tables account, instance, usage_interval, volume_interval and
+ * ledger_entry, and to the volume columns that affect charges. Every write goes through `write`, using the statements
+ * in ledger-rows.ts. A write locks the accounts involved, ordered by id, and then the machine's host. After that it
+ * reads the time, settles everything due, applies the rules, and commits all changes together. Locking in a different
+ * order can cause deadlocks. A test fails if any other code contains statements that write to these tables.
  */
 
-/** Maximum candidates that a picker tries to lock in one transaction. */
+/** Maximum number of candidates that a picker tries to lock in one transaction. */
 const MAX_CANDIDATES = 20;
 
-/** An account that this write creates, without credit. Its first credit is added by an ordinary step. */
+/** An account created by this write, without credit. Its first credit is added by an ordinary step. */
 interface NewAccount {
   id: string;
   name: string;
   demo: boolean;
-  /** Whether it was created by sign-up rather than by the operator. */
+  /** Whether the account was created by sign-up rather than by the operator. */
   signedUp?: boolean;
 }
 
-/** The rows that a write needs, known before it starts. */
+/** The rows needed by a write, which must be known before it starts. */
 export interface Scope {
   accountIds: readonly string[];
-  /** The account among `accountIds` that the write creates. */
+  /** The account among `accountIds` that this write creates. */
   newAccount?: NewAccount;
-  /** The machine to decide on. Accounts that have instances running on its GPUs are locked and settled too. */
+  /** The machine to decide on. Accounts with running instances on its GPUs are locked and settled too. */
   machineId?: string;
   /** Picks the machine if `machineId` isn't given. */
   picker?: MachinePicker;
@@ -72,65 +73,67 @@ export interface Scope {
 }
 
 /**
- * Picks the machine for a write that doesn't name one. It skips rows locked by other transactions instead of waiting
- * for them, so it can lock the holders' accounts after the renter's, regardless of their ids.
+ * Picks the machine for a write that doesn't name one. Instead of waiting for rows locked by other transactions, it
+ * skips them, so it can lock the holders' accounts after the renter's, regardless of their ids.
  */
 export interface MachinePicker {
-  /** A machine to wait for before picking. It and its holders are locked in the usual order. */
+  /** A machine to wait for before picking. The machine and its holders are locked in the usual order. */
   waitFor: string | null;
   /** Locks the best matching machine that is neither locked nor held by one of `busyAccounts`. */
   lockBest(transaction: Transaction, busyAccounts: readonly string[]): Promise<Candidate | undefined>;
-  /** Checks the locked machine again, because what was read earlier may be outdated. */
+  /** Checks the locked machine again, because earlier reads may be outdated. */
   stillFits(transaction: Transaction, machineId: string): Promise<boolean>;
 }
 
 export interface Candidate {
   machineId: string;
-  /** Accounts with instances that are running on its GPUs and would be preempted. */
+  /** Accounts with running instances on the machine's GPUs, which would be preempted. */
   holderIds: readonly string[];
 }
 
-/** A write in progress. Its rows are locked and settled to `at`, the second in which the write takes place. */
+/** A write in progress. Its rows are locked and settled up to `at`, the second in which the write takes place. */
 export interface Write extends Second {
   transaction: Transaction;
   account(id: string): Account | undefined;
   instance(id: string): Instance | undefined;
   machine: MachineUnderLock | undefined;
-  /** Returns the inputs that the rules need for a step on one of the scope's accounts. */
+  /** Returns the rules' inputs for a step on one of the scope's accounts. */
   step(account: Account): Step;
-  /** Loads and locks the account's instances that aren't destroyed. */
+  /** Loads and locks the account's live instances. */
   liveInstancesOf(account: Account): Promise<Instance[]>;
-  /** Loads and locks the account's volumes that aren't deleted, oldest first. */
+  /** Loads and locks the account's volumes that haven't been deleted, oldest first. */
   liveVolumesOf(account: Account): Promise<Volume[]>;
   /** Loads and locks one of the account's volumes, even if it is deleted. */
   volumeOf(account: Account, id: string): Promise<Volume | undefined>;
-  /** Loads and locks what is needed to check the account's monthly limits. Later steps keep it up to date. */
+  /** Loads and locks the rows needed to check the account's monthly limits. Later steps keep them up to date. */
   limitedOf(account: Account): Promise<Limited>;
-  /** Returns one of the account's keys as a key with a limit. Its spend this month is recomputed from the rows. */
+  /**
+   * Returns one of the account's keys, even if it isn't limited yet. Its spend this month is recomputed from the rows.
+   */
   limitedKey(account: Account, id: string): Promise<LimitedKey>;
   /** Recomputes the account's running totals from its ledger entries and usage intervals. */
   recomputeTotals(account: Account): Promise<void>;
-  /** Sends an event to the account. The event is written in the transaction that makes it true. */
+  /** Sends an event to the account. The event is written in the same transaction as the change that it reports. */
   emit(event: NewEvent): void;
-  /** Writes the changes made so far. If a later part of the write is rejected, these changes are kept. */
+  /** Writes the changes made so far. They are kept even if a later part of the write is rejected. */
   flush(): void;
 }
 
 /**
- * Locks and settles the rows of the scope, runs `decide` on them, and commits its changes. If `decide` throws a
- * DomainError, only its own changes are undone and the settled rows are still written. `recall` may return the stored
- * response to the same request.
+ * Locks and settles the scope's rows, runs `decide` on them, and commits its changes. If `decide` throws a DomainError,
+ * only its own changes are undone, and the settled rows are still written. `recall` can return the response stored for
+ * an earlier identical request.
  */
 export async function write<T>(
-  deps: Deps,
+  deps: LedgerDeps,
   scope: Scope,
   decide: (write: Write) => Promise<T> | T,
   recall?: (transaction: Transaction) => Promise<T | undefined>,
 ): Promise<T> {
   type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
   const work = async (transaction: Transaction): Promise<Outcome> => {
-    // While this process can't receive notices, the database itself sends them on commit, because this process could
-    // crash before sending them.
+    // While this process can't receive notices, it makes the database send them on commit, because it could crash
+    // before sending them itself.
     if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
     const recalled = await recall?.(transaction);
     if (recalled !== undefined) return { rows: null, value: recalled };
@@ -158,7 +161,10 @@ export async function write<T>(
 /**
  * Publishes the changes before the response is sent, so that this process's caches are never older than its responses.
  */
-function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRows): void {
+function publishChanges(
+  { db, apiKeyCache, events }: Pick<SettlingDeps, 'db' | 'apiKeyCache' | 'events'>,
+  { written }: WriteRows,
+): void {
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
   db.notices.publish([
@@ -169,23 +175,23 @@ function publishChanges({ db, apiKeyCache, events }: Deps, { written }: WriteRow
   ]);
 }
 
-async function openWrite(deps: Deps, transaction: Transaction, scope: Scope): Promise<WriteRows> {
+async function openWrite(deps: Pick<KernelDeps, 'clock'>, transaction: Transaction, scope: Scope): Promise<WriteRows> {
   const rows = new WriteRows(transaction);
   if (scope.newAccount !== undefined) rows.create(scope.newAccount, deps.clock.now());
   await rows.lock(scope);
   if (scope.picker !== undefined) await rows.pickMachine(scope.picker);
   for (const account of rows.accounts()) if (hasMonthlyLimits(account)) await rows.limitedOf(account);
-  // The time is read after the locks, so that a write that had to wait doesn't act in an earlier second than the write
-  // that it waited for.
+  // The time is read after the locks are acquired, so that a write that had to wait doesn't take effect in an earlier
+  // second than the write it waited for.
   rows.second = notBefore(rows.earliestSecond(), secondOf(deps.clock.nowMs()));
   return rows;
 }
 
-async function settleAll(deps: Deps, rows: WriteRows): Promise<void> {
+async function settleAll(deps: Pick<KernelDeps, 'settings'>, rows: WriteRows): Promise<void> {
   for (const account of rows.accounts()) {
     if (!isDue(account, rows.at)) continue;
     const live = await rows.liveInstancesOf(account);
-    // While settling, only the end of the grace period ends volumes, and most accounts have none.
+    // During settlement, volumes end only with the grace period, and most accounts have no volumes.
     const volumes = account.liveVolumes === 0 ? [] : await rows.liveVolumesOf(account);
     settle(account, { live, volumes }, rows.at, deps.settings.graceSeconds, rows.changes);
   }
@@ -199,7 +205,7 @@ class WriteRows implements Write {
   readonly written = { accounts: new Set<Account>(), instances: new Set<Instance>(), stops: [] as StopReason[] };
   machine: MachineUnderLock | undefined;
   readonly #accounts = new Map<string, LockedAccount>();
-  /** There is one object per row, no matter how it was read, because the rules change it in place. */
+  /** Each row has exactly one object, no matter how it was read, because the rules change it in place. */
   readonly #instances = new Map<string, Instance>();
   readonly #volumes = new Map<string, Volume>();
   readonly #created: { id: string; accountId: string }[] = [];
@@ -230,8 +236,8 @@ class WriteRows implements Write {
   }
 
   /**
-   * Returns the earliest second in which this write may take place. Time never runs backwards: everything settled
-   * or sold so far ended with a second that started before this one.
+   * Returns the earliest second in which this write may take place. Time never runs backwards, because everything
+   * settled or sold so far ended with a second that started before this one.
    */
   earliestSecond(): Instant {
     const settled = this.accounts().map(({ settledAt }) => settledAt);
@@ -251,8 +257,8 @@ class WriteRows implements Write {
   }
 
   /**
-   * Locks the rows of the scope using a single message. Each statement reads only once the previous ones hold their
-   * locks.
+   * Locks the scope's rows in a single round trip. Each statement reads only after the previous ones have acquired
+   * their locks.
    */
   async lock({ accountIds, machineId, picker, instanceId }: Scope): Promise<void> {
     const [accounts, ...others] = await this.transaction.run(
@@ -264,20 +270,20 @@ class WriteRows implements Write {
     if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
     if (machineId === undefined) return;
     const { row, liveInstances } = machineRows(others);
-    // Another account rented the machine before it was locked. That account must be locked first.
+    // If another account rented the machine before it was locked, that account must be locked first.
     if (row === undefined) return;
     if (!this.#areHoldersLocked(row, liveInstances)) throw new StaleReadError();
     this.machine = { ...row, liveInstances: this.#known(liveInstances) };
   }
 
   /**
-   * Picks a machine. Leaves `machine` undefined if no machine matches, or if all matching ones are locked by others.
+   * Picks a machine. Leaves `machine` undefined if no machine matches or if all matching machines are locked by others.
    */
   async pickMachine(picker: MachinePicker): Promise<void> {
     if (picker.waitFor !== null) await this.transaction.run({ ...LOCK_MACHINE, values: [picker.waitFor] });
     const busyAccounts: string[] = [];
     for (let tries = 0; tries < MAX_CANDIDATES && this.machine === undefined; tries += 1) {
-      // Rolling back to this savepoint releases the locks on a rejected candidate.
+      // Rolling back to this savepoint releases the rejected candidate's locks.
       await this.transaction.query('savepoint candidate');
       const candidate = await picker.lockBest(this.transaction, busyAccounts);
       if (candidate === undefined) return;
@@ -290,8 +296,8 @@ class WriteRows implements Write {
   }
 
   /**
-   * Accepts a candidate and returns null. If another transaction has locked a holder's account, returns that account as
-   * busy. If the candidate changed before it was locked, returns no busy accounts.
+   * Accepts a candidate and returns null. Otherwise, returns the accounts to treat as busy: the holder's account if
+   * another transaction has locked it, or none if the candidate changed before it was locked.
    */
   async #accept(
     picker: MachinePicker,
@@ -380,7 +386,7 @@ class WriteRows implements Write {
     this.#events.push(event);
   }
 
-  /** Returns the ids of the account's instances and volumes that were created by this write. */
+  /** Returns the ids of the account's instances and volumes created by this write. */
   created(accountId: string): string[] {
     return this.#created.filter((row) => row.accountId === accountId).map(({ id }) => id);
   }
@@ -404,7 +410,7 @@ class WriteRows implements Write {
       const { stopReason = null } = (resource === 'GPU' && this.#instances.get(instanceId)) || {};
       if (stopReason !== null) this.written.stops.push(stopReason);
     }
-    // Emptied in place, because existing steps keep recording their changes here.
+    // Cleared in place, because existing steps keep recording their changes here.
     for (const collection of Object.values(this.changes) as (Set<unknown> | unknown[])[])
       if (Array.isArray(collection)) collection.length = 0;
       else collection.clear();
@@ -415,7 +421,7 @@ class WriteRows implements Write {
   }
 }
 
-/** Returns the known object for each row, and registers rows that aren't known yet. */
+/** Returns the known object for each row and registers rows that aren't known yet. */
 function knownOf<T extends { id: string }>(known: Map<string, T>, rows: readonly T[]): T[] {
   return rows.map((row) => {
     const before = known.get(row.id);

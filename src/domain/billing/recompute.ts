@@ -1,14 +1,14 @@
 /**
  * SQL that recomputes an account's running totals from rows that never change: ledger entries, usage intervals and
- * locked rates. It shares no code with the rules that maintain the totals, so each can be used to check the other.
+ * locked rates. It shares no code with the rules that maintain the totals, so that each can be used to check the other.
  */
 
-/** SQL for the ledger entries that change credit, and for those that are charged in addition to usage intervals. */
+/** SQL for the ledger entries that change credit, and for those charged on top of usage intervals. */
 export const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
 export const CHARGED = `kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')`;
 
 /**
- * SQL for the number of seconds of a usage or volume interval before the instant `until`. An open interval is counted
+ * SQL for the number of seconds in a usage or volume interval before the instant `until`. An open interval is counted
  * up to `until`.
  */
 export function secondsBefore(until: string): string {
@@ -57,8 +57,8 @@ export function recomputed(accounts: string): string {
 }
 
 /**
- * SQL for what an API key spent in its month up to an instant, and for its burn. `account`, `key` and `until` are SQL
- * expressions for the ids and the instant.
+ * SQL for an API key's spend from the start of an instant's month up to that instant, and for the key's burn.
+ * `account`, `key` and `until` are SQL expressions for the ids and the instant.
  */
 export function keySpend(account: string, key: string, until: string): string {
   const start = `date_trunc('month', ${until}, 'UTC')`;
@@ -81,7 +81,7 @@ export function keySpend(account: string, key: string, until: string): string {
   ) charged`;
 }
 
-/** SQL for when the next exhaustion or end of the grace period is due, based on the columns of a recomputed row. */
+/** SQL for when the next exhaustion or the end of the grace period is due, based on a recomputed row's columns. */
 export const DUE_AT = `
   case when live_instances = 0 and live_volumes = 0 then null
     when exhausted_at is not null then disk_delete_at

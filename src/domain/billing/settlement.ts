@@ -1,16 +1,19 @@
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type Account, hasMonthlyLimits, isDue } from '../rules/lifecycle.js';
-import type { LimitedKey } from '../rules/spend-limit.js';
-import type { Instant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Account, hasMonthlyLimits, isDue } from '../kernel/lifecycle.js';
+import type { LimitedKey } from '../kernel/spend-limit.js';
+import type { Instant } from '../kernel/time.js';
+import type { SettlingDeps } from './deps.js';
 import { write } from './ledger.js';
 import { READ_LIMITED_KEYS } from './ledger-rows.js';
 
-/** Maximum accounts settled per run. The next run settles more. */
+/** Maximum number of accounts settled per run. Any others are left for the next run. */
 const SWEEP_BATCH = 200;
 
-/** Writes everything that is due and then returns the account, so that no stored status is behind what was charged. */
-export async function settledAccount(deps: Deps, accountId: string): Promise<Readonly<Account>> {
+/**
+ * Writes everything that is due and then returns the account, so that its stored status never lags behind its charges.
+ */
+export async function settledAccount(deps: SettlingDeps, accountId: string): Promise<Readonly<Account>> {
   const account = await deps.accountLoader.account(accountId);
   if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
   if (!isDue(account, deps.clock.now())) return account;
@@ -19,10 +22,10 @@ export async function settledAccount(deps: Deps, accountId: string): Promise<Rea
 }
 
 /**
- * Like `settledAccount`, but also reads what is needed to check monthly limits. Used to preview a decision that is
+ * Like `settledAccount`, but also reads the data needed to check monthly limits. Used to preview a decision that is
  * later made under locks.
  */
-export async function settledWithLimits(deps: Deps, accountId: string): Promise<Readonly<Account>> {
+export async function settledWithLimits(deps: SettlingDeps, accountId: string): Promise<Readonly<Account>> {
   const account = await settledAccount(deps, accountId);
   if (!hasMonthlyLimits(account)) return account;
   const [live, keys] = await Promise.all([
@@ -33,10 +36,10 @@ export async function settledWithLimits(deps: Deps, accountId: string): Promise<
 }
 
 /**
- * Returns the second in which the next account falls due, or null if none will unless something changes. The second may
- * be in the past.
+ * Returns the second in which the next account falls due, which may be in the past. Returns null if no account will
+ * fall due unless something changes.
  */
-export async function nextDueAt({ db }: Deps): Promise<Instant | null> {
+export async function nextDueAt({ db }: Pick<KernelDeps, 'db'>): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ dueAt: Instant | null }>({
     name: 'next-due',
     text: `select least((select min(due_at) from account), (select min(deadline_at) from account)) as "dueAt"`,
@@ -46,17 +49,17 @@ export async function nextDueAt({ db }: Deps): Promise<Instant | null> {
   return dueAt === null ? null : dueAt + 1n;
 }
 
-/** Settles accounts that are due and haven't been settled by a request. Returns how many were settled. */
-export async function settleDue(deps: Deps): Promise<number> {
+/** Settles due accounts that no request has settled yet. Returns the number of settled accounts. */
+export async function settleDue(deps: SettlingDeps): Promise<number> {
   return settleBatch(deps, 'due-accounts', '');
 }
 
 /** Like `settleDue`, but skips locked accounts, because the holder of the lock settles them. */
-export async function settleUnlocked(deps: Deps): Promise<number> {
+export async function settleUnlocked(deps: SettlingDeps): Promise<number> {
   return settleBatch(deps, 'due-unlocked-accounts', 'for no key update skip locked');
 }
 
-async function settleBatch(deps: Deps, name: string, locking: string): Promise<number> {
+async function settleBatch(deps: SettlingDeps, name: string, locking: string): Promise<number> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name,
     text: `select id from account where due_at < to_timestamp($1) or deadline_at < to_timestamp($1)

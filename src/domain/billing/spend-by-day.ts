@@ -1,9 +1,8 @@
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { DomainError } from '../rules/errors.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { type Micro, shownSpend, type Units } from '../rules/money.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { type Micro, shownSpend, type Units } from '../kernel/money.js';
 import {
   dateOf,
   dateOfDay,
@@ -13,18 +12,19 @@ import {
   instantOf,
   latest,
   SECONDS_PER_DAY,
-} from '../rules/time.js';
+} from '../kernel/time.js';
 import { checkpointBefore, makeCheckpoints, openingOf, sizesWithin, usedSince } from './checkpoints.js';
+import type { SettlingDeps } from './deps.js';
 import { CHARGED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
 export const MAX_SPEND_DAYS = 92;
 /** Number of instances listed by default. */
 export const DEFAULT_LISTED = 10;
-/** Maximum charges read. There is one per instance and day. */
+/** Maximum number of charges read. There is one per instance and day. */
 const MAX_CHARGES = 50_000;
 
-/** An account's spend within a period of UTC days, by day and by instance. */
+/** An account's spend over a period of UTC days, by day and by instance. */
 export interface SpendByDay {
   /** First and last day as YYYY-MM-DD. Future days are omitted. */
   from: string;
@@ -39,9 +39,9 @@ export interface SpendByDay {
   others: Micro;
   /** The part of `others` that was spent on volumes. */
   volumes: Micro;
-  /** Spend on all instances by model, in descending order. Together with `volumes`, the amounts add up to the total. */
+  /** Spend on all instances by model, in descending order. These amounts and `volumes` add up to the total. */
   models: { gpu: string; amount: Micro }[];
-  /** The names with the highest spend, in descending order. There are as many as there are listed instances. */
+  /** The names with the highest spend, in descending order, up to the same limit as `instances`. */
   names: NameSpend[];
 }
 
@@ -56,10 +56,7 @@ export interface NameSpend {
 export interface SpendDay {
   date: string;
   total: Micro;
-  /**
-   * That day's spend on each of the listed instances, in the order in which they are listed. Instances without spend
-   * are omitted.
-   */
+  /** That day's spend on each listed instance, in list order. Instances without spend are omitted. */
   instances: { instanceId: string; amount: Micro }[];
   others: Micro;
   volumes: Micro;
@@ -74,19 +71,19 @@ export interface InstanceSpend extends Pick<Instance, 'gpu' | 'numGpus' | 'regio
 interface Charge {
   /** Number of days since `from`. */
   day: number;
-  /** Null if this is the charge for all volumes together. */
+  /** Null for the combined charge of all volumes. */
   instanceId: string | null;
   units: Units;
 }
 
 /**
  * Returns spend by day and by instance, listing the `limit` instances with the highest spend. Each amount is the
- * rounded running total after it minus the previous one, day by day and, within a day, in the order of the instances.
- * All rows and columns therefore add up, and the days of a month add up to the month's spend. Throws invalid_request if
- * the period is too long or starts in the future.
+ * rounded running total after it minus the previous one, counted day by day and, within a day, in instance order. All
+ * rows and columns therefore add up, and the days of a month add up to the month's spend. Throws invalid_request if the
+ * period is too long or starts in the future.
  */
 export async function spendByDay(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   period: { from: string; to?: string | null; limit?: number | null },
 ): Promise<SpendByDay> {
@@ -149,12 +146,12 @@ export async function spendByDay(
   });
 }
 
-/** Sorts in descending order. The sort is stable, so of two equal amounts the older one comes first. */
+/** Sorts in descending order. The sort is stable, so if two amounts are equal, the older one comes first. */
 function greatestFirst<Spent extends { amount: Micro }>(all: readonly Spent[]): Spent[] {
   return all.toSorted(({ amount: one }, { amount: other }) => (one < other ? 1 : one > other ? -1 : 0));
 }
 
-/** Sums the spend of instances by key, in the order in which the keys first appear. */
+/** Sums instances' spend by key, keeping the order in which the keys first appear. */
 function grouped(all: readonly InstanceSpend[], keyOf: (instance: InstanceSpend) => string) {
   const groups = new Map<string, { key: string; count: number; amount: Micro }>();
   for (const instance of all) {
@@ -183,7 +180,7 @@ interface Amount {
   amount: Micro;
 }
 
-/** Rounds the running total after each charge, in the order of the charges. */
+/** Rounds the running total after each charge, in the given order. */
 function withAmounts(charges: readonly Charge[], spentBefore: Units): Amount[] {
   let spent = spentBefore;
   return charges.map(({ day, instanceId, units }) => {
@@ -220,7 +217,7 @@ function sumOf(amounts: readonly { amount: Micro }[]): Micro {
   return amounts.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/** SQL for the days that an interval overlaps, each with its start and end. */
+/** SQL for the days overlapped by an interval, each with its start and end. */
 const CUT = `
       cross join lateral (
         select day, $2::timestamptz + day * interval '24 hours' as day_start,
@@ -233,8 +230,8 @@ const CUT = `
 const UNITS_OF_DAY = `rate * (${secondsBefore('day_end')} - ${secondsBefore('day_start')})`;
 
 /**
- * SQL for the charges of each instance on each day. They consist of usage intervals, split at midnight UTC, early exits
- * and preemption minimums. Each day ends with the charge for all volumes together. The order of the rows is fixed.
+ * SQL for the charges of each instance on each day: usage intervals split at midnight UTC, early exits and preemption
+ * minimums. The last charge of each day is the combined charge for all volumes. The row order is fixed.
  */
 const CHARGES_SQL = `
   select day::int, "instanceId", sum(units)::bigint as units from (

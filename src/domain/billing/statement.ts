@@ -1,8 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../rules/money.js';
-import { formatInstant, type Instant, latest } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../kernel/money.js';
+import { formatInstant, type Instant, latest } from '../kernel/time.js';
 import {
   type Checkpoint,
   checkpointBefore,
@@ -11,12 +10,13 @@ import {
   sizesWithin,
   usedSince,
 } from './checkpoints.js';
+import type { SettlingDeps } from './deps.js';
 import { MOVED, secondsBefore } from './recompute.js';
 import { settledAccount } from './settlement.js';
 
 /**
- * The charge within the period for one instance's GPUs, disk, early exit or preemption minimum, or for one volume while
- * it had a certain size.
+ * A charge within the period: either for one instance's GPUs, disk, early exit or preemption minimum, or for one volume
+ * while it had a certain size.
  */
 export interface StatementLine {
   /** Null if the line is for a volume. */
@@ -32,7 +32,8 @@ export interface StatementLine {
   /** The locked rate in micro-USD per hour. For an early exit, this is the discount. */
   rate: Rate;
   /**
-   * When the first of these seconds starts and the last one ends. For an early exit or a minimum, when it was charged.
+   * Start of the first billed second and end of the last one. For an early exit or a minimum, both are the time of the
+   * charge.
    */
   from: Instant;
   to: Instant;
@@ -42,14 +43,14 @@ export interface StatementLine {
   amount: Micro;
 }
 
-/** A change of the balance within the period that isn't a charge. */
+/** A balance change within the period that isn't a charge. */
 export interface StatementMovement {
   id: string;
   kind: 'CREDIT' | 'ADJUSTMENT' | 'SERVICE_CREDIT';
   at: Instant;
   /** The rounded running total after this movement minus the previous one. */
   amount: Micro;
-  /** For a service credit, the instance whose charges are refunded. */
+  /** For a service credit, the instance whose charges are refunded. Null for other movements. */
   instanceId: string | null;
   reference: string | null;
   note: string | null;
@@ -67,12 +68,12 @@ export interface Statement {
 }
 
 /**
- * Returns the account's statement, computed from ledger entries and usage intervals on one snapshot of the database. If
+ * Returns the account's statement, computed from ledger entries and usage intervals on a single database snapshot. If
  * `to` is null or in the future, the period ends with the current second. Throws if the period ends before it starts or
- * has more than `maxLines`.
+ * contains more than `maxLines` lines.
  */
 export async function statement(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   period: { from: Instant; to: Instant | null },
   maxLines: number = Number.MAX_SAFE_INTEGER,
@@ -129,7 +130,7 @@ function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefor
   return { lines, spentAfter: spent };
 }
 
-/** Rounds the running total here too, because a service credit may not be a whole number of micro-USD. */
+/** The running total is rounded here too, because a service credit may not be a whole number of micro-USD. */
 async function movementsWithin(
   transaction: Transaction,
   accountId: string,
@@ -178,8 +179,8 @@ const FIRST_WITHIN = 'greatest(started_at, $2::timestamptz)';
 const END_WITHIN = 'least(coalesce(ended_at, $4::timestamptz), $4::timestamptz)';
 
 /**
- * SQL for the lines, in order: by instance, with GPU before disk, early exit and minimum, and then volumes, oldest
- * first.
+ * SQL for the statement lines in order. Instances come first, each with GPU before disk, early exit and minimum,
+ * followed by volumes, oldest first.
  */
 const LINES_SQL = `
   select "instanceId", "volumeId", kind, seconds, "from", "to", rate, units from (

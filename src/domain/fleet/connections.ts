@@ -1,14 +1,14 @@
 import type { Database } from '../../database/database.js';
-import { type Clock, formatInstant } from '../rules/time.js';
+import { type Clock, formatInstant } from '../kernel/time.js';
 
-/** Interval at which ongoing use is written to the database. */
+/** Interval at which ongoing use is written to the database, in milliseconds. */
 const WRITE_EVERY_MS = 60_000;
 
 /**
- * Tracks clients that are connected to instances through this process, by tunnel or SSH but not by log stream. For
- * instances that stop when idle, it records when they were last in use, so that any gateway can decide whether to stop
- * them. It writes immediately if the instance was not in use in the previous minute, and then once per minute. If a
- * gateway crashes, its connections close and at most one minute of use goes unrecorded.
+ * Tracks clients connected to instances through this process, by tunnel or SSH but not by log stream. For instances
+ * that stop when idle, it records when they were last in use, so that any gateway can decide whether to stop them. It
+ * writes immediately if the instance was not in use in the previous minute, and otherwise once per minute. If a gateway
+ * crashes, its connections close, and at most one minute of use goes unrecorded.
  */
 export class Connections {
   readonly #db: Database;
@@ -16,7 +16,8 @@ export class Connections {
   readonly #onFault: (error: unknown) => void;
   readonly #open = new Map<string, number>();
   /**
-   * Instances used since the last write. Bounded by the connections opened within a minute, each of which had a tunnel.
+   * Instances used since the last write. Bounded by the number of connections that can be opened within a minute, each
+   * of which needs a tunnel.
    */
   #used = new Set<string>();
   /** Runs only while an instance is in use, so a process without connections has no timer. */
@@ -29,7 +30,7 @@ export class Connections {
     this.#onFault = onFault;
   }
 
-  /** Marks the instance as in use until the returned function is called. */
+  /** Marks the instance as being in use until the returned function is called. */
   begin(instanceId: string): () => void {
     this.#open.set(instanceId, (this.#open.get(instanceId) ?? 0) + 1);
     if (!this.#used.has(instanceId)) {
@@ -47,7 +48,7 @@ export class Connections {
     };
   }
 
-  /** Records the use since the last write. If the write fails, the next one includes it. */
+  /** Records all use since the last write. If the write fails, the next one includes it. */
   write(): Promise<void> {
     this.#writing = this.#writing.catch(() => {}).then(() => this.#writeUsed());
     return this.#writing;

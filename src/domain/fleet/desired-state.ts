@@ -1,24 +1,32 @@
 import { isDeepStrictEqual } from 'node:util';
 import DataLoader from 'dataloader';
 import { LRUCache } from 'lru-cache';
-import { type DesiredInstance, type DesiredState, MAX_INSTANCES, MAX_STOP_SECONDS } from '../../agent/protocol.js';
+import {
+  type DesiredInstance,
+  type DesiredState,
+  MAX_INSTANCES,
+  MAX_STOP_SECONDS,
+} from '../../agent-protocol/protocol.js';
 import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
 import { StaleReadError } from '../../database/transaction.js';
-import { type DesiredPhase, desiredPhases, type KnownContainer } from '../rules/fleet.js';
-import type { HostGpu } from '../rules/host-gpus.js';
-import { type Launch, needsAgent, secretsOf } from '../rules/launch.js';
-import { stopGraceSeconds } from '../rules/start-credit.js';
-import { withValues } from '../rules/template.js';
-import { type Clock, formatInstant } from '../rules/time.js';
+import type { HostGpu } from '../inventory/rules/host-gpus.js';
+import { type DesiredPhase, desiredPhases, type KnownContainer } from '../kernel/fleet.js';
+import { type Launch, needsAgent, secretsOf } from '../kernel/launch.js';
+import { withValues } from '../kernel/template.js';
+import { type Clock, formatInstant } from '../kernel/time.js';
+import { stopGraceSeconds } from './rules/start-credit.js';
 
-/** Maximum documents cached in memory. Any other document is read again when needed. */
+/** Maximum number of documents cached in memory. Other documents are read from the database when needed. */
 const MAX_CACHED = 20_000;
-/** Maximum machines whose documents one statement reads. */
+/** Maximum number of machines whose documents are read by one statement. */
 const MAX_BATCH = 200;
-/** Maximum attempts to write a machine's document while other processes also write it. */
+/** Maximum number of attempts to write a machine's document while other processes are also writing it. */
 const MAX_ATTEMPTS = 10;
-/** Maximum containers read per machine. It exceeds what a document holds, so that no running container is missed. */
+/**
+ * Maximum number of containers read per machine. This is more than a document can hold, so that no running container is
+ * missed.
+ */
 const MAX_CONTAINERS_READ = 5_000;
 const MB_PER_GB = 1_024;
 
@@ -26,7 +34,7 @@ interface HostRow {
   machineId: string;
   generation: bigint;
   document: DesiredInstance[];
-  /** GPUs by index; empty for a host that joined with an earlier version. */
+  /** GPUs by index. Empty for a host that joined with an earlier version. */
   gpus: HostGpu[];
   numGpus: number;
   /** The agent's protocol version. */
@@ -35,17 +43,19 @@ interface HostRow {
   launches: boolean;
   /** Whether the agent can mount volumes. */
   supportsVolumes: boolean;
-  /** Whether its agent starts containers as the user of a launch. */
+  /** Whether the agent can start containers as the user given by a launch. */
   supportsUsers: boolean;
   containers: ContainerRow[];
 }
 
 interface ContainerRow extends KnownContainer {
-  /** Seconds that the last start sent to the agent ran, once it has ended; null if it was never seen running. */
+  /** Seconds for which the last start sent to the agent ran, once it has ended. Null if it was never seen running. */
   ranSeconds: number | null;
   image: string;
   fromTemplate: boolean;
-  /** Null for a container that should not run, like env and launch, because a machine may have thousands of those. */
+  /**
+   * Null for a container that should not run, because a machine may have thousands of those. So are `env` and `launch`.
+   */
   command: string[] | null;
   env: Record<string, string> | null;
   ports: number[];
@@ -57,13 +67,13 @@ interface ContainerRow extends KnownContainer {
   stopsWhenIdle: boolean;
   /** Whether tokens were generated for the instance. */
   hasTokens: boolean;
-  /** Volumes by path; null if there are none. `lease` is the lease that the instance holds. */
+  /** Volumes by path. Null if there are none. `lease` is the lease held by the instance. */
   volumes: { id: string; path: string; sizeGb: number; lease: number | null }[] | null;
 }
 
 /**
- * The desired state of each machine, as a numbered document. It is derived from the rentals and the observed
- * containers. The code that changes those never writes it: any process that learns of a change derives the document
+ * Each machine's desired state, as a numbered document. It is derived from the rentals and the observed containers, and
+ * never written by the code that changes those. Instead, any process that learns of a change derives the document
  * again, and the first process to find a difference assigns the next number.
  */
 export class DesiredStates {
@@ -72,7 +82,7 @@ export class DesiredStates {
   readonly #kept = new LRUCache<string, DesiredState>({ max: MAX_CACHED });
   readonly #waiters = new Map<string, Waiter>();
   readonly #loader: DataLoader<string, DesiredState | null>;
-  /** Machines being read. If one changes during the read, the result is not cached. */
+  /** Machines being read. If a machine changes during the read, the result is not cached. */
   readonly #reading = new Map<string, { isStale: boolean }>();
   #isClosed = false;
 
@@ -87,12 +97,12 @@ export class DesiredStates {
     db.notices.subscribe({ onNotice: (notice) => this.#onNotice(notice), onLost: () => this.#forgetAll() });
   }
 
-  /** Number of agent requests that are waiting. */
+  /** Number of agent requests currently waiting. */
   get waiting(): number {
     return this.#waiters.size;
   }
 
-  /** Returns the newest document of a machine; null if it has no agent. */
+  /** Returns a machine's newest document. Returns null if the machine has no agent. */
   async current(machineId: string): Promise<DesiredState | null> {
     await this.#db.notices.ready();
     const kept = this.#kept.get(machineId);
@@ -101,9 +111,9 @@ export class DesiredStates {
   }
 
   /**
-   * Waits until the document's number differs from `after`, or until `isWanted` reports something else to send, and
-   * returns the document. Returns null if neither happens within `waitMs`, or if the wait is ended by a newer request
-   * from the same machine, by `signal` or by `close`.
+   * Waits until the document's number differs from `after`, or until `isWanted` reports that there is something else to
+   * send, and then returns the document. Returns null if neither happens within `waitMs`, or if the wait is ended by a
+   * newer request from the same machine, by `signal` or by `close`.
    */
   async next(
     machineId: string,
@@ -133,7 +143,7 @@ export class DesiredStates {
     this.#waiters.get(machineId)?.wake();
   }
 
-  /** Ends all waits and makes later requests return without waiting. */
+  /** Ends all waits and makes later requests return immediately. */
   close(): void {
     this.#isClosed = true;
     for (const waiter of this.#waiters.values()) waiter.end();
@@ -183,9 +193,7 @@ export class DesiredStates {
     }
   }
 
-  /**
-   * Returns the stored document if it is current. Otherwise writes and returns the current one with the next number.
-   */
+  /** Returns the stored document if it is current. Otherwise writes and returns a new document with the next number. */
   async #bringUpToDate(row: HostRow): Promise<DesiredState> {
     let host = row;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
@@ -207,7 +215,7 @@ export class DesiredStates {
   }
 
   /**
-   * Writes a document; returns null if another process wrote first. A container that was never sent to the agent is
+   * Writes a document. Returns null if another process wrote first. A container that was never sent to the agent is
    * removed as soon as it is no longer desired.
    */
   async #write(
@@ -234,7 +242,8 @@ export class DesiredStates {
 }
 
 /**
- * A waiting request. `woken` resolves to true if `wake` was called since the last `listen`, and to false after `end`.
+ * A waiting request. `woken` resolves to true once `wake` has been called since the last `listen`, and to false after
+ * `end`.
  */
 class Waiter {
   #isWoken = false;
@@ -338,41 +347,42 @@ function documentOf(host: HostRow): DesiredInstance[] {
 }
 
 /**
- * Whether the container would be given different GPUs: agents of protocol 1 give each instance the host's first GPUs.
+ * Whether the container would be given the wrong GPUs, because protocol 1 agents give each instance the host's first
+ * GPUs.
  */
 function wouldGetOtherGpus({ protocol, numGpus: hostGpus }: HostRow, { numGpus }: ContainerRow): boolean {
   return protocol === 1 && numGpus < hostGpus;
 }
 
-/** Returns the container's GPUs and the CPUs near them, if the agent supports this and has reported them. */
+/** Returns the container's GPUs and the CPUs close to them, if the agent supports this and has reported them. */
 function gpuMembers({ protocol, gpus }: HostRow, { firstGpu, numGpus }: ContainerRow): Partial<DesiredInstance> {
   if (protocol === 1 || gpus.length === 0) return {};
   const own = gpus.slice(firstGpu, firstGpu + numGpus);
   const cpus = own.flatMap((gpu) => gpu.cpus ?? []);
-  // A container with all of the GPUs uses all CPUs, so there is no need to list them.
+  // A container that has all of the GPUs uses all CPUs, so there is no need to list them.
   const isBound = numGpus < gpus.length && own.every((gpu) => gpu.cpus !== undefined && gpu.cpus.length > 0);
   return { gpuUuids: own.map(({ uuid }) => uuid), ...(isBound && { cpus }) };
 }
 
-/** Whether the agent would start the container without parts of its launch because it doesn't support launches. */
+/** Whether the agent, lacking support for launches, would start the container without parts of its launch. */
 function wouldLackLaunch({ launch, hasTokens, phase, start, gpuIntervals }: ContainerRow): boolean {
   const runs = phase === 'RUNNING' && start === gpuIntervals;
   return (hasTokens || (launch !== null && needsAgent(launch))) && !runs;
 }
 
-/** Whether the agent would start the container without its volumes because it doesn't support them. */
+/** Whether the agent, lacking support for volumes, would start the container without its volumes. */
 function wouldLackVolumes({ volumes, phase, start, gpuIntervals }: ContainerRow): boolean {
   return volumes !== null && !(phase === 'RUNNING' && start === gpuIntervals);
 }
 
-/** Whether the agent would start the container as the image's user, because it doesn't support others. */
+/** Whether the agent would start the container as the image's user because it doesn't support other users. */
 function wouldLackUser({ launch, phase, start, gpuIntervals }: ContainerRow): boolean {
   return launch?.user !== undefined && !(phase === 'RUNNING' && start === gpuIntervals);
 }
 
 /**
- * Returns the launch settings that an agent receives in addition to the container's row. They say only whether there
- * are secrets, not which ones.
+ * Returns the launch settings sent to an agent in addition to the container's row. They reveal whether there are
+ * secrets, but not which ones.
  */
 function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInstance> {
   const { entrypoint, user, restart } = launch;
@@ -384,15 +394,14 @@ function launchMembers(launch: Launch, hasTokens: boolean): Partial<DesiredInsta
   };
 }
 
-/** SQL for a `container`'s volumes, each with its size at the last start. */
+/** SQL for a `container`'s volumes, each with its size at the most recent start. */
 const VOLUMES = `
   select json_agg(json_build_object('id', volume_id, 'path', path, 'sizeGb', attached.size_gb,
     'lease', case when lease_instance_id = container.instance_id then lease end) order by path)
   from volume_attachment attached join volume on volume.id = volume_id where attached.instance_id = container.instance_id`;
 
 /**
- * Orders running instances first, then those that keep a disk, then those to erase, because a document's size is
- * limited.
+ * Because a document's size is limited, running instances come first, then those that keep a disk, then those to erase.
  */
 const HOSTS_SQL = `
   select host.machine_id as "machineId", host.generation, host.document, host.gpus, host.protocol,

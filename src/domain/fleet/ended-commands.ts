@@ -1,11 +1,11 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { destroy, stop } from '../rules/lifecycle.js';
+import { destroy, stop } from '../kernel/lifecycle.js';
 
-/** Maximum instances ended in one pass. The next pass handles the rest. */
+/** Maximum number of instances ended per pass. Any others are left for the next pass. */
 const MAX_ENDED_PER_PASS = 100;
 
-/** A start whose command has ended, with the exit action of its launch. */
+/** A start whose command has ended, with the exit action specified by its launch. */
 interface EndedCommand {
   id: string;
   accountId: string;
@@ -13,8 +13,8 @@ interface EndedCommand {
   action: 'STOP' | 'DESTROY';
 }
 
-/** Stops or destroys running instances whose command has ended permanently, if their launch requests it. */
-export async function endInstances(deps: Deps): Promise<void> {
+/** Stops or destroys running instances whose command has ended permanently, if requested by their launch. */
+export async function endInstances(deps: LedgerDeps): Promise<void> {
   const { rows } = await deps.db.pool.query<EndedCommand>({
     name: 'ended-commands',
     text: ENDED_COMMANDS,
@@ -23,8 +23,8 @@ export async function endInstances(deps: Deps): Promise<void> {
   for (const ended of rows) await end(deps, ended);
 }
 
-/** Ends the instance. Has no effect if that start is already over. */
-async function end(deps: Deps, { id, accountId, start, action }: EndedCommand): Promise<void> {
+/** Ends the instance. Has no effect if the given start is already over. */
+async function end(deps: LedgerDeps, { id, accountId, start, action }: EndedCommand): Promise<void> {
   await write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
     const instance = current.instance(id);
     if (instance?.status !== 'RUNNING' || instance.gpuIntervals !== start) return;

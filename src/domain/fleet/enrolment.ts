@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent/protocol.js';
+import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent-protocol/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { LOCK_MACHINE, lockHost, writeBlocks } from '../host-blocks.js';
-import { onHostOf, USED_GB } from '../machine-condition.js';
-import { DomainError } from '../rules/errors.js';
-import { modelOfGpu, type NamedModel } from '../rules/gpu-names.js';
-import { type HostGpu, type HostLayout, layoutOf } from '../rules/host-gpus.js';
-import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRET_BYTES } from '../rules/host-token.js';
-import { ALL_SIZES, MAX_HOST_GPUS } from '../rules/slices.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { LOCK_MACHINE, lockHost, writeBlocks } from '../inventory/host-blocks.js';
+import { type HostGpu, type HostLayout, layoutOf } from '../inventory/rules/host-gpus.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { modelOfGpu, type NamedModel } from '../kernel/gpu-names.js';
+import { onHostOf, USED_GB } from '../kernel/machine-condition.js';
+import { ALL_SIZES, MAX_HOST_GPUS } from '../kernel/slices.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import type { FleetDeps } from './deps.js';
 import { markRevoked } from './heartbeats.js';
 import { recordLosses } from './hosts.js';
+import { HOST_TOKEN_PREFIX, hashHostToken, hashJoinCode, JOIN_CODE_PREFIX, SECRET_BYTES } from './rules/host-token.js';
 
 /** Validity of a join code, in seconds. */
 const CODE_LIFE_SECONDS = 3_600n;
-/** Matches host ids. Their length leaves room for the suffix of a block, such as `.g0-3`. */
+/** Matches host ids. Their maximum length leaves room for a block suffix such as `.g0-3`. */
 const HOST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,57}$/;
 const MACHINE_ID_BYTES = 4;
 const MAX_CPU_LENGTH = 200;
@@ -25,21 +26,21 @@ const NEW_RELIABILITY = 1;
 const DEFAULT_PCIE = 4;
 
 export interface EnrolInput {
-  /** Null creates a new machine with a random id. */
+  /** If null, a new machine with a random id is created. */
   machineId: string | null;
   /**
-   * GPU model that the operator expects, which also identifies GPUs missing from the catalogue. Null accepts the model
-   * that the hardware reports.
+   * GPU model expected by the operator, which also identifies GPUs missing from the catalogue. Null accepts the model
+   * reported by the hardware.
    */
   gpu: string | null;
-  /** Number of GPUs that the operator expects, 1 to 8; null or undefined accepts any number. */
+  /** Number of GPUs expected by the operator, 1 to 8. Null or undefined accepts any number. */
   numGpus?: number | null;
   /** Null means the machine's current region, or the only region. */
   region: string | null;
   online: boolean;
   /** Whether simulated GPUs are accepted. */
   demo: boolean;
-  /** Block sizes to sell. If undefined, the current ones are kept, or a new machine sells all sizes. */
+  /** Block sizes to sell. If undefined, an existing machine keeps its sizes, and a new one sells all sizes. */
   slices?: readonly number[] | null;
 }
 
@@ -57,7 +58,7 @@ interface MachineRow {
   gpu: string;
   numGpus: number;
   hasHost: boolean;
-  /** Block sizes that the machine is sold in; null without an agent. */
+  /** Block sizes in which the machine is sold. Null if it has no agent. */
   slices: number[] | null;
   undestroyed: bigint;
   usedDiskGb: bigint;
@@ -76,10 +77,10 @@ interface EnrolmentRow {
 }
 
 /**
- * Creates a code with which one agent can join once within the next hour. Throws invalid_request, not_found or
+ * Creates a code that allows one agent to join, once, within the next hour. Throws invalid_request, not_found or
  * action_failed.
  */
-export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
+export async function enrol(deps: Pick<KernelDeps, 'db' | 'clock'>, input: EnrolInput): Promise<JoinCode> {
   const machineId = input.machineId ?? `m-${randomBytes(MACHINE_ID_BYTES).toString('hex')}`;
   if (!HOST_ID.test(machineId))
     throw invalid('the id of a machine with an agent must be 1 to 58 letters, digits, dots, hyphens or underscores');
@@ -118,13 +119,13 @@ export async function enrol(deps: Deps, input: EnrolInput): Promise<JoinCode> {
 function checkMachine({ id, hostId, state, hasHost, undestroyed }: MachineRow): void {
   if (hostId !== id) throw failed(`machine ${id} is a block of host ${hostId}; its agent must join for the host`);
   if (state === 'RETIRED') throw failed(`machine ${id} is retired`);
-  // Instances that were rented without an agent have no container to start.
+  // Instances rented without an agent have no container to start.
   if (!hasHost && undestroyed > 0n) throw failed(`machine ${id} has an undestroyed instance that no agent runs`);
 }
 
 /**
- * Returns the only region. A machine with simulated GPUs has no real location, so it gets the first region if there are
- * several.
+ * Returns the only region. If there are several, a machine with simulated GPUs gets the first one, because it has no
+ * real location.
  */
 async function defaultRegion(transaction: Transaction, isDemo: boolean): Promise<string> {
   const { rows } = await transaction.query<{ code: string }>('select code from region order by position limit 2');
@@ -149,7 +150,7 @@ async function checkKnown(
  * case the code stays valid.
  */
 export async function join(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   code: string,
   hardware: Hardware,
   protocol: number = AGENT_PROTOCOL,
@@ -187,7 +188,8 @@ export async function join(
     ];
     await transaction.query(WRITE_HOST, [...values, JSON.stringify(layout.gpus), layout.missing]);
     await writeBlocks(transaction, { ...layout, id, sizes: enrolment.slices, protocol });
-    // The new agent's reports record losses only when its set of missing GPUs changes.
+    // The new agent's reports record losses only when its set of missing GPUs changes, so current losses are recorded
+    // here.
     await recordLosses(transaction, { id, protocol, missing: layout.missing }, now);
     await takeGpus(transaction, enrolment.machineId, hardware);
     await transaction.query('insert into machine_heartbeat (machine_id) values ($1) on conflict do nothing', [
@@ -203,7 +205,7 @@ export async function join(
   return answer;
 }
 
-/** Returns the GPUs that were found, with their models. */
+/** Returns the GPUs found, with their models. */
 async function gpusOf(transaction: Transaction, enrolment: EnrolmentRow, { gpus }: Hardware): Promise<HostGpu[]> {
   const { machineId, numGpus } = enrolment;
   if (numGpus !== null && gpus.length !== numGpus)
@@ -238,15 +240,15 @@ function checkProtocol(protocol: number, { gpus, missing }: HostLayout): void {
   if (protocol === 1 && missing.length > 0) throw invalid(`${missing.length} rented GPUs were not found`);
 }
 
-/** Returns the GPUs that were found, ordered by index. */
+/** Returns the GPUs found, ordered by place. */
 function inOrder({ gpus }: Hardware, layout: HostLayout): Hardware['gpus'] {
   const places = new Map(layout.gpus.map(({ uuid }, place) => [uuid, place]));
   return [...gpus].sort((one, other) => places.get(one.uuid.trim())! - places.get(other.uuid.trim())!);
 }
 
 /**
- * Records a machine's GPUs. A GPU can belong to only one machine: if two machines join concurrently with the same GPU,
- * the second waits here and is then refused.
+ * Records a machine's GPUs. A GPU can belong to only one machine. If two machines with the same GPU join concurrently,
+ * the second one waits here and is then rejected.
  */
 async function takeGpus(transaction: Transaction, machineId: string, { gpus, pretended }: Hardware): Promise<void> {
   await transaction.query('delete from machine_gpu where machine_id = $1', [machineId]);
@@ -314,11 +316,11 @@ async function writeMachine(
 }
 
 /**
- * Revokes the agent's token immediately. The machine counts as unreachable since its last heartbeat, so nothing that
- * runs on it is charged after that time. Its containers keep running until the agent notices that it is disconnected.
+ * Revokes the agent's token immediately. The machine counts as unreachable since its last heartbeat, so nothing running
+ * on it is charged after that time. Its containers keep running until the agent notices that it has been disconnected.
  */
-export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
-  // Heartbeats received by this process are written first. Those still held by other processes are no longer written.
+export async function revokeHost(deps: Pick<FleetDeps, 'db' | 'clock' | 'fleet'>, machineId: string): Promise<void> {
+  // Heartbeats received by this process are written first. Heartbeats still held by other processes are discarded.
   await deps.fleet.heartbeats.flush();
   await inTransaction(deps.db.pool, async (transaction) => {
     const { rowCount } = await transaction.query(
@@ -332,11 +334,11 @@ export async function revokeHost(deps: Deps, machineId: string): Promise<void> {
 }
 
 /**
- * Records the operator's statement that a machine has no containers left. Containers that waited for it may then start,
- * and its outage counts as ended. Fails while the machine sends heartbeats, because its agent knows better. Returns how
- * many containers were forgotten.
+ * Records the operator's statement that no containers are left on a machine. Starts that were waiting for those
+ * containers can then proceed, and the machine's outage is considered over. Fails while the machine sends heartbeats,
+ * because its agent then knows better. Returns the number of containers forgotten.
  */
-export async function forgetContainers(deps: Deps, machineId: string): Promise<number> {
+export async function forgetContainers(deps: Pick<KernelDeps, 'db' | 'clock'>, machineId: string): Promise<number> {
   const now = formatInstant(deps.clock.now());
   const forgotten = await inTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<{ reachable: boolean }>(
@@ -358,7 +360,7 @@ export async function forgetContainers(deps: Deps, machineId: string): Promise<n
 }
 
 async function lockMachine(transaction: Transaction, id: string): Promise<MachineRow | null> {
-  // Read after locking: a statement that waited for the lock would still count instances as before.
+  // Read after locking, because a statement that waited for the lock would still count instances as they were before.
   await transaction.query(LOCK_MACHINE, [id]);
   const { rows } = await transaction.query<MachineRow>(
     `select id, host_id as "hostId", state, region, gpu, num_gpus as "numGpus",
@@ -372,7 +374,7 @@ async function lockMachine(transaction: Transaction, id: string): Promise<Machin
   return rows[0] ?? null;
 }
 
-/** Keeps the fields that the operator maintains: net, ports, reliability and state. */
+/** Leaves the fields maintained by the operator unchanged: net, ports, reliability and state. */
 const WRITE_MACHINE = `
   insert into machine (id, gpu, num_gpus, region, cpu, vcpus, ram_gb, disk_gb, net_down_mbps, net_up_mbps, ports, pcie,
     nvlink, cuda_max, reliability, state, demo, created_at)
@@ -382,7 +384,7 @@ const WRITE_MACHINE = `
     nvlink = excluded.nvlink, cuda_max = excluded.cuda_max, demo = excluded.demo,
     state = case when $16 then 'LISTED' else machine.state end`;
 
-/** The new agent receives the document again, because it may be running on a new system. */
+/** The new agent is sent the document again, because it may be running on a new system. */
 const WRITE_HOST = `
   insert into machine_host (machine_id, token_hash, joined_at, hardware, protocol, slices, gpus, missing)
   values ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -390,7 +392,7 @@ const WRITE_HOST = `
     revoked_at = null, hardware = excluded.hardware, protocol = excluded.protocol, slices = excluded.slices,
     gpus = excluded.gpus, missing = excluded.missing`;
 
-/** The GPUs of a retired machine may have been moved to another one. */
+/** A retired machine's GPUs may have been moved to another machine. */
 const RELEASE_GPUS = `
   delete from machine_gpu using machine
   where uuid = any($1::text[]) and machine.id = machine_id and machine.state = 'RETIRED'`;
@@ -398,7 +400,7 @@ const TAKE_GPUS = `
   insert into machine_gpu (uuid, machine_id) select uuid, $2 from unnest($1::text[]) as found (uuid)
   on conflict (uuid) do nothing returning uuid`;
 
-/** Rented containers start over, stopped ones count as settled, and destroyed ones count as erased. */
+/** Marks rented containers as not yet started, stopped ones as settled, and destroyed ones as erased. */
 const FORGET = `
   update container set told_start = case status when 'RUNNING' then 0 else told_start end,
     phase = case status when 'RUNNING' then 'WAITING' when 'STOPPED' then 'STOPPED' else 'ERASED' end::container_phase,

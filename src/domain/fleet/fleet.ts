@@ -1,14 +1,14 @@
 import type { Database } from '../../database/database.js';
-import type { Clock, Instant } from '../rules/time.js';
+import { Slots } from '../kernel/slots.js';
+import type { Clock, Instant } from '../kernel/time.js';
 import { Connections } from './connections.js';
 import { DesiredStates } from './desired-state.js';
 import { Heartbeats } from './heartbeats.js';
 import { HostTokens } from './host-tokens.js';
 import { ReceivedReports } from './received-reports.js';
-import { Slots } from './slots.js';
 import { TunnelRequests } from './tunnel-requests.js';
 
-/** Maximum reports written concurrently, so that most connections remain available to renters. */
+/** Maximum number of reports written concurrently, low enough to leave most database connections to renters. */
 const MAX_CONCURRENT_WRITES = 4;
 const MAX_WAITING_WRITES = 10_000;
 
@@ -21,10 +21,10 @@ export class Fleet {
   readonly received: ReceivedReports;
   /** Clients connected to instances through this process. */
   readonly connections: Connections;
-  /** When this process started listening. */
+  /** The time at which this process started listening. */
   readonly since: Instant;
   readonly writing = new Slots({ maxConcurrent: MAX_CONCURRENT_WRITES, maxWaiting: MAX_WAITING_WRITES });
-  /** `onFault` receives faults of background work. */
+  /** `onFault` is called with faults from background work. */
   constructor(
     db: Database,
     clock: Clock,
@@ -39,12 +39,12 @@ export class Fleet {
     this.connections = new Connections(db, clock, onFault);
   }
 
-  /** Responds to all waiting agents, which then connect to another gateway. */
+  /** Responds to all waiting agents, so that they connect to another gateway. */
   endWaits(): void {
     this.desired.close();
   }
 
-  /** Writes the heartbeats received so far and the use of connections seen so far. */
+  /** Writes the heartbeats received and the connection use seen so far. */
   async close(): Promise<void> {
     await Promise.all([this.heartbeats.flush(), this.connections.close()]);
   }

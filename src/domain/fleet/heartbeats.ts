@@ -1,16 +1,16 @@
 import type { Database } from '../../database/database.js';
 import type { Transaction } from '../../database/transaction.js';
-import { UNREACHABLE_AFTER_SECONDS } from '../rules/fleet.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { UNREACHABLE_AFTER_SECONDS } from '../kernel/fleet.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
-/** Interval at which the received heartbeats are written in one batch. */
+/** Interval at which received heartbeats are written as one batch, in milliseconds. */
 const WRITE_EVERY_MS = 1_000;
-/** Maximum machines per change notice. */
+/** Maximum number of machines listed in a change notice. */
 const IDS_PER_NOTICE = 50;
 
 /**
- * Records the last heartbeat of each machine. One statement writes many heartbeats without sending notices. When a
- * machine becomes reachable again, all gateways are notified and the outage is recorded.
+ * Records each machine's last heartbeat. One statement writes many heartbeats without sending notices. When a machine
+ * becomes reachable again, all gateways are notified and the end of the outage is recorded.
  */
 export class Heartbeats {
   readonly #db: Database;
@@ -32,7 +32,7 @@ export class Heartbeats {
 
   /**
    * Writes the recorded heartbeats and resolves once they are written. Heartbeats that can't be written are kept for
-   * next time.
+   * the next attempt.
    */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -56,8 +56,8 @@ export class Heartbeats {
 }
 
 /**
- * Runs `markUnreachable` if it is due. Returns the time at which the next machine may be due, which can be in the past,
- * or null if there is none.
+ * Runs `markUnreachable` if it is due. Returns the earliest time at which a machine may be due next, which can be in
+ * the past. Returns null if there is no such machine.
  */
 export async function markUnreachableIfDue(db: Database, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ seenAt: Instant | null }>({
@@ -73,7 +73,7 @@ export async function markUnreachableIfDue(db: Database, now: Instant): Promise<
 
 /**
  * Marks machines without a recent heartbeat as unreachable, begins their outages and returns their ids. The first
- * gateway to check does this for all gateways.
+ * gateway to check does this on behalf of all gateways.
  */
 export async function markUnreachable(db: Database, now: Instant): Promise<string[]> {
   const { rows } = await db.pool.query<{ id: string }>({
@@ -85,7 +85,7 @@ export async function markUnreachable(db: Database, now: Instant): Promise<strin
 }
 
 /**
- * Notifies all gateways, including this one, of the machines in `changed (id)` and of their containers. Each notice
+ * Notifies all gateways, including this one, about the machines in `changed (id)` and their containers. Each notice
  * lists as many machines as fit.
  */
 const NOTIFY = `
@@ -100,7 +100,7 @@ const NOTIFY = `
   )
   select id from changed, (select count(*) from notified) as all_notified, (select count(*) from notified_containers) as all_notified_containers`;
 
-/** Locks the rows in id order, as every gateway does. */
+/** Locks the rows in id order, as all gateways do. */
 const HEARTBEATS_SQL = `
   with before as (
     select machine_id, seen_at, reachable, received.at::timestamptz(0) as at
@@ -121,7 +121,10 @@ const HEARTBEATS_SQL = `
     select machine_id as id from before where not reachable
   ), ${NOTIFY}`;
 
-/** Begins the outage of a machine whose agent was revoked. It starts at the last heartbeat, however recent that was. */
+/**
+ * Begins the outage of a machine whose agent was revoked. The outage starts at the last heartbeat, no matter how
+ * recent.
+ */
 export async function markRevoked(transaction: Transaction, machineId: string): Promise<void> {
   await transaction.query(REVOKED_SQL, [machineId]);
 }

@@ -1,22 +1,22 @@
 import DataLoader from 'dataloader';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
-import { hashHostToken } from '../rules/host-token.js';
+import { hashHostToken } from './rules/host-token.js';
 
-/** Maximum tokens looked up by one statement. All agents connect at the same time when a gateway starts. */
+/** Maximum number of tokens looked up by one statement. All agents connect at the same time when a gateway starts. */
 const MAX_BATCH = 200;
-/** Maximum cached tokens. */
+/** Maximum number of cached tokens. */
 const MAX_CACHED = 20_000;
 
 /**
- * Looks up machines by token. Results are cached while change notices arrive, because a notice reports any revoked or
- * replaced token. Unknown tokens are not cached.
+ * Looks up machines by token. Results are cached while change notices are being received, because a notice reports
+ * every revoked or replaced token. Unknown tokens are not cached.
  */
 export class HostTokens {
   readonly #db: Database;
   readonly #loader: DataLoader<Buffer, string | null, string>;
   readonly #machines = new LRUCache<string, string>({ max: MAX_CACHED });
-  /** Number of cache invalidations. A row that was read before the latest one may be stale. */
+  /** Number of cache invalidations. A row read before the latest one may be stale. */
   #changes = 0;
 
   constructor(db: Database) {
@@ -37,7 +37,7 @@ export class HostTokens {
     });
   }
 
-  /** Returns the machine whose agent has this token; null if the token is unknown. */
+  /** Returns the machine whose agent has this token, or null if the token is unknown. */
   async machineOf(token: string): Promise<string | null> {
     const hash = hashHostToken(token);
     if (hash === null) return null;

@@ -1,15 +1,15 @@
-import type { Report } from '../../agent/protocol.js';
+import type { Report } from '../../agent-protocol/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { gpusOf, type HostBlocks, type HostRow, lockHost, writeBlocks } from '../host-blocks.js';
-import { onHostOf, USED_GB } from '../machine-condition.js';
-import { emit } from '../outbox.js';
-import { DomainError } from '../rules/errors.js';
-import type { NewEvent } from '../rules/events.js';
-import { missingOf } from '../rules/host-gpus.js';
-import type { MachineState } from '../rules/machine-state.js';
-import { blocksOf } from '../rules/slices.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { gpusOf, type HostBlocks, type HostRow, lockHost, writeBlocks } from '../inventory/host-blocks.js';
+import { missingOf } from '../inventory/rules/host-gpus.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { NewEvent } from '../kernel/events.js';
+import { onHostOf, USED_GB } from '../kernel/machine-condition.js';
+import type { MachineState } from '../kernel/machine-state.js';
+import { emit } from '../kernel/outbox.js';
+import { blocksOf } from '../kernel/slices.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
 /** A host with an agent, as shown to the operator. */
 export interface HostView extends HostBlocks {
@@ -20,21 +20,21 @@ export interface HostView extends HostBlocks {
   freeGpus: number;
   diskGb: number;
   usedDiskGb: number;
-  /** The host's blocks that are sold or occupied, each with its running instance. */
+  /** The host's sold or occupied blocks, each with its running instance. */
   blocks: readonly { id: string; firstGpu: number; numGpus: number; gpu: string; sold: boolean; runs: string | null }[];
 }
 
-/** Returns up to 10,000 hosts with an agent, ordered by id, or only the host with the given id. */
-export async function listHosts({ db }: Deps, id: string | null = null): Promise<HostView[]> {
+/** Returns up to 10,000 hosts with an agent, ordered by id. If an id is given, returns only that host. */
+export async function listHosts({ db }: Pick<KernelDeps, 'db'>, id: string | null = null): Promise<HostView[]> {
   const { rows } = await db.pool.query<HostView & Pick<HostRow, 'gpu' | 'joined'>>(HOSTS_SQL, [id]);
   if (id !== null && rows.length === 0) throw new DomainError('not_found', `machine ${id} has no agent`);
   return rows.map(({ gpu, joined, ...host }) => ({ ...host, gpus: gpusOf(host.gpus, gpu, joined) }));
 }
 
 /**
- * Sets the block sizes in which a host's GPUs are sold. Current rentals continue. Throws not_found or invalid_request.
+ * Sets the block sizes in which a host's GPUs are sold. Existing rentals continue. Throws not_found or invalid_request.
  */
-export async function sellSlices(deps: Deps, id: string, sizes: readonly number[]): Promise<void> {
+export async function sellSlices(deps: Pick<KernelDeps, 'db'>, id: string, sizes: readonly number[]): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
     const host = await lockHost(transaction, id);
     if (host === null) throw new DomainError('not_found', `machine ${id} has no agent, so it can only be rented whole`);
@@ -50,11 +50,11 @@ export async function sellSlices(deps: Deps, id: string, sizes: readonly number[
 }
 
 /**
- * Records an agent's GPUs and protocol. A machine with a missing GPU is not offered. The renters of its instances are
- * notified, and they are not charged until the GPU is back.
+ * Records an agent's GPUs and protocol version. A machine with a missing GPU is not offered. Renters of instances on it
+ * are notified, and they aren't charged until the GPU is back.
  */
 export async function recordGpus(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   id: string,
   { protocol, gpus }: Pick<Report, 'protocol' | 'gpus'>,
 ): Promise<void> {
@@ -70,13 +70,13 @@ export async function recordGpus(
     await writeBlocks(transaction, { ...host, protocol, missing });
     await recordLosses(transaction, { id, protocol, missing }, deps.clock.now());
   });
-  // Not published as a host whose token changed, because that would close the connections to all of its instances.
+  // This isn't published as a host change, because gateways would then close the connections to all of its instances.
   deps.db.notices.publish([{ table: 'machine', ids: [id] }]);
 }
 
 /**
- * Begins losses for instances with missing GPUs, and ends those for instances whose GPUs are all back. An agent of
- * protocol 1 can't run parts of a host, so instances on such parts lose all of their GPUs. The host must be locked.
+ * Begins losses for instances with missing GPUs, and ends losses for instances whose GPUs are all back. Protocol 1
+ * agents can't run parts of a host, so instances on such parts lose all of their GPUs. The host must be locked.
  */
 export async function recordLosses(
   transaction: Transaction,
@@ -114,7 +114,8 @@ const HOSTS_SQL = `
   where $1::text is null or machine.id = $1 order by machine.id limit 10000`;
 
 /**
- * The number of GPUs of `block` among the indexes `$2`, or all of them if the agent can't run parts of a host (`$3`).
+ * The number of `block`'s GPUs that are among the indexes `$2`, or all of its GPUs if the agent can't run parts of a
+ * host (`$3`).
  */
 const LOST = `case when $3 and block.id <> block.host_id then block.num_gpus else (
   select count(*) from unnest($2::int[]) as place where place between block.first_gpu and block.first_gpu + block.num_gpus - 1) end`;
@@ -124,7 +125,7 @@ const END_LOSSES = `
   from instance join machine block on block.id = machine_id
   where instance.id = instance_id and block.host_id = $1 and ended_at is null and ${LOST} = 0`;
 
-/** A loss that ended in the same second in which it would begin is continued. */
+/** Resumes a loss that ended in the same second in which the new one would begin. */
 const BEGIN_LOSSES = `
   with lost as (
     select instance.id, account_id, block.id as machine_id, ${LOST} as gpus

@@ -1,10 +1,10 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { decideIdle, type IdleDecision, type IdleWatch } from '../rules/idle.js';
-import { type Instance, stop } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
+import { decideIdle, type IdleDecision, type IdleWatch } from '../kernel/idle.js';
+import { type Instance, stop } from '../kernel/lifecycle.js';
+import { formatInstant } from '../kernel/time.js';
 
-/** Maximum instances read in one pass: as many as can be watched on a fleet of 20,000 machines. */
+/** Maximum number of instances read per pass: as many as can be watched in a fleet of 20,000 machines. */
 const MAX_ROWS = 20_000;
 
 interface WatchedRow extends IdleWatch {
@@ -16,7 +16,7 @@ interface WatchedRow extends IdleWatch {
  * Warns the renters of idle running instances and later stops those instances. Any gateway can do this, because the
  * facts are in the database and decisions are made while the account is locked.
  */
-export async function stopIdle(deps: Deps): Promise<void> {
+export async function stopIdle(deps: LedgerDeps): Promise<void> {
   const { rows } = await deps.db.pool.query<WatchedRow>({
     name: 'idle-watches',
     text: WATCHES_SQL,
@@ -32,7 +32,7 @@ function requiresAction(decision: IdleDecision | null): decision is IdleDecision
   return decision !== null && decision.does !== 'wait';
 }
 
-async function actOn(deps: Deps, id: string, accountId: string): Promise<void> {
+async function actOn(deps: LedgerDeps, id: string, accountId: string): Promise<void> {
   await write(deps, { accountIds: [accountId], instanceId: id }, async (current) => {
     const instance = current.instance(id);
     if (instance?.status !== 'RUNNING') return;
@@ -44,7 +44,7 @@ async function actOn(deps: Deps, id: string, accountId: string): Promise<void> {
   });
 }
 
-/** Warns once per idle period, because the warning is stored with the period. */
+/** Warns once per idle period, because the warning is stored along with the period. */
 function warn(current: Write, { id, accountId, stopWhenIdle }: Instance, { since, stopsAt }: IdleDecision): void {
   const values = [id, formatInstant(since), formatInstant(current.at)];
   current.transaction.later({ name: 'warn-idle', text: WARN_SQL, values });
@@ -70,7 +70,7 @@ const WATCHES = `
     join machine_heartbeat on machine_heartbeat.machine_id = coalesce(instance.host_id, instance.machine_id)
   where status = 'RUNNING' and stop_when_idle is not null and quiet_since is not null and start = gpu_intervals and reachable`;
 const WATCHES_SQL = `${WATCHES} order by instance.id limit $1`;
-/** Waits for a report that is still being written. */
+/** The lock waits for any report that is still being written. */
 const WATCH_SQL = `${WATCHES} and instance.id = $1 for no key update of idle_watch`;
 
 const WARN_SQL =

@@ -1,21 +1,23 @@
-import type { DesiredInstance, Report } from '../../agent/protocol.js';
+import type { DesiredInstance, Report } from '../../agent-protocol/protocol.js';
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, type PreparedStatement, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { emit } from '../outbox.js';
-import { DomainError } from '../rules/errors.js';
-import type { NewEvent } from '../rules/events.js';
-import { isLate } from '../rules/fleet.js';
-import { missingOf } from '../rules/host-gpus.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { LedgerDeps } from '../billing/deps.js';
+import { missingOf } from '../inventory/rules/host-gpus.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { NewEvent } from '../kernel/events.js';
+import { isLate } from '../kernel/fleet.js';
+import { emit } from '../kernel/outbox.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { checkSamples } from '../samples/check-samples.js';
 import { takeVolumeReport } from '../volumes/leases.js';
+import type { FleetDeps } from './deps.js';
 import { endInstances } from './ended-commands.js';
 import { recordGpus } from './hosts.js';
 import { changesOf, type ReportChanges, type SeenContainer } from './report-changes.js';
 import { settleStarts } from './start-credits.js';
 
-/** Maximum past runs of an agent whose late reports are recognized. */
+/** Maximum number of an agent's past runs whose late reports are recognized. */
 const MAX_PAST_SESSIONS = 8;
 
 interface HostRow {
@@ -31,10 +33,14 @@ interface HostRow {
 }
 
 /**
- * Records what is new in an agent's report. Throws invalid_request, without changing anything, if the report contains
- * instances that the machine was never assigned or starts that never existed.
+ * Records everything new in an agent's report. If the report contains instances that were never assigned to the
+ * machine, or starts that never existed, throws invalid_request without changing anything.
  */
-export async function recordReport(deps: Deps, machineId: string, report: Report): Promise<void> {
+export async function recordReport(
+  deps: LedgerDeps & Pick<FleetDeps, 'fleet' | 'samples'>,
+  machineId: string,
+  report: Report,
+): Promise<void> {
   const at = deps.clock.now();
   const { received, heartbeats, onFault, writing } = deps.fleet;
   const { samples = [] } = report;
@@ -59,7 +65,7 @@ export async function recordReport(deps: Deps, machineId: string, report: Report
   if (seen.hasOtherGpus) await recordGpus(deps, machineId, report);
   await takeVolumeReport(deps, machineId, report);
   received.record(machineId, report);
-  // Stops failed starts immediately. If that fails, the fleet watch stops them.
+  // Failed starts are stopped immediately. If that fails, the fleet watch stops them later.
   for (const accountId of seen.toSettle) await settleStarts(deps, accountId).catch(onFault);
   if (seen.haveEnded) await endInstances(deps).catch(onFault);
 }
@@ -75,7 +81,7 @@ interface Seen {
 
 /** Records a report. Returns null for a late report, which is ignored. */
 async function observe(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   transaction: Transaction,
   machineId: string,
   report: Report,
@@ -159,7 +165,7 @@ const LOCK_HOST = `
     case when gpus = '[]' then hardware -> 'gpus' else gpus end as gpus from machine_host
   where machine_id = $1 and revoked_at is null for update`;
 
-/** All containers that may still exist, and those that the report names. */
+/** All containers that may still exist, and those named in the report. */
 const CONTAINERS = `
   select instance_id as "instanceId", instance.machine_id as "machineId", account_id as "accountId", status, gpu_intervals as "gpuIntervals",
     told_start as "sentStart", phase, container.start, pulled_bytes as "pulledBytes", total_bytes as "totalBytes", message,
@@ -187,7 +193,7 @@ const RECORD_LOADS = `
   from jsonb_to_recordset($1::jsonb) as seen (instance_id text, start int, quiet_since timestamptz)
   where idle_watch.instance_id = seen.instance_id`;
 
-/** A settled start no longer changes, except that a running one may still fail after earning its credit. */
+/** A settled start no longer changes, except that a running one can still fail after earning its credit. */
 const RECORD_STARTS = `
   with running as (
     update container_start set running_at = $6::timestamptz from unnest($1::text[], $2::text[]) as seen (id, start)
@@ -198,7 +204,7 @@ const RECORD_STARTS = `
   where instance_id = id and ordinal = start::int and failed_at is null and (not settled or exists (
     select from instance where instance.id = instance_id and status = 'RUNNING' and gpu_intervals = ordinal))`;
 
-/** The host still has a container that was recorded as erased, so it must be erased again. */
+/** These containers were recorded as erased, but the host still has them, so they must be erased again. */
 const REOPEN = `
   update container set phase = 'STOPPED', start = greatest(told_start, 1), told_start = greatest(told_start, 1), erased_at = null
   where instance_id = any($1::text[]) and erased_at is not null`;

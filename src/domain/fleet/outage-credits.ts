@@ -1,12 +1,12 @@
 import type { PreparedStatement } from '../../database/transaction.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { within } from '../rules/fleet.js';
-import type { Rate } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { within } from '../kernel/fleet.js';
+import type { Rate } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { type Resource, ServiceGaps } from './service-gaps.js';
 
-/** Maximum outages settled in one pass. The next pass handles the rest. */
+/** Maximum number of outages settled per pass. Any others are left for the next pass. */
 const BATCH = 200;
 
 interface Interval {
@@ -30,10 +30,8 @@ interface Affected {
 
 interface Loss extends Affected, Omit<Outage, 'machineId'> {}
 
-/**
- * Settles outages that have ended, and the parts of ongoing outages in which usage ended. Does the same for lost GPUs.
- */
-export async function settleOpenOutages(deps: Deps): Promise<void> {
+/** Settles outages that have ended and, for ongoing outages, any usage that has ended. Does the same for lost GPUs. */
+export async function settleOpenOutages(deps: LedgerDeps): Promise<void> {
   const { pool } = deps.db;
   await pool.query({ name: 'settle-idle-outages', text: SETTLE_IDLE_OUTAGES });
   const { rows: outages } = await pool.query<Outage>({ name: 'open-outages', text: OPEN_OUTAGES });
@@ -42,14 +40,14 @@ export async function settleOpenOutages(deps: Deps): Promise<void> {
   for (const loss of losses) await settleLoss(deps, loss);
 }
 
-async function settleLoss(deps: Deps, loss: Loss): Promise<void> {
+async function settleLoss(deps: LedgerDeps, loss: Loss): Promise<void> {
   const { accountId, instanceId, startedAt, endedAt } = loss;
   await settleOutageOf(deps, loss, accountId, instanceId);
   const values = [instanceId, formatInstant(startedAt), endedAt === null ? null : formatInstant(endedAt)];
   await deps.db.pool.query({ name: 'settle-gpu-loss', text: SETTLE_LOSS, values });
 }
 
-async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
+async function settleOutage(deps: LedgerDeps, outage: Outage): Promise<void> {
   const { pool } = deps.db;
   const startedAt = formatInstant(outage.startedAt);
   const values = [outage.machineId, startedAt, outage.endedAt === null ? null : formatInstant(outage.endedAt)];
@@ -59,11 +57,11 @@ async function settleOutage(deps: Deps, outage: Outage): Promise<void> {
 }
 
 /**
- * Credits one instance for an outage: its GPU time during the outage, and its disk for the same time. While the machine
- * is unreachable, only intervals that have ended count.
+ * Credits one instance for an outage: its GPU time during the outage and its disk for the same time. While the machine
+ * is unreachable, only ended intervals count.
  */
 function settleOutageOf(
-  deps: Deps,
+  deps: LedgerDeps,
   { startedAt, endedAt }: Pick<Outage, 'startedAt' | 'endedAt'>,
   accountId: string,
   instanceId: string,
@@ -71,7 +69,7 @@ function settleOutageOf(
   return write(deps, { accountIds: [accountId] }, async (current) => {
     const account = current.account(accountId);
     if (account === undefined) return;
-    // Read after settling, because settling may have ended an interval.
+    // Read after settlement, which may have ended an interval.
     const [rows] = await current.transaction.run({ ...INTERVALS, values: [instanceId] });
     const intervals = rows as Interval[];
     const gaps = await ServiceGaps.load(current, account, instanceId);
@@ -99,11 +97,13 @@ const INTERVALS: Pick<PreparedStatement, 'name' | 'text'> = {
          where instance_id = $1 order by resource, ordinal`,
 };
 
-/** Settles outages of machines without containers. */
+/** Settles past outages of machines that had no containers. */
 const SETTLE_IDLE_OUTAGES = `
   update machine_outage outage set settled = true where not settled and ended_at is not null and not exists (
     select from container where container.machine_id = outage.machine_id and (erased_at is null or erased_at >= started_at))`;
-/** Includes an ongoing outage until the disk is credited for an interval that ended during it, which happens last. */
+/**
+ * Includes an ongoing outage until the disk has been credited for an interval that ended during it, which happens last.
+ */
 const OPEN_OUTAGES = `
   select machine_id as "machineId", started_at as "startedAt", ended_at as "endedAt" from machine_outage outage
   where not settled and (ended_at is not null or exists (
@@ -113,7 +113,7 @@ const OPEN_OUTAGES = `
         select from service_gap gap
         where gap.instance_id = used.instance_id and gap.resource = 'DISK' and gap.ended_at >= used.ended_at)))
   order by ended_at limit ${BATCH}`;
-/** Instances affected by an outage. If the outage is ongoing, only those with an interval that has ended. */
+/** Instances affected by an outage. For an ongoing outage, only those with an interval that has ended. */
 const AFFECTED = `
   select account_id as "accountId", instance.id as "instanceId" from container join instance on instance.id = instance_id
   where container.machine_id = $1 and (erased_at is null or erased_at >= $2::timestamptz) and exists (
@@ -125,12 +125,12 @@ const SETTLE_OUTAGE = `
   update machine_outage set settled = true
   where machine_id = $1 and started_at = $2::timestamptz and ended_at = $3::timestamptz`;
 
-/** Losses that are over, and losses of stopped instances, which can't be started while their GPU is missing. */
+/** Losses that have ended, and losses of stopped instances, which can't be started while a GPU is missing. */
 const OPEN_LOSSES = `
   select account_id as "accountId", id as "instanceId", started_at as "startedAt", ended_at as "endedAt"
   from gpu_loss join instance on id = instance_id
   where not settled and (ended_at is not null or status <> 'RUNNING') order by account_id, id, started_at limit ${BATCH}`;
-/** Leaves out a loss that has ended or begun again in the meantime. */
+/** Skips a loss that has ended or begun again in the meantime. */
 const SETTLE_LOSS = `
   update gpu_loss set settled = true, ended_at = coalesce(ended_at, greatest(stopped_at, started_at))
   from instance where id = instance_id and instance_id = $1 and started_at = $2::timestamptz

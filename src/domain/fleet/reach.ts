@@ -1,8 +1,9 @@
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
-import type { ContainerPhase } from '../rules/fleet.js';
-import { INSTANCE_ID, type InstanceStatus } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { ContainerPhase } from '../kernel/fleet.js';
+import { INSTANCE_ID, type InstanceStatus } from '../kernel/lifecycle.js';
+import { formatInstant } from '../kernel/time.js';
 
 /** The client that opens a connection to an instance: an account using one of its keys, or no key for a public port. */
 export interface Opener {
@@ -15,21 +16,21 @@ export interface Opener {
 
 /**
  * `unknown`: the account has no such instance, the key is revoked or the account is suspended. `stopped`: no container
- * is running, but the log can be read. `starting`: the instance is rented, but its container isn't running yet.
- * `unreachable`: the machine sends no heartbeats.
+ * is running, but the log is still readable. `starting`: the instance is rented, but its container isn't running yet.
+ * `unreachable`: the machine isn't sending heartbeats.
  */
 type ReachState = 'unknown' | 'running' | 'starting' | 'stopped' | 'destroyed' | 'unreachable';
 
 export interface Reach {
   state: ReachState;
-  /** Null if the state is `unknown`, or if no agent runs the instance. */
+  /** Null if the state is `unknown` or if no agent runs the instance. */
   machineId: string | null;
 }
 
 const NOTHING: Reach = { state: 'unknown', machineId: null };
 
-/** Settles anything that is due, then returns whether the client may reach the instance now. */
-export async function reachOf(deps: Deps, opener: Opener, instanceId: string): Promise<Reach> {
+/** Settles everything due and then returns whether the client may reach the instance now. */
+export async function reachOf(deps: SettlingDeps, opener: Opener, instanceId: string): Promise<Reach> {
   if (!INSTANCE_ID.test(instanceId)) return NOTHING;
   await settledAccount(deps, opener.accountId);
   return readReach(deps, opener, instanceId);
@@ -43,8 +44,12 @@ interface Row {
   reachable: boolean;
 }
 
-/** Does the same as `reachOf` without settling first. */
-export async function readReach({ db, clock }: Deps, opener: Opener, instanceId: string): Promise<Reach> {
+/** Like `reachOf`, but doesn't settle the account first. */
+export async function readReach(
+  { db, clock }: Pick<KernelDeps, 'db' | 'clock'>,
+  opener: Opener,
+  instanceId: string,
+): Promise<Reach> {
   const { rows } = await db.pool.query<Row>({
     name: 'reach',
     text: REACH_SQL,

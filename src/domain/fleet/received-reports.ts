@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Report } from '../../agent/protocol.js';
+import type { Report } from '../../agent-protocol/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
-/** Maximum machines whose last report is cached. */
+/** Maximum number of machines whose last report is cached. */
 const MAX_CACHED = 20_000;
 
 /** The last report that this process received from a machine. */
@@ -14,8 +14,8 @@ interface ReceivedReport {
 }
 
 /**
- * Caches the last reports that this process wrote. An entry is dropped when another process changes the data it
- * reported.
+ * Caches the last report that this process wrote for each machine. An entry is dropped when another process changes the
+ * data covered by the report.
  */
 export class ReceivedReports {
   readonly #notices: Notices;
@@ -34,8 +34,8 @@ export class ReceivedReports {
   }
 
   /**
-   * Whether the report contains nothing new and directly follows the previous one of its run. If it does, no other
-   * gateway received one in between.
+   * Whether the report contains nothing new and directly follows the previous report of the same agent run. In that
+   * case, no other gateway received a report in between.
    */
   isRepeated(machineId: string, report: Report): boolean {
     const last = this.#received.get(machineId);
@@ -51,7 +51,7 @@ export class ReceivedReports {
     this.#received.set(machineId, { session, sequence, content: contentOf(report) });
   }
 
-  /** Drops the reports of these machines, or of all machines if undefined. */
+  /** Drops the reports of these machines, or all reports if no machines are given. */
   #forgetAll(machineIds: readonly string[] | undefined): void {
     if (machineIds === undefined) this.#received.clear();
     else for (const id of machineIds) this.forget(id);

@@ -1,10 +1,10 @@
-import type { DesiredInstance, ObservedInstance, Report } from '../../agent/protocol.js';
-import { DomainError } from '../rules/errors.js';
-import type { ContainerPhase } from '../rules/fleet.js';
-import type { InstanceStatus } from '../rules/lifecycle.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { DesiredInstance, ObservedInstance, Report } from '../../agent-protocol/protocol.js';
+import { DomainError } from '../kernel/errors.js';
+import type { ContainerPhase } from '../kernel/fleet.js';
+import type { InstanceStatus } from '../kernel/lifecycle.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
-/** A container in the state last seen. */
+/** A container, in the state in which it was last seen. */
 export interface SeenContainer {
   instanceId: string;
   /** The rented machine: the whole host or one of its blocks. */
@@ -22,18 +22,19 @@ export interface SeenContainer {
   restarts: number;
   erasedAt: Instant | null;
   imagePorts: number[];
-  /** The newest starts that were seen running and failed; null if there are none. */
+  /** The newest start seen running and the newest start seen failing. Each is null if there is none. */
   runningStart: number | null;
   failedStart: number | null;
   /**
-   * Whether the gateway tracks the container's idle time, and since when its reports show that the start is not busy.
+   * Whether the gateway tracks the container's idle time, which start was last reported as quiet, and since when that
+   * start has been quiet.
    */
   isWatched: boolean;
   quietStart: number | null;
   quietSince: Instant | null;
 }
 
-/** A container's reported state, in the columns of its row. */
+/** A container's reported state, named like the columns of its row. */
 export interface Step {
   instance_id: string;
   phase: ContainerPhase;
@@ -47,27 +48,30 @@ export interface Step {
   image_ports: readonly number[];
 }
 
-/** A container with its entry in the report. */
+/** A container and its entry in the report. */
 interface Reported {
   container: SeenContainer;
   entry: ObservedInstance;
 }
 
-/** The changes that a report makes. */
+/** The changes made by a report. */
 export interface ReportChanges {
   steps: { container: SeenContainer; step: Step }[];
-  /** Changes to the time since when a container has been quiet. */
+  /** Changes to when containers became quiet. */
   quiet: { instance_id: string; start: number; quiet_since: string | null }[];
-  /** Containers seen running, and those seen failed, for the first time in this start. */
+  /**
+   * Containers whose current start is seen running for the first time, and those whose current start is first seen to
+   * have failed.
+   */
   running: Reported[];
   failed: Reported[];
-  /** Containers that were recorded as erased, but that the host still has. */
+  /** Containers that were recorded as erased but still exist on the host. */
   reopened: SeenContainer[];
 }
 
 /**
- * Compares a report with the known state. Throws invalid_request for instances that the machine was never assigned and
- * for starts that never existed.
+ * Compares a report with the known state. Throws invalid_request for instances that were never assigned to the machine
+ * and for starts that never existed.
  */
 export function changesOf(
   report: Report,
@@ -116,17 +120,20 @@ function checkReport({ instances }: Report, known: ReadonlyMap<string, SeenConta
   }
 }
 
-/** Whether a start is first seen running: it is running now, or it ran and is being restarted after it ended. */
+/**
+ * Whether a start is seen running for the first time. It is either running now, or it ran, ended and is being
+ * restarted.
+ */
 function runsNow({ runningStart }: SeenContainer, { phase, start, restarts }: ObservedInstance): boolean {
   return start > 0 && (phase === 'RUNNING' || phase === 'EXITED' || restarts > 0) && runningStart !== start;
 }
 
-/** Whether a start is first seen to have failed. */
+/** Whether a start is seen to have failed for the first time. */
 function failsNow({ failedStart }: SeenContainer, { phase, start }: ObservedInstance): boolean {
   return start > 0 && phase === 'FAILED' && failedStart !== start;
 }
 
-/** Returns how the quiet time changes. An unknown load counts as busy. */
+/** Returns the change to the container's quiet time. An unknown load counts as busy. */
 function quietOf(
   { instanceId, status, gpuIntervals, quietStart, quietSince }: SeenContainer,
   entry: ObservedInstance | undefined,
@@ -148,7 +155,7 @@ function stepOf(
 ): Step | null {
   if (container.erasedAt !== null) return null;
   const { id, phase, pulledBytes, totalBytes, message, exitCode, restarts } = entry;
-  // A container that is settled under the newest document stays settled, regardless of the start.
+  // A container that is settled under the newest document stays settled, no matter which start is reported.
   const isSettled = isNewest && desired.get(id)?.phase !== 'running' && ['STOPPED', 'FAILED', 'ERASED'].includes(phase);
   const isErased = phase === 'ERASED' && container.status === 'DESTROYED';
   return {
@@ -166,8 +173,8 @@ function stepOf(
 }
 
 /**
- * Returns the new state of a container that is missing from the report of an agent with the newest document. Missing
- * means that the container no longer exists.
+ * Returns the new state of a container that is missing from the report of an agent with the newest document. Its
+ * absence means that the container no longer exists.
  */
 function stepOfMissing(
   container: SeenContainer,
@@ -194,8 +201,8 @@ function stepOfMissing(
 }
 
 /**
- * Keeps the cause of a failed start visible when its container then ends. The next start, or destroying the instance,
- * clears it.
+ * Keeps the cause of a failed start visible when its container then ends. It is cleared by the next start or when the
+ * instance is destroyed.
  */
 function keepFailure({ phase, start, status, message, exitCode }: SeenContainer, step: Step | null): Step | null {
   const isOver = phase !== 'FAILED' || status === 'DESTROYED' || step === null || step.start > start;

@@ -1,15 +1,15 @@
 import type { Container, MachineHeartbeat } from '../../database/generated/client/client.js';
-import type { ContainerPhase } from '../rules/fleet.js';
+import type { ContainerPhase } from '../kernel/fleet.js';
 
 /** The container as shown to its renter. */
 export interface Runtime {
   phase: ContainerPhase | 'UNREACHABLE';
   pulledBytes: bigint | null;
   totalBytes: bigint | null;
-  /** The engine's own message, or the reason why there are no reports. */
+  /** The container engine's own message, or the reason why there are no reports. */
   message: string | null;
   exitCode: number | null;
-  /** Number of times that the container ended and was restarted within this start. */
+  /** Number of times the container ended and was restarted within this start. */
   restarts: number;
   reachable: boolean;
   lastSeenAt: Date | null;
@@ -20,18 +20,18 @@ const REFUSED =
 
 interface Host {
   heartbeat: MachineHeartbeat | null;
-  /** The host's agent; null if none has joined. */
+  /** The host's agent. Null if none has joined. */
   host: { revokedAt: Date | null } | null;
 }
 
-/** Columns that `runtimeOf` needs. */
+/** Columns needed by `runtimeOf`. */
 export const RUNTIME_SELECT = {
   status: true,
   gpuIntervals: true,
   container: { include: { host: { select: { heartbeat: true, host: { select: { revokedAt: true } } } } } },
 } as const;
 
-/** Returns the container's state; null for an instance without an agent, which exists only as a record. */
+/** Returns the container's state. Returns null for an instance without an agent, which exists only as a record. */
 export function runtimeOf({
   status,
   gpuIntervals,

@@ -1,9 +1,9 @@
 import type { PreparedStatement, Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
-import { type Stretch, without } from '../rules/fleet.js';
-import { type Account, credit, type Step } from '../rules/lifecycle.js';
-import { type Rate, unitsOfUsage } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { type Stretch, without } from '../kernel/fleet.js';
+import { type Account, credit, type Step } from '../kernel/lifecycle.js';
+import { type Rate, unitsOfUsage } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
 export type Resource = 'GPU' | 'DISK';
 export type Reason = 'SLOW_START' | 'TEMPLATE_START' | 'START_FAILED' | 'OUTAGE';
@@ -15,7 +15,7 @@ interface Gap {
   endedAt: Instant;
 }
 
-/** Collects the credits for one instance's charges. The account must be locked. */
+/** Collects the service credits for one instance's charges. The account must be locked. */
 export class ServiceGaps {
   readonly #instanceId: string;
   readonly #step: Step;
@@ -34,7 +34,7 @@ export class ServiceGaps {
     return new ServiceGaps(current, account, instanceId, rows as Gap[]);
   }
 
-  /** Adds one ledger entry for each part of the stretch that has not been credited yet. */
+  /** Adds one ledger entry for each part of the stretch that hasn't been credited yet. */
   add(reason: Reason, resource: Resource, rate: Rate, stretch: Stretch): void {
     const before = this.#gaps
       .filter((gap) => gap.resource === resource)

@@ -1,19 +1,19 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { overlapping } from '../machine-condition.js';
-import { type Account, stop } from '../rules/lifecycle.js';
-import type { Rate } from '../rules/money.js';
+import { type Account, stop } from '../kernel/lifecycle.js';
+import { overlapping } from '../kernel/machine-condition.js';
+import type { Rate } from '../kernel/money.js';
+import { formatInstant, type Instant, LAST_INSTANT } from '../kernel/time.js';
 import {
   creditOfStart,
   type ObservedStart,
   SLOW_START_SECONDS,
   type StartCredit,
   TEMPLATE_START_SECONDS,
-} from '../rules/start-credit.js';
-import { formatInstant, type Instant, LAST_INSTANT } from '../rules/time.js';
+} from './rules/start-credit.js';
 import { ServiceGaps } from './service-gaps.js';
 
-/** Maximum accounts settled in one pass. The next pass handles the rest. */
+/** Maximum number of accounts settled per pass. Any others are left for the next pass. */
 const BATCH = 200;
 
 interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
@@ -22,18 +22,20 @@ interface OpenStart extends Omit<ObservedStart, 'ownWaitUntil'> {
   rate: Rate;
   failedAt: Instant | null;
   waitsForOwn: boolean;
-  /** When the start was sent to the agent. Recorded only for starts that wait for containers of the same account. */
+  /**
+   * When the start was sent to the agent. Recorded only for starts that wait for another container of the same account.
+   */
   waitedUntil: Instant | null;
-  /** When the last of the account's previously destroyed containers was erased, if that happened during the start. */
+  /** When the last of the account's previously destroyed containers was erased, if that happened during this start. */
   ownErasedAt: Instant | null;
 }
 
 /**
- * Credits the account for seconds that its starts didn't deliver, as far as they are known, and stops instances whose
- * start failed permanently. Processes starts in the order in which they ended, so that the same starts always use up
- * the daily seconds for templates. Idempotent.
+ * Credits the account for the seconds that its starts are known not to have delivered, and stops instances whose start
+ * failed permanently. Starts are processed in the order in which they ended, so that the same starts always use up the
+ * daily allowance for template starts. Idempotent.
  */
-export function settleStarts(deps: Deps, accountId: string): Promise<void> {
+export function settleStarts(deps: LedgerDeps, accountId: string): Promise<void> {
   return write(deps, { accountIds: [accountId] }, async (current) => {
     const account = current.account(accountId);
     if (account === undefined) return;
@@ -44,7 +46,9 @@ export function settleStarts(deps: Deps, accountId: string): Promise<void> {
   });
 }
 
-/** Stops instances whose start failed. The rows are read after settling, so they include what settling has ended. */
+/**
+ * Stops instances whose start failed. The rows are read after settlement, so they show which instances it has ended.
+ */
 async function stopFailed(current: Write, account: Account, starts: readonly OpenStart[]): Promise<void> {
   const failed = starts.filter(({ to, failedAt }) => to === null && failedAt !== null);
   if (failed.length === 0) return;
@@ -75,12 +79,12 @@ async function settleStart(current: Write, account: Account, start: OpenStart): 
 
 function ownWaitOf({ waitsForOwn, waitedUntil, ownErasedAt }: OpenStart): Instant | null {
   if (!waitsForOwn) return ownErasedAt;
-  // The agent never received this start, so it waited until it ended.
+  // The agent never received this start, so the wait lasted until the start ended.
   if (waitedUntil === null) return LAST_INSTANT;
   return ownErasedAt !== null && ownErasedAt > waitedUntil ? ownErasedAt : waitedUntil;
 }
 
-/** Deducts a template's seconds from what the account has left for that day. */
+/** Deducts a template start's seconds from the account's remaining allowance for that day. */
 async function withinDay(current: Write, accountId: string, credit: StartCredit): Promise<StartCredit['stretch']> {
   const { stretch } = credit;
   if (credit.reason !== 'TEMPLATE_START' || stretch.from >= stretch.to) return stretch;
@@ -89,8 +93,8 @@ async function withinDay(current: Write, accountId: string, credit: StartCredit)
   return { from: stretch.from, to: stretch.from + BigInt(rows[0]?.taken ?? 0n) };
 }
 
-/** Settles starts that are over or have earned the maximum credit. */
-export async function settleOpenStarts(deps: Deps): Promise<void> {
+/** Settles starts that are over or have earned their maximum credit. */
+export async function settleOpenStarts(deps: LedgerDeps): Promise<void> {
   const values = [formatInstant(deps.clock.now())];
   const { rows } = await deps.db.pool.query<{ accountId: string }>({ name: 'due-starts', text: DUE_SQL, values });
   for (const { accountId } of rows) await settleStarts(deps, accountId);
@@ -107,7 +111,7 @@ const OWN_ERASED_AT = `(
     and mine.destroyed_at <= used.started_at + interval '1 second'
     and other.erased_at > used.started_at and other.erased_at <= s.running_at)`;
 
-/** Locks the rows: a report that arrives while a start is being settled no longer changes it. */
+/** Locks the rows, so that a report arriving while a start is being settled no longer changes it. */
 const STARTS_SQL = `
   select s.instance_id as "instanceId", s.ordinal, used.rate, used.started_at as "from", used.ended_at as "to",
     s.running_at as "runningAt", s.failed_at as "failedAt", s.host_fault as "hostFault",
@@ -122,8 +126,8 @@ const STARTS_SQL = `
 const SETTLE_START = 'update container_start set settled = true where instance_id = $1 and ordinal = $2';
 
 /**
- * Returns how many seconds were taken: fewer than requested if the day's maximum is nearly used up, and none
- * afterwards.
+ * Returns the number of seconds taken. If the day's maximum is nearly used up, this is less than requested, and then
+ * zero.
  */
 const TAKE_SQL = `
   with before as (

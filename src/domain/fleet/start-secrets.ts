@@ -1,15 +1,15 @@
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import type { Launch } from '../rules/launch.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Launch } from '../kernel/launch.js';
 import { tokensOf } from '../secrets/generated-tokens.js';
 import { type SecretsOfStart, secretsOfStart } from '../secrets/secrets.js';
 
 /**
- * Returns a start's secrets to the agent of its machine. Throws not_found unless this is the current start of an
- * instance that is running on this machine, and with action_failed if a secret is missing.
+ * Returns a start's secrets to its machine's agent. Throws not_found unless this is the current start of an instance
+ * running on this machine. Throws action_failed if a secret is missing.
  */
 export async function secretsForAgent(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,
   machineId: string,
   instanceId: string,
   start: number,

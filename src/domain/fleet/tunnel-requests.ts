@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
-import { MAX_WANTED_TUNNELS, type WantedTunnel } from '../../agent/protocol.js';
+import { MAX_WANTED_TUNNELS, type WantedTunnel } from '../../agent-protocol/protocol.js';
 import type { Notices } from '../../database/notices.js';
 
-/** Maximum machines for which tunnel requests are kept. */
+/** Maximum number of machines for which tunnel requests are kept. */
 const MAX_MACHINES = 20_000;
-/** Longer than a gateway waits for the tunnel that it requested. */
+/** Longer than a gateway waits for a tunnel it has requested. */
 const LIFETIME_MS = 11_000;
 
 interface TunnelRequest extends WantedTunnel {
@@ -12,8 +12,8 @@ interface TunnelRequest extends WantedTunnel {
 }
 
 /**
- * The tunnels that agents should dial. A change notice carries each request to every gateway. Each gateway passes it
- * once to the agent that polls there, and the agent knows which requests it has already dialled. Nothing is stored, so
+ * The tunnels that agents should dial. Each request is sent to every gateway in a change notice. Each gateway passes it
+ * once to the agent polling there, and the agent recognizes requests that it has already dialled. Nothing is stored, so
  * a tunnel that isn't dialled within seconds is dropped.
  */
 export class TunnelRequests {
@@ -21,7 +21,7 @@ export class TunnelRequests {
   readonly #requests = new Map<string, TunnelRequest[]>();
   readonly #onRequest: (machineId: string) => void;
 
-  /** Calls `onRequest` with each machine that has a new request. */
+  /** Calls `onRequest` for each machine with a new request. */
   constructor(notices: Notices, onRequest: (machineId: string) => void) {
     this.#notices = notices;
     this.#onRequest = onRequest;
@@ -37,7 +37,7 @@ export class TunnelRequests {
     this.#notices.publish([{ table: 'stream', machine: machineId, id, url }]);
   }
 
-  /** Returns requests for the machine that have not been taken in this process yet. */
+  /** Returns the machine's requests that haven't been taken in this process yet. */
   take(machineId: string): WantedTunnel[] {
     const requests = this.#requests.get(machineId);
     if (requests === undefined) return [];
@@ -50,7 +50,7 @@ export class TunnelRequests {
     return this.#requests.has(machineId);
   }
 
-  /** Puts back requests that were taken but did not reach the agent. */
+  /** Puts back requests that were taken but didn't reach the agent. */
   putBack(machineId: string, requests: readonly WantedTunnel[]): void {
     if (requests.length > 0) this.#add(machineId, requests);
   }
@@ -67,7 +67,7 @@ export class TunnelRequests {
     this.#onRequest(machineId);
   }
 
-  /** Drops expired requests. The map's order puts the oldest machines first. */
+  /** Drops expired requests. In the map, the oldest machines come first. */
   #dropExpired(): void {
     const now = performance.now();
     for (const [machineId, requests] of this.#requests) {

@@ -1,10 +1,10 @@
-import type { VolumeAccess } from '../../agent/protocol.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant } from '../rules/time.js';
-import { leaseToken, SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
+import type { VolumeAccess } from '../../agent-protocol/protocol.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant } from '../kernel/time.js';
 import { leaseSecret } from '../volumes/lease-secret.js';
 import { passwordOf } from '../volumes/password.js';
+import { leaseToken, SAVED_WITHIN_DAYS } from '../volumes/rules/volume-lease.js';
 
 interface AccessRow {
   id: string;
@@ -18,12 +18,12 @@ interface AccessRow {
 }
 
 /**
- * Returns what a host's agent needs to use the volumes that an instance there holds, until their last snapshot. Throws
- * not_found unless this is the instance's current start, and also if the instance stopped before it had access, was
- * destroyed more than a week ago or has no volumes.
+ * Returns what a host's agent needs to use the volumes held by an instance there, until their last snapshot is stored.
+ * Throws not_found unless this is the instance's current start. Also throws not_found if the instance stopped before it
+ * had access, was destroyed more than a week ago or has no volumes.
  */
 export async function volumesForAgent(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings' | 'sealingKeys'>,
   machineId: string,
   instanceId: string,
   start: number,
@@ -51,8 +51,8 @@ export async function volumesForAgent(
 }
 
 /**
- * After the first access, the host may have changes to save. A copy starts from its source snapshot until it has a
- * newer one.
+ * Once the volume has been accessed, the host may have changes to save. A copy starts from its source snapshot until it
+ * has a newer one.
  */
 const OPEN_SQL = `
   with opened as (

@@ -1,17 +1,18 @@
-import { every, guarded, type Sweep, whenDue } from '../background.js';
-import type { Deps } from '../deps.js';
+import type { LedgerDeps } from '../billing/deps.js';
+import { every, guarded, type Sweep, whenDue } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { endInstances } from './ended-commands.js';
 import { markUnreachableIfDue } from './heartbeats.js';
 import { stopIdle } from './idle.js';
 import { settleService } from './service-credits.js';
 
-/** Maximum delay until an unreachable machine is withdrawn from the offers. */
+/** Maximum delay until an unreachable machine is withdrawn from the offers, in milliseconds. */
 const CHECK_EVERY_MS = 500;
-/** Interval at which credits are issued that no report has triggered, for example because a process crashed. */
+/** Interval for issuing credits that no report has triggered, for example because a process crashed. */
 const SETTLE_EVERY_MS = 5_000;
 
 /** Marks unreachable machines and issues service credits. Every gateway runs this, but none repeats another's work. */
-export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): Sweep {
+export function startFleetWatch(deps: LedgerDeps, onFault: (error: unknown) => void): Sweep {
   const settling = guarded(() => settleService(deps), onFault);
   const ending = guarded(() => endInstances(deps), onFault);
   const stopping = guarded(() => stopIdle(deps), onFault);
@@ -33,14 +34,17 @@ export function startFleetWatch(deps: Deps, onFault: (error: unknown) => void): 
   };
 }
 
-/** Pending work, found by a single statement. On most gateways, the statements that do the work would find nothing. */
+/**
+ * Pending work, found by a single statement. On most gateways, the statements that do the actual work would find
+ * nothing.
+ */
 interface OpenWork {
   toSettle: boolean;
   haveExited: boolean;
   areWatched: boolean;
 }
 
-async function openWork({ db }: Deps): Promise<OpenWork> {
+async function openWork({ db }: Pick<KernelDeps, 'db'>): Promise<OpenWork> {
   const { rows } = await db.pool.query<OpenWork>({ name: 'open-fleet-work', text: OPEN_WORK });
   return rows[0]!;
 }

@@ -1,12 +1,12 @@
-import type { Account } from '../rules/lifecycle.js';
-import { type Instant, latest } from '../rules/time.js';
-import { seenAt } from '../rules/usage.js';
+import type { Account } from '../kernel/lifecycle.js';
+import { type Instant, latest } from '../kernel/time.js';
 import { fromRow, type InstanceRow } from './instance-row.js';
+import { seenAt } from './rules/usage.js';
 
 /**
- * The second to which a row's account was settled when the row was read. A stop uses up the whole second in which it
- * happens, so an account can be settled to one second ahead of the clock. The figures of its other instances then refer
- * to that second too.
+ * The second to which a row's account was settled when the row was read. A stop consumes the entire second in which it
+ * happens, so an account can be settled to one second ahead of the clock. In that case, the figures of its other
+ * instances refer to that second too.
  */
 const settledAtOf = new WeakMap<InstanceRow, Instant>();
 
@@ -16,8 +16,8 @@ export function readWith<Row extends InstanceRow>({ settledAt }: Pick<Account, '
 }
 
 /**
- * Returns the second that the row's figures refer to at `now`. It is never before the row's last change, and for a
- * destroyed instance it is the end.
+ * Returns the second to which the row's figures refer at `now`. It is never before the row's last change. For a
+ * destroyed instance, it is the time of destruction.
  */
 export function asOfNow(row: InstanceRow, now: Instant): Instant {
   return seenAt(fromRow(row), latest(now, settledAtOf.get(row) ?? now));

@@ -1,30 +1,28 @@
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledWithLimits } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
-import { checkCover, coverNeeded } from '../rules/cover.js';
-import { checkGrownVolumes } from '../rules/disk.js';
-import { type Refused, refusalOf, refusedBy } from '../rules/errors.js';
-import { claim } from '../rules/free-machine.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { type Micro, shownCost } from '../rules/money.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
-import { type Instant, latest } from '../rules/time.js';
-import { checkSupportsVolumes } from '../rules/volume-attachment.js';
+import { checkCover, coverNeeded } from '../kernel/cover.js';
+import { checkGrownVolumes } from '../kernel/disk.js';
+import { type Refused, refusalOf, refusedBy } from '../kernel/errors.js';
+import { claim } from '../kernel/free-machine.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { type Micro, shownCost } from '../kernel/money.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../kernel/preemption.js';
+import { type Instant, latest } from '../kernel/time.js';
 import { attachedTo, sizeOfVolumes } from '../volumes/attachments.js';
 import { checkVolumes } from '../volumes/leases.js';
+import { checkSupportsVolumes } from '../volumes/rules/volume-attachment.js';
+import type { InstanceDeps } from './deps.js';
 import { fromRow, type InstanceRow } from './instance-row.js';
 import { checkStartLimits } from './instances.js';
 import { checkLaunchOfStart } from './launch.js';
 import { machineForPreview } from './machine-for-preview.js';
 
-/**
- * Whether a stopped instance can be started, and under which conditions. This is the decision that `start` would make
- * now.
- */
+/** Whether a stopped instance can be started, and on what terms. This is the decision that `start` would make now. */
 export interface StartCheck {
   /** Null if the instance can be started. */
   refusal: Refused | null;
   preempts: boolean;
-  /** Minimum GPU seconds that the start is billed for. */
+  /** Minimum GPU time billed for the start, in seconds. */
   minimumGpuSeconds: bigint;
   /** Balance required for the start. */
   coverNeeded: Micro;
@@ -32,7 +30,11 @@ export interface StartCheck {
 }
 
 /** Previews a start. Returns null if the instance isn't stopped. */
-export async function startCheck(deps: Deps, row: InstanceRow, keyId: string | null): Promise<StartCheck | null> {
+export async function startCheck(
+  deps: SettlingDeps & Pick<InstanceDeps, 'machineLoader' | 'fleet'>,
+  row: InstanceRow,
+  keyId: string | null,
+): Promise<StartCheck | null> {
   const instance = fromRow(row);
   if (instance.status !== 'STOPPED') return null;
   const account = await settledWithLimits(deps, instance.accountId);

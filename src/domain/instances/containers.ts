@@ -1,16 +1,18 @@
 import type { Write } from '../billing/ledger.js';
-import { overlapping } from '../machine-condition.js';
-import type { Launch } from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
+import type { Launch } from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { overlapping } from '../kernel/machine-condition.js';
+import { formatInstant } from '../kernel/time.js';
 
-/** Makes the machine's agent run a container for a new instance, using the current version of its template. */
+/**
+ * Makes the machine's agent run a container for a new instance, using the current version of the instance's template.
+ */
 export function beginContainer(current: Write, instance: Instance, launch: Launch = {}): void {
-  // The container row refers to the instance row.
+  // Flushed first, because the container row refers to the instance row.
   current.flush();
   const { id, hostId, template } = instance;
   const { env = {}, ports = [], entrypoint, command } = launch;
-  // With a custom entrypoint, the default command isn't used.
+  // With a custom entrypoint, the template's default command isn't used.
   const hasCommand = command !== undefined || entrypoint !== undefined;
   current.transaction.later({
     name: 'begin-container',
@@ -30,20 +32,20 @@ export function beginContainer(current: Write, instance: Instance, launch: Launc
 
 /**
  * Records another start of an instance. Has no effect if the instance was deployed before its machine had an agent,
- * because it then has no container.
+ * because such an instance has no container.
  */
 export function beginContainerStart({ transaction }: Pick<Write, 'transaction'>, { id, gpuIntervals }: Instance): void {
   transaction.later({ name: 'begin-container-start', text: BEGIN_START, values: [id, gpuIntervals] });
 }
 
-/** Starts observing whether an instance that stops when idle is idle. */
+/** Starts tracking idle time for an instance that stops when idle. */
 export function watchIdle(current: Pick<Write, 'transaction' | 'flush' | 'at'>, { id }: Instance): void {
-  // The row refers to the instance row.
+  // Flushed first, because the new row refers to the instance row.
   current.flush();
   current.transaction.later({ name: 'watch-idle', text: WATCH_SQL, values: [id, formatInstant(current.at)] });
 }
 
-/** SQL for whether any container of the same account may still be using the instance's GPUs. */
+/** SQL for whether any other container of the same account may still be using the instance's GPUs. */
 const OWN_CONTAINER_EXISTS = `exists (
   select from container other join instance mine on mine.id = other.instance_id
   where other.machine_id = coalesce(instance.host_id, instance.machine_id) and ${overlapping('mine', 'instance')}
@@ -51,13 +53,13 @@ const OWN_CONTAINER_EXISTS = `exists (
     and other.told_start > 0
     and not (other.start >= other.told_start and other.phase in ('STOPPED', 'FAILED', 'ERASED', 'EXITED')))`;
 
-/** SQL for whether none of the renter's inputs can make the start fail. */
+/** SQL for whether the renter supplied no input that could make the start fail. */
 const IS_UNMODIFIED_TEMPLATE = `not exists (
   select from instance_launch where instance_id = instance.id and launch ?| '{entrypoint,command,secrets,registryLogin,user}')`;
 
 /**
- * Inserts the container. A template that isn't a known slug is an image. Images with their own SSH server receive the
- * renter's ten newest public keys.
+ * Inserts the container. A template name that isn't a known slug is an image reference. Images with their own SSH
+ * server receive the renter's ten newest public keys.
  */
 const BEGIN_CONTAINER = `
   with keys as (

@@ -1,10 +1,10 @@
 import { checkOptional, fields } from '../fields.js';
-import type { DeadlineTexts } from '../rules/deadline.js';
+import type { DeadlineTexts } from '../kernel/deadline.js';
 
-/** Deadlines as given by the caller. Each one may be omitted or null. */
+/** Deadlines as given by the caller. Each of them may be omitted or null. */
 export type DeadlinesInput = Partial<DeadlineTexts>;
 
-/** Reads deadlines. Returns undefined if none is set. Throws invalid_request. */
+/** Reads and validates deadlines. Returns undefined if none is set. Throws invalid_request. */
 export function readDeadlines({ stopAt, destroyAt }: DeadlinesInput): DeadlineTexts | undefined {
   const checked = {
     stopAt: checkOptional('stopAt', fields.stopAt, stopAt) ?? null,

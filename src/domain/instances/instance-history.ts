@@ -1,23 +1,24 @@
 import type { Prisma } from '../../database/database.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import type { InstanceStatus, StopReason } from '../rules/lifecycle.js';
-import type { PricingMode } from '../rules/price-rule.js';
-import type { Instant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { InstanceStatus, StopReason } from '../kernel/lifecycle.js';
+import type { PricingMode } from '../kernel/price-rule.js';
+import type { Instant } from '../kernel/time.js';
 import { readWith } from './as-of.js';
 import type { InstanceRow } from './instance-row.js';
 
-/** Maximum instances that are scanned for one page. This bounds the cost even if matches are rare. */
+/** Maximum number of instances scanned for one page. This bounds the cost even if matches are rare. */
 export const MAX_ROWS_SCANNED = 10_000;
 
-/** Which instances of the history to return. A field that is null, omitted or an empty list matches everything. */
+/** Filters for the instance history. A field that is null, omitted or an empty list matches everything. */
 export interface InstanceFilter {
   statuses?: readonly InstanceStatus[] | null;
   stopReasons?: readonly StopReason[] | null;
   gpus?: readonly string[] | null;
   modes?: readonly PricingMode[] | null;
-  /** Matches instances rented in this second or later. */
+  /** Matches instances rented at or after this second. */
   createdFrom?: Instant | null;
   /** Matches instances rented before this second. */
   createdTo?: Instant | null;
@@ -25,27 +26,24 @@ export interface InstanceFilter {
 
 export interface HistoryRange extends Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> {
   /**
-   * Sequence number after which the page starts. If null, the page starts with the newest instance, or going backwards
-   * with the oldest.
+   * Sequence number after which the page starts. If null, the page starts with the newest instance or, when paging
+   * backwards, with the oldest.
    */
   position: number | null;
-  /** Size of the page. Negative to page backwards, towards newer instances. */
+  /** Page size. If negative, the page is read backwards, towards newer instances. */
   take: number;
 }
 
 export interface HistoryPage {
   /** The matching instances, newest first. */
   instances: InstanceRow[];
-  /**
-   * The last sequence number that was scanned if the scan was cut short by its limit, in which case there may be more
-   * matches. Otherwise null.
-   */
+  /** The last sequence number scanned, if the scan reached its limit and there may be more matches. Otherwise null. */
   scannedTo: number | null;
 }
 
 /** Returns one page of the account's matching instances, newest first. Throws if the filter is out of bounds. */
 export async function instanceHistory(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   { position, take, ...query }: HistoryRange,
   filter?: InstanceFilter | null,
@@ -54,7 +52,7 @@ export async function instanceHistory(
   const account = await settledAccount(deps, accountId);
   const orderBy = { sequence: 'desc' } as const;
   if (wanted === null) {
-    // Given its own cursor, Prisma would read everything after it and then cut the page out of the result.
+    // If given its own cursor, Prisma would read everything after the cursor and then cut the page out of the result.
     const beyond = position === null ? {} : { sequence: take < 0 ? { gt: position } : { lt: position } };
     const where = { accountId, ...beyond };
     const rows = await deps.db.prisma.instance.findMany({ ...query, where, orderBy, take });
@@ -89,7 +87,7 @@ interface Span {
   /** The first and the last sequence number to scan. */
   nearest: number;
   furthest: number;
-  /** The last sequence number of the history in the direction of the scan. */
+  /** The last sequence number in the direction of the scan. */
   end: number;
   limit: number;
 }
@@ -111,9 +109,12 @@ function spanOf(position: number | null, take: number, newest: number): Span {
   return { isBackwards: false, nearest, furthest: Math.max(nearest - MAX_ROWS_SCANNED + 1, 1), end: 1, limit };
 }
 
-/** Finds sequence numbers with an index-only scan, since the index contains every column that a filter can use. */
+/**
+ * Finds sequence numbers with an index-only scan, which is possible because the index contains every column used by
+ * filters.
+ */
 async function findSequences(
-  { db }: Deps,
+  { db }: Pick<KernelDeps, 'db'>,
   accountId: string,
   { isBackwards, nearest, furthest, limit }: Span,
   filter: NonNullable<ReturnType<typeof checkFilter>>,

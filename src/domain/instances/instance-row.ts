@@ -1,13 +1,13 @@
 import type { Instance as InstanceRow } from '../../database/generated/client/client.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { dateOf, type Instant, instantOf } from '../rules/time.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { dateOf, type Instant, instantOf } from '../kernel/time.js';
 
 export type { InstanceRow };
 
 const date = (instant: Instant | null) => (instant === null ? null : dateOf(instant));
 const instant = (value: Date | null) => (value === null ? null : instantOf(value));
 
-/** Converts an instance, as used by the rules, to a Prisma row. */
+/** Converts an instance from the form used by the rules to a Prisma row. */
 export function toRow(instance: Instance): InstanceRow {
   return {
     ...instance,
@@ -23,7 +23,7 @@ export function toRow(instance: Instance): InstanceRow {
   };
 }
 
-/** Converts a Prisma row to an instance, as used by the rules. */
+/** Converts a Prisma row to the form of an instance used by the rules. */
 export function fromRow(row: InstanceRow): Instance {
   return {
     ...row,

@@ -2,6 +2,7 @@ import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import {
   type IdempotentRequest,
   idempotentRequest,
@@ -13,9 +14,7 @@ import {
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields, limitOf, priceLimit } from '../fields.js';
-import { randomId } from '../random-id.js';
 import {
   type AddedSpend,
   admitAccount,
@@ -24,17 +23,17 @@ import {
   checkLimits,
   checkMaxRate,
   type InstanceOnMachine,
-} from '../rules/admission.js';
-import { checkCover } from '../rules/cover.js';
-import { type DeadlineTexts, deadlinesOf } from '../rules/deadline.js';
-import { checkGrownVolumes } from '../rules/disk.js';
-import { checkEarlyExit } from '../rules/early-exit.js';
-import { DomainError } from '../rules/errors.js';
-import { claim } from '../rules/free-machine.js';
-import { checkIdleWatch } from '../rules/idle.js';
-import { MAX_LIVE_INSTANCES } from '../rules/instance-limit.js';
-import { checkAgent, type Launch } from '../rules/launch.js';
-import * as lifecycle from '../rules/lifecycle.js';
+} from '../kernel/admission.js';
+import { checkCover } from '../kernel/cover.js';
+import { type DeadlineTexts, deadlinesOf } from '../kernel/deadline.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { checkGrownVolumes } from '../kernel/disk.js';
+import { DomainError } from '../kernel/errors.js';
+import { claim } from '../kernel/free-machine.js';
+import { checkIdleWatch } from '../kernel/idle.js';
+import { MAX_LIVE_INSTANCES } from '../kernel/instance-limit.js';
+import { checkAgent, type Launch } from '../kernel/launch.js';
+import * as lifecycle from '../kernel/lifecycle.js';
 import {
   type Account,
   checkAllowed,
@@ -50,28 +49,31 @@ import {
   stop,
   stopEndOf,
   type Takeover,
-} from '../rules/lifecycle.js';
-import type { Micro, Rate } from '../rules/money.js';
-import { minimumUntilOf } from '../rules/preemption.js';
-import type { PricingMode } from '../rules/price-rule.js';
-import { checkInstanceSpendLimit, newLimited } from '../rules/spend-limit.js';
-import { type Instant, latest } from '../rules/time.js';
-import { earlyExitCostAt, termEndAt, type Usage, usageAt } from '../rules/usage.js';
-import { checkSupportsVolumes, type VolumeAtPath } from '../rules/volume-attachment.js';
+} from '../kernel/lifecycle.js';
+import type { Micro, Rate } from '../kernel/money.js';
+import { minimumUntilOf } from '../kernel/preemption.js';
+import type { PricingMode } from '../kernel/price-rule.js';
+import { randomId } from '../kernel/random-id.js';
+import { checkInstanceSpendLimit, newLimited } from '../kernel/spend-limit.js';
+import { type Instant, latest } from '../kernel/time.js';
 import { checkSecrets } from '../secrets/secrets.js';
 import { attachedTo, readVolumes } from '../volumes/attachments.js';
 import { type LockedVolume, lockVolumes, takeLeases, totalGb } from '../volumes/leases.js';
+import { checkSupportsVolumes, type VolumeAtPath } from '../volumes/rules/volume-attachment.js';
 import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
+import type { InstanceDeps } from './deps.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 import { checkLaunchOfStart, type LaunchInput, readLaunch, storeLaunch } from './launch.js';
+import { checkEarlyExit } from './rules/early-exit.js';
+import { earlyExitCostAt, termEndAt, type Usage, usageAt } from './rules/usage.js';
 import { reserveTcpPorts, storeTcpPorts } from './tcp-ports.js';
 import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } from './template-terms.js';
 
 export type { InstanceRow, Usage };
 
-/** Random bytes in an instance id, which is `i-` and 8 hex characters (contract section 2.3). */
+/** Number of random bytes in an instance id, which is `i-` followed by 8 hex characters (contract section 2.3). */
 const INSTANCE_ID_BYTES = 4;
 const MAX_LISTED_INSTANCES = 10_000;
 const NO_DEADLINES: DeadlineTexts = { stopAt: null, destroyAt: null };
@@ -84,7 +86,7 @@ export interface TermsInput extends DeadlinesInput {
   launch?: LaunchInput | null;
   /** Maximum total cost of the instance in USD. */
   spendLimit?: number | null;
-  /** Number of idle minutes after which it stops. */
+  /** Number of idle minutes after which the instance stops. */
   stopWhenIdle?: number | null;
   volumes?: readonly VolumeAtPath[] | null;
   idempotencyKey?: string | null;
@@ -92,7 +94,10 @@ export interface TermsInput extends DeadlinesInput {
 
 export interface DeployInput extends TermsInput {
   machineId: string;
-  /** Maximum USD per hour for the whole machine in the chosen mode. The rental is rejected if the price is higher. */
+  /**
+   * Maximum price of the whole machine in the chosen mode, in USD per hour. The rental is rejected if the price is
+   * higher.
+   */
   maxPricePerHour?: number | null;
 }
 
@@ -101,12 +106,12 @@ export interface RentalTerms {
   template: string;
   diskGb: number;
   mode: PricingMode;
-  /** If omitted, only the template applies. */
+  /** If omitted, only the template's settings apply. */
   launch?: Launch | undefined;
   deadlines?: DeadlineTexts | undefined;
   /** If omitted, there is no spend limit. */
   spendLimit?: Micro | undefined;
-  /** If omitted, the instance never stops for being idle. */
+  /** If omitted, the instance never stops because it is idle. */
   stopWhenIdle?: number | undefined;
   /** If omitted, no volumes are attached. */
   volumes?: readonly VolumeAtPath[] | undefined;
@@ -115,10 +120,11 @@ export interface RentalTerms {
   /** Maximum acceptable rate for the whole machine in the chosen mode. */
   maxRate: Rate | null;
   /**
-   * Whether the machine was picked for matching the request. If it no longer matches, another machine can be picked.
+   * Whether the machine was picked because it matched the request. If it no longer matches, another machine can be
+   * picked.
    */
   isPicked?: boolean;
-  /** An instance that the same write stops, and whose volumes the new instance can take over. */
+  /** An instance stopped by the same write, whose volumes the new instance can take over. */
   stopping?: string | undefined;
   inUse: TemplateInUse;
 }
@@ -130,7 +136,7 @@ export interface ActionInput {
 }
 
 /**
- * The instance after the change. `replayed` means that it comes from the stored response to an earlier, identical
+ * The instance after the change. `replayed` means that it was taken from the response stored for an earlier identical
  * request.
  */
 export interface Outcome {
@@ -140,12 +146,12 @@ export interface Outcome {
 
 /** Returns the account's running and stopped instances, newest first. */
 export async function activeInstances(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   query: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow[]> {
   const account = await settledAccount(deps, accountId);
-  // Clients poll the plain list, and reading it without Prisma costs half as much.
+  // Clients poll the plain list, which costs half as much to read without Prisma.
   if (!('include' in query) && !('select' in query))
     return (await deps.accountLoader.liveInstances(accountId)).map((each) => readWith(account, toRow(each)));
   const rows = await deps.db.prisma.instance.findMany({
@@ -158,10 +164,10 @@ export async function activeInstances(
 }
 
 /**
- * Returns up to 10,000 instances that aren't destroyed, of one account or of all accounts, settled and newest first.
- * Used by the operator.
+ * Returns up to 10,000 settled live instances, newest first, of one account or of all accounts. Used by operator
+ * commands.
  */
-export async function listInstances(deps: Deps, accountId: string | null): Promise<InstanceRow[]> {
+export async function listInstances(deps: SettlingDeps, accountId: string | null): Promise<InstanceRow[]> {
   if (accountId !== null) await settledAccount(deps, accountId);
   else while ((await settleDue(deps)) > 0);
   return deps.db.prisma.instance.findMany({
@@ -172,16 +178,16 @@ export async function listInstances(deps: Deps, accountId: string | null): Promi
 }
 
 /**
- * Returns an instance, or null if the account doesn't have it. Another account's instance is indistinguishable from
- * one that doesn't exist.
+ * Returns an instance, or null if the account has no such instance. Another account's instance is indistinguishable
+ * from one that doesn't exist.
  */
 export async function findInstance(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   id: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
-  // Read even if it turns out not to be needed, because Pothos warns about a query that is never read.
+  // `query` is read first, even if it turns out not to be needed, because Pothos warns about an unread query.
   const wanted = { ...query, where: { id, accountId } };
   if (!INSTANCE_ID.test(id)) return null;
   const account = await settledAccount(deps, accountId);
@@ -190,28 +196,28 @@ export async function findInstance(
 }
 
 /**
- * Returns the current state of the instance that was rented or acted on by a request with this idempotency key. Returns
- * null if no such request was carried out within the last 24 hours. This lets a client recover from a lost response.
+ * Returns the current state of the instance that a request with this idempotency key rented or acted on. Returns null
+ * if no such request was carried out within the last 24 hours. A client can use this to recover from a lost response.
  * Throws invalid_request or idempotency_in_progress.
  */
 export async function instanceByIdempotencyKey(
-  deps: Deps,
+  deps: SettlingDeps,
   accountId: string,
   idempotencyKey: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
   const key = check('idempotencyKey', fields.idempotencyKey, idempotencyKey);
   const response = (await storedResponse(deps, accountId, key)) as { id?: unknown } | undefined;
-  // Responses of other operations are stored too, but the ids in them aren't instance ids.
+  // Responses to other operations are stored too, but the ids in them aren't instance ids.
   return findInstance(deps, accountId, String(response?.id), query);
 }
 
 /**
- * Rents a machine. `keyId` is the API key whose limit counts the rental. Throws missing_machine, invalid_request or
- * deploy_failed.
+ * Rents a machine. `keyId` is the API key whose monthly limit applies to the rental. Throws missing_machine,
+ * invalid_request or deploy_failed.
  */
 export function deploy(
-  deps: Deps,
+  deps: LedgerDeps & Pick<InstanceDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployInput,
   keyId: string | null = null,
@@ -220,7 +226,7 @@ export function deploy(
 }
 
 async function deployMachine(
-  deps: Deps,
+  deps: LedgerDeps & Pick<InstanceDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployInput,
   keyId: string | null,
@@ -228,7 +234,7 @@ async function deployMachine(
   const wanted = { ...checkDeploy(input), keyId };
   const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle, volumes } = wanted;
   const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
-  // Requests without these inputs must keep the same fingerprint, because it is stored with earlier responses.
+  // Requests without these inputs must keep their fingerprint, because it is stored with earlier responses.
   const idle = stopWhenIdle === undefined ? undefined : { stopWhenIdle };
   const attached = volumes === undefined ? undefined : { volumes };
   const others = [maxRate ?? undefined, launch, deadlines, limit, idle, attached].filter((each) => each !== undefined);
@@ -243,14 +249,16 @@ async function deployMachine(
   });
 }
 
-/** Throws if a deadline is invalid. Called before searching for a machine, because invalid input is reported first. */
+/**
+ * Throws if a deadline is invalid. Called before searching for a machine, because invalid input must be reported first.
+ */
 export function checkEnds({ deadlines, mode }: Pick<RentalTerms, 'deadlines' | 'mode'>, at: Instant): void {
   if (deadlines !== undefined) deadlinesOf(deadlines, mode, at);
 }
 
-/** Rents the machine, no matter how it was chosen. */
+/** Rents the locked machine, no matter how it was chosen. */
 export async function rent(
-  deps: Deps,
+  deps: Pick<InstanceDeps, 'settings' | 'fleet'>,
   current: Write,
   account: Account,
   machine: MachineUnderLock,
@@ -269,7 +277,7 @@ export async function rent(
   const volumes = await lockVolumes(current, deps, requested, 'deploy_failed');
   const volumeGb = totalGb(volumes);
   const claimed = admitMachine(machine, { mode, diskGb, volumeGb }, diskRatePerGb);
-  // A new price was published after the machine was picked.
+  // If the rate is now too high, a new price was published after the machine was picked.
   if (isPicked && maxRate !== null && claimed.gpuRate > maxRate) throw new StaleReadError();
   checkMaxRate(machine.id, claimed.gpuRate, maxRate);
   admitAccount(account, current.at, claimed, coverSeconds);
@@ -291,7 +299,7 @@ export async function rent(
   return instance;
 }
 
-/** Throws deploy_failed if the rental would exceed its own spend limit, its key's or its account's. */
+/** Throws deploy_failed if the rental would exceed its own spend limit, its key's limit or its account's limit. */
 export function checkSpendLimits(
   account: Account,
   at: Instant,
@@ -304,7 +312,7 @@ export function checkSpendLimits(
 
 /** Starts, stops or destroys one of the account's instances. Throws not_found or action_failed. */
 export async function act(
-  deps: Deps,
+  deps: LedgerDeps & Pick<InstanceDeps, 'fleet'>,
   accountId: string,
   input: ActionInput,
   keyId: string | null = null,
@@ -327,11 +335,11 @@ export async function act(
 }
 
 /**
- * Sets when an instance stops or is destroyed automatically. Deadlines that are omitted stay unchanged, and null
- * removes one. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
+ * Sets when an instance is stopped or destroyed automatically. Omitted deadlines stay unchanged, and null removes a
+ * deadline. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
  */
 export async function changeDeadlines(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   id: string,
   input: DeadlinesInput,
@@ -357,7 +365,7 @@ export async function changeDeadlines(
  * Stops or destroys an instance on behalf of the operator, regardless of the account's balance. Throws not_found or
  * action_failed.
  */
-export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DESTROY'): Promise<InstanceRow> {
+export async function operatorAct(deps: LedgerDeps, id: string, action: 'STOP' | 'DESTROY'): Promise<InstanceRow> {
   const found = INSTANCE_ID.test(id) ? await deps.db.prisma.instance.findUnique({ where: { id } }) : null;
   if (found === null) throw notFound();
   const scope: Scope = { accountIds: [found.accountId], instanceId: id };
@@ -368,7 +376,7 @@ export async function operatorAct(deps: Deps, id: string, action: 'STOP' | 'DEST
 }
 
 function actOn(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'settings'>,
   current: Write,
   account: Account,
   wanted: {
@@ -376,7 +384,7 @@ function actOn(
     action: InstanceActionKind;
     reason: StopReason;
     keyId: string | null;
-    /** The volumes to attach if the action is a start. */
+    /** The volumes to attach if the action starts the instance. */
     volumes: readonly LockedVolume[];
   },
 ): Instance {
@@ -390,7 +398,7 @@ function actOn(
       stop(step, instance, reason);
       break;
     case 'DESTROY':
-      // The operator can destroy an instance even if the balance can't cover the early exit.
+      // The operator can destroy an instance even if the balance doesn't cover the early exit.
       if (reason === 'USER')
         checkEarlyExit(
           account,
@@ -414,11 +422,11 @@ function actOn(
 }
 
 /**
- * Locks and returns the volumes needed to start an instance. Throws action_failed if a volume is deleted, in use, or
- * not available on this host.
+ * Locks and returns the volumes needed to start an instance. Throws action_failed if a volume is deleted, in use or
+ * unavailable on this host.
  */
 async function volumesOfStart(
-  deps: Deps,
+  deps: Pick<InstanceDeps, 'fleet'>,
   current: Write,
   machine: MachineUnderLock,
   instance: Instance,
@@ -428,7 +436,7 @@ async function volumesOfStart(
   return lockVolumes(current, deps, { accountId: instance.accountId, volumes }, 'action_failed');
 }
 
-/** Throws action_failed if starting would exceed a limit of the instance, the key or the account. */
+/** Throws action_failed if the start would exceed a limit on the instance, the key or the account. */
 export function checkStartLimits(
   account: Account,
   instance: Instance,
@@ -447,12 +455,12 @@ export function usageOf(row: InstanceRow, now: Instant): Usage {
   return usageAt(fromRow(row), now);
 }
 
-/** Returns when the reserved term currently ends, or null in other modes. */
+/** Returns when the reserved term ends, as of `now`, or null in other modes. */
 export function reservedUntilOf(row: InstanceRow, now: Instant): Instant | null {
   return termEndAt(fromRow(row), now);
 }
 
-/** Returns what it would cost to destroy the instance now, in addition to its usage. */
+/** Returns the cost of destroying the instance now, on top of its usage. */
 export function earlyExitCostOf(row: InstanceRow, now: Instant): Micro {
   return earlyExitCostAt(fromRow(row), now);
 }
@@ -493,7 +501,7 @@ function takeOver(current: Write, { soldUntil }: MachineUnderLock, preempted: re
 }
 
 export async function writeOnce(
-  deps: Deps,
+  deps: LedgerDeps,
   scope: Scope,
   request: IdempotentRequest | null,
   decide: (current: Write) => Promise<Instance> | Instance,
@@ -517,8 +525,11 @@ function outcomeOf(current: Write, instance: Instance): Outcome {
   return { instance: readWith(current.account(instance.accountId)!, toRow(instance)), replayed: false };
 }
 
-/** Counts the outcome of a deploy. */
-export async function countOutcome({ events }: Deps, deploy: () => Promise<Outcome>): Promise<Outcome> {
+/** Runs a deploy and counts its outcome. */
+export async function countOutcome(
+  { events }: Pick<InstanceDeps, 'events'>,
+  deploy: () => Promise<Outcome>,
+): Promise<Outcome> {
   try {
     const outcome = await deploy();
     events.deploy(outcome.replayed ? 'replayed' : 'rented');
@@ -538,8 +549,8 @@ export function unknownMachine(id: string): DomainError {
   return new DomainError('deploy_failed', `no machine ${id} is offered`, { reason: 'unknown_machine' });
 }
 
-/** Returns the id of an instance's machine. It never changes, so it can be read before anything is locked. */
-async function machineOf(deps: Deps, accountId: string, id: string): Promise<string> {
+/** Returns the id of an instance's machine. The id never changes, so it can be read before anything is locked. */
+async function machineOf(deps: Pick<KernelDeps, 'db'>, accountId: string, id: string): Promise<string> {
   const row = await deps.db.prisma.instance.findFirst({ where: { id, accountId }, select: { machineId: true } });
   if (row === null) throw notFound();
   return row.machineId;

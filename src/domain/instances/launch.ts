@@ -8,18 +8,18 @@ import {
   type ExitAction,
   type Launch,
   type RestartPolicy,
-} from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import type { PricingMode } from '../rules/price-rule.js';
+} from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import type { PricingMode } from '../kernel/price-rule.js';
 import { checkSecrets } from '../secrets/secrets.js';
 
-/** A launch as given by the caller. Each property may be omitted or null. */
+/** A launch as given by the caller. Each of its properties may be omitted or null. */
 export type LaunchInput = { [Member in keyof Launch]?: Launch[Member] | null } & {
   restart?: RestartPolicy | null;
   onExit?: ExitAction | null;
 };
 
-/** Reads a launch. Returns undefined if it has no settings. Throws invalid_request. */
+/** Reads and validates a launch. Returns undefined if it has no settings. Throws invalid_request. */
 export function readLaunch(input: LaunchInput | null | undefined, mode: PricingMode): Launch | undefined {
   if (input === null || input === undefined) return undefined;
   const restart = checkOptional('restart', fields.restart, input.restart);
@@ -41,7 +41,7 @@ export function readLaunch(input: LaunchInput | null | undefined, mode: PricingM
   return Object.keys(launch).length === 0 ? undefined : launch;
 }
 
-/** Stores a launch, together with the instance that it refers to. */
+/** Stores a launch after its instance, to which it refers. */
 export function storeLaunch(current: Write, { id }: Instance, launch: Launch): void {
   current.flush();
   current.transaction.later({
@@ -53,7 +53,7 @@ export function storeLaunch(current: Write, { id }: Instance, launch: Launch): v
 
 /**
  * Throws action_failed if starting the instance on this machine would fail because the host agent is too old for the
- * launch or a secret is missing.
+ * launch or because a secret is missing.
  */
 export async function checkLaunchOfStart(
   reader: Pick<Transaction, 'query'>,
@@ -70,14 +70,14 @@ export async function checkLaunchOfStart(
     values: [id],
   });
   const [found] = rows;
-  // Tokens are passed to a container in the same way as secrets.
+  // Tokens are passed to a container the same way as secrets.
   if (found?.hasTokens) checkAgent(machine, { secrets: [] }, 'action_failed');
   if (found === undefined || found.launch === null) return;
   checkAgent(machine, found.launch, 'action_failed');
   await checkSecrets(reader, accountId, found.launch, found.image, 'action_failed');
 }
 
-/** Omits empty properties, so that equal launches have the same JSON. */
+/** Omits null and empty properties, so that equal launches have the same JSON. */
 function withoutEmpty<T extends object>(members: T): { [Member in keyof T]: NonNullable<T[Member]> } {
   const nonEmpty = Object.entries(members).filter(
     ([, value]) =>
@@ -86,7 +86,6 @@ function withoutEmpty<T extends object>(members: T): { [Member in keyof T]: NonN
   return Object.fromEntries(nonEmpty) as { [Member in keyof T]: NonNullable<T[Member]> };
 }
 
-/** Returns the stored launch. */
 export function launchOf(row: { launch: unknown } | null): Launch | null {
   return row === null ? null : (row.launch as Launch);
 }

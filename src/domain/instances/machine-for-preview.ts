@@ -1,11 +1,15 @@
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
-import { runningOn } from '../rules/free-machine.js';
-import { isDue } from '../rules/lifecycle.js';
+import { runningOn } from '../kernel/free-machine.js';
+import { isDue } from '../kernel/lifecycle.js';
+import type { InstanceDeps } from './deps.js';
 import type { MachineAsRead } from './machine-loader.js';
 
-/** Settles the accounts that hold the machine and then returns the machine, or null if it doesn't exist. */
-export async function machineForPreview(deps: Deps, machineId: string): Promise<MachineAsRead | null> {
+/** Settles the accounts that hold the machine and then returns the machine. Returns null if it doesn't exist. */
+export async function machineForPreview(
+  deps: SettlingDeps & Pick<InstanceDeps, 'machineLoader'>,
+  machineId: string,
+): Promise<MachineAsRead | null> {
   const machine = await deps.machineLoader.machine(machineId);
   if (machine === null) return null;
   const holders = [...new Set(runningOn(machine, machine.liveInstances).map(({ accountId }) => accountId))];

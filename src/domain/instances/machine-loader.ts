@@ -1,11 +1,11 @@
 import DataLoader from 'dataloader';
 import type pg from 'pg';
 import { INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
-import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf } from '../machine-condition.js';
-import type { MachineForAdmission } from '../rules/admission.js';
-import type { Instance } from '../rules/lifecycle.js';
+import type { MachineForAdmission } from '../kernel/admission.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { MACHINE_FOR_ADMISSION, MACHINE_ON_HOST, onHostOf } from '../kernel/machine-condition.js';
 
-/** Maximum machines read by one statement. */
+/** Maximum number of machines read by one statement. */
 const MAX_BATCH = 200;
 
 const MACHINES = {
@@ -23,8 +23,8 @@ const LIVE_INSTANCES = {
 export type MachineAsRead = Readonly<MachineForAdmission<Readonly<Instance>> & Pick<Instance, 'hostId'>>;
 
 /**
- * Reads machines in order to preview what the rules would decide. The real decision reads them again under a lock. All
- * loads in the same turn of the event loop share two statements, and nothing is cached.
+ * Reads machines for previewing the rules' decisions. The real decision reads them again under a lock. All loads in the
+ * same turn of the event loop share two statements, and nothing is cached.
  */
 export class MachineLoader {
   readonly #machines: DataLoader<string, MachineAsRead | null>;
@@ -47,10 +47,7 @@ export class MachineLoader {
     });
   }
 
-  /**
-   * Returns the machine as stored, together with the instances on its host that aren't destroyed, or null if it doesn't
-   * exist.
-   */
+  /** Returns the machine as stored, with the live instances on its host. Returns null if the machine doesn't exist. */
   machine(id: string): Promise<MachineAsRead | null> {
     return this.#machines.load(id);
   }

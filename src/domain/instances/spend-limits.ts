@@ -1,23 +1,23 @@
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
+import { setSpendLimit } from '../billing/rules/settle.js';
 import { checkOptional, fields, limitOf } from '../fields.js';
-import { DomainError } from '../rules/errors.js';
-import { INSTANCE_ID } from '../rules/lifecycle.js';
-import { setSpendLimit } from '../rules/settle.js';
-import { instanceLimitAt } from '../rules/spend-limit.js';
-import type { Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import { INSTANCE_ID } from '../kernel/lifecycle.js';
+import { instanceLimitAt } from '../kernel/spend-limit.js';
+import type { Instant } from '../kernel/time.js';
 import { readWith } from './as-of.js';
 import { fromRow, type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
 
 /**
- * Sets the maximum cost of an instance, in USD. Null removes the limit. If the instance has already cost more, it stops
- * immediately. Raising the limit doesn't start it. Throws invalid_request, not_found, or action_failed if the instance
- * is destroyed.
+ * Sets an instance's maximum total cost, in USD. Null removes the limit. If the instance has already cost more, it is
+ * stopped immediately. Raising the limit doesn't start it again. Throws invalid_request, not_found, or action_failed if
+ * the instance is destroyed.
  */
 export async function changeSpendLimit(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   id: string,
   usd: number | null | undefined,
@@ -35,7 +35,7 @@ export async function changeSpendLimit(
   });
 }
 
-/** Returns when the instance reached its own spend limit or will reach it at its current rates, or null if it won't. */
+/** Returns when the instance reached its own spend limit, or will reach it at its current rates. Null if it won't. */
 export function limitReachedAtOf(row: InstanceRow): Instant | null {
   const instance = fromRow(row);
   return instance.limitReachedAt ?? instanceLimitAt(instance);

@@ -1,21 +1,21 @@
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import { DomainError } from '../rules/errors.js';
-import { checkIdleWatch } from '../rules/idle.js';
-import { INSTANCE_ID, type Instance, setStopWhenIdle } from '../rules/lifecycle.js';
+import { DomainError } from '../kernel/errors.js';
+import { checkIdleWatch } from '../kernel/idle.js';
+import { INSTANCE_ID, type Instance, setStopWhenIdle } from '../kernel/lifecycle.js';
 import { readWith } from './as-of.js';
 import { watchIdle } from './containers.js';
 import { type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
 
 /**
- * Sets the number of idle minutes after which an instance stops. Null removes the setting. Idle time before the change
- * doesn't count. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
+ * Sets the number of idle minutes after which an instance stops. Null removes the setting. Time that was idle before
+ * the change doesn't count. Throws invalid_request, not_found, or action_failed if the instance is destroyed.
  */
 export async function changeStopWhenIdle(
-  deps: Deps,
+  deps: LedgerDeps,
   accountId: string,
   id: string,
   wanted: number | null | undefined,
@@ -35,14 +35,12 @@ export async function changeStopWhenIdle(
   });
 }
 
-/**
- * Throws if the machine's agent doesn't report load. No lock is needed, because an agent's version only ever increases.
- */
+/** Throws if the machine's agent doesn't report load. No lock is needed, because agents are only ever upgraded. */
 async function checkMachine({ transaction }: Write, { id, machineId }: Instance, minutes: number): Promise<void> {
   const { rows } = await transaction.query(WATCHED_SQL, [id]);
   checkIdleWatch({ id: machineId, reportsLoad: rows.length > 0 }, minutes);
 }
 
-/** Selects the instance if it has a container and an agent that reports its load. */
+/** Selects the instance if it has a container and an unrevoked agent that reports load. */
 const WATCHED_SQL = `
   select from container join machine_host using (machine_id) where instance_id = $1 and loads and revoked_at is null`;

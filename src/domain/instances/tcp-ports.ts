@@ -1,33 +1,33 @@
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import type { Launch } from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { MAX_TCP_PORTS_OF_ACCOUNT, QUARANTINE_SECONDS } from '../rules/tcp-ports.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Launch } from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import { MAX_TCP_PORTS_OF_ACCOUNT, QUARANTINE_SECONDS } from './rules/tcp-ports.js';
 
-/** Advisory lock that allows only one deploy at a time to assign ports. */
+/** Key of the advisory lock that allows only one deploy at a time to assign ports. */
 const LOCK = 7_302_411;
 
-/** A port of the gateways, and the container port that it forwards to. */
+/** A port on the gateways, and the container port to which it forwards. */
 export interface TcpPort {
-  /** The port in the container. */
+  /** The container port. */
   port: number;
   host: string;
   publicPort: number;
 }
 
-/** Where connections to a port of the gateways are forwarded. */
+/** The target to which connections to a gateway port are forwarded. */
 export interface TcpTarget {
   accountId: string;
   instanceId: string;
   port: number;
 }
 
-type Place = Pick<Deps, 'settings'> & { accountId: string; at: Instant };
+type Place = Pick<KernelDeps, 'settings'> & { accountId: string; at: Instant };
 
-/** Throws deploy_failed if not all ports of a launch can be assigned. Called before anything is rented. */
+/** Throws deploy_failed if not all of a launch's ports can be assigned. Called before anything is rented. */
 export async function checkTcpPorts(
   reader: Pick<Transaction, 'query'>,
   { settings, accountId, at }: Place,
@@ -37,12 +37,12 @@ export async function checkTcpPorts(
 }
 
 /**
- * Reserves a gateway port for each port of a launch, in the same order. They can't be assigned to another instance
- * before the transaction ends.
+ * Reserves a gateway port for each of a launch's ports, in the same order. The reserved ports can't be assigned to
+ * another instance until the transaction ends.
  */
 export async function reserveTcpPorts(
   { transaction, at }: Write,
-  { settings }: Pick<Deps, 'settings'>,
+  { settings }: Pick<KernelDeps, 'settings'>,
   accountId: string,
   { tcpPorts = [] }: Launch,
 ): Promise<number[]> {
@@ -51,7 +51,7 @@ export async function reserveTcpPorts(
   return freePorts(transaction, { settings, accountId, at }, tcpPorts.length);
 }
 
-/** Stores the ports, together with the instance that they refer to. */
+/** Stores the ports after their instance, to which they refer. */
 export function storeTcpPorts(
   { transaction }: Write,
   { id }: Instance,
@@ -63,17 +63,17 @@ export function storeTcpPorts(
   transaction.later({ name: 'note-tcp-ports', text: INSERT_PORTS, values });
 }
 
-/** Returns the ports of an instance that isn't destroyed, ordered by container port. */
+/** Returns the ports of a live instance, ordered by container port. Returns none if the instance is destroyed. */
 export function tcpPortsOf(
-  { serviceDomain }: Deps['settings'],
+  { serviceDomain }: KernelDeps['settings'],
   { status, tcpPorts }: { status: string; tcpPorts: readonly { port: number; publicPort: number }[] },
 ): TcpPort[] {
   if (status === 'DESTROYED') return [];
   return tcpPorts.map(({ port, publicPort }) => ({ port, publicPort, host: serviceDomain }));
 }
 
-/** Returns the target of every gateway port that is assigned. */
-export async function readTcpPorts({ db }: Pick<Deps, 'db'>): Promise<Map<number, TcpTarget>> {
+/** Returns the targets of all assigned gateway ports, by gateway port. */
+export async function readTcpPorts({ db }: Pick<KernelDeps, 'db'>): Promise<Map<number, TcpTarget>> {
   const { rows } = await db.pool.query<TcpTarget & { publicPort: number }>({ name: 'tcp-ports', text: READ_PORTS });
   return new Map(rows.map(({ publicPort, ...target }) => [publicPort, target]));
 }
@@ -104,7 +104,7 @@ function refusal(message: string): DomainError {
   return new DomainError('deploy_failed', message, { reason: 'tcp_ports' });
 }
 
-/** Prefers ports that were never used, and then those that have been free for the longest time. */
+/** Prefers ports that have never been used, followed by those that have been free the longest. */
 const FREE_PORTS = `
   with taken as (
     select public_port, account_id, destroyed_at,

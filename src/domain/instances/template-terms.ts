@@ -1,22 +1,28 @@
 import type { Write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
-import type { Deps } from '../deps.js';
-import type { Launch } from '../rules/launch.js';
-import type { Instance } from '../rules/lifecycle.js';
-import type { SealingKey } from '../rules/sealing.js';
-import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../rules/template.js';
+import type { Launch } from '../kernel/launch.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import type { SealingKey } from '../kernel/sealing.js';
+import { checkVariables, type TemplateTerms, type TemplateVariable, variablesToGenerate } from '../kernel/template.js';
 import { generateTokens, tokenKeyOf } from '../secrets/generated-tokens.js';
+import type { InstanceDeps } from './deps.js';
 
-/** The parts of a template that a rental needs, read before the transaction starts. */
+/** The parts of a template that a rental needs. They are read before the transaction starts. */
 export interface TemplateInUse {
-  /** Null if the rental uses an image instead of a template. */
+  /** Null if the rental uses an image directly instead of a template. */
   terms: TemplateTerms | null;
   /** The key that seals generated tokens, or null if none are generated. */
   tokenKey: SealingKey | null;
 }
 
-/** Returns what a deploy needs to know about the template with this slug, or null for an image. */
-export async function templateTerms(deps: Deps, slug: string): Promise<TemplateTerms | null> {
+/**
+ * Returns the terms that a deploy needs from the template with this slug. Returns null if there is no such template, in
+ * which case `slug` is an image.
+ */
+export async function templateTerms(
+  deps: Pick<InstanceDeps, 'inventory'>,
+  slug: string,
+): Promise<TemplateTerms | null> {
   const found = await deps.inventory.template(slug);
   if (found === null) return null;
   return {
@@ -26,7 +32,11 @@ export async function templateTerms(deps: Deps, slug: string): Promise<TemplateT
   };
 }
 
-export async function templateInUse(deps: Deps, slug: string, launch: Launch = {}): Promise<TemplateInUse> {
+export async function templateInUse(
+  deps: Pick<InstanceDeps, 'db' | 'sealingKeys' | 'inventory'>,
+  slug: string,
+  launch: Launch = {},
+): Promise<TemplateInUse> {
   const terms = await templateTerms(deps, slug);
   const makes = terms !== null && variablesToGenerate(terms, launch).length > 0;
   return { terms, tokenKey: makes ? await tokenKeyOf(deps) : null };
@@ -38,8 +48,8 @@ export function checkTemplate({ terms }: TemplateInUse, launch: Launch = {}): vo
 }
 
 /**
- * Generates the template's tokens for the renter, provided that the machine's agent supports them. An older agent
- * starts the container without tokens.
+ * Generates the template's tokens for the renter if the machine's agent supports them. An older agent starts the
+ * container without tokens.
  */
 export function generateTokensFor(
   current: Write,
@@ -49,7 +59,7 @@ export function generateTokensFor(
   launch: Launch = {},
 ): void {
   if (terms === null || tokenKey === null || !hasHost || hasOldAgent) return;
-  // The tokens refer to the instance row.
+  // Flushed first, because the tokens refer to the instance row.
   current.flush();
   generateTokens(current.transaction, tokenKey, instance, variablesToGenerate(terms, launch));
 }

@@ -1,9 +1,9 @@
-import type { Deps } from '../deps.js';
-import type { StopReason } from '../rules/lifecycle.js';
-import { type Micro, type Rate, shownSpend, type Units } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from '../rules/timeline.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { StopReason } from '../kernel/lifecycle.js';
+import { type Micro, type Rate, shownSpend, type Units } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import type { InstanceRow } from './instance-row.js';
+import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from './rules/timeline.js';
 
 /** A request made with an API key, as stored in `activity`. */
 export interface CausingRequest {
@@ -14,21 +14,21 @@ export interface CausingRequest {
   address: string;
   operation: string;
   targets: string[];
-  /** Error code if the request was rejected, or null if it succeeded. */
+  /** Error code if the request was rejected, null if it succeeded. */
   code: string | null;
   times: number;
 }
 
-/** An event in an instance's timeline. Fields that don't apply to this kind of event are null. */
+/** An event in an instance's timeline. Fields that don't apply to the kind of event are null. */
 export interface TimelineEntry {
   at: Instant;
   kind: TimelineKind;
   about: string;
-  /** For a start: the rate charged afterwards, including the disk. */
+  /** For a start: the rate charged after it, including the disk. */
   rate: Rate | null;
-  /** For a stop: what the GPUs have cost since the start. For a service credit: the amount credited. */
+  /** For a stop: the cost of the GPUs since the start. For a service credit: the amount credited. */
   amount: Micro | null;
-  /** For a stop: the seconds since the start. For a service credit: the seconds credited. */
+  /** For a stop: the number of seconds since the start. For a service credit: the number of seconds credited. */
   seconds: bigint | null;
   reason: StopReason | null;
   /** For a failed start: whether the machine was at fault. */
@@ -36,12 +36,12 @@ export interface TimelineEntry {
   volumeId: string | null;
   volumeName: string | null;
   sizeBytes: bigint | null;
-  /** The request that caused the event. Null if there was none or it is no longer stored. */
+  /** The request that caused the event. Null if no request caused it or if the request is no longer stored. */
   asked: CausingRequest | null;
 }
 
 export interface TimelinePage {
-  /** Cursors that bound the page: it has entries older than `after` and newer than `before`. */
+  /** Cursors that bound the page, which contains entries older than `after` and newer than `before`. */
   after?: string | null | undefined;
   before?: string | null | undefined;
   limit: number;
@@ -50,11 +50,15 @@ export interface TimelinePage {
 }
 
 /**
- * Returns everything that is known to have happened to an instance: its billing, its host agent's reports, changes to
- * its volumes, and requests made with the account's keys. The newest entry comes first, or the oldest if the page is
- * inverted. The caller must have checked that the instance may be shown.
+ * Returns everything known to have happened to an instance: its billing, its host agent's reports, changes to its
+ * volumes, and requests made with the account's keys. The newest entry comes first, or the oldest if the page is
+ * inverted. The caller must have verified that the requester may see the instance.
  */
-export async function timelineOf(deps: Deps, instance: InstanceRow, page: TimelinePage): Promise<TimelineEntry[]> {
+export async function timelineOf(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  instance: InstanceRow,
+  page: TimelinePage,
+): Promise<TimelineEntry[]> {
   const { after, before, limit, inverted } = page;
   const { rows } = await deps.db.pool.query<
     Omit<TimelineEntry, 'kind' | 'amount'> & { rank: number; units: Units | null }
@@ -83,8 +87,8 @@ const NOWHERE = [null, null, null] as const;
 const rank = (kind: TimelineKind) => `${rankOf(kind)}`;
 
 /**
- * For each kind of event that is caused by a request, the operations that cause it. The event shows such a request as
- * its cause.
+ * The operations that cause each kind of event, for those kinds that are caused by requests. An event shows the request
+ * for such an operation as its cause.
  */
 const OPERATIONS: Partial<Record<TimelineKind, string>> = {
   RENTED: "'deploy', 'deployBest', 'moveInstance'",
@@ -94,7 +98,10 @@ const OPERATIONS: Partial<Record<TimelineKind, string>> = {
 };
 const EFFECTS = "'deploy', 'deployBest', 'start', 'stop', 'destroy'";
 
-/** Returns the SELECT for one source, with the kind, time and subject of its events and the columns for that kind. */
+/**
+ * Returns the SELECT for one source, with the kind, time and subject of each event and any columns specific to the
+ * kind.
+ */
 function source(
   kind: TimelineKind,
   columns: { at: string; about: string; from: string } & Partial<Record<(typeof MEMBERS)[number], string>>,
@@ -115,7 +122,7 @@ const NULLS: Record<(typeof MEMBERS)[number], string> = {
   note: '::bigint',
 };
 
-/** SQL condition that selects the host's outages during the lifetime of the instance. */
+/** SQL condition that selects the host's outages during the instance's lifetime. */
 const DURING = (at: string) => `${at} >= created_at and ${at} < coalesce(destroyed_at, 'infinity')`;
 const OUTAGES = 'one join machine_outage outage on outage.machine_id = one.host';
 
@@ -138,7 +145,7 @@ const SOURCES = [
     host_fault: 'host_fault',
     from: 'container_start where instance_id = $2 and failed_at is not null',
   }),
-  // Destroying a running instance also stops it, but the renter sees this as one event.
+  // Destroying a running instance also stops it, but the renter sees both as one event.
   source('STOPPED', {
     at: 'ended_at',
     about: 'ordinal::text',
@@ -173,7 +180,7 @@ const SOURCES = [
     about: 'extract(epoch from started_at)::bigint::text',
     from: 'gpu_loss where instance_id = $2',
   }),
-  // A GPU loss also ends when the instance does, but in that case no GPU has come back.
+  // A GPU loss also ends when its instance does, but then no GPU has come back.
   source('GPU_BACK', {
     at: 'ended_at',
     about: 'extract(epoch from started_at)::bigint::text',
@@ -217,10 +224,10 @@ const SOURCES = [
 
 /**
  * Builds the statement. Its parameters are the account, the instance, the current time, the limit, and two positions
- * (second, rank and subject) that all entries must be older and newer than. Because an account can have a large amount
- * of activity, the entries of a page are read in index order until the page is full, and the request that caused an
- * entry is searched for only within a few seconds of it. Adding or removing a key that opens all of an account's
- * instances counts as a change to each of them.
+ * (second, rank and subject) between which all entries must lie. Because an account can have a large amount of
+ * activity, a page's entries are read in index order until the page is full, and the request that caused an entry is
+ * searched for only within a few seconds of it. Adding or removing an SSH key that opens all of an account's instances
+ * counts as a change to each of them.
  */
 function statement(direction: 'asc' | 'desc'): string {
   const beyond = (place: number, sign: '<' | '>', entry = '(at, rank, about)') =>

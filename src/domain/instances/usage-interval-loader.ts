@@ -1,28 +1,28 @@
 import DataLoader from 'dataloader';
 import type pg from 'pg';
 import type { UsageInterval as UsageIntervalRow } from '../../database/generated/client/client.js';
-import type { UsageInterval } from '../rules/lifecycle.js';
-import { dateOf, type Instant } from '../rules/time.js';
+import type { UsageInterval } from '../kernel/lifecycle.js';
+import { dateOf, type Instant } from '../kernel/time.js';
 
-/** Maximum pages read by one statement. */
+/** Maximum number of pages read by one statement. */
 const MAX_BATCH = 100;
 const RESOURCES = ['GPU', 'DISK'] as const;
 
 /** A page of an instance's usage intervals, ordered by start, resource and ordinal. */
 export interface IntervalPage {
   instanceId: string;
-  /** Maximum intervals to return. If negative, the page is taken from the end. */
+  /** Maximum number of intervals to return. If negative, the page is taken from the end. */
   take: number;
   /**
-   * The interval after which the page starts or, if `take` is negative, before which it ends. Null for the first or
-   * last page.
+   * The interval after which the page starts or, if `take` is negative, before which it ends. Null starts at the
+   * beginning or, if `take` is negative, ends at the last interval.
    */
   position: Pick<UsageIntervalRow, 'instanceId' | 'resource' | 'ordinal'> | null;
 }
 
 /**
  * Reads pages of usage intervals. All loads in the same turn of the event loop share one statement per direction. The
- * statement reads only the intervals on each page, no matter how many an instance has.
+ * statement reads only the intervals on each page, no matter how many intervals an instance has.
  */
 export class UsageIntervalLoader {
   readonly #pages: DataLoader<IntervalPage, UsageIntervalRow[]>;
@@ -32,7 +32,7 @@ export class UsageIntervalLoader {
     this.#pages = new DataLoader((pages) => readPages(pool, pages), options);
   }
 
-  /** Returns a page. It is empty if the position belongs to another instance or doesn't exist. */
+  /** Returns a page. The page is empty if its position belongs to another instance or doesn't exist. */
   async page(page: IntervalPage): Promise<UsageIntervalRow[]> {
     if (page.position !== null && page.position.instanceId !== page.instanceId) return [];
     return this.#pages.load(page);
@@ -58,7 +58,7 @@ async function readPages(pool: pg.Pool, pages: readonly IntervalPage[]): Promise
   return pages.map((page) => found.get(page)!);
 }
 
-/** Converts an interval to the form in which Prisma returns it. */
+/** Converts an interval to the form returned by Prisma. */
 function toRow({ startedAt, endedAt, minimumUntil, ...interval }: UsageInterval): UsageIntervalRow {
   return {
     ...interval,
@@ -76,8 +76,8 @@ const FORWARDS = pagesInOrder('usage-pages', { beyond: '>', start: '0', directio
 const BACKWARDS = pagesInOrder('usage-pages-from-end', { beyond: '<', start: '2147483647', direction: 'desc' });
 
 /**
- * Builds the statement for one direction. A resource's intervals have the same order by time as by number, so the
- * primary key yields each resource's part of a page, and merging the beginnings of both parts gives the page.
+ * Builds the statement for one direction. Each resource's intervals are numbered in time order, so the primary key
+ * yields each resource's part of a page, and merging the starts of both parts gives the page.
  */
 function pagesInOrder(
   name: string,

@@ -1,17 +1,24 @@
 import { z } from 'zod';
 import { putRow, type Row } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DryRun, FileFaults, type FileRecord, type ImportReport, readBatches, reportOfDryRun } from '../import.js';
-import { DomainError } from '../rules/errors.js';
-import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../rules/gpu-tier.js';
-import { parseUsd } from '../rules/money.js';
-import { onDemandRate } from '../rules/price-rule.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { GPU_TIER_SLUGS, gpuTierOfSlug } from '../kernel/gpu-tier.js';
+import {
+  DryRun,
+  FileFaults,
+  type FileRecord,
+  type ImportReport,
+  readBatches,
+  reportOfDryRun,
+} from '../kernel/import.js';
+import { parseUsd } from '../kernel/money.js';
+import { onDemandRate } from '../kernel/price-rule.js';
 
 export const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-/** Maximum rows of a file. All of them are read before the first one is written. */
+/** Maximum number of rows in a file. All of them are read before the first one is written. */
 const MAX_ROWS = 100_000;
-/** Number of statements sent in one message. */
+/** Number of statements sent in one round trip. */
 const STATEMENTS_PER_MESSAGE = 1_000;
 
 const modelRow = z.object({
@@ -41,10 +48,14 @@ export const MODEL_COLUMNS = Object.keys(modelRow.shape);
 export const REGION_COLUMNS = Object.keys(regionRow.shape);
 
 /**
- * Creates or updates models by slug, either all of them or none. Until a snapshot includes it, a new model has its
- * reference price.
+ * Creates or updates models by slug, either all of them or none. A new model is sold at its reference price until a
+ * snapshot includes it.
  */
-export function importModels(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
+export function importModels(
+  deps: Pick<KernelDeps, 'db'>,
+  records: AsyncIterable<FileRecord>,
+  dryRun: boolean,
+): Promise<ImportReport> {
   return importRows(deps, records, dryRun, {
     table: 'gpu_model',
     key: 'slug',
@@ -58,7 +69,7 @@ export function importModels(deps: Deps, records: AsyncIterable<FileRecord>, dry
   });
 }
 
-/** Gives a new model a price, because every model must have one. */
+/** Sets the price of a new model, because every model must have one. */
 const PRICE_NEW_MODEL = {
   name: 'price-new-model',
   text: `insert into gpu_price (snapshot_date, gpu, on_demand_rate, listings)
@@ -67,14 +78,18 @@ const PRICE_NEW_MODEL = {
 };
 
 /** Creates or updates regions by code, either all of them or none. */
-export function importRegions(deps: Deps, records: AsyncIterable<FileRecord>, dryRun: boolean): Promise<ImportReport> {
+export function importRegions(
+  deps: Pick<KernelDeps, 'db'>,
+  records: AsyncIterable<FileRecord>,
+  dryRun: boolean,
+): Promise<ImportReport> {
   return importRows(deps, records, dryRun, { table: 'region', key: 'code', schema: regionRow, dataOf: (row) => row });
 }
 
-/** Describes how a file is read and how its rows are stored. */
+/** Defines how a file is read and how its rows are stored. */
 interface Import<T> {
   table: 'gpu_model' | 'region' | 'template';
-  /** The property, and the column of the same name, that identifies a row. */
+  /** The property that identifies a row, which is also the name of its column. */
   key: string;
   schema: z.ZodType<T>;
   dataOf(row: T): Row;
@@ -82,9 +97,9 @@ interface Import<T> {
   afterwards?(row: T): readonly PreparedStatement[];
 }
 
-/** Imports rows. New ones are placed after all existing ones in the catalogue. */
+/** Imports rows. New rows are placed after all existing ones in the catalogue. */
 export async function importRows<T>(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   records: AsyncIterable<FileRecord>,
   dryRun: boolean,
   { table, key, schema, dataOf, afterwards = () => [] }: Import<T>,
@@ -116,7 +131,7 @@ const LAST_POSITION: PreparedStatement = {
   values: [],
 };
 
-/** Reads all rows. Throws an error that lists the file's faults if there are any. */
+/** Reads all rows. If the file has any faults, throws an error that lists them. */
 async function readAll<T>(records: AsyncIterable<FileRecord>, schema: z.ZodType<T>): Promise<T[]> {
   const faults = new FileFaults();
   const rows: T[] = [];

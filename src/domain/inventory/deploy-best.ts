@@ -1,10 +1,10 @@
 import type { Transaction } from '../../database/transaction.js';
-import { nearestName } from '../../nearest-name.js';
+import { nearestName } from '../../std/nearest-name.js';
 import { activeAccount } from '../billing/active-account.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
 import { settleUnlocked } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
 import {
   checkEnds,
@@ -17,38 +17,42 @@ import {
   writeOnce,
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '../machine-condition.js';
-import { type BestOffer, bestOffer } from '../rules/best-offer.js';
-import { DomainError } from '../rules/errors.js';
-import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
-import { needsAgent } from '../rules/launch.js';
-import type { Account } from '../rules/lifecycle.js';
-import { formatUsd } from '../rules/money.js';
-import { groupKeyOf, offerOf, type PricedModel, traitsOf } from '../rules/offer.js';
-import { fits } from '../rules/offer-filter.js';
-import { compareOffers } from '../rules/offer-order.js';
+import { DomainError } from '../kernel/errors.js';
+import { modelsNamed, type NamedModel } from '../kernel/gpu-names.js';
+import { needsAgent } from '../kernel/launch.js';
+import type { Account } from '../kernel/lifecycle.js';
+import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '../kernel/machine-condition.js';
+import { formatUsd } from '../kernel/money.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
+import type { InventoryDeps } from './deps.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
+import { type BestOffer, bestOffer } from './rules/best-offer.js';
+import { groupKeyOf, offerOf, type PricedModel, traitsOf } from './rules/offer.js';
+import { fits } from './rules/offer-filter.js';
+import { compareOffers } from './rules/offer-order.js';
 
-/** Maximum attempts of a request that keeps waiting for a locked machine and losing it to another request. */
+/**
+ * Maximum number of attempts for a request that repeatedly waits for a locked machine and then loses it to another
+ * request.
+ */
 const MAX_ATTEMPTS = 50;
 const RETRY_AFTER_SECONDS = 1;
 /**
- * Number of machines checked by one statement. The first one is nearly always free, unless other requests want the same
+ * Number of machines checked by one statement. The first one is nearly always free unless other requests want the same
  * machines.
  */
 const CANDIDATE_BATCH = 50;
-/** Maximum entries of a list that an error message names. */
+/** Maximum number of list entries named in an error message. */
 const NAMED_ENTRIES = 5;
 
-/** The renter's preferences for choosing the machine. */
+/** The renter's preferences for choosing a machine. */
 export interface Preferences {
   filter?: OfferSearchFilter | null;
-  /** The only acceptable models and regions, starting with the most preferred one. */
+  /** The only acceptable models and regions, in order of preference. */
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
-  /** Maximum USD per hour for the whole machine in the chosen mode. */
+  /** Maximum price of the whole machine in the chosen mode, in USD per hour. */
   maxPricePerHour?: number | null;
 }
 
@@ -57,11 +61,11 @@ export interface DeployBestInput extends TermsInput, Preferences {}
 type CheckedDeployBest = ReturnType<typeof checkDeployBest>;
 
 /**
- * Rents the best matching machine. It waits for a machine locked by another request only if no other machine matches.
+ * Rents the best matching machine. Waits for a machine locked by another request only if no other machine matches.
  * Throws invalid_request, unavailable, or deploy_failed, for example if no matching machine is free.
  */
 export function deployBest(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployBestInput,
   keyId: string | null = null,
@@ -70,7 +74,7 @@ export function deployBest(
 }
 
 async function deployBestMachine(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: DeployBestInput,
   keyId: string | null,
@@ -120,11 +124,11 @@ export interface BestRental {
 }
 
 /**
- * Rents the machine for the first account of the scope, once per request. Throws unavailable, and any error that the
- * functions of the rental throw.
+ * Rents the machine for the first account of the scope, once per request. Throws unavailable, as well as any error
+ * thrown by the rental's own functions.
  */
 export async function rentBest(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'inventory' | 'fleet'>,
   scope: Scope & { accountIds: readonly [string] },
   request: IdempotentRequest | null,
   { best, prepare, refusal }: BestRental,
@@ -132,7 +136,7 @@ export async function rentBest(
   let waitFor: string | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     await settleUnlocked(deps);
-    // Done before the transaction starts, because reading needs a connection and transactions may be using all of them.
+    // Read before the transaction starts, because reading needs a connection and transactions may be using all of them.
     await deps.inventory.current();
     const { version } = deps.inventory;
     const picking = { ...scope, picker: pickerOf(deps, best, waitFor) };
@@ -146,7 +150,7 @@ export async function rentBest(
           return (await fittingOf(current.transaction, best, ids))[0];
         });
         if (locked !== undefined) throw new LockedByOthers(locked);
-        // Retried only once. If machines come and go all the time, it might never be certain that none matches.
+        // Retried only once. If machines came and went continuously, it might never be certain that none matches.
         if (attempt === 1 && version !== deps.inventory.version) throw new OffersChanged();
         throw refusal();
       });
@@ -160,8 +164,8 @@ export async function rentBest(
 }
 
 /**
- * Thrown if every matching machine is locked by other requests. The next attempt waits for the best one, without
- * holding any locks in the meantime.
+ * Thrown if every matching machine is locked by other requests. The next attempt waits for the best of these machines,
+ * without holding any locks in the meantime.
  */
 class LockedByOthers extends Error {
   readonly machineId: string;
@@ -173,15 +177,16 @@ class LockedByOthers extends Error {
 }
 
 /**
- * Thrown if no machine in memory matches but the data in memory has changed since, for example because of a new price.
+ * Thrown if no machine in memory matches, but the data in memory has changed in the meantime, for example because of a
+ * new price.
  */
 class OffersChanged extends Error {}
 
-/** Requirements for the machine, and the order in which machines are tried. */
+/** Requirements for the machine, and the order in which candidates are tried. */
 export interface Search extends BestOffer {
   /** Whether the machine's host agent must support launches. */
   needsAgent: boolean;
-  /** Whether the machine's host agent must be able to start containers as the user of a launch. */
+  /** Whether the machine's host agent must be able to start containers as the user given by a launch. */
   needsUsers: boolean;
   /** Whether the machine's host agent must report how busy instances are. */
   needsLoad: boolean;
@@ -192,9 +197,10 @@ export interface Search extends BestOffer {
 }
 
 /**
- * Creates a picker for the best machine. It takes candidates from the offers in memory, but decides on the locked rows.
+ * Creates a picker for the best machine. The picker takes candidates from the offers in memory but decides based on the
+ * locked rows.
  */
-function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePicker {
+function pickerOf(deps: Pick<InventoryDeps, 'inventory'>, best: Search, waitFor: string | null): MachinePicker {
   return {
     waitFor,
     lockBest: (transaction, busyAccounts) =>
@@ -211,10 +217,10 @@ function pickerOf(deps: Deps, best: Search, waitFor: string | null): MachinePick
 }
 
 /**
- * Calls `find` with batches of candidates from memory, best first, and returns its first result other than undefined.
+ * Calls `find` with batches of candidates from memory, best first, and returns the first result that isn't undefined.
  */
 async function firstCandidate<T>(
-  { inventory }: Deps,
+  { inventory }: Pick<InventoryDeps, 'inventory'>,
   { criteria, order }: BestOffer,
   find: (machineIds: readonly string[]) => Promise<T | undefined>,
 ): Promise<T | undefined> {
@@ -231,8 +237,8 @@ async function firstCandidate<T>(
 }
 
 /**
- * Returns the machines that match according to the database, best first, including those that another transaction has
- * locked.
+ * Returns the machines that match according to the database, best first, including machines locked by other
+ * transactions.
  */
 async function fittingOf(
   transaction: Transaction,
@@ -256,7 +262,7 @@ async function fittingOf(
     .map(({ machineId }) => machineId);
 }
 
-/** Returns the machine's offer with the traits of its group, or an empty list if the machine isn't offered. */
+/** Returns the machine's offer with its group's traits. Returns an empty list if the machine isn't offered. */
 function pricedOffers({ machineId, ...row }: CandidateRow) {
   const host = offeredHost(row);
   const block = host?.layout.blocks.find(({ suffix }) => host.hostId + suffix === machineId);
@@ -280,7 +286,7 @@ export function checkPreferences(input: Preferences) {
   };
 }
 
-/** Returns the preferences with the names of models replaced by slugs. */
+/** Returns the preferences with model names replaced by slugs. */
 export function inSlugs<Wanted extends ReturnType<typeof checkPreferences>>(
   models: readonly NamedModel[],
   wanted: Wanted,
@@ -288,7 +294,7 @@ export function inSlugs<Wanted extends ReturnType<typeof checkPreferences>>(
   return { ...withModels(models, wanted), filter: withModels(models, wanted.filter) };
 }
 
-/** Describes the first model that isn't in the catalogue, and suggests another name. */
+/** Returns a message suffix about the first model that isn't in the catalogue, with a similar name if there is one. */
 function unknownModel(models: readonly NamedModel[], { gpus, filter }: ReturnType<typeof checkPreferences>): string {
   const unknown = [...(gpus ?? []), ...(filter.gpus ?? [])].find((name) => modelsNamed(models, name).length === 0);
   if (unknown === undefined) return '';
@@ -299,7 +305,7 @@ function unknownModel(models: readonly NamedModel[], { gpus, filter }: ReturnTyp
   return `; there is no GPU model ${unknown}${near === null ? '' : `: did you mean ${near}?`}`;
 }
 
-/** Lists all requirements, so that the caller can see which ones to relax. */
+/** Returns a message that lists all requirements, so that the caller can see which ones to relax. */
 export function nothingFits({
   filter,
   gpus,
@@ -332,7 +338,7 @@ interface CandidateRow extends HostRow, PricedModel {
   supportsUsers: boolean;
 }
 
-/** SQL for the given machines as they are in the database, each with its host and its model's price. */
+/** SQL for the given machines as stored in the database, each with its host and its model's price. */
 const PRICED_MACHINES_SQL = `
   select candidate.id as "machineId", tier, vram_gb as "vramGb", on_demand_rate as "onDemandRate", machine.*
   from machine candidate join (${CURRENT_PRICES}) price using (gpu) join gpu_model on gpu_model.slug = candidate.gpu
@@ -343,7 +349,7 @@ const PRICED_MACHINES_SQL = `
     ) machine on true
   where candidate.id = any($1)`;
 
-/** Locks the best machine. sold_gpu has the GPUs of all running instances, which the database itself ensures. */
+/** Locks the best machine. The database itself ensures that sold_gpu contains the GPUs of all running instances. */
 const LOCK_BEST_SQL = `
   select machine.id as "machineId", holder.ids as "holderIds"
   from unnest($1::text[]) with ordinality as candidate (id, place) join machine on machine.id = candidate.id

@@ -1,22 +1,25 @@
-import type { GroupKey, GroupTraits } from '../rules/offer.js';
-import type { OfferCriteria } from '../rules/offer-filter.js';
-import type { GroupPrice, OfferOrder } from '../rules/offer-order.js';
 import type { RankedGroup } from './offer-group.js';
+import type { GroupKey, GroupTraits } from './rules/offer.js';
+import type { OfferCriteria } from './rules/offer-filter.js';
+import type { GroupPrice, OfferOrder } from './rules/offer-order.js';
 
 /** A group whose model has a price. */
 export type Priced<Group extends RankedGroup> = Group & { traits: GroupTraits };
 
-/** Groups in the order in which they were sorted. */
+/** Groups in sorted order. */
 interface SortedGroups<Group extends RankedGroup> {
   all: readonly Priced<Group>[];
   byGpu: ReadonlyMap<string, readonly Priced<Group>[]>;
   byRegion: ReadonlyMap<string, readonly Priced<Group>[]>;
 }
 
-/** Groups by their key, written as text. */
+/** Groups, indexed by the text form of their key. */
 export class GroupSet<Group extends RankedGroup> {
   readonly #groups = new Map<string, Group>();
-  /** Sorted on first use. Sorted again only after a price change or after a group was added, which is rare. */
+  /**
+   * Groups are sorted on first use, and again only after a price change or the addition of a group, both of which are
+   * rare.
+   */
   readonly #sorted = new Map<OfferOrder<GroupPrice>, SortedGroups<Group>>();
 
   get(text: string): Group | undefined {
@@ -33,7 +36,7 @@ export class GroupSet<Group extends RankedGroup> {
     for (const group of this.#groups.values()) group.traits = traitsOf(group.key);
   }
 
-  /** Returns all groups that can match, in order. Groups that don't match may be included. */
+  /** Returns all groups that can match, in sorted order. May include groups that don't match. */
   by(order: OfferOrder<GroupPrice>, { gpu, region }: OfferCriteria): readonly Priced<Group>[] {
     const { all, byGpu, byRegion } = this.#sorted.get(order) ?? this.#sort(order);
     const ofGpu = gpu === null ? all : (byGpu.get(gpu) ?? []);

@@ -1,25 +1,25 @@
 import { LRUCache } from 'lru-cache';
-import type { LayoutBlock } from '../rules/layout.js';
-import { type GroupTraits, type Offer, type OfferedHost, offerOf } from '../rules/offer.js';
+import type { LayoutBlock } from './rules/layout.js';
+import { type GroupTraits, type Offer, type OfferedHost, offerOf } from './rules/offer.js';
 
 /**
- * Identifies a block of a stored host by a single number, because 100,000 hosts with eight GPUs have 1.5 million
- * blocks.
+ * Identifies a block on a stored host. It is a single number to save memory, because 100,000 hosts with eight GPUs each
+ * have 1.5 million blocks.
  */
 export type Entry = number;
 
-/** Number of bits for a block's index. A host with eight GPUs has fewer blocks than that allows. */
+/** Number of bits in a block's index. This is more than enough for all blocks on a host with eight GPUs. */
 const BLOCKS_BITS = 5;
 const BLOCK = (1 << BLOCKS_BITS) - 1;
 
-/** Maximum cached offers. Other offers are built again when they are needed. */
+/** Maximum number of cached offers. Other offers are rebuilt when needed. */
 const MAX_OFFERS = 5_000;
 
-/** Hosts by id. Each has a number that no other stored host has. */
+/** Hosts by id. Each stored host has a unique number. */
 export class HostTable {
   readonly #hosts: OfferedHost[] = [];
   readonly #numbers = new Map<string, number>();
-  /** Numbers of removed hosts, which can be reused. */
+  /** Numbers of removed hosts, available for reuse. */
   readonly #free: number[] = [];
   readonly #offers = new LRUCache<Entry, Offer>({ max: MAX_OFFERS });
 
@@ -32,7 +32,7 @@ export class HostTable {
     return this.#numbers.keys();
   }
 
-  /** Adds a host. Returns the entry of its first block. The entries of its other blocks follow. */
+  /** Adds a host. Returns the entry of its first block, which is followed by the entries of its other blocks. */
   add(host: OfferedHost): Entry {
     const number = this.#free.pop() ?? this.#hosts.length;
     this.#hosts[number] = host;
@@ -65,7 +65,7 @@ export class HostTable {
   }
 
   /**
-   * Returns the offer of a block. It is the same object until the host or its price changes, so derived data can be
+   * Returns a block's offer. The object stays the same until the host or its price changes, so derived data can be
    * cached with it.
    */
   offerAt(entry: Entry, { preemptible, pricePerHour }: GroupTraits): Offer {

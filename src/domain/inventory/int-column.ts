@@ -1,9 +1,9 @@
 const INITIAL_CAPACITY = 8;
 const GROWTH = 1.5;
 
-/** A list of integers that can grow and uses 4 bytes for each. */
+/** A list of integers that can grow and uses 4 bytes per integer. */
 export class IntColumn {
-  /** The values. The array may be longer than the column. */
+  /** The values, followed by unused capacity. */
   values = new Int32Array(INITIAL_CAPACITY);
   length = 0;
 

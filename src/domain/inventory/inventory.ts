@@ -3,22 +3,22 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
-import { ALLOWS_FUSE, HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../machine-condition.js';
-import { diskLeftGb } from '../rules/disk.js';
-import type { MachineCondition } from '../rules/free-machine.js';
-import { type GpuBits, type Layout, layoutOf, wholeLayout } from '../rules/layout.js';
-import type { Micro, Rate } from '../rules/money.js';
-import { isAnyOffered, type OfferedHost, type PricedModel } from '../rules/offer.js';
-import { WHOLE } from '../rules/slices.js';
+import { diskLeftGb } from '../kernel/disk.js';
+import type { MachineCondition } from '../kernel/free-machine.js';
+import { ALLOWS_FUSE, HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../kernel/machine-condition.js';
+import type { Micro, Rate } from '../kernel/money.js';
+import { WHOLE } from '../kernel/slices.js';
 import { OfferIndex } from './offer-index.js';
+import { type GpuBits, type Layout, layoutOf, wholeLayout } from './rules/layout.js';
+import { isAnyOffered, type OfferedHost, type PricedModel } from './rules/offer.js';
 
-/** SQL for the GPUs of an instance as bits, by their places on its host. */
+/** SQL for an instance's GPUs as bits, by their places on its host. */
 const GPU_BITS = '((1 << num_gpus) - 1) << first_gpu';
 
 /**
- * SQL for all hosts with the data that decisions need. This includes `condition`, `used_disk_gb`, and the GPUs of
- * running instances as bits: `taken` combines all instances that can't be preempted, and `yielding` has an entry for
- * each of the others. `layout` has the arguments of `layoutOf` as a JSON list, or null if the host is rented as a
+ * SQL for all hosts with the data needed for decisions. This includes `condition`, `used_disk_gb`, and the GPUs of
+ * running instances as bits: `taken` combines the instances that can't be preempted, and `yielding` has one entry for
+ * each of the others. `layout` contains the arguments of `layoutOf` as a JSON list, or null if the host is rented as a
  * whole.
  */
 export const HOSTS = `
@@ -44,7 +44,7 @@ export const CURRENT_PRICES = `
   select gpu, on_demand_rate, median_micro, listings, snapshot_date from gpu_price
   where snapshot_date = (select max(date) from market_snapshot)`;
 
-/** The price of a model in the newest snapshot. */
+/** A model's price in the newest snapshot. */
 interface CurrentPrice {
   gpu: string;
   onDemandRate: Rate;
@@ -71,22 +71,22 @@ export interface PublicData {
   offers: OfferIndex;
 }
 
-/** Hosts read per query. Low enough that requests are handled between queries. */
+/** Number of hosts read per query, low enough that requests are handled between queries. */
 const HOSTS_PER_PAGE = 1_000;
-/** Running instances read per query. */
+/** Number of running instances read per query. */
 const RUNNING_PER_PAGE = 5_000;
 /**
- * Minimum time from the start of one reload to the start of the next, so that several changes are read together.
- * Requests don't wait for this.
+ * Minimum time between the starts of two reloads, in milliseconds, so that several changes are read together. Requests
+ * don't wait for this.
  */
 const RELOAD_PAUSE_MS = 100;
 
 /**
  * Caches the public data: the catalogue, prices and hosts. A change notice, or a write by this process, marks the rows
- * that it names as stale, and they are read again before the next response. If any host may have changed, all hosts are
- * read again in the background, and responses use the previous data in the meantime. Running instances are checked
- * first, so that machines that were rented disappear from the offers immediately. While no notices are being received,
- * and until everything has been read again afterwards, cached data isn't used.
+ * it names as stale, and they are read again before the next response. If any host may have changed, all hosts are read
+ * again in the background, and responses use the previous data in the meantime. Running instances are checked first, so
+ * that rented machines disappear from the offers immediately. While notices aren't being received, and until everything
+ * has been read again afterwards, cached data isn't used.
  */
 export class Inventory {
   readonly #db: Database;
@@ -100,11 +100,11 @@ export class Inventory {
   #running: Promise<void> | null = null;
   #queued: Promise<void> | null = null;
   #soon: NodeJS.Timeout | null = null;
-  /** When the last reload started, according to performance.now(). */
+  /** When the last reload started, in performance.now() time. */
   #startedAt = Number.NEGATIVE_INFINITY;
   /**
-   * Hosts that are being read by id. During a paged read of all hosts, this also has the hosts that were read by id
-   * since it started.
+   * Hosts being read by id. During a paged read of all hosts, this also contains the hosts read by id since the paged
+   * read started.
    */
   #readByName = new Set<string>();
   #isPageRead = false;
@@ -123,21 +123,21 @@ export class Inventory {
   }
 
   /**
-   * Changes whenever the data does. Anything derived from the inventory stays valid while this is unchanged and
+   * Changes whenever the data does. Anything derived from the inventory stays valid as long as this is unchanged and
    * `isCurrent` is true.
    */
   get version(): number {
     return this.#version;
   }
 
-  /** Whether the next response can be sent without reading any changes first. */
+  /** Whether the next response can be sent without first reading any changes. */
   get isCurrent(): boolean {
     return this.#db.notices.isListening && this.#running === null && !this.#isStale;
   }
 
   /**
-   * Returns data that includes everything that this process has committed, and everything that notices from other
-   * processes have named, before the call. Changes that are being read in the background are included once `readInFull`
+   * Returns data that includes everything this process had committed before the call, and everything named in notices
+   * received from other processes by then. Changes still being read in the background are included once `readInFull`
    * resolves.
    */
   async current(): Promise<PublicData> {
@@ -150,14 +150,14 @@ export class Inventory {
   }
 
   /**
-   * The data as it was last read. Used within transactions, which must not wait for a read that might need their
-   * connection. Available only after the first call of `current`.
+   * The data as last read. Used within transactions, which must not wait for a read that might need their connection.
+   * Available only after the first call to `current`.
    */
   get latest(): PublicData {
     return this.#data!;
   }
 
-  /** Like `current`, but doesn't wait until stale hosts have been read. */
+  /** Like `current`, but doesn't wait for stale hosts to be read. */
   async catalogue(): Promise<Catalogue> {
     const isStale = this.#isCatalogueStale || this.#isAllStale || this.#isCatalogueRead;
     if (this.#data !== null && !isStale && this.#db.notices.isListening) return this.#data.catalogue;
@@ -165,7 +165,7 @@ export class Inventory {
   }
 
   /**
-   * Returns a template, or null if it doesn't exist. Rentals depend on templates, so while notices are not being
+   * Returns a template, or null if it doesn't exist. Rentals depend on templates, so while notices aren't being
    * received, the template is read from the database.
    */
   async template(slug: string): Promise<Template | null> {
@@ -173,7 +173,7 @@ export class Inventory {
     return (await this.catalogue()).templates.find((template) => template.slug === slug) ?? null;
   }
 
-  /** Resolves when no background read is in progress. */
+  /** Resolves once no background read is in progress. */
   async readInFull(): Promise<void> {
     while (this.#background !== null) await this.#background;
   }
@@ -191,7 +191,7 @@ export class Inventory {
       this.#version += 1;
       this.#reloadSoon();
     }
-    // Nothing has to be read again, but responses include the re-check.
+    // Nothing needs to be read again, but responses include the re-check.
     else if (notice.table === 'market_recheck') this.#version += 1;
   }
 
@@ -210,14 +210,14 @@ export class Inventory {
   }
 
   /**
-   * Reads stale data in advance, so that the next request doesn't have to wait for it. Has no effect before the first
-   * load.
+   * Reads stale data ahead of the next request, so that the request doesn't have to wait for it. Has no effect before
+   * the first load.
    */
   #reloadSoon(): void {
     if (this.#data === null || this.#soon !== null) return;
     const reload = () => {
       this.#soon = null;
-      // If this fails, the next reader tries again and reports the error.
+      // If this fails, the next reader retries and reports the error.
       if (this.#isStale && this.#db.notices.isListening) this.#reload().catch(() => {});
     };
     const pause = this.#startedAt + RELOAD_PAUSE_MS - performance.now();
@@ -226,8 +226,8 @@ export class Inventory {
   }
 
   /**
-   * Reads the data that is stale at the time of the call. A read in progress isn't sufficient, because it may have
-   * started before the change.
+   * Reads the data that is stale at the time of the call. Waiting for a read in progress wouldn't be enough, because it
+   * may have started before the change.
    */
   #reload(): Promise<void> {
     if (this.#running === null) return this.#start();
@@ -254,7 +254,7 @@ export class Inventory {
     this.#stale = new Set();
     this.#isCatalogueStale = false;
     this.#isCatalogueRead = isCatalogue || isAll;
-    // While notices are not being received, a change after this read would be missed.
+    // While notices aren't being received, a change made after this read would be missed.
     this.#isAllStale = !this.#db.notices.isListening;
     try {
       if (this.#data === null) this.#data = await readData(this.#db);
@@ -309,7 +309,7 @@ export class Inventory {
     }
     this.#findTaken().catch(() => this.#markAllStale());
     this.#isBehind = true;
-    // If the background read fails, the hosts are read before the next response, which then reports the error.
+    // If the background read fails, the hosts are read before the next response, which then reports any error.
     this.#background ??= this.#keepUp()
       .catch(() => this.#markAllStale())
       .finally(() => {
@@ -321,7 +321,7 @@ export class Inventory {
     while (this.#isBehind) {
       this.#isBehind = false;
       this.#markStale(await this.#readAllHosts(() => this.#isUrgent));
-      // Statements that a gateway sent before it crashed may have been committed after the first check.
+      // Statements sent by a gateway before it crashed may have been committed after the first check.
       await this.#findTaken();
     }
   }
@@ -329,7 +329,7 @@ export class Inventory {
   async #readAllNow(): Promise<string[]> {
     this.#isUrgent = true;
     try {
-      // The background read stops after its current page, which must not overwrite a newer one.
+      // The background read must not overwrite newer pages, so it is awaited here. It stops after its current page.
       await this.#background;
       this.#isBehind = false;
       return await this.#readAllHosts(() => false);
@@ -338,7 +338,7 @@ export class Inventory {
     }
   }
 
-  /** Marks a host as stale if an instance is running on one of its machines that is still offered as free. */
+  /** Marks a host as stale if one of its machines has a running instance but is still offered as free. */
   async #findTaken(): Promise<void> {
     for (let last = ''; ; ) {
       const query = { name: 'offered-but-running', text: RUNNING_SQL, values: [last] };
@@ -355,9 +355,9 @@ export class Inventory {
   }
 
   /**
-   * Reads all hosts in pages, or until `isLeft` returns true. Returns the hosts that have to be read by id afterwards.
-   * These are hosts that were read by id in the meantime, whose page may be older, and offered hosts that were on no
-   * page because they were removed or added since.
+   * Reads all hosts in pages, or until `isLeft` returns true. Returns the hosts that must be read by id afterwards:
+   * hosts that were read by id in the meantime, because their page may be older, and offered hosts that appeared on no
+   * page, because they have since been removed or added.
    */
   async #readAllHosts(isLeft: () => boolean): Promise<string[]> {
     const met = new Set<string>();
@@ -409,7 +409,6 @@ export const HOST_COLUMNS = `
 const SOME_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id = any($1)`;
 const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_PER_PAGE}`;
 
-/** A running instance. */
 interface RunningRow {
   machineId: string;
   hostId: string;
@@ -459,7 +458,7 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
 
 /**
  * Reads all hosts in pages, so that requests are handled in between. Changes made during the read are reported by
- * notices and read again.
+ * notices and then read again.
  */
 async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
   const hosts: OfferedHost[] = [];
@@ -499,7 +498,7 @@ function isSameList(one: readonly number[], other: readonly number[]): boolean {
   return one.length === other.length && one.every((value, place) => value === other[place]);
 }
 
-/** Cached layouts by their definition. If there are more than this, some are built again when needed. */
+/** Cached layouts, by definition. Layouts beyond the maximum are rebuilt when needed. */
 const layouts = new LRUCache<string, Layout>({ max: 10_000 });
 
 function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
@@ -514,7 +513,7 @@ function layoutOfRow({ gpu, numGpus, layout }: HostRow): Layout {
 
 /**
  * Returns the host as it is offered, or null if none of its machines is offered. The object is built field by field,
- * because 100,000 objects of the same shape take a third of the memory of as many objects built by spreading.
+ * because 100,000 objects that share one shape take a third of the memory of the same objects built by spreading.
  */
 export function offeredHost(row: HostRow, once = (text: string) => text): OfferedHost | null {
   if (row.state !== 'LISTED') return null;

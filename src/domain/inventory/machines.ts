@@ -3,41 +3,41 @@ import { z } from 'zod';
 import type { Prisma } from '../../database/database.js';
 import type { Machine, MachineHeartbeat } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { lockHost, writeBlocks } from '../host-blocks.js';
-import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../import.js';
-import { onHostOf, USED_GB } from '../machine-condition.js';
-import { usedDiskGb } from '../rules/disk.js';
-import { DomainError } from '../rules/errors.js';
-import { type MachineChange, type MachineState, stateAfter } from '../rules/machine-state.js';
-import { hostIdOf } from '../rules/slices.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { usedDiskGb } from '../kernel/disk.js';
+import { DomainError } from '../kernel/errors.js';
+import { FileFaults, type FileRecord, type ImportReport, readBatches } from '../kernel/import.js';
+import { onHostOf, USED_GB } from '../kernel/machine-condition.js';
+import { type MachineChange, type MachineState, stateAfter } from '../kernel/machine-state.js';
+import { hostIdOf } from '../kernel/slices.js';
+import { formatInstant } from '../kernel/time.js';
+import { lockHost, writeBlocks } from './host-blocks.js';
 
 export type { Machine, MachineChange, MachineState };
 
-/** A machine, with the resources that its instances use. */
+/** A machine, with the resources used by its instances. */
 export interface MachineView extends Machine {
-  /** Id of the instance that is running on it. */
+  /** Id of the instance running on the machine. */
   runs: string | null;
-  /** GB used by the disks and volumes of instances that aren't destroyed. */
+  /** Space used by the disks and volumes of live instances, in GB. */
   usedDiskGb: number;
-  /** Whether its host agent is sending heartbeats. Null if the machine has no agent. */
+  /** Whether the machine's host agent is sending heartbeats. Null if the machine has no agent. */
   reachable: boolean | null;
   lastSeenAt: Date | null;
   /**
-   * Instances whose containers the agent found although the desired state doesn't include them. The containers are
-   * stopped and kept until the operator decides what to do with them.
+   * Instances whose containers were found by the agent although the desired state doesn't include them. The agent stops
+   * these containers but keeps them until the operator decides what to do with them.
    */
   unknown: string[];
 }
 
-/** Maximum length of an input value that is repeated in a message. */
+/** Maximum length of an input value quoted in a message. */
 const MAX_SHOWN = 100;
 const MAX_LISTED_MACHINES = 10_000;
-/** Timeout of each statement that applies an import. */
+/** Timeout of each statement that applies an import, in milliseconds. */
 const SWITCH_TIMEOUT_MS = 60_000;
 
-/** Bounds of a machine's fields. Values can be text from CSV or JSON values. */
+/** Bounds on a machine's fields. Values can be strings from CSV or JSON values. */
 const machineRow = z.object({
   id: z
     .string()
@@ -77,11 +77,11 @@ const COLUMNS = MACHINE_COLUMNS.join(', ');
 
 /**
  * Creates or updates machines by id, either all of them or none. New machines are listed, and existing ones keep their
- * state. The file is first read into a temporary table, which can take as long as it needs. A short transaction then
- * applies the differences, so rentals have to wait only for that transaction, and only on machines that change.
+ * state. The file is first read into a temporary table, which can take any amount of time. A short transaction then
+ * applies the differences, so that rentals wait only for that transaction, and only for machines that change.
  */
 export async function importMachines(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   records: AsyncIterable<FileRecord>,
   { dryRun, onProgress }: { dryRun: boolean; onProgress?: (machines: number) => void },
 ): Promise<ImportReport> {
@@ -114,7 +114,7 @@ export async function importMachines(
   }
 }
 
-/** Reads the file into a temporary table. Returns the line number of each machine. */
+/** Reads the file into a temporary table. Returns each machine's line number. */
 async function stage(
   client: pg.PoolClient,
   records: AsyncIterable<FileRecord>,
@@ -150,8 +150,8 @@ async function stage(
 }
 
 /**
- * Throws if the import changes a host that has an agent, because the agent reports the hardware and defines the host's
- * machines.
+ * Throws if the import changes a host that has an agent, because the agent reports such a host's hardware, which
+ * defines its machines.
  */
 async function checkHosts(
   client: pg.PoolClient,
@@ -183,8 +183,8 @@ async function checkHosts(
 
 /**
  * Applies the import and returns the number of new machines. New machines are inserted first, because that takes the
- * longest and doesn't lock anything that is rented. Only machines that differ are locked, and, as everywhere, they are
- * locked in the order of their ids.
+ * longest and doesn't lock anything that is rented. Only machines that differ are locked, in order of their ids, as
+ * everywhere else.
  */
 async function applyImport(client: pg.PoolClient): Promise<number> {
   const { rowCount: created } = await client.query(
@@ -212,7 +212,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** Shortens a value, because a damaged file can contain anything. */
+/** Truncates a value for a message, because a damaged file can contain anything. */
 function shortened(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
@@ -242,7 +242,10 @@ async function checkDisks(
 }
 
 /** Returns up to 10,000 machines that are for sale or in use, ordered by id. */
-export async function listMachines(deps: Deps, filter: { state?: MachineState; gpu?: string }): Promise<MachineView[]> {
+export async function listMachines(
+  deps: Pick<KernelDeps, 'db'>,
+  filter: { state?: MachineState; gpu?: string },
+): Promise<MachineView[]> {
   return readMachines(deps, {
     where: {
       ...(filter.state && { state: filter.state }),
@@ -254,18 +257,18 @@ export async function listMachines(deps: Deps, filter: { state?: MachineState; g
   });
 }
 
-export async function findMachine(deps: Deps, id: string): Promise<MachineView> {
+export async function findMachine(deps: Pick<KernelDeps, 'db'>, id: string): Promise<MachineView> {
   const [machine] = await readMachines(deps, { where: { id } });
   if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
   return machine;
 }
 
 async function readMachines(
-  { db }: Deps,
+  { db }: Pick<KernelDeps, 'db'>,
   query: Pick<Prisma.MachineFindManyArgs, 'where' | 'orderBy' | 'take'>,
 ): Promise<MachineView[]> {
   const rows = await db.prisma.machine.findMany({ ...query, include: { instances: LIVE } });
-  // A machine that is part of a host is reported by that host's agent.
+  // Machines that are part of a host are reported by the host's agent.
   const ids = [...new Set(rows.map(({ hostId }) => hostId))];
   const agents = await db.prisma.machineHost.findMany({
     where: { machineId: { in: ids } },
@@ -276,10 +279,14 @@ async function readMachines(
 }
 
 /**
- * Drains a machine, takes it offline, relists it or retires it. Running instances continue. A machine that is in use
- * can't be retired.
+ * Drains a machine, takes it offline, relists it or retires it. Running instances continue. A machine in use can't be
+ * retired.
  */
-export async function changeMachine(deps: Deps, id: string, change: MachineChange): Promise<MachineView> {
+export async function changeMachine(
+  deps: Pick<KernelDeps, 'db'>,
+  id: string,
+  change: MachineChange,
+): Promise<MachineView> {
   await inTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<{ state: MachineState; hostId: string }>(
       'select state, host_id as "hostId" from machine where id = $1 for no key update',
@@ -292,7 +299,7 @@ export async function changeMachine(deps: Deps, id: string, change: MachineChang
         'action_failed',
         `machine ${id} is a part of host ${machine.hostId}: name the host instead`,
       );
-    // Checked after locking. If a deploy had locked the machine first, it has been committed by now.
+    // Checked after locking, so that a deploy that locked the machine first has been committed by now.
     const { rowCount } = await transaction.query(
       `select from instance where ${onHostOf('= $1')} and status <> 'DESTROYED' limit 1`,
       [id],

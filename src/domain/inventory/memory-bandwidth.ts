@@ -1,7 +1,7 @@
 /**
- * Memory bandwidth of a single GPU by model, in GB/s (10^9 bytes), as published by the manufacturer. Bandwidth limits
- * most training and inference. It is also comparable across generations, unlike operations per second, which depend on
- * the precision. Nothing is measured on the machines themselves.
+ * Memory bandwidth of a single GPU by model, in GB/s (10^9 bytes), as published by the manufacturer. Most training and
+ * inference is limited by bandwidth. Unlike operations per second, which depend on the precision, it is also comparable
+ * across generations. Nothing is measured on the machines themselves.
  */
 const BY_MODEL: Readonly<Record<string, number>> = {
   gb200: 8_000,

@@ -1,33 +1,35 @@
+import type { SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest } from '../billing/idempotency.js';
 import type { Write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
 import { fromRow } from '../instances/instance-row.js';
 import { countOutcome, notFound, type Outcome, type RentalTerms } from '../instances/instances.js';
 import { launchOf } from '../instances/launch.js';
 import { templateInUse } from '../instances/template-terms.js';
-import { bestOffer } from '../rules/best-offer.js';
-import { DomainError } from '../rules/errors.js';
-import { silentBefore } from '../rules/fleet.js';
-import { type Launch, needsAgent } from '../rules/launch.js';
-import { type Account, INSTANCE_ID, type Instance, stop } from '../rules/lifecycle.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
-import type { VolumeAtPath } from '../rules/volume-attachment.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { silentBefore } from '../kernel/fleet.js';
+import { type Launch, needsAgent } from '../kernel/launch.js';
+import { type Account, INSTANCE_ID, type Instance, stop } from '../kernel/lifecycle.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import { attachedTo, sizeOfVolumes } from '../volumes/attachments.js';
 import { lockVolumes } from '../volumes/leases.js';
+import type { VolumeAtPath } from '../volumes/rules/volume-attachment.js';
 import { checkPreferences, rentBest, type Search } from './deploy-best.js';
+import type { InventoryDeps } from './deps.js';
+import { bestOffer } from './rules/best-offer.js';
 
-/** Number of days after which a destroyed instance can no longer be moved. */
+/** Number of days after its destruction during which an instance can still be moved. */
 const MOVES_WITHIN_DAYS = 7n;
 
 interface MoveInput {
   id: string;
   idempotencyKey?: string | null | undefined;
-  /** Maximum USD per hour for the whole machine. The move is rejected if the price is higher. */
+  /** Maximum price of the whole machine, in USD per hour. The move is rejected if the price is higher. */
   maxPricePerHour?: number | null | undefined;
 }
 
-/** The instance to move. Anything that can change is read again under a lock. */
+/** The instance to move. Everything that can change is read again under a lock. */
 interface Moved {
   instance: Instance;
   launch: Launch | null;
@@ -37,12 +39,12 @@ interface Moved {
 
 /**
  * Relaunches an instance's workload, with its volumes, on the best machine of another host, at the current price. The
- * instance must be stopped, or destroyed within the last week, or its host must have been unreachable until its
- * leases ended. In the last case, the instance is stopped. Throws invalid_request, not_found, action_failed if the
- * instance can't be moved or is still being saved, and any error of deployBest.
+ * instance must be stopped or have been destroyed within the last week, or its host must have been unreachable for so
+ * long that its leases have ended. In the last case, the instance is stopped. Throws invalid_request, not_found,
+ * action_failed if the instance can't be moved or is still being saved, and any error thrown by deployBest.
  */
 export function moveInstance(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
   accountId: string,
   input: MoveInput,
   keyId: string | null = null,
@@ -50,7 +52,12 @@ export function moveInstance(
   return countOutcome(deps, () => move(deps, accountId, input, keyId));
 }
 
-async function move(deps: Deps, accountId: string, input: MoveInput, keyId: string | null): Promise<Outcome> {
+async function move(
+  deps: SettlingDeps & Pick<InventoryDeps, 'sealingKeys' | 'inventory' | 'fleet'>,
+  accountId: string,
+  input: MoveInput,
+  keyId: string | null,
+): Promise<Outcome> {
   const { id, maxPricePerHour } = input;
   const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
   checkOptional('maxPricePerHour', fields.maxPricePerHour, maxPricePerHour);
@@ -88,7 +95,7 @@ async function move(deps: Deps, accountId: string, input: MoveInput, keyId: stri
   });
 }
 
-async function movedOf(deps: Deps, accountId: string, id: string): Promise<Moved> {
+async function movedOf(deps: Pick<KernelDeps, 'db'>, accountId: string, id: string): Promise<Moved> {
   const row = INSTANCE_ID.test(id)
     ? await deps.db.prisma.instance.findFirst({ where: { id, accountId }, include: { launch: true, container: true } })
     : null;
@@ -109,7 +116,7 @@ function preferencesOf({ instance, hasAgent }: Moved, maxPricePerHour: MoveInput
 
 /** Throws action_failed if the instance is running, was destroyed too long ago, or hasn't been saved yet. */
 async function checkMoves(
-  deps: Deps,
+  deps: Pick<InventoryDeps, 'fleet'>,
   current: Write,
   account: Account,
   { id, status, hostId, destroyedAt }: Instance,
@@ -123,10 +130,14 @@ async function checkMoves(
 }
 
 /**
- * Whether the host has been unreachable for too long. This is never the case for a host without an agent, because
- * nothing is known about it.
+ * Whether the host has been unreachable long enough for its leases to end. Always false for a host without an agent,
+ * because nothing is known about it.
  */
-async function isSilent(deps: Deps, { transaction, at }: Write, hostId: string): Promise<boolean> {
+async function isSilent(
+  deps: Pick<InventoryDeps, 'fleet'>,
+  { transaction, at }: Write,
+  hostId: string,
+): Promise<boolean> {
   const { rows } = await transaction.query<{ silent: boolean }>(
     `select revoked_at is not null or seen_at is null or seen_at < $2 as silent
      from machine_host join machine_heartbeat using (machine_id) where machine_id = $1`,
@@ -136,8 +147,8 @@ async function isSilent(deps: Deps, { transaction, at }: Write, hostId: string):
 }
 
 /**
- * Stops an instance on an unreachable host, so that it is no longer billed. The stop is written together with the
- * rental, and only if the rental succeeds.
+ * Stops an instance on an unreachable host, so that it is no longer billed. The stop is written along with the rental,
+ * and only if the rental succeeds.
  */
 function stopped(current: Write, account: Account, instance: Instance): Pick<RentalTerms, 'stopping'> {
   stop(current.step(account), instance, 'USER');
@@ -145,8 +156,8 @@ function stopped(current: Write, account: Account, instance: Instance): Pick<Ren
 }
 
 /**
- * Returns limits and deadlines for the new instance. They are those of the old instance, except that past deadlines are
- * omitted.
+ * Returns the limits and deadlines for the new instance. They are the same as the old instance's, except that past
+ * deadlines are omitted.
  */
 function endsOf({ spendLimit, stopWhenIdle, ...instance }: Instance, now: Instant) {
   const coming = (at: Instant | null) => (at !== null && at > now ? formatInstant(at) : null);

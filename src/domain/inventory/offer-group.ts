@@ -1,4 +1,6 @@
-import { type LayoutBlock, type Nested, nestedFrom } from '../rules/layout.js';
+import type { Entry, HostTable } from './host-table.js';
+import { IntColumn } from './int-column.js';
+import { type LayoutBlock, type Nested, nestedFrom } from './rules/layout.js';
 import {
   blockIdOf,
   type GroupKey,
@@ -8,16 +10,14 @@ import {
   type Offer,
   type OfferedHost,
   sizeOf,
-} from '../rules/offer.js';
-import { isOfSize } from '../rules/offer-filter.js';
-import { compareRanked, type Ranked } from '../rules/offer-order.js';
-import type { Entry, HostTable } from './host-table.js';
-import { IntColumn } from './int-column.js';
+} from './rules/offer.js';
+import { isOfSize } from './rules/offer-filter.js';
+import { compareRanked, type Ranked } from './rules/offer-order.js';
 
-/** Maximum number of shapes. If there are more, machines are counted individually. */
+/** Maximum number of shapes in a group. If there are more, machines are counted individually. */
 const MAX_SHAPES = 32;
 
-/** The number of machines that are equal blocks, on hosts with the same GPUs, vCPUs and memory. */
+/** A set of machines that are equal blocks on hosts with the same GPUs, vCPUs and memory. */
 interface Shape {
   /** One of these hosts. */
   host: OfferedHost;
@@ -27,15 +27,15 @@ interface Shape {
   machines: number;
 }
 
-/** Machines with the same traits, sorted. */
+/** Machines with the same traits, in sorted order. */
 export class RankedGroup {
   readonly key: GroupKey;
-  /** Null while the model has no price, in which case none of the machines is offered. */
+  /** Null while the model has no price, in which case none of the machines are offered. */
   traits: GroupTraits | null;
   protected readonly hosts: HostTable;
   /** The machines, sorted by descending reliability and then by machine id. */
   protected readonly entries = new IntColumn();
-  /** Null as soon as there are too many shapes. */
+  /** Null once there are too many shapes. */
   protected shapes: Shape[] | null = [];
 
   constructor(key: GroupKey, traits: GroupTraits | null, hosts: HostTable) {
@@ -52,7 +52,7 @@ export class RankedGroup {
     this.putAt(this.#placeOf(entry), entry);
   }
 
-  /** Adds entries, which can be in any order, to an empty group. */
+  /** Adds entries in any order to an empty group. */
   fill(entries: Entry[]): void {
     const ranked = entries.map((entry) => ({ entry, ...this.#ranked(entry) }));
     ranked.sort((one, other) => compareRanked(one, other));
@@ -81,7 +81,7 @@ export class RankedGroup {
     return isOfSize(sizeOf(this.hosts.hostAt(entry), this.hosts.blockAt(entry)), min);
   }
 
-  /** Whether any machine might have enough vCPUs and memory. */
+  /** Whether any machine may have enough vCPUs and memory. */
   mayFit(min: MachineSize | null): boolean {
     return this.shapes === null || this.shapes.some((shape) => shape.machines > 0 && isShapeOf(shape, min));
   }
@@ -117,7 +117,7 @@ export class RankedGroup {
     return { reliability: host.reliability, machineId: blockIdOf(host, this.hosts.blockAt(entry)) };
   }
 
-  /** Returns the position of a machine, or the position where it would have to be inserted. */
+  /** Returns a machine's position, or the position at which it would have to be inserted. */
   #placeOf(entry: Entry): number {
     const ranked = this.#ranked(entry);
     return countLeading(this.length, (place) => compareRanked(this.rankedAt(place), ranked) < 0);
@@ -152,8 +152,8 @@ export class OfferGroup extends RankedGroup {
     const [diskGb, cuda] = [this.#diskGb.values, this.#cuda.values];
     let smaller = 0;
     for (let place = from; place < to; place += 1) {
-      // Negative if something is lacking. Avoiding a branch that the processor can't predict makes this three times as
-      // fast.
+      // Negative if the machine falls short in any dimension. Avoiding a branch that the processor can't predict makes
+      // this three times as fast.
       const lacking = (vcpus[place]! - min.vcpus) | (ramGb[place]! - min.ramGb) | (diskGb[place]! - min.diskGb);
       smaller += (lacking | (cuda[place]! - min.cuda)) >>> 31;
     }
@@ -161,8 +161,8 @@ export class OfferGroup extends RankedGroup {
   }
 
   /**
-   * Counts the GPUs of those of the first `to` machines that are large enough. GPUs that are also in a smaller machine
-   * are not counted if that machine is large enough too and `isWanted` accepts its number of GPUs.
+   * Counts the GPUs in those of the first `to` machines that are large enough. A GPU that is also in a smaller machine
+   * isn't counted if that machine is large enough too and `isWanted` accepts its number of GPUs.
    */
   countGpus(min: MachineSize | null, to: number, isWanted: (numGpus: number) => boolean): number {
     const fitting = { min, isWanted };
@@ -192,7 +192,7 @@ export class OfferGroup extends RankedGroup {
   }
 }
 
-/** Excludes smaller blocks that don't have enough disk to be offered, so that no GPUs are counted as being in them. */
+/** Excludes smaller blocks without enough disk to be offered, so that GPUs are not attributed to them. */
 function offeredNested(host: OfferedHost, nested: Nested): Nested {
   let least = 0;
   for (const { within } of nested)
@@ -200,7 +200,7 @@ function offeredNested(host: OfferedHost, nested: Nested): Nested {
   return nestedFrom(nested, least);
 }
 
-/** Whether machines must be compared individually, because shapes don't include the disk or the CUDA version. */
+/** Whether machines must be compared individually, because shapes don't cover the disk and the CUDA version. */
 function isByMachine({ diskGb, cuda }: MachineSize): boolean {
   return diskGb > 0 || cuda > 0;
 }
@@ -220,14 +220,14 @@ function countShapes(shapes: readonly Shape[], min: MachineSize): number {
 }
 
 /**
- * Returns the number of GPUs of an offered block that aren't in a smaller offered block. This way, each offered GPU is
- * counted once, as part of one block.
+ * Returns the number of GPUs in an offered block that aren't also in a smaller offered block. Each offered GPU is
+ * thereby counted exactly once, as part of one block.
  */
 export function ownGpusOf(host: OfferedHost, { nested }: LayoutBlock): number {
   return gpusOutside({ host, nested: offeredNested(host, nested) }, { min: null, isWanted: () => true });
 }
 
-/** Counts the GPUs of a block that aren't in a smaller matching block. */
+/** Counts a block's GPUs that aren't also in a smaller matching block. */
 function gpusOutside(
   { host, nested }: { host: OfferedHost; nested: Nested },
   { min, isWanted }: { min: MachineSize | null; isWanted: (numGpus: number) => boolean },
@@ -242,7 +242,8 @@ function gpusOutside(
 }
 
 /**
- * Counts how many of the first `end` positions satisfy `holds`. All positions that do must come before all that don't.
+ * Counts how many of the first `end` positions satisfy `holds`. All positions that satisfy it must come before all that
+ * don't.
  */
 export function countLeading(end: number, holds: (place: number) => boolean): number {
   let [low, high] = [0, end];

@@ -1,6 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import TinyQueue from 'tinyqueue';
-import type { Rate } from '../rules/money.js';
+import type { Rate } from '../kernel/money.js';
+import { hostIdOf } from '../kernel/slices.js';
+import { GroupSet, type Priced } from './group-set.js';
+import { type Entry, HostTable } from './host-table.js';
+import { countLeading, OfferGroup, ownGpusOf, RankedGroup } from './offer-group.js';
 import {
   type GroupKey,
   type GroupTraits,
@@ -11,8 +15,8 @@ import {
   type PricedModel,
   smallerOf,
   traitsOf,
-} from '../rules/offer.js';
-import type { OfferCriteria } from '../rules/offer-filter.js';
+} from './rules/offer.js';
+import type { OfferCriteria } from './rules/offer-filter.js';
 import {
   BY_PRICE,
   compareRanked,
@@ -20,15 +24,11 @@ import {
   type OfferOrder,
   type OfferPosition,
   type Ranked,
-} from '../rules/offer-order.js';
-import { hostIdOf } from '../rules/slices.js';
-import { GroupSet, type Priced } from './group-set.js';
-import { type Entry, HostTable } from './host-table.js';
-import { countLeading, OfferGroup, ownGpusOf, RankedGroup } from './offer-group.js';
+} from './rules/offer-order.js';
 
 /**
- * Selects at most `limit` offers between two positions, not including the positions themselves. Null stands for the
- * start or the end.
+ * Selects up to `limit` offers strictly between two positions. A null position stands for the start or the end of the
+ * list.
  */
 export interface OfferRange {
   after: OfferPosition | null;
@@ -46,20 +46,20 @@ interface GroupSlice<Group extends RankedGroup = RankedGroup> {
 }
 
 /**
- * Maximum number of cached lists of the cheapest offers, and of offers in all of them together. An empty list counts as
- * one offer.
+ * Maximum number of cached lists of cheapest offers, and maximum number of offers in all of these lists combined. An
+ * empty list counts as one offer.
  */
 const MAX_LISTS = 2_000;
 const MAX_LISTED = 20_000;
 
-/** A machine in one of its groups. */
+/** A machine's entry in one of its groups. */
 interface Place {
   group: RankedGroup;
   entry: Entry;
 }
 
 /**
- * An index of machines by group, where all machines of a group have the same price. The cost of a search depends on the
+ * An index of machines by group. All machines in a group have the same price. The cost of a search depends on the
  * number of groups (models × sizes × regions), of which there are about a thousand for a hundred thousand machines.
  * Hosts are stored as objects and their blocks as numbers. Offers are built only when needed and never change.
  */
@@ -68,7 +68,7 @@ export class OfferIndex {
   readonly #hosts = new HostTable();
   readonly #groups = new GroupSet<OfferGroup>();
   /**
-   * The same machines, but also grouped by the size of the block that a rental would split. Only `best` needs this
+   * The same machines, additionally grouped by the size of the block that a rental would split. Only `best` needs this
    * order. Other searches use `#groups`, which has only a third as many groups. Groups of hosts that are rented as a
    * whole are shared with `#groups`, because such rentals never split a block.
    */
@@ -81,10 +81,10 @@ export class OfferIndex {
   readonly #availableGpus = new Map<string, number>();
   readonly #offersOf = new Map<string, number>();
 
-  /** Builds the index. `models` are by slug. Machines of any other model are not offered. */
+  /** Builds the index. `models` is keyed by slug. Machines of other models are not offered. */
   constructor(models: ReadonlyMap<string, PricedModel>, hosts: Iterable<OfferedHost> = []) {
     this.#models = models;
-    // Sorted first, because inserting machines one at a time would have to move all the machines after them.
+    // Sorted first, because inserting machines one at a time would repeatedly move all the machines after them.
     const members = new Map<RankedGroup, Entry[]>();
     for (const host of hosts) {
       for (const { group, entry } of this.#add(host)) {
@@ -96,7 +96,7 @@ export class OfferIndex {
     for (const [group, entries] of members) group.fill(entries);
   }
 
-  /** Returns the number of GPUs of a model in offers without a running instance. Each GPU is counted once. */
+  /** Returns the number of a model's GPUs in offers without a running instance. Each GPU is counted once. */
   availableGpus(gpu: string): number {
     return this.#models.has(gpu) ? (this.#availableGpus.get(gpu) ?? 0) : 0;
   }
@@ -123,7 +123,7 @@ export class OfferIndex {
     for (const groups of [this.#groups, this.#byBreaks]) groups.reprice((key) => this.#traitsOf(key));
   }
 
-  /** Returns the offer of a machine, or null if it isn't offered. */
+  /** Returns a machine's offer, or null if the machine isn't offered. */
   offerOf(machineId: string): Offer | null {
     const found = this.#find(machineId);
     if (found === null) return null;
@@ -133,7 +133,7 @@ export class OfferIndex {
     return traits === null ? null : offerOf(found, block!, traits.preemptible, traits.pricePerHour);
   }
 
-  /** Adds the machines of a host, or moves them to their new positions. */
+  /** Adds a host's machines, or moves them to their new positions. */
   put(host: OfferedHost): void {
     this.remove(host.hostId);
     for (const { group, entry } of this.#add(host)) group.put(entry);
@@ -150,7 +150,7 @@ export class OfferIndex {
   /**
    * Returns the cheapest matching offers that cost at most `priceMax` for the whole machine on demand. `name`
    * identifies the criteria, and results are cached under it until the next change. Because offers are sorted by price,
-   * all prices can use the same cached list and cut it off at different points.
+   * searches with different maximum prices can use the same cached list, cut off at different points.
    */
   cheapest(name: string, criteria: () => OfferCriteria, priceMax: Rate | null, limit: number): readonly Offer[] {
     const key = `${limit} ${name}`;
@@ -164,7 +164,7 @@ export class OfferIndex {
     );
   }
 
-  /** Returns the first matching offers in the given order, without the `excluded` machines. */
+  /** Returns the first matching offers in the given order, skipping the `excluded` machines. */
   best(criteria: OfferCriteria, order: OfferOrder, limit: number, excluded: ReadonlySet<string>): Offer[] {
     const slices = [...slicesOf(this.#byBreaks.by(BY_PRICE, criteria), criteria)];
     slices.sort((one, other) => order.first(one.group.traits, other.group.traits));
@@ -172,8 +172,8 @@ export class OfferIndex {
   }
 
   /**
-   * Returns a page of the matching offers, together with the number of all matching offers (`total`) and of those
-   * before the page. The sorted groups are cached for each `order`, so callers should use only a few constant orders.
+   * Returns a page of matching offers, along with the number of all matching offers (`total`) and of those before the
+   * page. The sorted groups are cached for each `order`, so callers should use only a small, fixed set of orders.
    */
   search(criteria: OfferCriteria, order: OfferOrder<GroupPrice>, { after, before, limit, fromEnd }: OfferRange) {
     const between: GroupSlice<OfferGroup>[] = [];
@@ -193,8 +193,8 @@ export class OfferIndex {
   }
 
   /**
-   * Counts the GPUs of the matching offers by model or by region, each GPU once. Models and regions without any are
-   * omitted.
+   * Counts the GPUs in the matching offers by model or by region. Each GPU is counted once. Models and regions without
+   * matching GPUs are omitted.
    */
   gpusBy(kind: 'gpu' | 'region', criteria: OfferCriteria): Map<string, number> {
     const counts = new Map<string, number>();
@@ -224,7 +224,7 @@ export class OfferIndex {
     return this.#placesOf(host, this.#hosts.add(host), 1);
   }
 
-  /** Returns the offered blocks of a host with their groups, and adjusts the counts. */
+  /** Returns a host's offered blocks with their groups, and adjusts the counts. */
   #placesOf(host: OfferedHost, first: Entry, by: 1 | -1): Place[] {
     const places: Place[] = [];
     host.layout.blocks.forEach((block, place) => {
@@ -258,7 +258,7 @@ export class OfferIndex {
     return group;
   }
 
-  /** Returns the host that the machine belongs to, or null if there is none. */
+  /** Returns the host to which the machine belongs, or null if there is none. */
   #find(machineId: string): OfferedHost | null {
     const whole = this.#hosts.get(machineId);
     if (whole !== null) return whole;
@@ -277,17 +277,17 @@ export class OfferIndex {
   }
 }
 
-/** Returns the key as text. None of the fields contains a line break. */
+/** Returns the key as a string. None of its fields contains a line break. */
 function textOf({ gpu, region, numGpus, nvlink, preemptible, hasAgent, fuse }: GroupKey): string {
   return `${gpu}\n${region}\n${numGpus} ${nvlink} ${preemptible} ${hasAgent} ${fuse}`;
 }
 
-/** Whether a rental can split a block, which is impossible on a host that is rented as a whole. */
+/** Whether a rental can split a block. This is impossible on a host that is rented as a whole. */
 function isSliced({ layout: { blocks, numGpus } }: OfferedHost): boolean {
   return blocks.length > 1 || blocks[0]?.count !== numGpus;
 }
 
-/** For each matching group, yields its offers that are reliable enough. These are the first ones of the group. */
+/** Yields the sufficiently reliable offers of each matching group. Within a group, these always come first. */
 function* slicesOf<Group extends RankedGroup>(
   groups: Iterable<Priced<Group>>,
   { fitsGroup, reliabilityMin, sizeMin }: OfferCriteria,
@@ -302,7 +302,8 @@ function* slicesOf<Group extends RankedGroup>(
 }
 
 /**
- * Counts how many of the first `end` offers of a group come before a position, or are at the position if `isIncluded`.
+ * Counts how many of a group's first `end` offers come before a position. An offer at the position counts if
+ * `isIncluded`.
  */
 function countUpTo(
   position: OfferPosition,
@@ -322,7 +323,7 @@ function countUpTo(
 
 interface Taking {
   limit: number;
-  /** Machines to leave out. */
+  /** Machines to skip. */
   excluded?: ReadonlySet<string>;
   isBackwards?: boolean;
 }
@@ -337,7 +338,7 @@ interface Head {
 const MANY_SLICES = 20;
 
 /**
- * Reduces many equally ranked slices to those that can contribute to the first `limit` offers, provided that all their
+ * Reduces many equally ranked slices to those that can contribute to the first `limit` offers, assuming that all their
  * offers match. A slice can be dropped if at least `limit` other slices have an offer that is more reliable than any of
  * its own.
  */
@@ -352,8 +353,8 @@ function contendersOf(slices: GroupSlice[], limit: number, isBackwards: boolean)
 }
 
 /**
- * Returns the first matching offers from sorted slices, without reading more of them than necessary. If `isBackwards`,
- * the slices are in reverse order and the last offers are returned. The slices are narrowed.
+ * Returns the first matching offers from sorted slices, reading no more of each slice than necessary. If `isBackwards`,
+ * the slices are in reverse order and the last offers are returned. The slices are narrowed in the process.
  */
 function firstOf(
   slices: Iterable<GroupSlice>,
@@ -368,7 +369,7 @@ function firstOf(
     if (isBackwards) slice.to -= 1;
     else slice.from += 1;
   };
-  /** Moves to the next matching offer of a slice. Returns false if there is none. */
+  /** Advances to a slice's next matching offer. Returns false if there is none. */
   const hasMore = (slice: GroupSlice) => {
     for (; slice.from < slice.to; dropHead(slice)) {
       const place = headPlace(slice);
@@ -381,7 +382,7 @@ function firstOf(
     const thenBy = order.thenBy(one.slice.group.traits, other.slice.group.traits);
     return (isBackwards ? -1 : 1) * compareRanked(one.ranked, other.ranked, thenBy);
   };
-  /** Merges the slices of groups that `first` ranks equally. */
+  /** Merges slices whose groups are ranked equally by `first`. */
   const takeFrom = (all: GroupSlice[]) => {
     const alike = areAllTaken ? contendersOf(all, limit - taken.length, isBackwards) : all;
     const heads = new TinyQueue(alike.filter(hasMore).map(headOf), compareHeads);

@@ -1,10 +1,11 @@
-import type { Deps } from '../deps.js';
 import { checkOptional, type Field, fields, priceLimit } from '../fields.js';
-import { cudaNumber } from '../rules/cuda.js';
-import { type NamedModel, slugsOf } from '../rules/gpu-names.js';
-import type { GpuTier } from '../rules/gpu-tier.js';
-import type { Offer } from '../rules/offer.js';
-import { criteriaOf, type OfferCriteria, type OfferRequirements } from '../rules/offer-filter.js';
+import { cudaNumber } from '../kernel/cuda.js';
+import { type NamedModel, slugsOf } from '../kernel/gpu-names.js';
+import type { GpuTier } from '../kernel/gpu-tier.js';
+import type { InventoryDeps } from './deps.js';
+import type { OfferIndex, OfferRange } from './offer-index.js';
+import type { Offer } from './rules/offer.js';
+import { criteriaOf, type OfferCriteria, type OfferRequirements } from './rules/offer-filter.js';
 import {
   BY_PRICE,
   BY_PRICE_PER_GPU,
@@ -12,15 +13,14 @@ import {
   type GroupPrice,
   type OfferOrder,
   type OfferPosition,
-} from '../rules/offer-order.js';
-import type { OfferIndex, OfferRange } from './offer-index.js';
+} from './rules/offer-order.js';
 
-/** Requirements for a machine. A field that is null, omitted or an empty list requires nothing. */
+/** Requirements for a machine. A field that is null, omitted or an empty list imposes no requirement. */
 export interface OfferSearchFilter {
   gpus?: readonly string[] | null;
   regions?: readonly string[] | null;
   tiers?: readonly GpuTier[] | null;
-  /** GB of memory per GPU. */
+  /** Minimum memory per GPU, in GB. */
   vramGbMin?: number | null;
   nvlink?: boolean | null;
   reliabilityMin?: number | null;
@@ -29,9 +29,9 @@ export interface OfferSearchFilter {
   diskGbMin?: number | null;
   numMin?: number | null;
   numMax?: number | null;
-  /** USD per GPU-hour on demand, regardless of the mode. */
+  /** Maximum on-demand price, in USD per GPU-hour, regardless of the mode. */
   pricePerGpuMax?: number | null;
-  /** Whether to include machines on which only interruptible instances are running. */
+  /** Whether to include machines whose only running instances are interruptible. */
   includePreemptible?: boolean | null;
   hasAgent?: boolean | null;
   fuse?: boolean | null;
@@ -48,7 +48,7 @@ export interface OfferSearch extends OfferRange {
 
 export interface OfferPage {
   offers: Offer[];
-  /** Number of matching offers on all pages together. */
+  /** Number of matching offers across all pages. */
   total: number;
   hasPrevious: boolean;
   hasNext: boolean;
@@ -60,8 +60,8 @@ const ORDERS: Record<OfferSort, OfferOrder<GroupPrice>> = {
   RELIABILITY: BY_RELIABILITY,
 };
 
-/** Returns one page of the matching offers, and the number of all of them. */
-export async function searchOffers(deps: Deps, search: OfferSearch): Promise<OfferPage> {
+/** Returns one page of matching offers, along with their total number. */
+export async function searchOffers(deps: Pick<InventoryDeps, 'inventory'>, search: OfferSearch): Promise<OfferPage> {
   const wanted = checkFilter(search.filter);
   const { offers, catalogue } = await deps.inventory.current();
   const criteria = criteriaOf(withModels(catalogue.gpuModels, wanted));
@@ -71,38 +71,45 @@ export async function searchOffers(deps: Deps, search: OfferSearch): Promise<Off
 /** A GPU model that has matching offers. */
 export interface OfferedModel {
   gpu: string;
-  /** Number of GPUs in its matching offers. */
+  /** Number of GPUs in the model's matching offers. */
   gpus: number;
 }
 
 /** A region that has matching offers. */
 export interface OfferedRegion {
   region: string;
-  /** Number of GPUs in its matching offers. */
+  /** Number of GPUs in the region's matching offers. */
   gpus: number;
 }
 
-/** Returns the models of the matching offers, sorted by slug. */
-export async function offeredModels(deps: Deps, filter: OfferSearchFilter | null | undefined): Promise<OfferedModel[]> {
+/** Returns the models with matching offers, sorted by slug. */
+export async function offeredModels(
+  deps: Pick<InventoryDeps, 'inventory'>,
+  filter: OfferSearchFilter | null | undefined,
+): Promise<OfferedModel[]> {
   return (await gpusBy('gpu', deps, filter)).map(([gpu, gpus]) => ({ gpu, gpus }));
 }
 
-/** Returns the regions of the matching offers, sorted by code. */
+/** Returns the regions with matching offers, sorted by code. */
 export async function offeredRegions(
-  deps: Deps,
+  deps: Pick<InventoryDeps, 'inventory'>,
   filter: OfferSearchFilter | null | undefined,
 ): Promise<OfferedRegion[]> {
   return (await gpusBy('region', deps, filter)).map(([region, gpus]) => ({ region, gpus }));
 }
 
-async function gpusBy(kind: 'gpu' | 'region', deps: Deps, filter: OfferSearchFilter | null | undefined) {
+async function gpusBy(
+  kind: 'gpu' | 'region',
+  deps: Pick<InventoryDeps, 'inventory'>,
+  filter: OfferSearchFilter | null | undefined,
+) {
   const wanted = checkFilter(filter);
   const { offers, catalogue } = await deps.inventory.current();
   const criteria = criteriaOf(withModels(catalogue.gpuModels, wanted));
   return [...offers.gpusBy(kind, criteria)].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Returns a page of an index. */
+/** Returns a page of an index's offers. */
 export function pageOf(
   index: OfferIndex,
   criteria: OfferCriteria,
@@ -122,7 +129,7 @@ export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Of
   return { pricePerGpu: pricePerHour.onDemand / BigInt(numGpus), pricePerHour, reliability, machineId };
 }
 
-/** Validates a filter. Equivalent filters result in equal values, no matter how they are written. */
+/** Validates a filter. Equivalent filters produce equal values, no matter how they are written. */
 export function checkFilter(filter: OfferSearchFilter | null | undefined): OfferRequirements {
   const input = filter ?? {};
   const cudaMin = checkOptional('cudaMin', fields.cudaMin, input.cudaMin);
@@ -146,7 +153,7 @@ export function checkFilter(filter: OfferSearchFilter | null | undefined): Offer
   };
 }
 
-/** Returns the requirements with the names of models replaced by slugs. */
+/** Returns the requirements with model names replaced by slugs. */
 export function withModels<Wanted extends { gpus: readonly string[] | null }>(
   models: readonly NamedModel[],
   wanted: Wanted,
@@ -154,7 +161,7 @@ export function withModels<Wanted extends { gpus: readonly string[] | null }>(
   return wanted.gpus === null ? wanted : { ...wanted, gpus: slugsOf(models, wanted.gpus) };
 }
 
-/** Returns the list without duplicates, in its original order, or null if it is empty. */
+/** Returns the list without duplicates, in its original order. Returns null if it is empty. */
 export function checkList<T>(name: string, field: Field<T[]>, value: readonly T[] | null | undefined): T[] | null {
   const list = [...new Set(checkOptional(name, field, value) ?? [])];
   return list.length === 0 ? null : list;

@@ -1,10 +1,10 @@
-import type { Deps } from '../deps.js';
 import { checkOptional, fields, priceLimit } from '../fields.js';
-import { cudaNumber } from '../rules/cuda.js';
-import { slugsOf } from '../rules/gpu-names.js';
-import type { Offer } from '../rules/offer.js';
-import { criteriaOf } from '../rules/offer-filter.js';
+import { cudaNumber } from '../kernel/cuda.js';
+import { slugsOf } from '../kernel/gpu-names.js';
+import type { InventoryDeps } from './deps.js';
 import { checkFilter } from './offer-search.js';
+import type { Offer } from './rules/offer.js';
+import { criteriaOf } from './rules/offer-filter.js';
 
 export type { Offer };
 
@@ -12,27 +12,30 @@ export interface OfferFilter {
   gpu?: string | null;
   region?: string | null;
   numMin?: number | null;
-  /** Maximum USD per hour for the whole machine on demand. */
+  /** Maximum on-demand price of the whole machine, in USD per hour. */
   priceMax?: number | null;
   /** Minimum CUDA version, such as 12.4. */
   cudaMin?: string | null;
   limit?: number | null;
-  /** Whether to include machines on which only interruptible instances are running. */
+  /** Whether to include machines whose only running instances are interruptible. */
   includePreemptible?: boolean | null;
 }
 
 const ANY_OFFER = checkFilter(null);
 
-/** Returns the machine's offer, preemptible or not, or null if the machine isn't offered. */
-export async function findOffer(deps: Deps, machineId: string): Promise<Offer | null> {
+/** Returns the machine's offer, whether or not it is preemptible. Returns null if the machine isn't offered. */
+export async function findOffer(deps: Pick<InventoryDeps, 'inventory'>, machineId: string): Promise<Offer | null> {
   return (await deps.inventory.current()).offers.offerOf(machineId);
 }
 
 /**
- * Returns matching offers, sorted by price, then by descending reliability, then by machine id. Returns none if the
- * model or region is unknown.
+ * Returns matching offers, sorted by price, then by descending reliability, then by machine id. Returns no offers if
+ * the model or region is unknown.
  */
-export async function findOffers(deps: Deps, filter: OfferFilter): Promise<readonly Offer[]> {
+export async function findOffers(
+  deps: Pick<InventoryDeps, 'inventory'>,
+  filter: OfferFilter,
+): Promise<readonly Offer[]> {
   const gpu = checkOptional('gpu', fields.gpu, filter.gpu);
   const region = checkOptional('region', fields.region, filter.region);
   const numMin = checkOptional('numMin', fields.numMin, filter.numMin)!;

@@ -1,38 +1,40 @@
 import type { Prisma } from '../../database/database.js';
 import type { Machine } from '../../database/generated/client/client.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledWithLimits } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
 import { checkSpendLimits, checkTerms, type TermsInput, unknownMachine } from '../instances/instances.js';
 import { machineForPreview } from '../instances/machine-for-preview.js';
 import type { MachineAsRead } from '../instances/machine-loader.js';
 import { checkTcpPorts } from '../instances/tcp-ports.js';
 import { templateTerms } from '../instances/template-terms.js';
-import { advance, balanceAt, balanceUnitsAt, exhaustionOf } from '../rules/accrual.js';
-import { admitAccount, admitMachine, type Claim, checkMaxRate, ratesOf } from '../rules/admission.js';
-import { bestOffer } from '../rules/best-offer.js';
-import { burnAfter, coverNeeded } from '../rules/cover.js';
-import { deadlinesOf } from '../rules/deadline.js';
-import { freeDiskGb } from '../rules/disk.js';
-import { DomainError, type Refused, refusalOf, refusedBy } from '../rules/errors.js';
-import { checkIdleWatch } from '../rules/idle.js';
-import { checkAgent } from '../rules/launch.js';
-import type { Account, Instance } from '../rules/lifecycle.js';
-import { type Micro, type Rate, shownCost, unitsOfUsage } from '../rules/money.js';
-import { PREEMPTION_MINIMUM_SECONDS } from '../rules/preemption.js';
-import type { PricingMode } from '../rules/price-rule.js';
-import { termEndFrom } from '../rules/reserved.js';
-import { checkVariables } from '../rules/template.js';
-import { type Instant, latest, SECONDS_PER_HOUR } from '../rules/time.js';
-import { checkSupportsVolumes } from '../rules/volume-attachment.js';
+import { advance, balanceAt, balanceUnitsAt, exhaustionOf } from '../kernel/accrual.js';
+import { admitAccount, admitMachine, type Claim, checkMaxRate, ratesOf } from '../kernel/admission.js';
+import { burnAfter, coverNeeded } from '../kernel/cover.js';
+import { deadlinesOf } from '../kernel/deadline.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { freeDiskGb } from '../kernel/disk.js';
+import { DomainError, type Refused, refusalOf, refusedBy } from '../kernel/errors.js';
+import { checkIdleWatch } from '../kernel/idle.js';
+import { checkAgent } from '../kernel/launch.js';
+import type { Account, Instance } from '../kernel/lifecycle.js';
+import { type Micro, type Rate, shownCost, unitsOfUsage } from '../kernel/money.js';
+import { PREEMPTION_MINIMUM_SECONDS } from '../kernel/preemption.js';
+import type { PricingMode } from '../kernel/price-rule.js';
+import { termEndFrom } from '../kernel/reserved.js';
+import { checkVariables } from '../kernel/template.js';
+import { type Instant, latest, SECONDS_PER_HOUR } from '../kernel/time.js';
 import { checkSecrets } from '../secrets/secrets.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
 import { checkVolumes } from '../volumes/leases.js';
+import { checkSupportsVolumes } from '../volumes/rules/volume-attachment.js';
 import { checkPreferences, inSlugs, nothingFits, type Preferences } from './deploy-best.js';
+import type { InventoryDeps } from './deps.js';
+import { bestOffer } from './rules/best-offer.js';
 
 /**
- * Maximum machines tried to quote the best one. A further machine is tried each time another account has just rented
- * the previous one.
+ * Maximum number of machines tried when quoting the best one. Another machine is tried if another account has just
+ * rented the previous one.
  */
 const MAX_TRIES = 5;
 
@@ -41,28 +43,28 @@ export interface QuoteInput extends TermsInput, Preferences {
   machineId?: string | null;
 }
 
-/** The cost and requirements of a rental, as `deploy` would decide in this second. */
+/** The cost and requirements of a rental if `deploy` decided on it in this second. */
 export interface Quote {
   machineId: string;
   template: string;
   diskGb: number;
   mode: PricingMode;
-  /** GB available for a new disk. */
+  /** Space available for a new disk, in GB. */
   freeDiskGb: number;
   gpuRate: Rate;
   diskRate: Rate;
   onDemandRate: Rate;
   preempts: boolean;
-  /** Number of instances that would be preempted. */
+  /** Number of instances that the rental would preempt. */
   preemptedInstances: number;
-  /** Minimum GPU seconds that would be billed. */
+  /** Minimum GPU time that would be billed, in seconds. */
   minimumGpuSeconds: bigint;
   minimumCost: Micro;
-  /** Balance required for only this rental. */
+  /** Balance required for just this rental. */
   coverNeeded: Micro;
-  /** When a reserved term would end if it started now and were never paused. Null in other modes. */
+  /** The end of a reserved term that starts now and is never paused. Null in other modes. */
   reservedUntil: Instant | null;
-  /** Null if the machine can be deployed. Without an account, this assumes an account with enough balance. */
+  /** Null if the machine can be deployed. Without an account, a sufficient balance is assumed. */
   refusal: Refused | null;
   account: QuoteForAccount | null;
   asOf: Instant;
@@ -72,7 +74,7 @@ export interface QuoteForAccount {
   balance: Micro;
   /** Sum of all rates, including those of this rental. */
   burnPerHour: Rate;
-  /** Balance required for all instances together. */
+  /** Balance required for all instances combined. */
   coverNeeded: Micro;
   /** When credit would run out if this rental were deployed now. Null if it would never run out. */
   exhaustsAt: Instant | null;
@@ -81,7 +83,7 @@ export interface QuoteForAccount {
 
 /** Quotes a rental. Throws invalid_request, or deploy_failed if there is no machine to quote. */
 export async function quote(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'inventory' | 'fleet' | 'machineLoader'>,
   accountId: string | null,
   input: QuoteInput,
   keyId: string | null = null,
@@ -106,7 +108,7 @@ export async function quote(
 }
 
 async function quoteOfMachine(
-  deps: Deps,
+  deps: SettlingDeps & Pick<InventoryDeps, 'inventory' | 'machineLoader'>,
   account: Readonly<Account> | null,
   input: QuoteInput,
   wanted: Terms,
@@ -136,9 +138,9 @@ async function quoteOfMachine(
   throw new DomainError('deploy_failed', nothingFits(wanted));
 }
 
-/** Returns the machine to quote. */
+/** Reads the quoted machine. */
 export function quotedMachine(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   { machineId }: Pick<Quote, 'machineId'>,
   query: Pick<Prisma.MachineFindFirstArgs, 'include' | 'select'>,
 ): Promise<Machine> {
@@ -149,7 +151,7 @@ type Terms = ReturnType<typeof checkTerms> &
   ReturnType<typeof checkPreferences> & { keyId: string | null; volumeGb: number };
 
 function quoteOf(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'clock' | 'settings'>,
   account: Readonly<Account> | null,
   machine: MachineAsRead,
   { template, diskGb, mode, maxRate, launch = {}, keyId, spendLimit, stopWhenIdle, volumes, volumeGb }: Terms,

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Inventory } from './inventory.js';
 
-/** Maximum shared results. If there are more, each reader gets its own. */
+/** Maximum number of shared results. Beyond that, each reader gets its own. */
 const MAX_RESULTS = 500;
 
-/** A result, and the different result that it replaced. */
+/** A result, along with the different result that it replaced. */
 interface Shared<Result> {
   version: number;
   result: Result;
@@ -13,12 +13,12 @@ interface Shared<Result> {
 }
 
 /**
- * Public results that many streams share. Each one is computed once per change of the inventory. While its content is
+ * Public results shared by many streams. Each one is computed once per inventory change. As long as its content is
  * unchanged, it also remains the same object, so derived values can be cached with it.
  */
 export class SharedResults<Result extends object> {
   readonly #inventory: Inventory;
-  /** Results that are being computed, by key. */
+  /** Results currently being computed, by key. */
   readonly #inProgress = new Map<string, { version: number; result: Promise<Result> }>();
   readonly #results = new LRUCache<string, Shared<Result>>({ max: MAX_RESULTS });
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Deps } from '../deps.js';
 import { fields } from '../fields.js';
-import type { FileRecord, ImportReport } from '../import.js';
-import { isPinned, MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, namesIn, PICTURES } from '../rules/template.js';
-import { isWebPath } from '../rules/web-site.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { FileRecord, ImportReport } from '../kernel/import.js';
+import { isPinned, MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, namesIn, PICTURES } from '../kernel/template.js';
+import { isWebPath } from '../kernel/web-site.js';
 import { importRows, SLUG } from './catalogue-import.js';
 
 const MAX_WORDS = 100;
@@ -20,7 +20,7 @@ const COMMAND_MUST =
 const VARIABLES_MUST = `must be a JSON list of up to ${MAX_TEMPLATE_VARIABLES} variables, such as [{"name":"MODEL","description":"What it serves","default":"a/b","required":true}]`;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const PORT = /^(\d{1,5})(?::(.{1,40}))?$/;
-/** Names that a variable can't have. Except for `__proto__`, these are variables that the service itself sets. */
+/** Names that a variable can't have. Except for `__proto__`, these are variables set by the service itself. */
 const TAKEN = /^(GPU_INSTANCE_ID|GPU_COUNT|SSH_PUBLIC_KEYS|__proto__)$/;
 
 const word = z
@@ -57,7 +57,7 @@ const variable = z
   .refine((each) => !(each.secret || each.made) || each.default === undefined, 'must not give a secret a default')
   .refine(({ secret, made }) => !made || secret !== false, 'must not have generated variables with secret false');
 
-/** A row of an operator's file or of the built-in catalogue. */
+/** A row of an operator's file or the built-in catalogue. */
 export const templateRow = z
   .object({
     slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
@@ -106,11 +106,11 @@ export const TEMPLATE_COLUMNS = ['slug', 'image', 'description'];
 export const MORE_TEMPLATE_COLUMNS = Object.keys(templateRow.shape).filter((name) => !TEMPLATE_COLUMNS.includes(name));
 
 /**
- * Creates or updates templates by slug, either all of them or none. Instances keep the values that they were deployed
- * with.
+ * Creates or updates templates by slug, either all of them or none. Existing instances keep the values with which they
+ * were deployed.
  */
 export function importTemplates(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   records: AsyncIterable<FileRecord>,
   dryRun: boolean,
 ): Promise<ImportReport> {
@@ -122,7 +122,7 @@ export function importTemplates(
   });
 }
 
-/** Converts a row of a file to a row of the table. The variables' defaults become the template's environment. */
+/** Converts a file row to a table row. The variables' defaults become the template's environment. */
 export function templateData({ vram_gb, ports, env, command, variables, ...rest }: z.output<typeof templateRow>) {
   const defaults = variables.flatMap((each) => (each.default === undefined ? [] : [[each.name, each.default]]));
   return {
@@ -137,8 +137,8 @@ export function templateData({ vram_gb, ports, env, command, variables, ...rest 
 }
 
 /**
- * Returns the ports as text. They are given in a CSV cell, or as a list of numbers and of objects with a port and a
- * name.
+ * Returns the ports as strings. They are given in a CSV cell, or as a list that can contain numbers as well as objects
+ * with a port and a name.
  */
 function portTexts(value: unknown): unknown {
   const parsed = typeof value === 'string' && value.startsWith('[') ? fromText(value) : value;
@@ -151,7 +151,7 @@ function portTexts(value: unknown): unknown {
   });
 }
 
-/** Parses JSON in a CSV cell. Invalid JSON is returned as it is, so that the schema rejects it. */
+/** Parses JSON in a CSV cell. Returns invalid JSON unchanged, so that the schema rejects it. */
 function fromText(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value === '') return null;

@@ -1,13 +1,13 @@
-import type { FileRecord } from '../import.js';
-import { microOf } from '../rules/decimal.js';
-import { modelsNamed, type NamedModel } from '../rules/gpu-names.js';
-import { checkListings } from '../rules/market-snapshot.js';
-import { type Listing, ListingPrices } from '../rules/median.js';
-import type { Micro } from '../rules/money.js';
-import { medianOf } from '../rules/price-rule.js';
+import { microOf } from '../kernel/decimal.js';
+import { modelsNamed, type NamedModel } from '../kernel/gpu-names.js';
+import type { FileRecord } from '../kernel/import.js';
+import { type Listing, ListingPrices } from '../kernel/median.js';
+import type { Micro } from '../kernel/money.js';
+import { medianOf } from '../kernel/price-rule.js';
+import { checkListings } from './rules/market-snapshot.js';
 import { SeenIds } from './seen-ids.js';
 
-/** One row of a market file as text, with its line number for messages. */
+/** A market file row as text, with its line number for error messages. */
 export interface ListingRow {
   line: number;
   listingId: string;
@@ -16,19 +16,19 @@ export interface ListingRow {
   priceUsdHour: string;
 }
 
-/** The contents of a market file. Has only plain values, because it is passed between threads. */
+/** The contents of a market file. It has only plain values, because it is passed between threads. */
 export interface MarketReading {
   listings: number;
-  /** Has an entry for each slug in the catalogue. */
+  /** Keyed by slug, with an entry for every slug in the catalogue. */
   models: Map<string, { medianMicro: Micro | null; listings: number }>;
-  /** Up to 20 slugs that aren't in the catalogue, each with its number of rows. */
+  /** Up to 20 slugs that aren't in the catalogue, with the number of rows for each. */
   unknownSlugs: Map<string, number>;
   /** Number of rows whose slug isn't in the catalogue. */
   unknownCount: number;
   /** The first 20 unreadable rows. */
   rejected: { line: number; reason: string }[];
   rejectedCount: number;
-  /** The first 20 rows that repeat the id of a listing that was already counted. */
+  /** The first 20 rows that repeat the id of a listing already counted. */
   repeated: { line: number; listingId: string }[];
   repeatedCount: number;
 }
@@ -37,16 +37,16 @@ export interface MarketReading {
 export const LISTING_COLUMNS = ['listing_id', 'gpu_slug', 'num_gpus', 'price_usd_hour', 'region'];
 
 const PROGRESS_EVERY_ROWS = 1_000;
-/** Maximum rows listed per kind of problem, because every row of a damaged file can have one. */
+/** Maximum number of rows listed per kind of problem, because every row of a damaged file may have one. */
 const MAX_LISTED = 20;
 const MAX_ID_SHOWN = 100;
-/** Maximum GPUs of a listing. If a row has more, or a higher price than allowed, this is a fault of the file. */
+/** Maximum number of GPUs in a listing, and its maximum price. A row that exceeds either is rejected as faulty. */
 const MAX_LISTING_GPUS = 1_024;
 const MAX_LISTING_MICRO = 1_000_000_000_000n;
 
-/** Matches whole numbers, including those with zero decimals, which some programs write. */
+/** Matches whole numbers, including ones written with zero decimals, such as `8.0`. */
 const WHOLE = /^\d{1,4}(?:\.0{1,6})?$/;
-/** Maximum names for which the slug is cached. */
+/** Maximum number of names whose slugs are cached. */
 const MAX_NAMES = 2_000;
 
 /** Yields the rows of a market file as text. */
@@ -64,9 +64,9 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Reads listings sequentially and computes each model's median according to the rule. A listing counts for a model if
- * its name matches only that model. Throws invalid_request if the file has no listings of these models, or too many
- * listings. Calls `onProgress` every 1,000 rows with the number of rows read so far.
+ * Reads the listings and computes each model's median price. A listing counts towards a model only if its name matches
+ * no other model. Throws invalid_request if there are no listings for these models, or too many listings. Calls
+ * `onProgress` every 1,000 rows with the number of rows read so far.
  */
 export async function readListings(
   models: readonly NamedModel[],
@@ -101,8 +101,8 @@ export async function readListings(
 }
 
 /**
- * Returns a function that finds a model's slug by any of the model's names. It returns the name itself if that matches
- * no model or more than one.
+ * Returns a function that resolves a GPU name to its model's slug. A name that matches no model, or more than one, is
+ * returned unchanged.
  */
 function createSlugs(models: readonly NamedModel[]): (name: string) => string {
   const known = new Map<string, string>();
@@ -116,14 +116,14 @@ function createSlugs(models: readonly NamedModel[]): (name: string) => string {
   };
 }
 
-/** Returns the listing, or the reason why the row is rejected. */
+/** Returns the listing, or the reason for rejecting the row. */
 function readListing({ listingId, gpuSlug, numGpus, priceUsdHour }: ListingRow): Listing | string {
   if (listingId === '') return 'listing_id is empty';
   if (gpuSlug === '') return 'gpu_slug is empty';
   const gpus = WHOLE.test(numGpus) ? Number(numGpus) : 0;
   if (gpus < 1 || gpus > MAX_LISTING_GPUS) return `num_gpus must be a whole number from 1 to ${MAX_LISTING_GPUS}`;
-  // If a price was computed by division, it may have too many decimals, such as 0.3505555555555556. It is truncated to
-  // a whole number of micro-USD.
+  // A price computed by division may have too many decimals, such as 0.3505555555555556. It is truncated to a whole
+  // number of micro-USD.
   const priceMicro = microOf(priceUsdHour);
   if (priceMicro === null || priceMicro <= 0n || priceMicro > MAX_LISTING_MICRO) {
     return 'price_usd_hour must be a number of at least 0.000001 and at most 1000000';

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { deadline } from '../../deadline.js';
+import { deadline } from '../../std/deadline.js';
 
 /**
- * Thrown if the market source can't be reached or used. The message gives the reason in one line and never contains the
+ * Thrown if the market source can't be reached or used. The one-line message gives the reason and never contains the
  * source's URL.
  */
 export class SourceFault extends Error {}
@@ -12,7 +12,7 @@ export class SourceFault extends Error {}
 export interface SourceLimits {
   /** Time limit for the whole transfer, from the first connection to the last byte. */
   timeoutMs: number;
-  /** Maximum size of the content after decompression. */
+  /** Maximum size of the decompressed content. */
   maxBytes: number;
 }
 
@@ -22,12 +22,15 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 const WEB = ['http:', 'https:'];
 
-/** Whether the source is an http or https URL rather than the path of a file. */
+/** Whether the source is an http or https URL rather than a file path. */
 export function isAddress(source: string): boolean {
   return URL.canParse(source) && WEB.includes(new URL(source).protocol);
 }
 
-/** Yields the content of a file or URL, within the limits and until `signal` aborts. Throws SourceFault. */
+/**
+ * Yields the content of a file or URL. Throws SourceFault if it can't be read, exceeds a limit or is aborted by
+ * `signal`.
+ */
 export async function* readSource(
   source: string,
   signal: AbortSignal,
@@ -68,7 +71,7 @@ async function* download(address: URL, signal: AbortSignal): AsyncGenerator<Uint
     const target = URL.canParse(next, url.href) ? new URL(next, url) : null;
     if (target === null || !WEB.includes(target.protocol))
       throw new SourceFault("the source redirects to an address that isn't http or https");
-    // Credentials are sent only to the origin that they were given for.
+    // Credentials must not be forwarded to another origin.
     if (target.origin !== url.origin) authorization = null;
     url = target;
   }
@@ -86,7 +89,7 @@ function withoutCredentials(address: URL): [url: URL, authorization: string | nu
   return [url, `Basic ${Buffer.from(pair).toString('base64')}`];
 }
 
-/** Returns the reason for an error. The message "fetch failed" doesn't say why, but the error's cause does. */
+/** Returns an error's reason. `fetch` only reports "fetch failed" and puts the reason in the error's cause. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const { code, message } = (cause instanceof Error ? cause : error) as NodeJS.ErrnoException;

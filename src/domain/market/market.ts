@@ -1,20 +1,20 @@
 import type pg from 'pg';
 import { insertRows } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import type { NamedModel } from '../rules/gpu-names.js';
-import { checkJumps, checkLosses, checkNewer, type PriceMove } from '../rules/market-snapshot.js';
-import type { Micro } from '../rules/money.js';
-import { publishedRate } from '../rules/price-rule.js';
-import { type Clock, dateOf, formatDay, formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { NamedModel } from '../kernel/gpu-names.js';
+import type { Micro } from '../kernel/money.js';
+import { publishedRate } from '../kernel/price-rule.js';
+import { type Clock, dateOf, formatDay, formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import type { MarketReading } from './listings.js';
+import { checkJumps, checkLosses, checkNewer, type PriceMove } from './rules/market-snapshot.js';
 
 /** A model's figures in a snapshot. */
 export interface MarketFigure {
   gpu: string;
   medianMicro: Micro | null;
   listings: number;
-  /** The price of a model that has no median and whose price was never published. */
+  /** Price used if the model has neither a median nor a previously published price. */
   referencePriceMicro: Micro;
 }
 
@@ -29,17 +29,21 @@ export interface ModelPlan extends MarketFigure, PriceMove {
   oldMedianMicro: Micro | null;
 }
 
-/** Lock that allows only one publication at a time, so that each is based on the previous one. */
+/** Lock that serializes publications, so that each builds on the previous one. */
 const PUBLISH_LOCK = 4_207_002;
 
-/** Reads the listings of a market file. Receives the models of the catalogue. */
+/** Reads a market file's listings for the models in the catalogue. */
 export type MarketReader = (models: readonly NamedModel[]) => Promise<MarketReading>;
 
 /**
- * Reads a market and computes prices according to the rule, without changing anything. If the date isn't newer than the
- * current one, throws before reading.
+ * Reads a market and computes prices without changing anything. Throws before reading if the date isn't newer than the
+ * newest snapshot's.
  */
-export async function planSnapshot(deps: Deps, date: string, read: MarketReader): Promise<MarketPlan> {
+export async function planSnapshot(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  date: string,
+  read: MarketReader,
+): Promise<MarketPlan> {
   checkNewer(date, await currentDay(deps.db.pool), tomorrowOf(deps.clock));
   const models = await deps.db.prisma.gpuModel.findMany({ orderBy: { position: 'asc' } });
   const reading = await read(models.map(({ slug, name, vramGb }) => ({ slug, name, vramGb })));
@@ -55,11 +59,12 @@ export async function planSnapshot(deps: Deps, date: string, read: MarketReader)
 }
 
 /**
- * Publishes a plan and runs the statements in `alongside` in the same transaction. Throws if a price changes by more
- * than `maxJumpPercent` (null means no limit), if too many models lose their median, or if the date is no longer newer.
+ * Publishes a plan, running the `alongside` statements in the same transaction. Throws if a price changes by more than
+ * `maxJumpPercent` (null means no limit), if too many models lose their median, or if the date is no longer newer than
+ * the newest snapshot's.
  */
 export async function publishPlan(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   plan: MarketPlan,
   maxJumpPercent: number | null,
   alongside: readonly PreparedStatement[] = [],
@@ -93,7 +98,7 @@ export function publication(
   return prices.length === 0 ? [snapshot] : [snapshot, insertRows('gpu_price', prices)];
 }
 
-/** The most recently published price of a model. */
+/** A model's most recently published price. */
 interface LastPrice {
   onDemandRate: Micro;
   medianMicro: Micro | null;

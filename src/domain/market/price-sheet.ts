@@ -1,6 +1,6 @@
-import type { GpuTier } from '../rules/gpu-tier.js';
-import type { Micro } from '../rules/money.js';
-import type { ModeRates } from '../rules/price-rule.js';
+import type { GpuTier } from '../kernel/gpu-tier.js';
+import type { Micro } from '../kernel/money.js';
+import type { ModeRates } from '../kernel/price-rule.js';
 
 export interface GpuPrice {
   slug: string;
@@ -11,7 +11,7 @@ export interface GpuPrice {
   marketMedian: Micro | null;
   /** Number of listings that the median is based on. */
   listings: number;
-  /** Date of the snapshot, YYYY-MM-DD. */
+  /** Snapshot date (YYYY-MM-DD). */
   snapshot: string;
   /** Number of GPUs in the model's offers. */
   availableGpus: number;

@@ -1,10 +1,14 @@
-import type { Deps } from '../deps.js';
-import type { Micro, Rate } from '../rules/money.js';
-import { modeRates } from '../rules/price-rule.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { Micro, Rate } from '../kernel/money.js';
+import { modeRates } from '../kernel/price-rule.js';
+import type { MarketDeps } from './deps.js';
 import type { GpuPrice, PriceSheet } from './price-sheet.js';
 
-/** Returns the newest snapshot's prices in catalogue order, each with the number of GPUs that can be deployed now. */
-export async function priceSheet(deps: Deps): Promise<PriceSheet> {
+/**
+ * Returns the newest snapshot's prices in catalogue order, with the number of GPUs of each model that can be deployed
+ * now.
+ */
+export async function priceSheet(deps: Pick<MarketDeps, 'settings' | 'inventory'>): Promise<PriceSheet> {
   const { catalogue, offers } = await deps.inventory.current();
   const data = catalogue.gpuModels.flatMap(({ slug, name, vramGb, tier }): GpuPrice[] => {
     const price = catalogue.prices.get(slug);
@@ -28,7 +32,7 @@ export async function priceSheet(deps: Deps): Promise<PriceSheet> {
   return { marketSnapshot: catalogue.marketSnapshot, data };
 }
 
-/** The price of a model in one snapshot. */
+/** A model's price in one snapshot. */
 export interface PastPrice {
   snapshot: string;
   onDemand: Rate;
@@ -36,11 +40,9 @@ export interface PastPrice {
   listings: number;
 }
 
-/**
- * Returns up to 1,000 prices of the model, oldest first, from the newest snapshots between the days `from` and `to`.
- */
+/** Returns up to 1,000 of the model's prices, oldest first, from the newest snapshots dated between `from` and `to`. */
 export async function priceHistory(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   gpu: string,
   period: { from?: string | null; to?: string | null },
 ): Promise<PastPrice[]> {
@@ -57,7 +59,7 @@ export async function priceHistory(
   return rows;
 }
 
-/** Recent prices of a model. */
+/** A model's recent prices. */
 export interface PriceTrend {
   gpu: string;
   /** Prices, oldest first. The last one is the price in the current sheet. */
@@ -65,10 +67,10 @@ export interface PriceTrend {
 }
 
 /**
- * Returns each model's on-demand prices in the newest 26 snapshots. For weekly snapshots this is half a year. Models
+ * Returns each model's on-demand prices in the newest 26 snapshots, which cover half a year if published weekly. Models
  * without prices are omitted.
  */
-export async function priceTrends(deps: Deps): Promise<PriceTrend[]> {
+export async function priceTrends(deps: Pick<KernelDeps, 'db'>): Promise<PriceTrend[]> {
   const { rows } = await deps.db.pool.query<{ gpu: string; onDemand: Rate }>({
     name: 'price-trends',
     text: `select gpu, on_demand_rate as "onDemand" from gpu_price

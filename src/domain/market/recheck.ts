@@ -1,8 +1,6 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { isMostlyUnreadable, NotNewer } from '../rules/market-snapshot.js';
-import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from '../rules/recheck.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
 import {
   dateOf,
   dateOfDay,
@@ -12,17 +10,19 @@ import {
   instantOf,
   latest,
   SECONDS_PER_DAY,
-} from '../rules/time.js';
+} from '../kernel/time.js';
 import { type MarketPlan, planSnapshot, publishPlan } from './market.js';
 import { SOURCE_LIMITS, SourceFault, type SourceLimits } from './market-source.js';
+import { isMostlyUnreadable, NotNewer } from './rules/market-snapshot.js';
+import { nextStep, RECHECK_ATTEMPTS, type RecheckStep, retryAt } from './rules/recheck.js';
 import { lastDue, nextDue, onSchedule } from './schedule.js';
 import { readSourceInWorker } from './source-reader.js';
 
-/** The progress of a re-check, for the log. */
+/** A re-check's progress, for the log. */
 export type RecheckEvent =
   | { kind: 'started'; attempt: number; attempts: number }
   | { kind: 'succeeded'; sheet: string; listings: number; leftOut: number; models: number; changedPrices: number }
-  /** There is nothing to do, because the current sheet is already this new. */
+  /** There was nothing to do, because the current sheet is already up to date. */
   | { kind: 'current'; sheet: string }
   /** `fault` is set if the error is in the gateway itself. `nextAttemptAt` is null after the last attempt. */
   | {
@@ -36,23 +36,23 @@ export type RecheckEvent =
 
 export interface RecheckOptions {
   onEvent(event: RecheckEvent): void;
-  /** Aborts an attempt that is in progress. */
+  /** Aborts the attempt in progress. */
   signal: AbortSignal;
   limits?: SourceLimits;
 }
 
-/** Lock held by the process that is making an attempt. */
+/** Lock held by the process making an attempt. */
 const RECHECK_LOCK = 4_207_003;
-/** Interval at which each process checks during a re-check, because the process making the attempt may crash. */
+/** During a re-check, every process polls at this interval, in case the one making the attempt crashes. */
 const POLL_SECONDS = 60n;
 const MAX_REASON = 1_000;
 
 /**
- * Starts fetching the market on schedule, or immediately if a scheduled time was missed. Without MARKET_SOURCE, nothing
- * is ever fetched.
+ * Starts fetching market data on schedule, beginning immediately if a scheduled time was missed. Has no effect without
+ * MARKET_SOURCE.
  */
 export function startRecheck(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
   onEvent: (event: RecheckEvent) => void,
   onFault: (error: unknown) => void,
 ): { stop(): Promise<void> } {
@@ -68,7 +68,7 @@ export function startRecheck(
     });
     if (again === null || ending.signal.aborted) return;
     const seconds = again - deps.clock.now();
-    // Never waits longer than this, because the clock may be changed and another process may crash.
+    // Waits no longer than this, because the clock may be changed or another process may crash.
     const bounded = seconds < POLL_SECONDS ? seconds : POLL_SECONDS;
     timer = setTimeout(wake, Math.max(Number(bounded), 1) * 1000).unref();
   };
@@ -101,18 +101,21 @@ export function startRecheck(
  * Makes an attempt if a re-check is due and no other process is making one. Returns when to check again, or null if
  * there is nothing to do until the next scheduled time.
  */
-export async function recheckIfDue(deps: Deps, options: RecheckOptions): Promise<Instant | null> {
+export async function recheckIfDue(
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
+  options: RecheckOptions,
+): Promise<Instant | null> {
   const step = await stepNow(deps);
   if (step.kind === 'nothing') return null;
   if (step.kind === 'wait') return step.until;
   const done = await withAdvisoryLock(deps.db.pool, RECHECK_LOCK, async (lost) => {
-    // Read again, because another process may have finished the re-check in the meantime.
+    // Decided again under the lock, because another process may have finished the re-check in the meantime.
     return { again: await takeStep(deps, await stepNow(deps), options, lost) };
   });
   return done === null ? deps.clock.now() + POLL_SECONDS : done.again;
 }
 
-async function stepNow({ db, clock, settings }: Deps): Promise<RecheckStep> {
+async function stepNow({ db, clock, settings }: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<RecheckStep> {
   const [last, sheet] = await Promise.all([
     db.prisma.marketRecheck.findFirst({ orderBy: { day: 'desc' } }),
     db.prisma.marketSnapshot.findFirst({ orderBy: { date: 'desc' }, select: { date: true } }),
@@ -134,7 +137,7 @@ async function stepNow({ db, clock, settings }: Deps): Promise<RecheckStep> {
 }
 
 async function takeStep(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
   step: RecheckStep,
   options: RecheckOptions,
   lost: AbortSignal,
@@ -162,12 +165,12 @@ async function takeStep(
 interface Attempt {
   /** The day on which the re-check started. */
   day: string;
-  /** Number of the attempt, starting with 1. */
+  /** Attempt number, starting at 1. */
   attempt: number;
 }
 
 async function attempt(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
   { day, attempt }: Attempt,
   options: RecheckOptions,
   lost: AbortSignal,
@@ -179,14 +182,14 @@ async function attempt(
   try {
     const plan = await planFromSource(deps, abort, limits);
     abort.throwIfAborted();
-    // Both are written in one transaction, so a process that crashes here has written either both or neither.
+    // Both are written in one transaction, so a crash leaves either both or neither.
     await publishPlan(deps, plan, deps.settings.marketMaxJumpPercent, [finish(deps, day, 'PUBLISHED')]);
     onEvent(successOf(plan));
     return null;
   } catch (error) {
     if (abort.aborted) {
-      // If this gateway's shutdown aborted the attempt, it doesn't count. If the lock was lost, another process may be
-      // making the attempt.
+      // An attempt aborted by this gateway's shutdown isn't counted, unless the lock was lost, in which case another
+      // process may already be making the attempt.
       if (!lost.aborted) await uncountAttempt(deps, { day, attempt });
       return deps.clock.now() + POLL_SECONDS;
     }
@@ -198,8 +201,8 @@ async function attempt(
   }
 }
 
-/** Counts the attempt before it starts. If this process crashes, the next holder of the lock continues from here. */
-async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<void> {
+/** Counts the attempt before making it. If this process crashes, the next holder of the lock continues from here. */
+async function begin({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>, { day, attempt }: Attempt): Promise<void> {
   const now = dateOf(clock.now());
   await db.prisma.marketRecheck.upsert({
     where: { day: dateOfDay(day) },
@@ -208,8 +211,12 @@ async function begin({ db, clock }: Deps, { day, attempt }: Attempt): Promise<vo
   });
 }
 
-/** Plans a sheet that is dated today, in UTC. */
-async function planFromSource(deps: Deps, signal: AbortSignal, limits: SourceLimits): Promise<MarketPlan> {
+/** Plans a sheet with today's date in UTC. */
+async function planFromSource(
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>,
+  signal: AbortSignal,
+  limits: SourceLimits,
+): Promise<MarketPlan> {
   const source = deps.settings.marketSource!;
   const today = formatDay(dateOf(deps.clock.now()));
   const plan = await planSnapshot(deps, today, (models) => readSourceInWorker({ source, models, limits }, signal));
@@ -232,7 +239,7 @@ function successOf(plan: MarketPlan): RecheckEvent {
 }
 
 async function fail(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   { day, attempt }: Attempt,
   error: unknown,
   { onEvent }: RecheckOptions,
@@ -249,7 +256,7 @@ async function fail(
         ? { ...failure, status: 'FAILED', finishedAt: dateOf(now), nextAttemptAt: null }
         : { ...failure, nextAttemptAt: dateOf(nextAttemptAt) },
   });
-  // If no row was updated, another process has continued in the meantime.
+  // If no row was updated, another process has taken over in the meantime.
   if (count === 0) return null;
   onEvent({
     kind: 'failed',
@@ -262,14 +269,18 @@ async function fail(
   return nextAttemptAt;
 }
 
-async function uncountAttempt({ db }: Deps, { day, attempt }: Attempt): Promise<void> {
+async function uncountAttempt({ db }: Pick<KernelDeps, 'db'>, { day, attempt }: Attempt): Promise<void> {
   await db.prisma.marketRecheck.updateMany({
     where: { day: dateOfDay(day), status: 'TRYING', attempts: attempt },
     data: { attempts: attempt - 1 },
   });
 }
 
-async function endAsCurrent(deps: Deps, day: string, { onEvent }: RecheckOptions): Promise<void> {
+async function endAsCurrent(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  day: string,
+  { onEvent }: RecheckOptions,
+): Promise<void> {
   const now = dateOf(deps.clock.now());
   const { date } = await deps.db.prisma.marketSnapshot.findFirstOrThrow({ orderBy: { date: 'desc' } });
   await deps.db.prisma.marketRecheck.createMany({
@@ -281,7 +292,7 @@ async function endAsCurrent(deps: Deps, day: string, { onEvent }: RecheckOptions
   if (rowCount === 1) onEvent({ kind: 'current', sheet: formatDay(date) });
 }
 
-function finish({ clock }: Deps, day: string, status: 'PUBLISHED' | 'CURRENT') {
+function finish({ clock }: Pick<KernelDeps, 'clock'>, day: string, status: 'PUBLISHED' | 'CURRENT') {
   return {
     name: 'finish-recheck',
     text: `update market_recheck set status = $2::recheck_status, finished_at = $3::timestamptz, next_attempt_at = null
@@ -290,32 +301,33 @@ function finish({ clock }: Deps, day: string, status: 'PUBLISHED' | 'CURRENT') {
   };
 }
 
-/** When the market was fetched and when it will be fetched next. */
+/** When the market was last fetched and when it will be fetched next. */
 export interface RecheckTimes {
   schedule: string;
   lastSucceededAt: Instant | null;
   lastFailedAt: Instant | null;
   /**
-   * Time of the current re-check's next attempt, or else the next scheduled time on a day that hasn't had a re-check.
+   * When the re-check in progress will next be attempted or, if there is none, the next scheduled time on a day that
+   * hasn't had a re-check.
    */
   nextAt: Instant | null;
 }
 
-/** Returns the times, or null without MARKET_SOURCE. */
-export async function recheckTimes(deps: Deps): Promise<RecheckTimes | null> {
+/** Returns the times, or null if MARKET_SOURCE is unset. */
+export async function recheckTimes(deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<RecheckTimes | null> {
   return deps.settings.marketSource === null ? null : timesOf(deps);
 }
 
 /** The status shown to the operator. */
 export interface RecheckStatus extends RecheckTimes {
-  /** The source without credentials, or null if there is none. */
+  /** The source without its credentials, or null if there is none. */
   source: string | null;
   /** The day of the current sheet, or null if there is none. */
   sheet: string | null;
   lastError: string | null;
 }
 
-export async function recheckStatus(deps: Deps): Promise<RecheckStatus> {
+export async function recheckStatus(deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<RecheckStatus> {
   const [times, sheet, failed] = await Promise.all([
     timesOf(deps),
     deps.db.prisma.marketSnapshot.findFirst({ orderBy: { date: 'desc' } }),
@@ -330,7 +342,7 @@ export async function recheckStatus(deps: Deps): Promise<RecheckStatus> {
   };
 }
 
-async function timesOf({ db, clock, settings }: Deps): Promise<RecheckTimes> {
+async function timesOf({ db, clock, settings }: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<RecheckTimes> {
   const { rows } = await db.pool.query<{ succeeded: Instant | null; failed: Instant | null }>(
     `select max(finished_at) filter (where status = 'PUBLISHED') as succeeded, max(failed_at) as failed from market_recheck`,
   );
@@ -345,8 +357,7 @@ async function timesOf({ db, clock, settings }: Deps): Promise<RecheckTimes> {
 }
 
 /**
- * Returns the second after which another re-check can become due. This is now, or the end of the day if it has already
- * had one.
+ * Returns the second after which another re-check can become due: now, or the end of the day if it has already had one.
  */
 function earliest(now: Instant, lastDay: Date | undefined): Instant {
   return lastDay === undefined ? now : latest(now, instantOf(lastDay) + SECONDS_PER_DAY - 1n);

@@ -1,28 +1,31 @@
 /**
- * Number of hash tables. Many small tables are used because growing a single one with millions of ids would block the
+ * Number of hash tables. There are many small ones, because growing a single table of millions of ids would block the
  * process.
  */
 const TABLES = 512;
 const FIRST_SLOTS = 64;
 const ARENA_BYTES = 1_048_576;
 /**
- * Marks a long id. Each id is preceded by its length, which takes one byte, or for a long id this marker and four
- * bytes.
+ * Marks a long id. A short id is preceded by its length in one byte, and a long id by this marker and a four-byte
+ * length.
  */
 const LONG = 255;
 const SHORT_HEAD_BYTES = 1;
 const LONG_HEAD_BYTES = 5;
-/** Maximum number of bytes that one UTF-16 code unit takes in UTF-8. */
+/** Maximum number of UTF-8 bytes per UTF-16 code unit. */
 const MAX_UTF8 = 3;
 const FIRST_BYTES = 1_024;
 
 /**
- * Maximum number of arena pieces, so that places fit into 32 bits. For two million ids, four additional bytes each
- * would make up half of the memory used.
+ * Maximum number of arena pieces, chosen so that places fit into 32 bits. With two million ids, four more bytes per
+ * place would account for half of the memory used.
  */
 const MAX_PIECES = 4_095;
 
-/** Places of the ids, by hash. A free slot is 0. There are 2^k slots, of which at most seven eighths are used. */
+/**
+ * The places of ids, by hash. Free slots contain 0. The number of slots is a power of two, and at most seven eighths
+ * are used.
+ */
 interface Table {
   slots: Uint32Array<ArrayBuffer>;
   used: number;
@@ -36,20 +39,20 @@ interface Span {
 }
 
 /**
- * A set of listing ids. It is exact and keeps the ids in buffers that the garbage collector doesn't scan. Lookups don't
- * allocate anything.
+ * An exact set of listing ids. The ids are kept in buffers that the garbage collector doesn't scan, and lookups don't
+ * allocate.
  */
 export class SeenIds {
   readonly #tables: Table[] = Array.from({ length: TABLES }, () => ({ slots: new Uint32Array(FIRST_SLOTS), used: 0 }));
-  /** The stored ids, one after the other. An id is never split between two pieces. */
+  /** The stored ids, back to back. An id is never split across two pieces. */
   readonly #arena: Buffer[] = [];
   #end = ARENA_BYTES;
-  /** The id that is being looked up. */
+  /** The id being looked up. */
   readonly #wanted: Span = { buffer: Buffer.allocUnsafeSlow(FIRST_BYTES), start: 0, end: 0 };
-  /** The stored id that it is being compared with. */
+  /** The stored id it is compared with. */
   readonly #known: Span = { buffer: this.#wanted.buffer, start: 0, end: 0 };
 
-  /** Adds an id. Returns false if it had already been added. */
+  /** Adds an id. Returns false if the set already contains it. */
   add(id: string): boolean {
     const wanted = this.#wanted;
     if (id.length * MAX_UTF8 > wanted.buffer.length) wanted.buffer = Buffer.allocUnsafeSlow(id.length * MAX_UTF8);
@@ -64,7 +67,7 @@ export class SeenIds {
     return true;
   }
 
-  /** Returns the slot of the id, or a free slot for it. */
+  /** Returns the id's slot, or a free slot for it. */
   #slotOf(slots: Uint32Array, { buffer, start, end }: Span, hash: number): number {
     const mask = slots.length - 1;
     for (let slot = Math.floor(hash / TABLES) & mask; ; slot = (slot + 1) & mask) {
@@ -81,7 +84,7 @@ export class SeenIds {
     for (const place of table.slots) {
       if (place === 0) continue;
       let slot = Math.floor(hashOf(this.#at(place)) / TABLES) & mask;
-      // No comparison is needed, because all ids are different.
+      // No comparison is needed, because all ids are distinct.
       while (grown[slot] !== 0) slot = (slot + 1) & mask;
       grown[slot] = place;
     }

@@ -1,31 +1,31 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { PACKAGE_ROOT } from '../../package-root.js';
-import { DomainError } from '../rules/errors.js';
-import type { NamedModel } from '../rules/gpu-names.js';
+import { PACKAGE_ROOT } from '../../std/package-root.js';
+import { DomainError } from '../kernel/errors.js';
+import type { NamedModel } from '../kernel/gpu-names.js';
 import type { MarketReading } from './listings.js';
 import { SourceFault, type SourceLimits } from './market-source.js';
 
-/** Input of the worker thread. */
+/** Input to the worker thread. */
 export interface SourceToRead {
   source: string;
   models: readonly NamedModel[];
   limits: SourceLimits;
 }
 
-/** The worker thread's result, which is sent once. Errors lose their class when they are transferred. */
+/** The worker thread's result, which it sends once. Errors lose their class when passed between threads. */
 export type SourceRead = { reading: MarketReading } | { fault: 'source' | 'listings' | 'bug'; message: string };
 
 const PROGRAM = join(PACKAGE_ROOT, 'dist', 'market-reader.mjs');
 /**
- * Heap sizes of the thread in MiB. A 64 MB source needs 20 of them, because ids and prices are stored outside the heap.
- * The small young generation keeps memory use low, because garbage from rows is always short-lived.
+ * The thread's heap limits in MiB. Reading a 64 MB source takes only 20 MiB, because ids and prices are stored outside
+ * the heap. The small young generation keeps memory use low, because garbage from rows is always short-lived.
  */
 const HEAP = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 };
 
 /**
  * Reads a source in a dedicated thread, so that its millions of rows neither leave garbage in the gateway's heap nor
- * block requests. Throws SourceFault, or DomainError if listings are invalid. Aborting `signal` ends the thread.
+ * block requests. Throws SourceFault, or DomainError for invalid listings. Aborting `signal` ends the thread.
  */
 export async function readSourceInWorker(what: SourceToRead, signal: AbortSignal): Promise<MarketReading> {
   signal.throwIfAborted();

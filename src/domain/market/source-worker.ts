@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
-import { installNameLookup } from '../../name-lookup.js';
-import { csvRecords } from '../csv.js';
-import { DomainError } from '../rules/errors.js';
+import { installNameLookup } from '../../std/name-lookup.js';
+import { csvRecords } from '../kernel/csv.js';
+import { DomainError } from '../kernel/errors.js';
 import { LISTING_COLUMNS, listingRows, readListings } from './listings.js';
 import { readSource, SourceFault } from './market-source.js';
 import type { SourceRead, SourceToRead } from './source-reader.js';
 
-/** The thread that `readSourceInWorker` starts and ends. */
+/** Entry point of the thread that `readSourceInWorker` starts and ends. */
 const { source, models, limits } = workerData as SourceToRead;
 
 async function read(): Promise<SourceRead> {
@@ -22,6 +22,6 @@ async function read(): Promise<SourceRead> {
   }
 }
 
-// Each thread needs its own.
+// Must be installed separately in each thread.
 installNameLookup();
 parentPort!.postMessage(await read());

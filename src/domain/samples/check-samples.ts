@@ -1,6 +1,6 @@
-import type { Report } from '../../agent/protocol.js';
-import { DomainError } from '../rules/errors.js';
-import { MAX_SAMPLES_OF_INSTANCE } from '../rules/samples.js';
+import type { Report } from '../../agent-protocol/protocol.js';
+import { DomainError } from '../kernel/errors.js';
+import { MAX_SAMPLES_OF_INSTANCE } from './rules/samples.js';
 
 /**
  * Throws invalid_request if a report has more samples of one instance than an agent keeps, or if a sample lists the

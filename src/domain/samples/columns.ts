@@ -1,9 +1,12 @@
-/** A measured column, and how its values are merged into one. The merged value is null if all of them are unknown. */
+/**
+ * A measured column, and how several of its values are merged into one. The merged value is null if all values are
+ * unknown.
+ */
 interface Column {
   name: string;
   /** Name in responses. */
   as: string;
-  /** SQL of the merged value. */
+  /** SQL for the merged value. */
   merged: string;
 }
 
@@ -41,9 +44,9 @@ export const GPU_COLUMNS: readonly Column[] = [
 
 export const namesOf = (columns: readonly Column[]) => columns.map(({ name }) => name).join(', ');
 
-/** Returns each column's merged value under that column's name, for a grouped select. */
+/** Returns SQL for each column's merged value, named after the column, for a grouped select. */
 export const mergedOf = (columns: readonly Column[]) =>
   columns.map(({ name, merged }) => `${merged} as ${name}`).join(', ');
 
-/** Returns the members of a JSON object. */
+/** Returns the columns as arguments to json_build_object. */
 export const membersOf = (columns: readonly Column[]) => columns.map(({ name, as }) => `'${as}', ${name}`).join(', ');

@@ -1,26 +1,25 @@
 import type { InstanceLoad, LoadLoader } from './metric-points.js';
 
-/** Maximum accounts read in one pass. The remaining ones wait for the next pass. */
+/** Maximum number of accounts read per pass. The rest wait for the next pass. */
 const MAX_ACCOUNTS = 2_000;
 
 /**
- * Limits a load's total delay to 20 s: up to 10 s until the next sample, one second until it is written, and then this
- * interval.
+ * Keeps a load's total delay below 20 s: up to 10 s until the next sample, one second until it is written, and then
+ * this interval.
  */
 const POLL_EVERY_MS = 5_000;
 
-/** Receives the loads that changed. */
+/** Receives the changed loads. */
 type Listener = (loads: readonly InstanceLoad[]) => void;
 
 /**
- * Delivers the loads of instances to the streams that request them. While there are such streams, one statement every 5
- * s reads the newest samples for all of them. Each stream is notified of the instances that have a newer sample than
- * last time.
+ * Delivers instance loads to the streams that request them. While there are any, a single statement reads the newest
+ * samples for all of them every 5 s, and each stream is notified of the instances with a newer sample than last time.
  */
 export class LoadWatch {
   readonly #loader: Pick<LoadLoader, 'ofAccounts'>;
   readonly #onFault: (error: unknown) => void;
-  /** Listeners by account. Each pass begins with the accounts that have waited longest. */
+  /** Listeners by account. Each pass starts with the accounts that have waited longest. */
   readonly #listeners = new Map<string, Map<Listener, Map<string, bigint>>>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -63,7 +62,7 @@ export class LoadWatch {
 
 function notify(listener: Listener, lastSent: Map<string, bigint>, loads: readonly InstanceLoad[]): void {
   const fresh = loads.filter(({ instanceId, load }) => lastSent.get(instanceId) !== load.at);
-  // Forgets instances that are no longer running.
+  // Forget instances that are no longer running.
   lastSent.clear();
   for (const { instanceId, load } of loads) lastSent.set(instanceId, load.at);
   if (fresh.length > 0) listener(fresh);

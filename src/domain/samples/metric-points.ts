@@ -1,15 +1,15 @@
 import DataLoader from 'dataloader';
 import type { Database } from '../../database/database.js';
-import { LOAD_SECONDS, type MetricRange, metricRange, SAMPLE_SECONDS } from '../rules/samples.js';
-import { type Clock, formatInstant, type Instant } from '../rules/time.js';
+import { type Clock, formatInstant, type Instant } from '../kernel/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, membersOf, mergedOf, namesOf } from './columns.js';
+import { LOAD_SECONDS, type MetricRange, metricRange, SAMPLE_SECONDS } from './rules/samples.js';
 
-/** Maximum instances that one statement reads. */
+/** Maximum number of instances read by one statement. */
 const MAX_BATCH = 500;
 
-/** Measurements of one GPU during the seconds of a point. Null means unknown. */
+/** A GPU's measurements over the seconds that a point covers. Null means unknown. */
 export interface GpuMetrics {
-  /** Index among the instance's GPUs, from 0. */
+  /** Index among the instance's GPUs, starting at 0. */
   place: number;
   busyPercent: number | null;
   busyMaxPercent: number | null;
@@ -23,8 +23,8 @@ export interface GpuMetrics {
 }
 
 /**
- * Measurements of an instance during the seconds that begin at `at`. Each is the mean of the samples within, or null if
- * unknown.
+ * An instance's measurements over the seconds starting at `at`. Each value is the mean of the samples in that period,
+ * or null if unknown.
  */
 export interface MetricPoint {
   at: Instant;
@@ -39,9 +39,9 @@ export interface MetricPoint {
 }
 
 export interface InstanceMetrics {
-  /** Length of each point, in seconds. */
+  /** Number of seconds that each point covers. */
   stepSeconds: number;
-  /** Oldest first; empty if nothing was measured. */
+  /** Oldest first. Empty if nothing was measured. */
   points: MetricPoint[];
 }
 
@@ -52,8 +52,8 @@ interface Wanted {
 }
 
 /**
- * Loads past measurements of instances. Loads of the same range within one turn of the event loop share one statement,
- * and nothing is cached.
+ * Loads past instance measurements. Requests for the same range within one event loop turn share a statement. Nothing
+ * is cached.
  */
 export class MetricLoader {
   readonly #points: DataLoader<Wanted, MetricPoint[]>;
@@ -66,7 +66,7 @@ export class MetricLoader {
   }
 
   /**
-   * Returns an instance's measurements in [from, to), as at most `points` points. The caller must have checked access.
+   * Returns an instance's measurements in [from, to) as at most `points` points. The caller must have checked access.
    * Throws if the range is out of bounds.
    */
   async of(instanceId: string, wanted: Parameters<typeof metricRange>[0]): Promise<InstanceMetrics> {
@@ -107,10 +107,7 @@ function valuesOf({ step, pointSeconds, from, to }: MetricRange): unknown[] {
   return step.seconds === SAMPLE_SECONDS ? values : [...values, step.seconds];
 }
 
-/**
- * Loads the current loads of instances. All requests within one turn of the event loop share one statement, and nothing
- * is cached.
- */
+/** Loads instances' current loads. All requests within one event loop turn share a statement. Nothing is cached. */
 export class LoadLoader {
   readonly #pool: Database['pool'];
   readonly #clock: Clock;
@@ -132,12 +129,12 @@ export class LoadLoader {
     });
   }
 
-  /** Returns the load; null if nothing was measured within the last minute. */
+  /** Returns the instance's load, or null if nothing was measured within the last minute. */
   of(instanceId: string): Promise<MetricPoint | null> {
     return this.#loads.load(instanceId);
   }
 
-  /** Returns the loads of these accounts' running instances, by account. */
+  /** Returns the loads of the accounts' running instances, by account. */
   async ofAccounts(accountIds: readonly string[]): Promise<Map<string, InstanceLoad[]>> {
     const values = [accountIds, formatInstant(this.#clock.now() - LOAD_SECONDS)];
     const { rows } = await this.#pool.query<PointRow & { instanceId: string; accountId: string }>({
@@ -172,7 +169,7 @@ function pointOf({ at, measured, gpus }: PointRow): MetricPoint {
 
 const MEASURED = `json_build_object(${membersOf(INSTANCE_COLUMNS)})`;
 const MEASURED_GPU = `json_build_object('place', place, ${membersOf(GPU_COLUMNS)})`;
-/** Selects a table's rows for the given instances within the range. */
+/** Selects the given instances' rows within the range. */
 const WANTED = 'instance_id = any($1::text[]) and at >= $2::timestamptz and at < $3::timestamptz';
 const MERGED_AT = 'instance_id, date_bin(make_interval(secs => $4::int), at, $2::timestamptz) as at';
 
@@ -189,7 +186,7 @@ const FINE_SQL = merged(
   `gpu_sample where step_seconds = ${SAMPLE_SECONDS} and ${WANTED}`,
 );
 
-/** Selects the rows of a step, together with the samples that are not yet part of it. */
+/** Selects the rows of a coarser step, plus the samples not yet rolled up into it. */
 const coarse = (table: string, columns: typeof INSTANCE_COLUMNS, place: string) => `(
     select instance_id, at${place}, ${namesOf(columns)} from ${table} where step_seconds = $5::int and ${WANTED}
     union all

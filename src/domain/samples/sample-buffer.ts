@@ -1,24 +1,24 @@
-import { type InstanceSample, MAX_INSTANCES } from '../../agent/protocol.js';
+import { type InstanceSample, MAX_INSTANCES } from '../../agent-protocol/protocol.js';
 import type { Database } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
-import { SAMPLE_SECONDS, slotOf } from '../rules/samples.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, namesOf } from './columns.js';
+import { SAMPLE_SECONDS, slotOf } from './rules/samples.js';
 
 /** Samples that arrive within this time are written together. */
 const WRITE_EVERY_MS = 1_000;
 /**
- * Maximum samples waiting to be written, and maximum GPU entries in them. Both need a limit, because agents choose how
- * many they send.
+ * Maximum number of samples waiting to be written, and of the GPU entries in them. Both need a limit, because agents
+ * choose how many they send.
  */
 const MAX_BUFFERED = 20_000;
 const MAX_BUFFERED_GPUS = 100_000;
-/** Maximum samples per machine. No agent puts more into one report. */
+/** Maximum number of buffered samples per machine. No agent puts more into one report. */
 const MAX_BUFFERED_OF_MACHINE = MAX_INSTANCES;
-/** Precision of fractions, because the database columns reject values that are too close to 0. */
+/** Fractions are rounded to thousandths, because the database columns reject values that are too close to 0. */
 const PARTS_OF_ONE = 1_000;
 
-/** A sample in the form of its row's columns. */
+/** A sample, keyed by its database columns. */
 interface BufferedSample {
   machine_id: string;
   start: number;
@@ -28,15 +28,15 @@ interface BufferedSample {
 }
 
 /**
- * Buffers samples from host agents until they are written to the database. One statement writes many, without sending
- * notices. Samples that exceed the buffer or can't be written are dropped and counted, because they are only for
+ * Buffers host agents' samples until they are written to the database, many per statement and without change notices.
+ * Samples that don't fit into the buffer or can't be written are dropped and counted, because they are only for
  * display.
  */
 export class SampleBuffer {
   readonly #db: Database;
   readonly #maxBuffered: number;
   readonly #onFault: (error: unknown) => void;
-  /** Samples by machine, instance and slot. The first sample of a slot counts. */
+  /** Samples by machine, instance and slot. Only the first sample in a slot counts. */
   #buffered = new Map<string, BufferedSample>();
   #bufferedGpus = 0;
   /** Number of samples per machine. */
@@ -53,7 +53,7 @@ export class SampleBuffer {
     this.#onFault = onFault;
   }
 
-  /** Buffers the samples of a report received at `at`. */
+  /** Buffers the samples from a report received at `at`. */
   add(machineId: string, samples: readonly InstanceSample[], at: Instant): void {
     for (const sample of samples) {
       this.#keep(rowOf(machineId, sample, at));
@@ -62,7 +62,8 @@ export class SampleBuffer {
   }
 
   /**
-   * Writes the buffered samples and resolves when done. While the database is unreachable, they are kept for next time.
+   * Writes the buffered samples and resolves when done. If the database is unreachable, they are kept for the next
+   * attempt.
    */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -135,9 +136,8 @@ function rounded(value: number | null): number | null {
 
 /**
  * Writes the valid samples in a fixed order, so that two gateways with the same samples don't deadlock. A sample is
- * valid if its container is on this machine, if it belongs to the start that the container was last seen in and that
- * start has been running, and if it was taken before the instance stopped. A GPU's sample is valid if the instance has
- * that GPU.
+ * valid if its container is on this machine, if it belongs to the start in which the container was last seen, if that
+ * start has run, and if it was taken before the instance stopped. A GPU sample is valid if the instance has that GPU.
  */
 const WRITE_SQL = `
   with seen as (

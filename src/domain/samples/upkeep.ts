@@ -1,32 +1,32 @@
 import type { Database } from '../../database/database.js';
 import { inTransaction } from '../../database/transaction.js';
-import { every, type Sweep } from '../background.js';
-import type { Deps } from '../deps.js';
-import { SAMPLE_SECONDS, STEPS, stepOf } from '../rules/samples.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import { every, type Sweep } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, mergedOf, namesOf } from './columns.js';
+import { SAMPLE_SECONDS, STEPS, stepOf } from './rules/samples.js';
 
 const CHECK_EVERY_MS = 10_000;
-/** Maximum delay of a sample: 60 s until it is reported, and then the time until it is written. */
+/** Maximum delay of a sample: up to 60 s until it is reported, plus the time until it is written. */
 const LATE_SECONDS = 120n;
-/** Seconds of samples that one statement rolls up. It is at least one step. */
+/** Minimum period rolled up by one statement, in seconds. Longer steps are rolled up whole. */
 const MIN_ROLLUP_SECONDS = 300;
-/** Maximum rows that one statement deletes, and maximum consecutive statements. */
+/** Maximum number of rows deleted by one statement, and of consecutive statements. */
 const DELETE_BATCH = 10_000;
 const MAX_DROPS = 200;
 
 /**
- * Rolls up samples and deletes old ones. Every gateway runs this, but only one works at a time, and none repeats
- * another's work.
+ * Rolls up samples and deletes old ones. Every gateway runs this, but only one works at a time, and no work is
+ * repeated.
  */
-export function startSampleUpkeep(deps: Deps, onFault: (error: unknown) => void): Sweep {
+export function startSampleUpkeep(deps: Pick<KernelDeps, 'db' | 'clock'>, onFault: (error: unknown) => void): Sweep {
   const maintainIfNeeded = async () => {
     if (await hasSamples(deps.db)) await maintainSamples(deps);
   };
   return every(CHECK_EVERY_MS, maintainIfNeeded, onFault);
 }
 
-/** Checks with a single statement, instead of running the ten that maintain samples. */
+/** Checks for samples with one statement, which saves an idle gateway the ten that maintain them. */
 async function hasSamples({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query<{ are: boolean }>({
     name: 'any-samples',
@@ -35,7 +35,7 @@ async function hasSamples({ pool }: Database): Promise<boolean> {
   return rows[0]!.are;
 }
 
-export async function maintainSamples({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<void> {
+export async function maintainSamples({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>): Promise<void> {
   const now = clock.now();
   for (const { seconds } of STEPS.slice(1)) {
     while (await rollUp(db, seconds, now));
@@ -44,8 +44,8 @@ export async function maintainSamples({ db, clock }: Pick<Deps, 'db' | 'clock'>)
 }
 
 /**
- * Rolls samples up into the next steps of that length. Returns false if nothing remains to be done now, or if another
- * gateway is doing it. Rows and progress are committed together.
+ * Rolls up samples into the next steps of the given length. Returns false if nothing is left to do for now, or if
+ * another gateway is doing it. Rows and progress are committed together.
  */
 async function rollUp(db: Database, seconds: number, now: Instant): Promise<boolean> {
   const ended = stepOf(now - LATE_SECONDS, seconds);
@@ -87,7 +87,7 @@ const PROGRESS_SQL = `
 const ROLLED_SQL = 'update sample_rollup set rolled_to = $2::timestamptz where step_seconds = $1::int';
 
 /**
- * A sample table. Its write statements are spelled out, because a check searches the code to prove that only the ledger
+ * A sample table. Its write statements are spelled out, because a check scans the code to prove that only the ledger
  * writes money.
  */
 interface SampleTable {
@@ -95,7 +95,7 @@ interface SampleTable {
   insert: string;
   remove: string;
   columns: typeof INSTANCE_COLUMNS;
-  /** Columns of the primary key in addition to the instance and the time. */
+  /** Primary key columns other than the instance and the time. */
   key: string;
 }
 
@@ -125,8 +125,8 @@ function rollUpSql({ name, insert, columns, key }: SampleTable): string {
 }
 
 /**
- * Returns the statement that deletes old rows of one step, and therefore of one partition. Rows that another gateway is
- * deleting are skipped. Samples are kept until all steps include them.
+ * Returns the statement that deletes old rows of one step, and therefore from one partition. Rows that another gateway
+ * is deleting are skipped. Samples are kept until they have been rolled up into every step.
  */
 function dropSql({ name, remove }: SampleTable, seconds: number): string {
   const rolled = seconds === SAMPLE_SECONDS ? ' and at < (select min(rolled_to) from sample_rollup)' : '';

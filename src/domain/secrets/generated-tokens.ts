@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type SealingKey, seal } from '../rules/sealing.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { type SealingKey, seal } from '../kernel/sealing.js';
 import { openSealed, sealingKeyOf } from './secrets.js';
 
 /** 128 bits. */
@@ -19,7 +19,7 @@ interface GeneratedTokenRow {
  * Returns the key that seals tokens. Returns null if this service stores no secrets, or if a key that sealed existing
  * ones is missing. No tokens are then generated, and the image uses its own default.
  */
-export async function tokenKeyOf(deps: Deps): Promise<SealingKey | null> {
+export async function tokenKeyOf(deps: Pick<KernelDeps, 'db' | 'sealingKeys'>): Promise<SealingKey | null> {
   try {
     return await sealingKeyOf(deps);
   } catch (error) {
@@ -47,7 +47,11 @@ export function generateTokens(
 }
 
 /** Returns an instance's tokens in plaintext, by variable. Throws action_failed if a key is missing. */
-export async function tokensOf(deps: Deps, accountId: string, instanceId: string): Promise<Record<string, string>> {
+export async function tokensOf(
+  deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,
+  accountId: string,
+  instanceId: string,
+): Promise<Record<string, string>> {
   const { rows } = await deps.db.pool.query<GeneratedTokenRow>({
     name: 'generated-tokens',
     text: `select instance_id as "instanceId", variable, sealed, made_token.key_id as "keyId" from made_token

@@ -1,18 +1,18 @@
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
 import { resealVolumes } from '../volumes/password.js';
 import { resealWebhooks } from '../webhooks/webhooks.js';
 import { resealTokens } from './generated-tokens.js';
 import { resealSome } from './secrets.js';
 
-/** Maximum secrets resealed in one transaction. */
+/** Maximum number of secrets resealed in one transaction. */
 const BATCH = 100;
 
 /**
- * Reseals every secret, generated token, volume password and webhook secret that was sealed with a key other than the
- * first. Returns how many were resealed. Throws if a key is missing.
+ * Reseals every secret, generated token, volume password and webhook secret that wasn't sealed with the first key.
+ * Returns how many were resealed. Throws if a key is missing.
  */
-export async function resealSecrets(deps: Deps): Promise<number> {
+export async function resealSecrets(deps: Pick<KernelDeps, 'db' | 'sealingKeys'>): Promise<number> {
   const keys = await deps.sealingKeys();
   let resealed = 0;
   for (const reseal of [resealSome, resealTokens, resealVolumes, resealWebhooks]) {

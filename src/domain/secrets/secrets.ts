@@ -1,12 +1,13 @@
 import type { Prisma, Secret } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { type Launch, registryOf, secretsOf } from '../rules/launch.js';
-import { type SealingKey, seal, unseal } from '../rules/sealing.js';
-import { formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { type Launch, registryOf, secretsOf } from '../kernel/launch.js';
+import { randomId } from '../kernel/random-id.js';
+import { type SealingKey, seal, unseal } from '../kernel/sealing.js';
+import { formatInstant } from '../kernel/time.js';
+import type { SecretDeps } from './deps.js';
 
 const ID_BYTES = 8;
 export const MAX_SECRETS = 100;
@@ -16,15 +17,15 @@ export type { Secret };
 export interface SecretInput {
   name: string;
   value: string;
-  /** The registry that a login is for. The password is in `value`. */
+  /** The registry, if this is a registry login. The password is in `value`. */
   registry?: string | null;
   username?: string | null;
 }
 
-/** A start's secrets, in plaintext. They must never be stored, logged or included in an error. */
+/** The secrets for a start, in plaintext. They must never be stored, logged or included in an error. */
 export interface SecretsOfStart {
   variables: Record<string, string>;
-  /** Contents by file name under /run/secrets. */
+  /** File contents, by file name under /run/secrets. */
   files: Record<string, string>;
   registryLogin: { registry: string; username: string; password: string } | null;
 }
@@ -33,7 +34,7 @@ type NamedSecret = Pick<Secret, 'name' | 'kind' | 'registry'>;
 type Query = Pick<Prisma.SecretFindManyArgs, 'include' | 'select'>;
 
 /** Returns up to 100 secrets, sorted by name. */
-export function listSecrets(deps: Deps, accountId: string, query: Query = {}): Promise<Secret[]> {
+export function listSecrets(deps: Pick<KernelDeps, 'db'>, accountId: string, query: Query = {}): Promise<Secret[]> {
   return deps.db.prisma.secret.findMany({
     ...query,
     where: { accountId },
@@ -42,8 +43,15 @@ export function listSecrets(deps: Deps, accountId: string, query: Query = {}): P
   });
 }
 
-/** Stores a secret. Throws invalid_request, or action_failed if the name is in use or the account has 100 secrets. */
-export async function createSecret(deps: Deps, accountId: string, input: SecretInput): Promise<Secret> {
+/**
+ * Stores a secret. Throws invalid_request, or action_failed if the name is in use or the account already has 100
+ * secrets.
+ */
+export async function createSecret(
+  deps: Pick<SecretDeps, 'db' | 'clock' | 'sealingKeys' | 'activity'>,
+  accountId: string,
+  input: SecretInput,
+): Promise<Secret> {
   const name = check('name', fields.secretName, input.name);
   const value = check('value', fields.secretValue, input.value);
   const registry = checkOptional('registry', fields.registry, input.registry) ?? null;
@@ -78,7 +86,11 @@ export async function createSecret(deps: Deps, accountId: string, input: SecretI
 }
 
 /** Deletes a secret. Running containers keep its value, but later starts that need it fail. Throws not_found. */
-export async function deleteSecret(deps: Deps, accountId: string, name: string): Promise<Secret> {
+export async function deleteSecret(
+  deps: Pick<SecretDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+  name: string,
+): Promise<Secret> {
   // PostgreSQL can't search for a string that contains NUL.
   const isName = fields.secretName.schema.safeParse(name).success;
   const found = isName
@@ -94,8 +106,8 @@ export async function deleteSecret(deps: Deps, accountId: string, name: string):
 }
 
 /**
- * Throws if a launch refers to an unknown secret, a secret of the wrong kind or a login for a registry other than the
- * image's. `template` is the slug of a template, or an image.
+ * Throws if a launch refers to an unknown secret, to one of the wrong kind, or to a login for a registry other than the
+ * image's. `template` is a template's slug or an image.
  */
 export async function checkSecrets(
   reader: Pick<Transaction, 'query'>,
@@ -115,10 +127,10 @@ export async function checkSecrets(
 }
 
 /**
- * Returns the secrets for a start of the instance. Throws action_failed if a secret is missing or can't be decrypted.
+ * Returns the secrets that a start of the instance needs. Throws action_failed if one is missing or can't be decrypted.
  */
 export async function secretsOfStart(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,
   accountId: string,
   launch: Launch,
   image: string,
@@ -164,10 +176,10 @@ export async function resealSome(
 }
 
 /**
- * Returns the key for new secrets. Throws if the keys of existing secrets are missing, because secrets would otherwise
- * be split between two keys.
+ * Returns the key for sealing new secrets. Throws if a key that sealed existing secrets is missing, because secrets
+ * would then be split between two keys.
  */
-export async function sealingKeyOf({ db, sealingKeys }: Deps): Promise<SealingKey> {
+export async function sealingKeyOf({ db, sealingKeys }: Pick<KernelDeps, 'db' | 'sealingKeys'>): Promise<SealingKey> {
   const keys = await sealingKeys();
   const { rowCount } = await db.pool.query(
     `select from secret where not key_id = any($1::text[])
@@ -197,8 +209,8 @@ export function openSealed(
 }
 
 /**
- * Returns a refusal rather than a fault, because the renter can't fix the problem and should not pay for starts that
- * wait for it.
+ * Returns a refusal rather than a fault, because the renter can't fix the problem and shouldn't pay for starts that
+ * wait for it to be fixed.
  */
 function lostKey(what: string): DomainError {
   return new DomainError('action_failed', `${what}: the operator's SECRETS_KEY lacks a key that sealed secrets`);
@@ -231,7 +243,7 @@ function checkNamed(
   const missing = wanted.find(({ name, kind }) => known.get(name)?.kind !== kind);
   if (missing !== undefined)
     throw new DomainError(code, `there is no ${missing.what} ${missing.name}`, { reason: 'unknown_secret' });
-  // Without this check, the engine would send the password to any registry that the image name refers to.
+  // Without this check, the engine would send the password to whichever registry the image name refers to.
   const registry = registryLogin === undefined ? null : registryOf(`${known.get(registryLogin)!.registry}/image`);
   if (registry === null || registry === registryOf(image)) return;
   throw new DomainError(code, `registry login ${registryLogin} is for ${registry}, not for ${registryOf(image)}`, {

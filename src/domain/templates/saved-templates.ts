@@ -1,16 +1,17 @@
 import type { SavedTemplate } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
+import type { InstanceDeps } from '../instances/deps.js';
 import { type LaunchInput, readLaunch } from '../instances/launch.js';
-import { DomainError } from '../rules/errors.js';
-import type { Launch } from '../rules/launch.js';
-import { launchLink } from '../rules/launch-link.js';
-import type { TemplateVariable } from '../rules/template.js';
-import { dateOf, formatInstant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Launch } from '../kernel/launch.js';
+import type { TemplateVariable } from '../kernel/template.js';
+import { dateOf, formatInstant } from '../kernel/time.js';
+import { launchLink } from './rules/launch-link.js';
 
 export const MAX_SAVED_TEMPLATES = 100;
-/** Maximum size of a saved launch, as JSON. */
+/** Maximum size of a saved launch as JSON, in bytes. */
 const MAX_SAVED_BYTES = 32_000;
 
 export type { SavedTemplate };
@@ -24,7 +25,7 @@ export interface SavedTemplateInput {
 }
 
 /** Returns up to 100 saved templates, sorted by name. */
-export function savedTemplates(deps: Deps, accountId: string): Promise<SavedTemplate[]> {
+export function savedTemplates(deps: Pick<KernelDeps, 'db'>, accountId: string): Promise<SavedTemplate[]> {
   return deps.db.prisma.savedTemplate.findMany({
     where: { accountId },
     orderBy: { name: 'asc' },
@@ -33,10 +34,15 @@ export function savedTemplates(deps: Deps, accountId: string): Promise<SavedTemp
 }
 
 /**
- * Saves a launch under a name, replacing any previous one. Its template and secrets are not checked until it is
- * deployed. Throws invalid_request, or action_failed if the account would have more than 100 saved templates.
+ * Saves a launch under a name, replacing any template already saved under it. Its template and secrets are not checked
+ * until it is deployed. Throws invalid_request, or action_failed if the account would have more than 100 saved
+ * templates.
  */
-export async function saveTemplate(deps: Deps, accountId: string, input: SavedTemplateInput): Promise<SavedTemplate> {
+export async function saveTemplate(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  accountId: string,
+  input: SavedTemplateInput,
+): Promise<SavedTemplate> {
   const name = check('name', fields.savedTemplateName, input.name);
   const description = checkOptional('description', fields.savedTemplateDescription, input.description) ?? '';
   const template = checkOptional('template', fields.template, input.template)!;
@@ -68,7 +74,11 @@ export async function saveTemplate(deps: Deps, accountId: string, input: SavedTe
 }
 
 /** Deletes a saved template. Instances deployed from it are not affected. Throws not_found. */
-export async function deleteTemplate(deps: Deps, accountId: string, name: string): Promise<SavedTemplate> {
+export async function deleteTemplate(
+  deps: Pick<KernelDeps, 'db'>,
+  accountId: string,
+  name: string,
+): Promise<SavedTemplate> {
   // PostgreSQL can't search for a string that contains NUL.
   const isName = fields.savedTemplateName.schema.safeParse(name).success;
   const found = isName
@@ -79,9 +89,9 @@ export async function deleteTemplate(deps: Deps, accountId: string, name: string
   return found;
 }
 
-/** Returns a link that opens the console's deploy dialog with these settings. Secrets are left out. */
+/** Returns a link that opens the console's deploy dialog with these settings. Secrets are omitted. */
 export async function linkOf(
-  deps: Deps,
+  deps: Pick<InstanceDeps, 'settings' | 'inventory'>,
   saved: Pick<SavedTemplate, 'template' | 'diskGb' | 'launch'>,
 ): Promise<string> {
   const found = await deps.inventory.template(saved.template);

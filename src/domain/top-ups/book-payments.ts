@@ -1,10 +1,13 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { rateOf } from '../rules/decimal.js';
-import { type EventType, type NewEvent, usdOf } from '../rules/events.js';
-import { type Account, credit, type LedgerKind } from '../rules/lifecycle.js';
-import { type Micro, unitsOfMicro } from '../rules/money.js';
-import type { Instant } from '../rules/time.js';
+import { rateOf } from '../kernel/decimal.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { type EventType, type NewEvent, usdOf } from '../kernel/events.js';
+import { type Account, credit, type LedgerKind } from '../kernel/lifecycle.js';
+import { type Micro, unitsOfMicro } from '../kernel/money.js';
+import type { Instant } from '../kernel/time.js';
+import type { TopUpDeps } from './deps.js';
+import { ProcessorUnavailable } from './processor.js';
 import {
   evaluatePayment,
   isOver,
@@ -14,33 +17,30 @@ import {
   type PaymentState,
   type ReportedPayment,
   type TopUp,
-} from '../rules/top-up.js';
-import { ASSETS } from '../rules/top-up-assets.js';
-import { ProcessorUnavailable } from './processor.js';
+} from './rules/top-up.js';
+import { ASSETS } from './rules/top-up-assets.js';
 import { paymentsOf, savePayment, unconfirmedMicro } from './top-up-rows.js';
 
-/** The outcome of one payment, for the operator's log. */
+/** A payment's outcome, for the operator's log. */
 export interface PaymentEvent {
   topUpId: string;
   accountId: string;
   transaction: string;
   asset: string;
-  /**
-   * LOST means that the payment was credited and the processor then reversed it. The operator must decide what to do.
-   */
+  /** LOST means that the processor reversed a payment after it was credited. The operator must decide what to do. */
   state: PaymentState | 'LOST';
   usdMicro: Micro | null;
   reason: string | null;
 }
 
 /**
- * Books what the processor reports about a top-up. The payment's row and its ledger entry are committed together while
- * the account is locked, so a payment is credited only once even if it is reported repeatedly or concurrently.
- * `queried` is the processor's current response, if it has just been queried. If it is missing but needed to confirm an
- * amount, the processor is queried before anything is locked.
+ * Books what the processor reports about a top-up. A payment's row and ledger entry are committed together while the
+ * account is locked, so the payment is credited only once, even if it is reported repeatedly or concurrently. `queried`
+ * is the processor's current response, if it has just been queried. If it is missing but needed to confirm an amount,
+ * the processor is queried before anything is locked.
  */
 export async function bookPayments(
-  deps: Deps,
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   topUp: TopUp,
   reports: readonly ReportedPayment[],
   queried?: readonly ReportedPayment[],
@@ -51,7 +51,7 @@ export async function bookPayments(
     queried,
     now: deps.clock.now(),
   });
-  // Most reports only repeat known facts, so they don't need a lock.
+  // Most reports only repeat known facts and therefore need no lock.
   if (preview.changed.length === 0) return preview.lost;
   const needsQuery = preview.changed.some(({ reason }) => reason === NOT_QUERIED_YET);
   const answer = queried ?? (needsQuery ? await queryProcessor(deps, topUp) : undefined);
@@ -79,7 +79,12 @@ interface Before {
   now: Instant;
 }
 
-function evaluateAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[], before: Before) {
+function evaluateAll(
+  deps: Pick<KernelDeps, 'settings'>,
+  topUp: TopUp,
+  reports: readonly ReportedPayment[],
+  before: Before,
+) {
   const known = new Map(before.payments.map((payment) => [keyOf(payment), payment]));
   const changed: Payment[] = [];
   const lost: PaymentEvent[] = [];
@@ -104,10 +109,13 @@ function evaluateAll(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment
 }
 
 /**
- * Queries the processor. Returns undefined while the processor is down. The payment is then quarantined, and the sweep
+ * Queries the processor. Returns undefined while it is down, in which case the payment is quarantined and the sweep
  * queries the processor again.
  */
-async function queryProcessor({ payments: processor }: Deps, topUp: TopUp): Promise<ReportedPayment[] | undefined> {
+async function queryProcessor(
+  { payments: processor }: Pick<TopUpDeps, 'payments'>,
+  topUp: TopUp,
+): Promise<ReportedPayment[] | undefined> {
   try {
     return await processor!.read(topUp);
   } catch (error) {
@@ -132,7 +140,7 @@ function topUpEvent({ id, accountId }: TopUp, payment: Payment, at: Instant): Ne
   return { accountId, type: `topup.${state.toLowerCase()}` as EventType, subject: id, at, data };
 }
 
-/** Credits a payment. The entry's id is built from the payment, so that no payment can be credited twice. */
+/** Credits a payment. The entry's id is derived from the payment, so that no payment can be credited twice. */
 export function bookCredit(current: Write, account: Account, topUp: TopUp, payment: Payment): void {
   const { coins, transaction, usdMicro } = payment;
   const rate = rateOf(usdMicro!, coins);
@@ -170,7 +178,8 @@ export function bookLine(current: Write, account: Account, { id, kind, micro, re
 }
 
 /**
- * Returns the stored report of a payment that is waiting for confirmation by the processor; null for any other payment.
+ * Returns the stored report of a payment that is awaiting the processor's confirmation. Returns null for any other
+ * payment.
  */
 export function storedReport(topUp: TopUp, payment: Payment): ReportedPayment | null {
   if (isOver(payment) || payment.reason !== NOT_QUERIED_YET) return null;

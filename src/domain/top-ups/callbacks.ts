@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
-import type { Deps } from '../deps.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { LedgerDeps } from '../billing/deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { bookPayments, type PaymentEvent } from './book-payments.js';
+import type { TopUpDeps } from './deps.js';
+import type { PaymentProcessor } from './processor.js';
 import { type CallbackHeaders, ProcessorUnavailable } from './processor.js';
 import { findTopUpRow } from './top-up-rows.js';
 
 /**
- * Maximum quarantined callbacks. Further ones are answered with 503, so that the processor keeps them and sends them
- * again.
+ * Maximum number of quarantined callbacks. Further ones are answered with 503, so that the processor keeps and resends
+ * them.
  */
 const MAX_QUARANTINED = 1_000;
 const MAX_KEPT_CHARACTERS = 4_000;
@@ -26,17 +29,17 @@ export interface QuarantinedCallback {
 }
 
 /**
- * Outcome of a callback. `refused`: it did not come from the processor. `quarantined`: it came from the processor, but
+ * A callback's outcome. `refused` means that it did not come from the processor. `quarantined` means that it did, but
  * was set aside for the operator.
  */
 export type CallbackOutcome = { kind: 'refused' | 'quarantined'; reason: string } | { kind: 'accepted' };
 
 /**
- * Handles a callback, given its raw bytes. Resolves once everything is committed; the processor must not receive a
- * response before that. Throws if the callback must be repeated because the database or the processor is down.
+ * Handles a callback from its raw bytes. Resolves once everything is committed, because the processor must not receive
+ * a response before that. Throws if the callback must be resent because the database or the processor is down.
  */
 export async function receiveCallback(
-  deps: Deps,
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   body: Buffer,
   headers: CallbackHeaders,
   onEvent: (event: PaymentEvent) => void,
@@ -54,7 +57,10 @@ export async function receiveCallback(
   return callback.unreadable === null ? { kind: 'accepted' } : quarantine(deps, body, callback.unreadable);
 }
 
-async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable<Deps['payments']>['read']>[0]) {
+async function read(
+  { payments: processor }: Pick<TopUpDeps, 'payments'>,
+  topUp: Parameters<PaymentProcessor['read']>[0],
+) {
   try {
     return await processor!.read(topUp);
   } catch (error) {
@@ -63,7 +69,11 @@ async function read({ payments: processor }: Deps, topUp: Parameters<NonNullable
   }
 }
 
-async function quarantine(deps: Deps, body: Buffer, reason: string): Promise<CallbackOutcome> {
+async function quarantine(
+  deps: Pick<TopUpDeps, 'db' | 'clock' | 'payments'>,
+  body: Buffer,
+  reason: string,
+): Promise<CallbackOutcome> {
   const { pool } = deps.db;
   const digest = createHash('sha256').update(body).digest('hex');
   // PostgreSQL can't store NUL characters.
@@ -85,7 +95,7 @@ async function quarantine(deps: Deps, body: Buffer, reason: string): Promise<Cal
 }
 
 /** Returns the quarantined callbacks, oldest first. */
-export async function listQuarantined(deps: Deps): Promise<QuarantinedCallback[]> {
+export async function listQuarantined(deps: Pick<KernelDeps, 'db'>): Promise<QuarantinedCallback[]> {
   const { rows } = await deps.db.pool.query<QuarantinedCallback>(
     `select id, processor, reason, body, times, received_at as "receivedAt", last_at as "lastAt"
      from aside_callback order by received_at, id`,
@@ -94,7 +104,7 @@ export async function listQuarantined(deps: Deps): Promise<QuarantinedCallback[]
 }
 
 /** Removes a quarantined callback. Throws not_found. */
-export async function removeQuarantined(deps: Deps, id: string): Promise<void> {
+export async function removeQuarantined(deps: Pick<KernelDeps, 'db'>, id: string): Promise<void> {
   const { rowCount } = await deps.db.pool.query('delete from aside_callback where id = $1', [id]);
   if (rowCount === 0) throw new DomainError('not_found', `no callback ${id} is quarantined`);
 }

@@ -1,19 +1,20 @@
 import { inTransaction } from '../../database/transaction.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import type { Micro } from '../rules/money.js';
-import { DEFAULT_RATE_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from '../rules/top-up.js';
-import { ASSET_CODES, type AssetCode, assetNamed } from '../rules/top-up-assets.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Micro } from '../kernel/money.js';
+import { randomId } from '../kernel/random-id.js';
+import type { TopUpDeps } from './deps.js';
 import { type PaymentProcessor, ProcessorRefusal, ProcessorUnavailable } from './processor.js';
+import { DEFAULT_RATE_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from './rules/top-up.js';
+import { ASSET_CODES, type AssetCode, assetNamed } from './rules/top-up-assets.js';
 import type { PaidTopUp } from './top-up-rows.js';
 import { insertTopUp } from './top-up-rows.js';
 import { countWaiting, findTopUp } from './top-ups.js';
 
-/** Unlike instance ids, these are long enough that they can't be guessed. */
+/** Number of random bytes in an id. Unlike instance ids, these must be impossible to guess. */
 const ID_BYTES = 10;
 const RETRY_AFTER_SECONDS = 10;
 
@@ -29,11 +30,15 @@ export interface CreatedTopUp {
 }
 
 /**
- * Opens an invoice at the processor and stores it as a top-up. No lock or transaction is held while the processor is
- * queried. Repeating an idempotency key returns the same top-up in its current state. Throws invalid_request,
+ * Opens an invoice with the processor and stores it as a top-up. Holds no lock or transaction while querying the
+ * processor. Repeating an idempotency key returns the same top-up in its current state. Throws invalid_request,
  * action_failed (if there is no processor or too many top-ups are waiting) or unavailable (if the processor is down).
  */
-export async function createTopUp(deps: Deps, accountId: string, input: TopUpInput): Promise<CreatedTopUp> {
+export async function createTopUp(
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
+  accountId: string,
+  input: TopUpInput,
+): Promise<CreatedTopUp> {
   const processor = processorOf(deps);
   const asset = assetOf(check('asset', fields.topUpAsset, input.asset));
   const usdMicro = checkSum(input.usd);
@@ -52,7 +57,7 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
       `the account has ${MAX_WAITING} top-ups waiting for a payment, the maximum; pay one or wait until one expires`,
     );
   }
-  // The id is always new, because repeating an id with another amount would reprice an existing invoice.
+  // The id is always new, because reusing one with another amount would reprice the existing invoice.
   const id = randomId('t', ID_BYTES);
   const { invoice, address, amount, rate, holdsUntil } = await open(processor, { id, asset, usd: usdMicro });
   const made: TopUp = {
@@ -87,8 +92,8 @@ export async function createTopUp(deps: Deps, accountId: string, input: TopUpInp
   return { topUp: (await findTopUp(deps, accountId, kept.id))!, replayed: kept.id !== id };
 }
 
-/** Returns the assets that are currently accepted, or none if no processor is set up. Throws unavailable. */
-export async function topUpAssets(deps: Deps): Promise<AssetCode[]> {
+/** Returns the assets that are currently accepted. Returns none if no processor is configured. Throws unavailable. */
+export async function topUpAssets(deps: Pick<TopUpDeps, 'payments'>): Promise<AssetCode[]> {
   if (deps.payments === null) return [];
   return orUnavailable(deps.payments.assets());
 }
@@ -97,7 +102,7 @@ function open(processor: PaymentProcessor, request: { id: string; asset: AssetCo
   return orUnavailable(processor.open(request));
 }
 
-/** Converts a processor's errors for the caller. The processor's own message is only for the operator. */
+/** Converts a processor's errors for the caller. Only the operator sees the processor's own message. */
 async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   try {
     return await request;
@@ -116,7 +121,7 @@ async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-function processorOf({ payments }: Deps): PaymentProcessor {
+function processorOf({ payments }: Pick<TopUpDeps, 'payments'>): PaymentProcessor {
   if (payments !== null) return payments;
   throw new DomainError(
     'action_failed',

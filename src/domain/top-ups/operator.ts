@@ -1,24 +1,17 @@
+import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
 import { check, fields } from '../fields.js';
-import { balanceAt } from '../rules/accrual.js';
-import { DomainError } from '../rules/errors.js';
-import type { Account } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import {
-  creditedMicro,
-  isOver,
-  MAX_PAYMENT_MICRO,
-  type Payment,
-  type TopUp,
-  type TopUpState,
-} from '../rules/top-up.js';
+import { balanceAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Account } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { bookCredit, bookLine } from './book-payments.js';
+import { creditedMicro, isOver, MAX_PAYMENT_MICRO, type Payment, type TopUp, type TopUpState } from './rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, paymentsOf, savePayment, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
-/** Maximum top-ups listed to the operator. */
-
+/** Maximum number of top-ups listed for the operator. */
 const MAX_LISTED = 1_000;
 const MAX_EXPORTED = 100_000;
 
@@ -27,8 +20,11 @@ export interface TopUpFilter {
   state?: TopUpState | undefined;
 }
 
-/** Returns the newest top-ups of one account, or of all accounts, newest first. Scans up to 1,000 top-ups. */
-export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilter): Promise<PaidTopUp[]> {
+/** Returns the top-ups of one account, or of all accounts, newest first. Only the newest 1,000 are searched. */
+export async function listAllTopUps(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  { accountId, state }: TopUpFilter,
+): Promise<PaidTopUp[]> {
   const { rows } = await deps.db.pool.query<TopUp>(
     `select ${TOP_UP_COLUMNS} from top_up where coalesce(account_id = $1, true)
      order by created_at desc, id desc limit ${MAX_LISTED}`,
@@ -39,7 +35,7 @@ export async function listAllTopUps(deps: Deps, { accountId, state }: TopUpFilte
 }
 
 /** Returns a top-up with its payments. Throws not_found. */
-export async function showTopUp(deps: Deps, id: string): Promise<PaidTopUp> {
+export async function showTopUp(deps: Pick<KernelDeps, 'db' | 'clock'>, id: string): Promise<PaidTopUp> {
   return (await withPayments(deps.db.pool, [await known(deps, id)], deps.clock.now()))[0]!;
 }
 
@@ -49,11 +45,11 @@ export interface Decision {
 }
 
 /**
- * Credits a payment by the operator's decision. The payment may be quarantined or pending, or one that the processor
- * never reported. In the last case, the operator must give the amount.
+ * Credits a payment on the operator's decision. The payment may be quarantined, pending, or one never reported by the
+ * processor, in which case the operator must specify the amount.
  */
 export async function creditPayment(
-  deps: Deps,
+  deps: LedgerDeps,
   id: string,
   { transaction, usdMicro, note }: Decision & { usdMicro?: Micro | undefined },
 ): Promise<PaidTopUp> {
@@ -87,9 +83,9 @@ export async function creditPayment(
 
 /**
  * Refuses a payment permanently. If it was already credited, it is reversed by an adjustment, even if the balance
- * becomes negative, because the money was never received (for example after a chain reorganization).
+ * becomes negative, because the money was never received (for example, after a chain reorganization).
  */
-export async function refusePayment(deps: Deps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
+export async function refusePayment(deps: LedgerDeps, id: string, { transaction, note }: Decision): Promise<PaidTopUp> {
   return decide(deps, id, (current, account, topUp, payments) => {
     const stored = payments.find((payment) => payment.transaction === transaction && !isDone(payment));
     if (stored === undefined) throw new DomainError('not_found', 'no such payment, or it can no longer be refused');
@@ -115,13 +111,13 @@ function isDone({ state }: Payment): boolean {
 
 export interface Refund {
   usdMicro: Micro;
-  /** The external transaction that sent the money back. A refund is recorded once per transaction. */
+  /** The external transaction that returned the money. Each transaction is recorded as a refund only once. */
   transaction: string;
   note: string;
 }
 
-/** Records a refund, which can't exceed the balance or the amount that the top-up credited. */
-export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promise<PaidTopUp> {
+/** Records a refund. It can't exceed the balance, or the amount credited by the top-up less earlier refunds. */
+export async function refundTopUp(deps: LedgerDeps, id: string, refund: Refund): Promise<PaidTopUp> {
   const transaction = check('transaction', fields.reference, refund.transaction);
   const note = check('note', fields.note, refund.note);
   return decide(deps, id, async (current, account, topUp, payments) => {
@@ -156,7 +152,7 @@ export async function refundTopUp(deps: Deps, id: string, refund: Refund): Promi
 
 type Decide = (current: Write, account: Account, topUp: TopUp, payments: readonly Payment[]) => Promise<void> | void;
 
-async function decide(deps: Deps, id: string, decision: Decide): Promise<PaidTopUp> {
+async function decide(deps: LedgerDeps, id: string, decision: Decide): Promise<PaidTopUp> {
   const topUp = await known(deps, id);
   await write(deps, { accountIds: [topUp.accountId] }, async (current) => {
     const payments = await paymentsOf(current.transaction, topUp.id);
@@ -165,13 +161,13 @@ async function decide(deps: Deps, id: string, decision: Decide): Promise<PaidTop
   return showTopUp(deps, id);
 }
 
-async function known(deps: Deps, id: string): Promise<TopUp> {
+async function known(deps: Pick<KernelDeps, 'db'>, id: string): Promise<TopUp> {
   const topUp = await findTopUpRow(deps.db.pool, id);
   if (topUp === null) throw new DomainError('not_found', `no top-up ${id}`);
   return topUp;
 }
 
-/** One ledger entry of a top-up: a payment, its reversal or a refund. */
+/** A top-up's ledger entry: a payment, its reversal or a refund. */
 export interface BookedLine {
   at: Instant;
   kind: 'credit' | 'reversal' | 'refund';
@@ -187,11 +183,8 @@ export interface BookedLine {
   note: string | null;
 }
 
-/**
- * Returns the top-ups' ledger entries within [from, to), oldest first. Throws if the period has more than 100,000
- * lines.
- */
-export async function bookedLines(deps: Deps, from: Instant, to: Instant): Promise<BookedLine[]> {
+/** Returns the top-ups' ledger entries within [from, to), oldest first. Throws if there are more than 100,000. */
+export async function bookedLines(deps: Pick<KernelDeps, 'db'>, from: Instant, to: Instant): Promise<BookedLine[]> {
   const { rows } = await deps.db.pool.query<BookedLine>(
     `select entry.at, split_part(entry.id, '/', 1) as kind, entry.account_id as "accountId", top_up.id as "topUpId",
        top_up.processor, coalesce(payment.asset, top_up.asset) as asset,

@@ -1,25 +1,25 @@
-import type { Micro } from '../rules/money.js';
-import type { Instant } from '../rules/time.js';
-import type { ReportedPayment } from '../rules/top-up.js';
-import type { AssetCode } from '../rules/top-up-assets.js';
+import type { Micro } from '../kernel/money.js';
+import type { Instant } from '../kernel/time.js';
+import type { ReportedPayment } from './rules/top-up.js';
+import type { AssetCode } from './rules/top-up-assets.js';
 
 /**
- * The gateway's interface to a payment processor. The processor handles wallets, chains and rates, while the gateway
- * keeps the books. Every call ends within `PROCESSOR_TIMEOUT_MS`, and throws `ProcessorUnavailable` if it fails.
+ * The gateway's interface to a payment processor. The processor handles wallets, chains and exchange rates, while the
+ * gateway keeps the books. Every call ends within `PROCESSOR_TIMEOUT_MS` and throws `ProcessorUnavailable` on failure.
  */
 export interface PaymentProcessor {
-  /** Part of each payment's unique key, so it must never change once payments have been booked. */
+  /** Part of each payment's unique key. It must never change once payments have been booked. */
   readonly name: 'shkeeper' | 'btcpay';
   /** Returns the assets that the processor currently accepts. */
   assets(): Promise<AssetCode[]>;
   /**
-   * Opens an invoice. `id` must be new each time, because repeating an id with another amount would reprice an existing
+   * Opens an invoice. `id` must be new each time, because reusing one with another amount would reprice the existing
    * invoice.
    */
   open(request: { id: string; asset: AssetCode; usd: Micro }): Promise<OpenedInvoice>;
-  /** Verifies a callback by its raw bytes and headers, before any of its content is trusted. */
+  /** Verifies a callback from its raw bytes and headers, before any of its content is trusted. */
   verify(body: Buffer, headers: CallbackHeaders, now: Instant): VerifiedCallback;
-  /** Returns the payments of an invoice. */
+  /** Returns an invoice's payments. */
   read(topUp: InvoiceOf): Promise<ReportedPayment[]>;
 }
 
@@ -33,7 +33,7 @@ export interface OpenedInvoice {
   amount: string;
   /** USD per coin, as a decimal string. */
   rate: string;
-  /** When the rate expires; null if the processor never changes it. */
+  /** When the rate expires. Null if the processor never changes it. */
   holdsUntil: Instant | null;
 }
 
@@ -57,11 +57,11 @@ export type VerifiedCallback =
    */
   | { kind: 'accepted'; id: string; payments: ReportedPayment[] | null; unreadable: string | null };
 
-/** Thrown if the processor is down, too slow, or returns an invalid response. Only the operator sees the details. */
+/** Thrown if the processor is down, is too slow or returns an invalid response. Only the operator sees the details. */
 export class ProcessorUnavailable extends Error {}
 
 /**
- * Thrown if the processor rejects a request and would reject it again, for example because it doesn't currently accept
- * the asset.
+ * Thrown if the processor rejects a request and would do so again, for example because it doesn't currently accept the
+ * asset.
  */
 export class ProcessorRefusal extends Error {}

@@ -1,27 +1,29 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
-import type { Deps } from '../deps.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
-import { type ReportedPayment, SEEN_SECONDS, type TopUp } from '../rules/top-up.js';
+import type { LedgerDeps } from '../billing/deps.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import { bookPayments, keyOf, type PaymentEvent, storedReport } from './book-payments.js';
+import type { TopUpDeps } from './deps.js';
 import { type PaymentProcessor, ProcessorUnavailable } from './processor.js';
+import { type ReportedPayment, SEEN_SECONDS, type TopUp } from './rules/top-up.js';
 import { paymentsOf, TOP_UP_COLUMNS } from './top-up-rows.js';
 
 const RECONCILE_LOCK = 4_207_017;
 const ROUND_EVERY_MS = 20_000;
 /**
- * Interval between queries about a top-up that was created today or has a pending payment. Older ones from this week
- * are queried hourly.
+ * Interval between queries about a top-up that was created within the last day or has a pending payment. Older ones
+ * from the last week are queried hourly.
  */
 const RECENT_EVERY_SECONDS = 60n;
 const OLDER_EVERY_SECONDS = 3_600n;
 const RECENT_SECONDS = SECONDS_PER_DAY;
-/** Age at which a top-up without a payment is no longer queried. With a pending payment, it is queried for a month. */
+/** Age at which a top-up without a payment is no longer queried. One with a pending payment is queried for a month. */
 const OPEN_SECONDS = 7n * SECONDS_PER_DAY;
 const PENDING_SECONDS = 30n * SECONDS_PER_DAY;
-/** Maximum top-ups queried in one round. */
+/** Maximum number of top-ups queried per round. */
 const MAX_PER_ROUND = 300;
 const MAX_CONCURRENT = 6;
-/** Number of failures that end a round, because the processor is probably down. */
+/** Number of failures after which a round ends, because the processor is probably down. */
 const MAX_FAILURES = 5;
 
 export interface Reconciliation {
@@ -29,11 +31,11 @@ export interface Reconciliation {
 }
 
 /**
- * Starts querying the processor about open and recent top-ups, which recovers lost callbacks. Only one gateway at a
- * time does this.
+ * Starts querying the processor about open and recent top-ups, to recover from lost callbacks. Only one gateway does
+ * this at a time.
  */
 export function startReconciliation(
-  deps: Deps,
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   onEvent: (event: PaymentEvent) => void,
   onFault: (error: unknown) => void,
 ): Reconciliation {
@@ -55,9 +57,9 @@ export function startReconciliation(
   };
 }
 
-/** Runs one round. Returns how many top-ups were queried; null if another gateway is running a round. */
+/** Runs one round. Returns how many top-ups were queried, or null if another gateway is running a round. */
 export async function reconcile(
-  deps: Deps,
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   onEvent: (event: PaymentEvent) => void,
   ended?: AbortSignal,
 ): Promise<number | null> {
@@ -81,8 +83,12 @@ export async function reconcile(
   });
 }
 
-/** Books the stored payments that this response confirms, together with the invoice's other payments. */
-async function bookReports(deps: Deps, topUp: TopUp, reports: readonly ReportedPayment[]): Promise<PaymentEvent[]> {
+/** Books the stored payments that this response confirms, along with the invoice's other payments. */
+async function bookReports(
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
+  topUp: TopUp,
+  reports: readonly ReportedPayment[],
+): Promise<PaymentEvent[]> {
   const stored = (await paymentsOf(deps.db.pool, topUp.id)).flatMap((payment) => storedReport(topUp, payment) ?? []);
   const waiting = new Set(stored.map(keyOf));
   const others = reports.filter((report) => !waiting.has(keyOf(report)));
@@ -90,10 +96,10 @@ async function bookReports(deps: Deps, topUp: TopUp, reports: readonly ReportedP
 }
 
 /**
- * Records the poll after its result is booked, so that a crash in between loses nothing. Failed polls are recorded too.
- * Otherwise, a few unreadable top-ups would always come first and block all others.
+ * Records the poll after booking its result, so that a crash in between loses nothing. Failed polls are recorded too,
+ * because otherwise a few unreadable top-ups would always come first and block all others.
  */
-async function recordPoll({ db, clock }: Deps, { id }: TopUp): Promise<void> {
+async function recordPoll({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>, { id }: TopUp): Promise<void> {
   await db.pool.query('update top_up set checked_at = $2::timestamptz where id = $1', [id, formatInstant(clock.now())]);
 }
 
@@ -106,7 +112,7 @@ async function readOrNull(processor: PaymentProcessor, topUp: TopUp): Promise<Re
   }
 }
 
-async function dueTopUps({ db, clock }: Deps, processor: string): Promise<TopUp[]> {
+async function dueTopUps({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>, processor: string): Promise<TopUp[]> {
   const now = clock.now();
   const before = (seconds: Instant) => formatInstant(now - seconds);
   const { rows } = await db.pool.query<TopUp>(

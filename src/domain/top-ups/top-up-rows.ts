@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { PreparedStatement, Transaction } from '../../database/transaction.js';
-import type { Micro } from '../rules/money.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { Micro } from '../kernel/money.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import {
   type Payment,
   type TopUp,
@@ -9,12 +9,10 @@ import {
   topUpState,
   UNCONFIRMED_SECONDS,
   withoutReplaced,
-} from '../rules/top-up.js';
+} from './rules/top-up.js';
 
 /** Matches ids created by `createTopUp`: `t-` followed by 20 hex characters. */
 const TOP_UP_ID = /^t-[0-9a-f]{20}$/;
-
-/** SQL for the rows of top-ups and payments. */
 
 /** A top-up with its payments, oldest first, and the state that follows from them. */
 export interface PaidTopUp extends TopUp {
@@ -33,7 +31,7 @@ const PAYMENT_COLUMNS = `asset, transaction, state, coins, usd_micro as "usdMicr
   first_seen_at as "firstSeenAt", credited_at as "creditedAt", asked_back as "confirmedByProcessor", reason`;
 
 export async function findTopUpRow(from: Queryable, id: string): Promise<TopUp | null> {
-  // Any other string can't be an id, and PostgreSQL may not even accept it.
+  // No other string can be an id, and PostgreSQL might even reject it.
   if (!TOP_UP_ID.test(id)) return null;
   const { rows } = await from.query<TopUp>(`select ${TOP_UP_COLUMNS} from top_up where id = $1`, [id]);
   return rows[0] ?? null;
@@ -44,7 +42,7 @@ export async function paymentsOf(from: Queryable, topUpId: string): Promise<Paym
   return (await from.query<Payment & pg.QueryResultRow>(text, [topUpId])).rows;
 }
 
-/** Returns the top-ups with their payments, in the order given. */
+/** Returns the top-ups with their payments, in the given order. */
 export async function withPayments(from: Queryable, topUps: readonly TopUp[], now: Instant): Promise<PaidTopUp[]> {
   const text = `select top_up_id as "topUpId", ${PAYMENT_COLUMNS} from payment
     where top_up_id = any($1::text[]) order by first_seen_at, transaction, asset`;
@@ -56,7 +54,7 @@ export async function withPayments(from: Queryable, topUps: readonly TopUp[], no
   });
 }
 
-/** Returns the amount that the account was credited within the last day without confirmation by the processor. */
+/** Returns the amount credited to the account within the last day without the processor's confirmation. */
 export async function unconfirmedMicro(from: Queryable, accountId: string, now: Instant): Promise<Micro> {
   const { rows } = await from.query<{ micro: Micro }>(
     `select coalesce(sum(payment.usd_micro), 0)::bigint as micro from payment join top_up on top_up.id = top_up_id
@@ -87,7 +85,7 @@ export function insertTopUp(transaction: Transaction, topUp: TopUp): void {
   });
 }
 
-/** Inserts a payment, or updates the stored one. */
+/** Returns the statement that inserts or updates a payment. */
 export function savePayment({ processor, id }: TopUp, payment: Payment): PreparedStatement {
   const { creditedAt, firstSeenAt } = payment;
   return {

@@ -4,33 +4,35 @@ import { isUnavailable } from '../../database/faults.js';
 import { type AccountState, describeAccount } from '../accounts/accounts.js';
 import { isAccepted } from '../accounts/api-keys.js';
 import { type Balance, balanceOf } from '../billing/balance.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { RUNTIME_SELECT, runtimeOf } from '../fleet/runtime.js';
 import type { InstanceRow } from '../instances/instance-row.js';
 import { findInstance } from '../instances/instances.js';
 import { findOffers, type Offer, type OfferFilter } from '../inventory/offers.js';
+import { balanceUnitsAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Account } from '../kernel/lifecycle.js';
+import { latest } from '../kernel/time.js';
 import type { PriceSheet } from '../market/price-sheet.js';
 import { priceSheet } from '../market/pricing.js';
-import { balanceUnitsAt } from '../rules/accrual.js';
-import { DomainError } from '../rules/errors.js';
-import type { Account } from '../rules/lifecycle.js';
-import { latest } from '../rules/time.js';
 import type { InstanceLoad } from '../samples/metric-points.js';
 import type { PaidTopUp } from '../top-ups/top-up-rows.js';
 import { findTopUp, listTopUps } from '../top-ups/top-ups.js';
+import type { UpdateDeps } from './deps.js';
 import type { Stream, StreamChanges, Subscriber, Topic, Visitor } from './subscriptions.js';
 
-/** Pause before a stream reads again while the database is unavailable. */
+/** Pause before a stream reads again after finding the database unavailable. */
 const RETRY_MS = 500;
 
 /**
- * Returns the changes to the account's instances, or to one of them. Each event holds the instance's state at that
- * moment, so several quick changes may be combined into one event. The stream begins with the first change. Throws
+ * Streams changes to the account's instances, or to one of them. Each event holds the instance's current state, so
+ * several changes in quick succession may be combined into one event. The stream begins with the first change. Throws
  * not_found if the id is unknown.
  */
 export function instanceChanges(
-  deps: Deps,
+  deps: SettlingDeps & Pick<UpdateDeps, 'subscriptions'>,
   subscriber: Subscriber,
   id: string | null,
   signal: AbortSignal,
@@ -38,11 +40,11 @@ export function instanceChanges(
   return watch(deps, 'instances', subscriber, signal, changedInstances(deps, subscriber.accountId, id));
 }
 
-/** Reads the instances that have changed since the last read. The first read returns none. */
-function changedInstances(deps: Deps, accountId: string, id: string | null) {
+/** Returns a function that reads the instances changed since its last call. The first call returns none. */
+function changedInstances(deps: SettlingDeps, accountId: string, id: string | null) {
   /** The last known state of each live instance, by id. */
   const seen = new Map<string, string>();
-  /** The sequence number of the account's newest instance at the last read. */
+  /** Sequence number of the account's newest instance at the last read. */
   let newest: number | null = null;
 
   const begin = async () => {
@@ -59,7 +61,7 @@ function changedInstances(deps: Deps, accountId: string, id: string | null) {
     const before = newest;
     await settledAccount(deps, accountId);
     const ids = [...(instances ?? seen.keys())];
-    // A change that has not been sent yet can only concern a live instance or a new one.
+    // Only live or new instances can have unsent changes.
     const rows = await deps.db.prisma.instance.findMany({
       where: { accountId, ...(id !== null && { id }), OR: [{ id: { in: ids } }, { sequence: { gt: before } }] },
       orderBy: { sequence: 'asc' },
@@ -81,7 +83,7 @@ const include = { container: RUNTIME_SELECT.container } as const;
 
 type InstanceWithContainer = Prisma.InstanceGetPayload<{ include: typeof include }>;
 
-/** Returns a string that is different for every state of an instance and its container. */
+/** Returns a string that differs for every state of an instance and its container. */
 function stateOf(row: InstanceWithContainer): string {
   const runtime = runtimeOf(row);
   if (runtime === null) return `${row.status} ${row.gpuIntervals}`;
@@ -89,18 +91,18 @@ function stateOf(row: InstanceWithContainer): string {
   return [row.status, row.gpuIntervals, phase, pulledBytes, totalBytes, exitCode, restarts, message].join(' ');
 }
 
-/** Whether there will be no further events for the instance. */
+/** Whether the instance will have no further events. */
 function isOver({ status, container }: InstanceWithContainer): boolean {
   return status === 'DESTROYED' && (container === null || container.erasedAt !== null);
 }
 
 /**
- * Returns the changes to the account's top-ups, or to one of them. Each event holds the top-up's state after a payment
- * was seen, confirmed, credited or quarantined. With an id, the first event shows the current top-up. Throws not_found
+ * Streams changes to the account's top-ups, or to one of them. Each event holds the top-up's state after a payment was
+ * seen, confirmed, credited or quarantined. With an id, the first event shows the top-up as it is now. Throws not_found
  * if the id is unknown.
  */
 export function topUpChanges(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'subscriptions'>,
   subscriber: Subscriber,
   id: string | null,
   signal: AbortSignal,
@@ -108,9 +110,16 @@ export function topUpChanges(
   return watch(deps, 'topUps', subscriber, signal, changedTopUps(deps, subscriber.accountId, id));
 }
 
-/** Reads the top-ups that have changed since the last read. The first read returns none, or the requested one. */
-function changedTopUps(deps: Deps, accountId: string, id: string | null): () => Promise<PaidTopUp[]> {
-  /** The state last sent for each top-up, by id; null before the first read. */
+/**
+ * Returns a function that reads the top-ups changed since its last call. The first call returns none, or the requested
+ * one.
+ */
+function changedTopUps(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  accountId: string,
+  id: string | null,
+): () => Promise<PaidTopUp[]> {
+  /** Each top-up's last sent state, by id. Null before the first read. */
   let lastSent: Map<string, string> | null = null;
   return async () => {
     const found = id === null ? await listTopUps(deps, accountId) : [await findTopUp(deps, accountId, id)];
@@ -119,7 +128,7 @@ function changedTopUps(deps: Deps, accountId: string, id: string | null): () => 
     const before = lastSent;
     lastSent = new Map(topUps.map((topUp) => [topUp.id, fingerprintOf(topUp)]));
     if (before === null) return id === null ? [] : topUps;
-    // The client that created a top-up already has it from the response, so events begin with the first payment seen.
+    // The client that created a top-up already has it from the response, so events begin with the first payment.
     return topUps.filter((topUp) => topUp.payments.length > 0 && before.get(topUp.id) !== fingerprintOf(topUp));
   };
 }
@@ -130,11 +139,11 @@ function fingerprintOf({ payments }: PaidTopUp): string {
 }
 
 /**
- * Returns the current balance, and sends it again whenever credit or burn rate has changed, so that the balance departs
- * from what the last event predicts.
+ * Streams the balance. Sends the current one, and another whenever credit or burn rate has changed so that the balance
+ * departs from what the last event predicts.
  */
 export function balanceChanges(
-  deps: Deps,
+  deps: SettlingDeps & Pick<UpdateDeps, 'subscriptions'>,
   subscriber: Subscriber,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<Balance>> {
@@ -152,27 +161,26 @@ function isSameCourse(lastSent: Account, account: Account): boolean {
   return lastSent.burnRate === account.burnRate && balanceUnitsAt(lastSent, at) === balanceUnitsAt(account, at);
 }
 
-/** The current account, and what has changed since the previous event. */
+/** The current account and what has changed since the previous event. */
 export interface AccountChange {
   account: AccountState;
   instances: InstanceRow[];
   topUps: PaidTopUp[];
-  /** Instances with a new sample. If these are the only change, the rest of the event repeats the previous one. */
+  /** Instances with a new sample. An event with nothing but loads repeats the previous event's account. */
   loads: InstanceLoad[];
 }
 
-/** Maximum instances in one event. Any others follow immediately. */
+/** Maximum number of instances per event. Any others follow immediately. */
 const INSTANCES_PER_EVENT = 100;
-/** Maximum loads in one event. */
+/** Maximum number of loads per event. */
 export const LOADS_PER_EVENT = 20;
 
 /**
- * Combines the streams of balance, instances and top-ups. The stream begins with the current account, so the reader
- * must query the instances and top-ups as of that moment. A reader that requests loads receives the changed ones every
- * 10 s.
+ * Combines the balance, instance and top-up streams. The stream begins with the current account, so readers must then
+ * query the instances and top-ups themselves. A reader that requests loads receives the changed ones every 10 s.
  */
 export function accountChanges(
-  deps: Deps,
+  deps: SettlingDeps & Pick<UpdateDeps, 'loadWatch' | 'subscriptions'>,
   subscriber: Subscriber,
   signal: AbortSignal,
   wantsLoads = false,
@@ -181,14 +189,16 @@ export function accountChanges(
   const readInstances = changedInstances(deps, accountId, null);
   const readTopUps = changedTopUps(deps, accountId, null);
   let lastSent: Account | null = null;
-  /** Each change is read only once. If a later read fails, the changes read so far are kept here for the next event. */
+  /**
+   * Each change can be read only once. If a later read fails, the changes read so far are kept here for the next event.
+   */
   let unsent: Pick<AccountChange, 'instances' | 'topUps'> = { instances: [], topUps: [] };
   let lastState: AccountState | null = null;
   const follow = (stream: Stream) => deps.loadWatch.follow(accountId, (loads) => stream.addLoads(loads));
   const readContent = async (changes: StreamChanges): Promise<AccountChange[]> => {
     if (changes.topUps) unsent.topUps.push(...(await readTopUps()));
     unsent.instances.push(...(await readInstances(changes)));
-    // Read last, so that the account reflects the changes to its instances.
+    // Read last, so that it reflects the changes to the account's instances.
     const account = await settledAccount(deps, accountId);
     const isSame = lastSent !== null && isSameCourse(lastSent, account);
     if (isSame && unsent.instances.length === 0 && unsent.topUps.length === 0) return [];
@@ -214,7 +224,7 @@ export function accountChanges(
   return watch(deps, 'account', subscriber, signal, read, wantsLoads ? follow : undefined);
 }
 
-/** Maximum load values in one event. An instance with 64 GPUs has 716. */
+/** Maximum number of load values per event. An instance with 64 GPUs has 716. */
 const LOAD_VALUES_PER_EVENT = 4_000;
 const VALUES_OF_LOAD = 12;
 const VALUES_OF_GPU = 11;
@@ -235,11 +245,11 @@ function partsOf(loads: readonly InstanceLoad[]): InstanceLoad[][] {
 }
 
 /**
- * Returns the current offers, and sends them again whenever the list changes. Throws if a filter is out of bounds.
+ * Streams the offers. Sends the current list, and another whenever it changes. Throws if a filter is out of bounds.
  * Readers of the same list share it.
  */
 export function offerChanges(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'sharedOffers' | 'subscriptions' | 'inventory'>,
   reader: Subscriber | Visitor,
   filter: OfferFilter,
   signal: AbortSignal,
@@ -259,11 +269,11 @@ export function offerChanges(
 const THE_SHEET = '';
 
 /**
- * Returns the current price sheet, and sends it again whenever a price or the offers change, even if one machine only
- * replaces another of the same model. Readers share the sheet.
+ * Streams the price sheet. Sends the current one, and another whenever a price or the offers change, even if one
+ * machine merely replaces another of the same model. Readers share the sheet.
  */
 export function priceSheetChanges(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'settings' | 'inventory' | 'sharedSheet' | 'subscriptions'>,
   reader: Subscriber | Visitor,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<PriceSheet>> {
@@ -271,7 +281,7 @@ export function priceSheetChanges(
   let lastSent: number | null = null;
   return watch(deps, 'offers', reader, signal, async () => {
     await inventory.current();
-    // Read before the sheet, so that a change in the meantime is sent twice rather than never.
+    // Read before the sheet, so that a concurrent change is sent twice rather than never.
     const { version } = inventory;
     if (lastSent === version) return [];
     const sheet = await sharedSheet.get(THE_SHEET, () => priceSheet(deps));
@@ -281,12 +291,12 @@ export function priceSheetChanges(
 }
 
 /**
- * Opens a stream, which `signal` or its reader can end. `readEvents` turns changes into events. Its first call
- * completes before this function resolves, and this function rejects if that call fails. The key is checked before each
- * read, and if it is no longer accepted, the stream ends with unauthorized.
+ * Opens a stream that `signal` or its reader can end. `readEvents` turns changes into events. Its first call completes
+ * before this function resolves, and if that call fails, this function rejects. The key is checked before each read.
+ * Once it is no longer accepted, the stream ends with unauthorized.
  */
 async function watch<T>(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'subscriptions'>,
   topic: Topic,
   reader: Subscriber | Visitor,
   signal: AbortSignal,
@@ -298,7 +308,7 @@ async function watch<T>(
   signal.addEventListener('abort', () => stream.close(), { once: true });
   if (signal.aborted) stream.close();
   const checkAndRead = async (changes: StreamChanges): Promise<T[]> => {
-    // Without notices, a change would be missed, so the stream reads once they are received again.
+    // Changes are missed while no notices arrive, so the stream doesn't read until they are received again.
     await deps.db.notices.ready();
     const expiresAt = ('keyId' in reader && reader.expiresAt) || null;
     const isOver = expiresAt !== null && expiresAt <= deps.clock.now();
@@ -342,8 +352,8 @@ async function* eventsOf<T>(
 }
 
 /**
- * Wraps the generator so that `return` closes the stream and thereby ends its wait. `return` alone has no effect
- * on a generator that is awaiting.
+ * Wraps the generator so that `return` closes the stream, which ends its wait. On its own, `return` has no effect on a
+ * generator that is awaiting.
  */
 function closable<T>(events: AsyncGenerator<T, void>, stream: Stream): AsyncIterableIterator<T> {
   return {

@@ -1,25 +1,25 @@
-import { deadline } from '../../deadline.js';
-import { ByteQueue } from '../../untrusted/byte-queue.js';
-import { LineSplitter } from '../../untrusted/line-splitter.js';
-import { turn } from '../../untrusted/turn.js';
+import { deadline } from '../../std/deadline.js';
+import { ByteQueue } from '../../std/untrusted/byte-queue.js';
+import { LineSplitter } from '../../std/untrusted/line-splitter.js';
+import { turn } from '../../std/untrusted/turn.js';
 import { isAccepted } from '../accounts/api-keys.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import type { LogSource, WantedLogs } from '../log-source.js';
-import { DomainError } from '../rules/errors.js';
-import { type LogLine, MAX_LOG_LINE, readLogLine } from '../rules/log-line.js';
-import type { Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Instant } from '../kernel/time.js';
+import type { UpdateDeps } from './deps.js';
+import type { LogSource, WantedLogs } from './log-source.js';
+import { type LogLine, MAX_LOG_LINE, readLogLine } from './rules/log-line.js';
 import type { Stream, Subscriber } from './subscriptions.js';
 
-/** Maximum characters in one response. The last ones are kept. */
+/** Maximum number of characters in a response. If there are more, the last ones are kept. */
 const MAX_ANSWER = 1_000_000;
-/** Maximum bytes buffered for a slow reader. Further lines wait in the engine's file. */
+/** Maximum number of bytes buffered for a slow reader. Further lines wait in the engine's file. */
 const MAX_WAITING = 250_000;
-/** Number of bytes that are split into lines before other work gets a turn. */
+/** Number of bytes split into lines before other work gets a turn. */
 const READ_CHUNK_BYTES = 32_768;
 const MAX_LINES = 1_000;
 const READ_TIMEOUT_MS = 20_000;
-/** Maximum length in bytes of a UTF-8 line with its mark and time. */
+/** Maximum length of a line in UTF-8 bytes, including its mark and time. */
 const MAX_RAW_LINE_BYTES = 4 * MAX_LOG_LINE + 64;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -29,9 +29,9 @@ export interface LogsInput {
   since?: Instant | null | undefined;
 }
 
-/** Returns the last lines, oldest first. While it reads, it counts as one of the account's open subscriptions. */
+/** Returns the last lines, oldest first. Reading counts as one of the account's open subscriptions. */
 export async function instanceLogs(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'subscriptions' | 'openLogs'>,
   caller: Subscriber,
   { id, ...input }: LogsInput,
   gone: AbortSignal,
@@ -47,7 +47,11 @@ export async function instanceLogs(
 }
 
 /** Returns all retained lines, or only the last ones. */
-async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Promise<LogLine[]> {
+async function readLines(
+  deps: Pick<UpdateDeps, 'openLogs'>,
+  wanted: WantedLogs,
+  gone: AbortSignal,
+): Promise<LogLine[]> {
   const limit = deadline(READ_TIMEOUT_MS, gone);
   try {
     return await readAll(new LineQueue(await opened(deps, wanted, limit.signal), limit.signal));
@@ -57,11 +61,11 @@ async function readLines(deps: Deps, wanted: WantedLogs, gone: AbortSignal): Pro
 }
 
 /**
- * Yields all lines that the machine retains, oldest first, in batches. Waits for a slow reader. Counts as an open
+ * Yields all lines that the machine retains, oldest first, in batches. Waits for slow readers. Counts as an open
  * subscription.
  */
 export async function* keptLog(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'subscriptions' | 'openLogs'>,
   caller: Subscriber,
   id: string,
   gone: AbortSignal,
@@ -96,10 +100,10 @@ function lastOf(lines: LogLine[], tail: number): LogLine[] {
 
 /**
  * Yields the last lines and then new ones as they are written, in batches. Continues when the container stops and
- * starts, and ends when the instance is destroyed, the key is no longer accepted or the reader stops.
+ * restarts, and ends when the instance is destroyed, the key is no longer accepted or the reader stops.
  */
 export async function followLogs(
-  deps: Deps,
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'subscriptions' | 'openLogs'>,
   caller: Subscriber,
   { id, ...input }: LogsInput,
   gone: AbortSignal,
@@ -116,7 +120,7 @@ export async function followLogs(
   const wanted = { opener: caller, instanceId: id, since: input.since ?? null };
   try {
     const read = await readLines(deps, { ...wanted, tail: MAX_LINES, follow: false }, ending.signal);
-    // The unfinished line is read again together with its end.
+    // An unfinished line is read again once it is complete.
     const kept = read.filter(({ isPartial }) => !isPartial);
     const place = placeAfter(kept);
     const first = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
@@ -137,13 +141,13 @@ export async function followLogs(
 }
 
 /**
- * A reader's position: the time of the last line, and how many lines had that time, because Podman only reports whole
- * seconds.
+ * A reader's position: the time of the last line, and the number of lines with that time. Podman reports only whole
+ * seconds, so several lines may share a time.
  */
 interface Place {
   time: string;
   lines: number;
-  /** Parameters that make the engine continue from this position. */
+  /** Parameters that make the engine resume from this position. */
   from(since: Instant | null): { tail: null; since: Instant | null };
 }
 
@@ -165,7 +169,10 @@ interface Following {
   ending: AbortController;
 }
 
-async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogLine[], void> {
+async function* batchesOf(
+  deps: Pick<UpdateDeps, 'db' | 'clock' | 'openLogs'>,
+  following: Following,
+): AsyncGenerator<LogLine[], void> {
   const { wanted, earlier, first, slot, ending } = following;
   let { place } = following;
   const isGrown = unlessShown();
@@ -192,8 +199,7 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
         }
         yield newLines;
       }
-      // The engine ends its output when the container ends. It is queried again when the container may have started
-      // again.
+      // The engine ends its output when the container stops. It is queried again once the container may have restarted.
       if ((await slot.nextChanges()) === null) return;
       source = await opened(deps, { ...wanted, ...place.from(wanted.since), follow: true }, ending.signal);
     }
@@ -209,8 +215,8 @@ async function* batchesOf(deps: Deps, following: Following): AsyncGenerator<LogL
 }
 
 /**
- * Returns a filter that drops an unfinished line if it is the same as its stream's last one, because it is read again
- * whenever the source is.
+ * Returns a filter that drops an unfinished line if it equals the last one in its stream, because unfinished lines are
+ * read again whenever the source is reopened.
  */
 function unlessShown(): (line: LogLine) => boolean {
   const shown = new Map<LogLine['stream'], string>();
@@ -221,12 +227,16 @@ function unlessShown(): (line: LogLine) => boolean {
   };
 }
 
-function opened({ openLogs }: Deps, wanted: WantedLogs, signal: AbortSignal): Promise<LogSource> {
+function opened(
+  { openLogs }: Pick<UpdateDeps, 'openLogs'>,
+  wanted: WantedLogs,
+  signal: AbortSignal,
+): Promise<LogSource> {
   if (openLogs === null) throw new DomainError('unavailable', "this process can't reach into instances");
   return openLogs(wanted, signal);
 }
 
-/** Splits the source into lines, one part at a time. Pauses the source while too much is buffered. */
+/** Splits the source into lines, one chunk at a time. Pauses the source while too much is buffered. */
 class LineQueue {
   readonly #source: LogSource;
   readonly #lines = new LineSplitter(MAX_RAW_LINE_BYTES);
@@ -253,13 +263,13 @@ class LineQueue {
     if (signal.aborted) abort();
   }
 
-  /** Returns the next lines, oldest first; null at the end. */
+  /** Returns the next lines, oldest first, or null at the end. */
   async next(): Promise<LogLine[] | null> {
     for (;;) {
       if (this.#waiting.length > 0) {
         const lines = this.#lines.push(this.#waiting.take(READ_CHUNK_BYTES)).flatMap((text) => readLogLine(text) ?? []);
         if (this.#waiting.length === 0) this.#source.resume();
-        // Gives other work a turn, because the host decides how much there is to read.
+        // Other work gets a turn, because the host decides how much there is to read.
         await turn();
         if (lines.length > 0) return lines;
       } else if (this.#fault !== null) throw this.#fault;

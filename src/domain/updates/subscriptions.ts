@@ -1,43 +1,43 @@
 import { performance } from 'node:perf_hooks';
 import type { Notice, Notices } from '../../database/notices.js';
-import { DomainError } from '../rules/errors.js';
-import type { Instant } from '../rules/time.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Instant } from '../kernel/time.js';
 import type { InstanceLoad } from '../samples/metric-points.js';
 
-/** Maximum open streams per account in this process, which is enough for several pages of one console. */
+/** Maximum number of open streams per account in this process. It is enough for several console pages. */
 export const MAX_STREAMS_PER_ACCOUNT = 10;
-/** Maximum open unauthenticated streams in this process. Each of them costs work whenever the offers change. */
+/** Maximum number of open unauthenticated streams in this process. Each one costs work whenever the offers change. */
 export const MAX_STREAMS_WITHOUT_KEY = 200;
 /**
- * Maximum unauthenticated streams per address. Several people may share an address, and each may have several pages
+ * Maximum number of unauthenticated streams per address. Several people may share an address, each with several pages
  * open.
  */
 export const MAX_STREAMS_PER_ADDRESS = 20;
-/** Unauthenticated streams reserved for addresses that have none open. */
+/** Number of unauthenticated streams reserved for addresses that have none open. */
 export const STREAMS_FOR_NEWCOMERS = 50;
-/** Only an estimate, because a stream ends whenever its reader closes the page. */
+/** Only an estimate, because streams end whenever their readers close the page. */
 const RETRY_AFTER_SECONDS = 5;
 const SHUTDOWN_RETRY_AFTER_SECONDS = 1;
-/** Minimum interval at which a stream reads the offers, because every rental by any account changes them. */
+/** Minimum interval between a stream's reads of the offers, because every rental by any account changes them. */
 const OFFERS_INTERVAL_MS = 1_000;
-/** Time between one stream's turn and the next. */
+/** Time between one batch of turns and the next. */
 const TURN_MS = 4;
-/** Above this number, the ids are dropped and any instance is assumed to have changed. */
+/** Above this number of changed instances, their ids are dropped and any instance is assumed to have changed. */
 const MAX_CHANGED_INSTANCES = 1_000;
 
 /** The account and key that opened a stream. */
 export interface Subscriber {
   accountId: string;
   keyId: string;
-  /** Token hash of the key's console session, if there is one. */
+  /** Hash of the token for the key's console session, if there is one. */
   session?: Buffer;
-  /** When the key or session expires; null or undefined means never. */
+  /** When the key or session expires. Null or undefined means never. */
   expiresAt?: Instant | null;
 }
 
 /** A client that opened a stream without a key. */
 export interface Visitor {
-  /** The visitor's network, as `clientNetworkOf` derives it from the address. */
+  /** The visitor's network, derived from the address by `clientNetworkOf`. */
   address: string;
 }
 
@@ -50,7 +50,7 @@ export interface StreamChanges {
   access: boolean;
   /** Whether the stream's data may have changed. */
   content: boolean;
-  /** Ids of the changed instances; null if any may have changed. */
+  /** Ids of the changed instances. Null if any instance may have changed. */
   instances: ReadonlySet<string> | null;
   /** Whether a top-up may have changed. */
   topUps: boolean;
@@ -59,11 +59,12 @@ export interface StreamChanges {
 }
 
 /**
- * The open streams of this process. Change notices, from any process, mark a stream as changed. The stream then reads
- * the new state when its reader requests more. This limits a slow reader's memory, however many changes it misses.
+ * This process's open streams. A change notice from any process marks the affected streams as changed. Each stream then
+ * reads the new state when its reader requests more. This bounds the memory used by a slow reader, however many changes
+ * it misses.
  */
 export class SubscriptionRegistry {
-  /** Streams by account. Those without a key are stored under null. */
+  /** Streams by account. Unauthenticated ones are stored under null. */
   readonly #streams = new Map<string | null, Set<Stream>>();
   readonly #offers = new Set<Stream>();
   /** Number of unauthenticated streams, by address. */
@@ -152,8 +153,8 @@ export class SubscriptionRegistry {
     }
     if (table === 'instance') {
       for (const stream of this.#streams.get(notice.account) ?? []) {
-        // The balance may also have changed. For example, leaving a reserved term early costs money, but doesn't have
-        // to change the burn rate, and an account notice is only sent when the burn rate, credit or suspension changes.
+        // The balance may have changed too. For example, leaving a reserved term early costs money without necessarily
+        // changing the burn rate, and an account notice is only sent when the burn rate, credit or suspension changes.
         if (stream.topic !== 'offers' && stream.topic !== 'topUps') {
           stream.markChanged({ content: true, instance: notice.id });
         }
@@ -201,15 +202,15 @@ function tooManyStreams(message: string): DomainError {
 }
 
 /**
- * Spreads the reads of the streams affected by one change over up to one second. They read sequentially, so that other
- * work can run in between.
+ * Spreads the reads caused by a single change over up to one second. Streams read sequentially, so that other work can
+ * run in between.
  */
 class Turns {
-  /** Callbacks of the streams that are waiting, at most one per stream. */
+  /** Callbacks of the waiting streams, at most one per stream. */
   #waiting: (() => void)[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  /** Calls `go` when it is its turn, which is immediately if no stream is waiting. */
+  /** Calls `go` when its turn comes, which is immediately if no stream is waiting. */
   take(go: () => void): void {
     this.#waiting.push(go);
     if (this.#timer === null) this.#runNext();
@@ -222,7 +223,7 @@ class Turns {
     this.#timer = setTimeout(() => this.#next(performance.now() - dueAt), TURN_MS).unref();
   }
 
-  /** If the process was running late, it gets the same amount of time again for its other work. */
+  /** If the timer fired late, the process is busy, so its other work gets the same amount of time again. */
   #next(lateMs: number): void {
     this.#timer = null;
     if (this.#waiting.length === 0) return;
@@ -231,7 +232,7 @@ class Turns {
   }
 }
 
-/** One open subscription, with its unread changes. */
+/** An open subscription and its unread changes. */
 export class Stream {
   readonly topic: Topic;
   readonly subscriber: Subscriber | null;
@@ -241,10 +242,12 @@ export class Stream {
   #content = true;
   #instances: Set<string> | null = null;
   #topUps = true;
-  /** The newest unread sample of each instance. */
+  /** Each instance's newest unread sample. */
   #loads = new Map<string, InstanceLoad>();
   #resume: (() => void) | null = null;
-  /** Time on the monotonic clock before which changed content is not read. Afterwards it waits for its turn. */
+  /**
+   * Time on the monotonic clock before which changed content is not read. After that, the stream waits for its turn.
+   */
   #nextContentMs = 0;
   #turn: 'none' | 'requested' | 'granted' = 'granted';
   #timer: NodeJS.Timeout | undefined;
@@ -278,7 +281,7 @@ export class Stream {
     this.#access ||= access;
     this.#topUps ||= topUps;
     if (content && instance === undefined) this.#instances = null;
-    // Ids are collected only from the first change on, because null already stands for any instance.
+    // Only the first unread change starts a set of ids. Later on, null already stands for any instance.
     if (instance !== undefined && !this.#content) this.#instances = new Set();
     if (instance != null) this.#instances?.add(instance);
     if (this.#instances !== null && this.#instances.size > MAX_CHANGED_INSTANCES) this.#instances = null;
@@ -290,13 +293,16 @@ export class Stream {
     this.markChanged({ access: true, content: true, topUps: true });
   }
 
-  /** Adds the newest samples of instances. */
+  /** Adds instances' newest samples. */
   addLoads(loads: readonly InstanceLoad[]): void {
     for (const load of loads) this.#loads.set(load.instanceId, load);
     this.#wakeReader();
   }
 
-  /** Resolves to the changes as soon as there are any and clears them. Resolves to null once the stream is closed. */
+  /**
+   * Resolves to the unread changes as soon as there are any, and clears them. Resolves to null once the stream is
+   * closed.
+   */
   async nextChanges(): Promise<StreamChanges | null> {
     while (!this.#isClosed && !this.#access && !this.#isContentDue && this.#loads.size === 0) {
       await new Promise<void>((resolve) => {

@@ -1,14 +1,14 @@
 import type { QueryResult } from 'pg';
 import type { Transaction } from '../../database/transaction.js';
 import { authenticate, type Caller, unauthorized } from '../accounts/api-keys.js';
-import type { Deps } from '../deps.js';
-import { hashApiKey } from '../rules/api-key.js';
-import { DomainError } from '../rules/errors.js';
-import { checkScope } from '../rules/scopes.js';
-import { isLeaseToken, isUpkeepToken } from '../rules/volume-lease.js';
+import { hashApiKey } from '../kernel/api-key.js';
+import { DomainError } from '../kernel/errors.js';
+import { checkScope } from '../kernel/scopes.js';
+import type { VolumeDeps } from './deps.js';
 import { LEASE_SECRET } from './lease-secret.js';
 import { releaseEndedLeases } from './leases.js';
 import { noVolume, volumeInUse } from './refusals.js';
+import { isLeaseToken, isUpkeepToken } from './rules/volume-lease.js';
 import type { ObjectName } from './store.js';
 
 const PRUNE_RETRY_SECONDS = 5;
@@ -18,25 +18,26 @@ export interface VolumeFacts {
   id: string;
   accountId: string;
   sizeGb: number;
-  /** Size of its repository in the store, in bytes. */
+  /** Size of the volume's repository in the store, in bytes. */
   storedBytes: bigint;
   /** Number of the newest lease. */
   lease: bigint;
-  /** The instance that holds the newest lease. It and the nonce are null while no instance holds the volume. */
+  /** The instance that holds the newest lease. Both this and the nonce are null while no instance holds the volume. */
   leaseInstanceId: string | null;
   leaseNonce: string | null;
   /** Set while the gateway works on the repository. */
   upkeepNonce: string | null;
   /**
-   * If not empty, the gateway's own work sees only these index objects and can't write. If empty, it sees the whole
-   * repository.
+   * If this isn't empty, the gateway's own work sees only these index objects and can't write. Otherwise, it sees the
+   * whole repository.
    */
   upkeepIndexes: string[];
   deleted: boolean;
 }
 
 /**
- * A repository's client, determined when its request arrived. A client that writes is checked again when it commits.
+ * A repository's client, as determined when its request arrived. Before a write is committed, its client is checked
+ * again.
  */
 export type RepositoryAccess = { volume: VolumeFacts } & (
   | { kind: 'lease'; lease: bigint; nonce: string; instanceId: string }
@@ -46,9 +47,9 @@ export type RepositoryAccess = { volume: VolumeFacts } & (
 
 export interface Credentials {
   volumeId: string;
-  /** A lease's token or an API key; undefined if the request has neither. */
+  /** A lease token or an API key. Undefined if the request has neither. */
   password: string | undefined;
-  /** Source address of the request. */
+  /** The request's source address. */
   address: string;
 }
 
@@ -58,11 +59,14 @@ const VOLUME_FACTS = `id, account_id as "accountId", size_gb as "sizeGb", stored
   deleted_at is not null as deleted`;
 
 /**
- * Determines the client of a request. Throws unauthorized if there is no password or the key is not accepted, and with
- * not_found if the volume doesn't belong to the key's account. Throws forbidden for any token except those of the
- * newest lease and of the gateway's own work.
+ * Determines which client sent a request. Throws unauthorized if there is no password or the key is not accepted, or
+ * not_found if the volume doesn't belong to the key's account. Throws forbidden for any token other than the newest
+ * lease's or that of the gateway's own work.
  */
-export async function accessOf(deps: Deps, { volumeId, password, address }: Credentials): Promise<RepositoryAccess> {
+export async function accessOf(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,
+  { volumeId, password, address }: Credentials,
+): Promise<RepositoryAccess> {
   if (password === undefined) throw unauthorized(null);
   if (hashApiKey(password) !== null) return ownerAccess(deps, volumeId, password, address);
   const { rows } = await deps.db.pool.query<VolumeFacts & { secret: string | null }>({
@@ -81,14 +85,14 @@ export async function accessOf(deps: Deps, { volumeId, password, address }: Cred
   throw notNewest();
 }
 
-/** Locks the volume's row until the transaction ends. Every write to its repository takes this lock. */
+/** Locks the volume's row until the transaction ends. Every write to the volume's repository takes this lock. */
 export async function lockVolume(transaction: Pick<Transaction, 'query'>, volumeId: string): Promise<void> {
   await transaction.query('select 1 from volume where id = $1 for no key update', [volumeId]);
 }
 
 /**
- * Locks the volume's row until the transaction ends, so that no lease begins or ends in the meantime. Fails like
- * `checkMayWrite`.
+ * Locks the volume's row until the transaction ends, so that no lease can begin or end in the meantime. Throws the same
+ * errors as `checkMayWrite`.
  */
 export async function lockForWrite(
   reader: { query(query: string, values: unknown[]): Promise<Pick<QueryResult<VolumeFacts>, 'rows'>> },
@@ -104,10 +108,13 @@ export async function lockForWrite(
 }
 
 /**
- * Runs `checkMayWrite` before the request body is read. If the client is the owner, it first ends a lease whose holder
- * can no longer write because its host is silent or gone.
+ * Runs `checkMayWrite` before the request body is read. For an owner, it first ends a lease whose holder can no longer
+ * write because its host is silent or gone.
  */
-export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promise<void> {
+export async function checkMayBegin(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'fleet'>,
+  access: RepositoryAccess,
+): Promise<void> {
   const { id, leaseInstanceId } = access.volume;
   if (access.kind !== 'owner' || leaseInstanceId === null) return checkMayWrite(access);
   checkScope(access.caller.scopes, 'write to the repository of a volume');
@@ -116,7 +123,7 @@ export async function checkMayBegin(deps: Deps, access: RepositoryAccess): Promi
   checkMayWrite({ ...access, volume: rows[0]! });
 }
 
-/** Fails unless the volume's current row allows this client to write at all. */
+/** Throws unless the volume's current row allows this client to write. */
 export function checkMayWrite(access: RepositoryAccess): void {
   const { volume } = access;
   if (access.kind === 'lease') {
@@ -130,8 +137,8 @@ export function checkMayWrite(access: RepositoryAccess): void {
 }
 
 /**
- * Throws unavailable if a host adds objects while the gateway prunes. Prune would delete packs that no index lists yet,
- * and would trust an unverified index. restic retries the upload.
+ * Throws unavailable if a host adds objects while the gateway prunes, because prune would delete packs that no index
+ * lists yet and would trust an unverified index. restic retries the upload.
  */
 export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
   if (kind !== 'lease' || volume.upkeepNonce === null || volume.upkeepIndexes.length > 0) return;
@@ -139,14 +146,14 @@ export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
   throw new DomainError('unavailable', message, { retryAfterSeconds: PRUNE_RETRY_SECONDS });
 }
 
-/** Throws forbidden if a lease deletes anything except locks, so that the host can't remove earlier snapshots. */
+/** Throws forbidden if a lease's client deletes anything but locks, so that the host can't remove earlier snapshots. */
 export function checkMayDelete(access: RepositoryAccess, object: ObjectName): void {
   if (access.kind === 'lease' && object.kind !== 'locks')
     throw new DomainError('forbidden', 'the instance that holds the volume can delete only locks');
 }
 
 async function ownerAccess(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,
   volumeId: string,
   key: string,
   address: string,
@@ -164,7 +171,7 @@ async function ownerAccess(
   return { kind: 'owner', caller, volume };
 }
 
-/** Returns the same error for any wrong token, whether or not the volume exists. */
+/** Returns the same error for every wrong token, whether or not the volume exists. */
 function notNewest(): DomainError {
   return new DomainError('forbidden', "this is not the token of the volume's newest lease");
 }

@@ -1,21 +1,21 @@
 import DataLoader from 'dataloader';
 import type { Database } from '../../database/database.js';
 import type { Volume as VolumeRow } from '../../database/generated/client/client.js';
-import type { Instant } from '../rules/time.js';
+import type { Instant } from '../kernel/time.js';
 import { isOver } from './ended-leases.js';
 
-/** Maximum instances that one statement reads. */
+/** Maximum number of instances read by one statement. */
 const MAX_BATCH = 200;
 
-/** An instance's volume, as shown to the renter. */
+/** A volume attached to an instance, as shown to the renter. */
 export interface Attachment {
   volume: VolumeRow;
   path: string;
-  /** The volume's size at the instance's last start. */
+  /** The volume's size when the instance last started. */
   sizeGb: number;
   /** Whether the instance holds the volume's lease, because it is running or its last changes are not stored yet. */
   holds: boolean;
-  /** Time of this instance's newest snapshot; null before the first. */
+  /** Time of this instance's newest snapshot. Null before the first one. */
   lastSnapshotAt: Instant | null;
   /** Changes that the instance made after this time were lost and will never reach the store. */
   lostSince: Instant | null;
@@ -28,14 +28,11 @@ interface AttachmentRow extends Omit<Attachment, 'volume'> {
   volumeId: string;
 }
 
-/**
- * Loads the volumes of instances. All loads within one turn of the event loop share two statements, and nothing is
- * cached.
- */
+/** Loads instances' volumes. All loads within one event loop turn share two statements. Nothing is cached. */
 export class AttachmentLoader {
   readonly #attachments: DataLoader<string, Attachment[]>;
 
-  /** Hosts last seen before `silentBefore` no longer hold any lease. */
+  /** Hosts last seen before `silentBefore` no longer hold any leases. */
   constructor({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, silentBefore: () => string) {
     const read = async (ids: readonly string[]) => {
       const { rows } = await pool.query<AttachmentRow>({

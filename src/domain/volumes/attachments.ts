@@ -1,19 +1,21 @@
 import type pg from 'pg';
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { checkOptional, fields } from '../fields.js';
-import type { Instance } from '../rules/lifecycle.js';
-import type { VolumeAtPath } from '../rules/volume-attachment.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import type { VolumeAtPath } from './rules/volume-attachment.js';
 
-/** Parses the volumes of a launch; returns undefined if there are none. Throws invalid_request. */
+/** Parses a launch's volumes. Returns undefined if there are none. Throws invalid_request. */
 export function readVolumes(input: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {
   const volumes = checkOptional('volumes', fields.volumes, input)?.map(({ id, path }) => ({ id, path }));
   return volumes === undefined || volumes.length === 0 ? undefined : volumes;
 }
 
-/** Returns how many GB of disk a machine needs for these volumes. Volumes that the account doesn't have are ignored. */
+/**
+ * Returns how much disk a machine needs for these volumes, in GB. Volumes that the account doesn't have are ignored.
+ */
 export async function sizeOfVolumes(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   accountId: string | null,
   volumes: readonly VolumeAtPath[] = [],
 ): Promise<number> {
@@ -31,7 +33,7 @@ export async function attachedTo(
   reader: Pick<Transaction, 'query'> | Pick<pg.Pool, 'query'>,
   { id, volumeGb }: Pick<Instance, 'id' | 'volumeGb'>,
 ): Promise<VolumeAtPath[]> {
-  // Nearly all instances have no volumes.
+  // Most instances have no volumes.
   if (volumeGb === 0) return [];
   const { rows } = await (reader as Pick<Transaction, 'query'>).query<VolumeAtPath>({
     name: 'attached-to',

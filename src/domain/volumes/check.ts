@@ -1,6 +1,7 @@
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { VOLUME_ID } from '../rules/volume.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { VOLUME_ID } from '../kernel/volume.js';
+import type { VolumeDeps } from './deps.js';
 import { passwordOf } from './password.js';
 import { type Difference, differenceOf } from './reconcile.js';
 
@@ -12,16 +13,16 @@ export interface VolumeView {
   storedBytes: bigint;
   snapshots: number;
   newestAt: Date | null;
-  /** The instance that holds its lease. */
+  /** The instance that holds the volume's lease. */
   heldBy: string | null;
   keepFailedAt: Date | null;
-  /** Why old snapshots can't be deleted, if the owner can fix the cause. */
+  /** Why old snapshots can't be deleted, if the owner can fix it. */
   keepFault: string | null;
   deletedAt: Date | null;
 }
 
 /** Returns the volumes that have data in the store, ordered by id. */
-export async function viewVolumes({ db }: Deps): Promise<VolumeView[]> {
+export async function viewVolumes({ db }: Pick<KernelDeps, 'db'>): Promise<VolumeView[]> {
   const rows = await db.prisma.volume.findMany({
     where: { erasedAt: null },
     orderBy: { id: 'asc' },
@@ -40,14 +41,17 @@ export interface StoreComparison {
   volumes: number;
   differences: Difference[];
   /**
-   * Folders in the store whose volumes are not in the database. Either the database is older than the store, or the
+   * Folders in the store whose volumes are not in the database, because the database is older than the store or the
    * volumes belong to another service.
    */
   unknownVolumes: string[];
 }
 
-/** Compares all volumes, or only one, without changing anything. Rejects with StoreFault. */
-export async function compareStore(deps: Deps, only: string | null = null): Promise<StoreComparison> {
+/** Compares all volumes, or only one, without changing anything. Throws StoreFault. */
+export async function compareStore(
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
+  only: string | null = null,
+): Promise<StoreComparison> {
   const { rows } = await deps.db.pool.query<{ id: string; isLive: boolean }>(
     `select id, deleted_at is null and (copy_of is null or copied_at is not null) as "isLive"
      from volume where erased_at is null and ($1::text is null or id = $1) order by id`,
@@ -64,7 +68,7 @@ export async function compareStore(deps: Deps, only: string | null = null): Prom
   return { volumes: rows.length, differences, unknownVolumes };
 }
 
-/** Result of running restic's check. */
+/** The result of restic's check. */
 export interface CheckedRepository {
   volumeId: string;
   /** Null if the repository is sound, or if nothing was ever saved to it. */
@@ -73,10 +77,14 @@ export interface CheckedRepository {
 
 /**
  * Runs restic's own check on a repository directly in the store. With `readData`, it reads every byte. It takes no
- * lock, so it may report objects that are about to be deleted if the volume is being written. Throws not_found or
+ * lock, so while the volume is being written, it may report objects that are about to be deleted. Throws not_found or
  * action_failed.
  */
-export async function checkRepository(deps: Deps, id: string, readData: boolean): Promise<CheckedRepository> {
+export async function checkRepository(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'restic' | 'volumeStore'>,
+  id: string,
+  readData: boolean,
+): Promise<CheckedRepository> {
   const { restic, volumeStore, db } = deps;
   if (restic === null) throw new DomainError('action_failed', 'restic was not found on the PATH; install it');
   const volume = VOLUME_ID.test(id) ? await db.prisma.volume.findFirst({ where: { id, deletedAt: null } }) : null;

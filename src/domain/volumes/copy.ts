@@ -1,15 +1,18 @@
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import { formatInstant } from '../kernel/time.js';
+import type { VolumeDeps } from './deps.js';
 import { recount } from './reconcile.js';
 
-/** Maximum passes. If the source is written during a pass, another pass copies the new objects. */
+/** Maximum number of passes. If the source is written during a pass, another pass copies the new objects. */
 const MAX_PASSES = 20;
 
 /**
- * Copies the source volume's repository to a new volume: all of its data, but only the snapshot that the copy starts
- * from. Unneeded data is pruned later. Rejects if the source is no longer complete.
+ * Copies the source volume's repository to a new volume, with all of its data, but only the snapshot that the copy
+ * starts from. Unneeded data is pruned later. Throws if the source is no longer complete.
  */
-export async function copyRepository(deps: Deps, id: string): Promise<void> {
+export async function copyRepository(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'volumeStore' | 'events'>,
+  id: string,
+): Promise<void> {
   const { db, volumeStore, clock } = deps;
   const { rows } = await db.pool.query<{ from: string; head: string }>(
     'select copy_of as "from", head_snapshot_id as head from volume where id = $1',
@@ -45,8 +48,8 @@ export async function copyRepository(deps: Deps, id: string): Promise<void> {
   deps.events.volumeMaintained('copied');
 }
 
-/** Returns the names of all index objects, which change whenever data is added or pruned. */
-async function indexOf({ volumeStore }: Deps, id: string): Promise<string[]> {
+/** Returns the names of all index objects. They change whenever data is added or pruned. */
+async function indexOf({ volumeStore }: Pick<VolumeDeps, 'volumeStore'>, id: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of volumeStore.list(id, 'index')) names.push(name);
   return names.sort();

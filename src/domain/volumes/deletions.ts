@@ -1,7 +1,7 @@
 import type { Transaction } from '../../database/transaction.js';
-import { ActivityNote } from '../activity-note.js';
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
+import { ActivityNote } from '../kernel/activity-note.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 import type { RepositoryAccess } from './access.js';
 import type { ObjectName } from './store.js';
 
@@ -13,11 +13,11 @@ const COMBINED_SECONDS = 3_600n;
 const DELETIONS = { snapshots: 'deleteVolumeSnapshot', keys: 'deleteVolumeKey' } as const;
 
 /**
- * Records an owner's deletion from a repository in the account's activity, in the same transaction. Snapshots appear as
- * `deleteVolumeSnapshot`, keys as `deleteVolumeKey`, and packs and indexes together as `pruneVolume`.
+ * Records in the account's activity what an owner deletes from a repository, in the same transaction. Snapshots appear
+ * as `deleteVolumeSnapshot`, keys as `deleteVolumeKey`, and packs and indexes combined as `pruneVolume`.
  */
 export async function recordDeletion(
-  { clock }: Deps,
+  { clock }: Pick<KernelDeps, 'clock'>,
   transaction: Transaction,
   access: RepositoryAccess,
   object: ObjectName,

@@ -1,19 +1,19 @@
-import { silentBefore } from '../rules/fleet.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import { SAVED_WITHIN_DAYS } from '../rules/volume-lease.js';
+import { silentBefore } from '../kernel/fleet.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import { SAVED_WITHIN_DAYS } from './rules/volume-lease.js';
 
 /**
- * Returns the time before which a host must have sent its last heartbeat for its leases to have ended. `since` is when
- * this gateway started listening.
+ * Returns the time since which a host must have sent a heartbeat to keep its leases. `since` is when this gateway
+ * started listening.
  */
 export function silentText({ fleet: { since } }: { fleet: { since: Instant } }, now: Instant): string {
   return formatInstant(silentBefore(now, since));
 }
 
 /**
- * SQL for whether `holder` can no longer write to the volume, or never could. This is true if no agent runs the
+ * SQL for whether `holder` can no longer write to the volume, or never could. This is the case if no agent runs the
  * instance, or if its agent never had access, has erased the instance, is revoked, has been silent since `before`, or
- * had a week to save the volume. An instance that is `stopping` counts as stopped.
+ * has had a week to save the volume. An instance that is `stopping` counts as stopped.
  */
 export const isOver = (before: string, stopping: string) => `
   (holder.status <> 'RUNNING' or holder.id = ${stopping}) and (lease_host_id is null or not lease_opened

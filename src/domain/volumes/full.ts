@@ -1,6 +1,6 @@
-import { DomainError } from '../rules/errors.js';
+import { DomainError } from '../kernel/errors.js';
 
-/** Thrown when a write would exceed the maximum size of a repository. */
+/** Thrown when a write would exceed the repository's maximum size. */
 export class VolumeFull extends DomainError {
   constructor(message: string) {
     super('action_failed', message);

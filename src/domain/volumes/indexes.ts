@@ -1,7 +1,7 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
+import { DomainError } from '../kernel/errors.js';
 import { lockVolume, type RepositoryAccess } from './access.js';
+import type { VolumeDeps } from './deps.js';
 import type { ObjectName } from './store.js';
 
 /**
@@ -12,7 +12,7 @@ import type { ObjectName } from './store.js';
  */
 type Reader = Pick<Transaction, 'query'>;
 
-/** Records an index object stored in this transaction, which has locked the volume's row. */
+/** Records an index object stored in this transaction, which must have locked the volume's row. */
 export async function recordIndex(
   transaction: Reader,
   { kind, volume }: RepositoryAccess,
@@ -27,18 +27,18 @@ export async function recordIndex(
   );
 }
 
-/** Removes the record of an index object that is deleted in this transaction. */
+/** Removes the record of an index object deleted in this transaction. */
 export async function removeIndex(transaction: Reader, volumeId: string, name: string): Promise<void> {
   await transaction.query('delete from volume_index where volume_id = $1 and name = $2', [volumeId, name]);
 }
 
 /**
  * Throws action_failed if an owner's restic deletes packs or indexes while an index is doubted, because restic may be
- * relying on that index. An index known to be false may be deleted. If the gateway has no restic, it can't verify
- * anything, so everything may be deleted.
+ * relying on that index. An index known to be false may be deleted. Without restic, the gateway can't verify anything,
+ * so everything may be deleted.
  */
 export async function checkIsSound(
-  { restic }: Deps,
+  { restic }: Pick<VolumeDeps, 'restic'>,
   reader: Reader,
   { kind, volume }: RepositoryAccess,
   object: ObjectName,
@@ -58,10 +58,13 @@ export async function checkIsSound(
 }
 
 /**
- * Returns the names of the unverified index objects in the store, with those that failed verification last. Removes the
+ * Returns the names of the store's unverified index objects, with those that failed verification last. Removes the
  * records of index objects that no longer exist.
  */
-export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<string[]> {
+export async function unverifiedIndexes(
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
+  volumeId: string,
+): Promise<string[]> {
   const found = new Set<string>();
   for await (const { name } of deps.volumeStore.list(volumeId, 'index')) found.add(name);
   const { rows } = await deps.db.pool.query<{ name: string; state: string }>(
@@ -77,7 +80,11 @@ export async function unverifiedIndexes(deps: Deps, volumeId: string): Promise<s
   return [...names.filter((name) => !failed.has(name)), ...names.filter((name) => failed.has(name))];
 }
 
-async function removeIfGone(deps: Deps, volumeId: string, name: string): Promise<void> {
+async function removeIfGone(
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
+  volumeId: string,
+  name: string,
+): Promise<void> {
   await inTransaction(deps.db.pool, async (transaction) => {
     await lockVolume(transaction, volumeId);
     if ((await deps.volumeStore.size(volumeId, { kind: 'index', name })) === null)
@@ -86,11 +93,11 @@ async function removeIfGone(deps: Deps, volumeId: string, name: string): Promise
 }
 
 /**
- * Records a verification's result for those indexes that still exist, because the owner may have deleted some in the
- * meantime.
+ * Records the result of verifying these indexes. Skips those that no longer exist, because the owner may have deleted
+ * some in the meantime.
  */
 export async function markIndexes(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
   volumeId: string,
   names: readonly string[],
   state: 'VERIFIED' | 'FAILED',

@@ -1,28 +1,28 @@
 import { scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { keyOf, openObject, type ResticKey } from '../rules/restic-key.js';
+import { DomainError } from '../kernel/errors.js';
 import type { VolumeFacts } from './access.js';
+import type { VolumeDeps } from './deps.js';
 import { volumePassword } from './password.js';
+import { keyOf, openObject, type ResticKey } from './rules/restic-key.js';
 import type { ObjectName } from './store.js';
 
 /**
- * Maximum keys of a volume, because restic tries only a limited number. All keys of a volume open with the same
- * password.
+ * Maximum number of keys per volume, because restic tries only a limited number. All of a volume's keys open with the
+ * same password.
  */
 const MAX_KEYS = 8;
-/** Maximum size of a key file, in bytes. restic's own files have about 450. */
+/** Maximum size of a key file, in bytes. restic's own key files have about 450 bytes. */
 export const MAX_KEY_BYTES = 16_384;
 const MAX_CONFIG_BYTES = 65_536;
 /**
- * Maximum of scrypt's N × r, because each unit takes 128 bytes of memory, and of N × r × p, which takes several
- * seconds.
+ * Maximum values of scrypt's N × r, because each unit takes 128 bytes of memory, and of N × r × p, because the maximum
+ * already takes several seconds.
  */
 const MAX_BLOCKS = 2 ** 20;
 const MAX_WORK = 2 ** 23;
-/** Maximum of r × p, which determines how long scrypt's first step takes. */
+/** Maximum value of r × p, which determines how long scrypt's first step takes. */
 const MAX_LANES = 2 ** 10;
 const KEY_BYTES = 64;
 
@@ -45,9 +45,14 @@ const masterKey = z.object({ mac: z.object({ k: base64, r: base64 }), encrypt: b
 
 /**
  * Throws action_failed if the key doesn't open the repository with the volume's own password, because no instance could
- * restore it. `restic key passwd`, and `restic init` with a different password, upload such keys.
+ * then restore it. Such keys are uploaded by `restic key passwd`, and by `restic init` with a different password.
  */
-export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectName, bytes: Buffer): Promise<void> {
+export async function checkKey(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'volumeStore' | 'volumeKeys'>,
+  volume: VolumeFacts,
+  object: ObjectName,
+  bytes: Buffer,
+): Promise<void> {
   const names = await keysOf(deps, volume.id);
   if (names.length >= MAX_KEYS && object.kind === 'keys' && !names.includes(object.name))
     throw new DomainError('action_failed', `volume ${volume.id} has ${MAX_KEYS} keys, the maximum; remove one first`);
@@ -60,9 +65,13 @@ export async function checkKey(deps: Deps, volume: VolumeFacts, object: ObjectNa
 
 /**
  * Returns the name of another key that opens the repository with the volume's own password. Throws action_failed if
- * no other key does, so that the last key can't be deleted.
+ * there is no such key, so that the last one can't be deleted.
  */
-export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: ObjectName): Promise<string> {
+export async function keyThatRemains(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'volumeStore' | 'volumeKeys'>,
+  volume: VolumeFacts,
+  object: ObjectName,
+): Promise<string> {
   for (const name of await keysOf(deps, volume.id)) {
     if (object.kind === 'keys' && object.name === name) continue;
     const bytes = await readSmall(deps, volume.id, { kind: 'keys', name }, MAX_KEY_BYTES);
@@ -72,9 +81,14 @@ export async function keyThatRemains(deps: Deps, volume: VolumeFacts, object: Ob
 }
 
 /**
- * Fails like `keyThatRemains` if that key has been deleted in the meantime. Call it in the transaction that deletes.
+ * Throws the same error as `keyThatRemains` if that key has been deleted in the meantime. Call it in the transaction
+ * that deletes.
  */
-export async function checkKeyExists({ volumeStore }: Deps, volume: VolumeFacts, name: string): Promise<void> {
+export async function checkKeyExists(
+  { volumeStore }: Pick<VolumeDeps, 'volumeStore'>,
+  volume: VolumeFacts,
+  name: string,
+): Promise<void> {
   if ((await volumeStore.size(volume.id, { kind: 'keys', name })) === null) throw noOtherKey(volume);
 }
 
@@ -82,7 +96,11 @@ function noOtherKey({ id }: VolumeFacts): DomainError {
   return new DomainError('action_failed', `no other key opens volume ${id} with its own password`);
 }
 
-async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<boolean> {
+async function opens(
+  deps: Pick<VolumeDeps, 'db' | 'sealingKeys' | 'volumeKeys' | 'volumeStore'>,
+  volume: VolumeFacts,
+  bytes: Buffer,
+): Promise<boolean> {
   const password = await volumePassword(deps, volume.accountId, volume.id);
   const master = await masterOf(deps, volume.accountId, password, bytes);
   if (master === null) return false;
@@ -90,9 +108,9 @@ async function opens(deps: Deps, volume: VolumeFacts, bytes: Buffer): Promise<bo
   return config === null || openObject(master, config) !== null;
 }
 
-/** Returns the master key; null if the file is not a key, takes too long to open or opens with another password. */
+/** Returns the master key. Returns null if the file is not a key, takes too long to open or has another password. */
 async function masterOf(
-  { volumeKeys }: Deps,
+  { volumeKeys }: Pick<VolumeDeps, 'volumeKeys'>,
   accountId: string,
   password: string,
   bytes: Buffer,
@@ -114,20 +132,26 @@ async function masterOf(
 }
 
 /**
- * Returns null for parameters that scrypt rejects, because it has more rules for N, r and p than the key file's schema.
+ * Returns null for parameters that scrypt rejects, because its rules for N, r and p are stricter than the key file
+ * schema.
  */
 function nullIfRefused(error: NodeJS.ErrnoException): null {
   if (error.code === 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS') return null;
   throw error;
 }
 
-async function keysOf({ volumeStore }: Deps, volumeId: string): Promise<string[]> {
+async function keysOf({ volumeStore }: Pick<VolumeDeps, 'volumeStore'>, volumeId: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of volumeStore.list(volumeId, 'keys')) names.push(name);
   return names;
 }
 
-async function readSmall(deps: Deps, volumeId: string, object: ObjectName, max: number): Promise<Buffer | null> {
+async function readSmall(
+  deps: Pick<VolumeDeps, 'volumeStore'>,
+  volumeId: string,
+  object: ObjectName,
+  max: number,
+): Promise<Buffer | null> {
   const size = await deps.volumeStore.size(volumeId, object);
   if (size === null || size > max) return null;
   const stream = await deps.volumeStore.read(volumeId, object, null);

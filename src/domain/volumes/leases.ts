@@ -1,28 +1,29 @@
 import { randomBytes } from 'node:crypto';
-import type { Report } from '../../agent/protocol.js';
+import type { Report } from '../../agent-protocol/protocol.js';
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { DomainError, type ErrorCode } from '../rules/errors.js';
-import type { Instance } from '../rules/lifecycle.js';
-import { formatInstant } from '../rules/time.js';
-import type { VolumeAtPath } from '../rules/volume-attachment.js';
-import { MAX_SNAPSHOT_BYTES } from '../rules/volume-history.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError, type ErrorCode } from '../kernel/errors.js';
+import type { Instance } from '../kernel/lifecycle.js';
+import { formatInstant } from '../kernel/time.js';
+import type { VolumeDeps } from './deps.js';
 import { isOver, silentText } from './ended-leases.js';
+import type { VolumeAtPath } from './rules/volume-attachment.js';
+import { MAX_SNAPSHOT_BYTES } from './rules/volume-history.js';
 
-/**
+/*
  * A lease lets one instance at a time write to a volume, from the instance's start until its last snapshot is stored.
  * Leases are numbered, and the store rejects writes under any lease but the newest. A lease ends when its host reports
  * that everything is saved (which is checked against the snapshots that the gateway received), when the host has been
- * silent for too long, or when the owner ends it. No timer ends a lease. Instead, the lease is evaluated whenever the
- * volume is requested.
+ * silent for too long, or when the owner ends it. No timer ends a lease. Instead, it is evaluated whenever the volume
+ * is requested.
  */
 
 const NONCE_BYTES = 16;
 
 /**
- * A volume's state with regard to its lease. OVER: the instance can no longer write, so the volume counts as free.
- * COPYING: no instance holds the volume, but its initial contents are still being copied.
+ * A volume's lease state. OVER means that the instance can no longer write, so the volume counts as free. COPYING means
+ * that no instance holds the volume, but its initial contents are still being copied.
  */
 type Holding = 'FREE' | 'OVER' | 'IN_USE' | 'SAVING' | 'COPYING';
 
@@ -40,12 +41,12 @@ export interface VolumeRow {
 }
 
 /**
- * Locks these volumes of the account in id order. Throws `code`, before any change, if the account doesn't have one of
- * the volumes or another instance holds it. `stopping` is an instance that is stopped in the same write.
+ * Locks these volumes of the account, in id order. Throws `code` before changing anything if the account doesn't have
+ * one of the volumes or another instance holds it. `stopping` is an instance that the same write stops.
  */
 export async function lockVolumes(
   current: Write,
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'fleet'>,
   {
     accountId,
     volumes,
@@ -64,9 +65,9 @@ export async function lockVolumes(
   });
 }
 
-/** Makes the same decision as `lockVolumes`, without taking locks. */
+/** Makes the same checks as `lockVolumes` without taking locks. */
 export async function checkVolumes(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'fleet'>,
   { accountId, volumes }: { accountId: string; volumes: readonly VolumeAtPath[] },
   code: ErrorCode,
 ): Promise<void> {
@@ -81,7 +82,7 @@ export async function checkVolumes(
     );
 }
 
-/** Checks one volume. Another account's volume is indistinguishable from one that doesn't exist. */
+/** Checks one volume. A volume of another account looks as if it didn't exist. */
 function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): VolumeRow {
   if (row === undefined) throw new DomainError(code, `there is no volume ${id}`, { reason: 'unknown_volume' });
   const held = { reason: 'volume_held' } as const;
@@ -93,12 +94,12 @@ function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): Vol
   throw new DomainError(code, message, held);
 }
 
-/** Returns how many GB of disk the volumes take on a host. */
+/** Returns how much disk the volumes take on a host, in GB. */
 export function totalGb(volumes: readonly Pick<LockedVolume, 'sizeGb'>[]): number {
   return volumes.reduce((sum, { sizeGb }) => sum + sizeGb, 0);
 }
 
-/** Gives the instance the next lease of each volume in this write. The volumes must be locked and free. */
+/** Gives the instance the next lease on each volume as part of this write. The volumes must be locked and free. */
 export function takeLeases(
   current: Write,
   { id, hostId }: Instance,
@@ -123,17 +124,20 @@ export function takeLeases(
   });
 }
 
-/** Releases those volumes whose holder can no longer write, so that another instance or the owner can use them. */
+/** Releases the volumes whose holder can no longer write, so that another instance or the owner can use them. */
 export async function releaseEndedLeases(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'clock' | 'fleet'>,
   reader: Pick<Transaction, 'query'>,
   volumeIds: readonly string[],
 ): Promise<void> {
   await reader.query(RELEASE_ENDED_SQL, [volumeIds, silentText(deps, deps.clock.now())]);
 }
 
-/** Releases all such volumes of an account. Call it before the volumes are shown. */
-export async function releaseEndedLeasesOf(deps: Deps, accountId: string): Promise<void> {
+/** Releases all such volumes of an account. Call it before showing the volumes. */
+export async function releaseEndedLeasesOf(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'fleet'>,
+  accountId: string,
+): Promise<void> {
   const { rows } = await deps.db.pool.query<{ id: string }>({
     name: 'held-volumes',
     text: 'select id from volume where account_id = $1 and lease_instance_id is not null',
@@ -158,12 +162,15 @@ interface Reported {
 }
 
 /**
- * Records a host's report on the leases that it holds: the sizes of snapshots, why a snapshot failed, and whether
- * everything is saved. If everything is saved, the lease ends, provided that the gateway received that snapshot under
- * this lease after the instance stopped, or that the container never ran in that start. Reports on other leases have no
- * effect.
+ * Records a host's report on the leases that it holds: snapshot sizes, why a snapshot failed, and whether everything is
+ * saved. If everything is saved, the lease ends, provided that the gateway received that snapshot under this lease
+ * after the instance stopped, or that the container never ran in that start. Reports on other leases have no effect.
  */
-export async function takeVolumeReport(deps: Deps, hostId: string, { instances }: Report): Promise<void> {
+export async function takeVolumeReport(
+  deps: Pick<KernelDeps, 'db'>,
+  hostId: string,
+  { instances }: Report,
+): Promise<void> {
   const reported = instances.flatMap(({ id: holder, volumes = [] }) =>
     volumes.map(({ id, lease, snapshot, sizeBytes, saved, message }): Reported => {
       const size = sizeBytes === null ? null : Math.min(sizeBytes, MAX_SNAPSHOT_BYTES);
@@ -182,8 +189,8 @@ export async function takeVolumeReport(deps: Deps, hostId: string, { instances }
 }
 
 /**
- * SQL for whether a host may have written under the lease that is ending, so that some of its changes may not be in the
- * store.
+ * SQL for whether a host may have written under the lease that is ending, in which case some of its changes may not be
+ * in the store.
  */
 export const MAY_LOSE = 'lease_opened and lease_host_id is not null';
 export const LOST_SINCE = `coalesce((
@@ -208,7 +215,7 @@ const NOTIFY_HOLDERS_SQL = `
 
 /**
  * Marks changes that the previous holder may not have saved as lost, because its lease has ended. Also aborts a prune
- * by the gateway, which runs again later. Otherwise, the instance's host would wait for the prune while the renter
+ * by the gateway, which runs again later, because otherwise the instance's host would wait for it while the renter
  * pays.
  */
 const TAKE_SQL = `
@@ -237,7 +244,7 @@ const RELEASE_ENDED_SQL = `
   )
   update volume set ${FREE} from ended where volume.id = ended.id`;
 
-/** Without a snapshot, a lease ends only if the gateway never saw that start run. */
+/** If no snapshot was taken, a lease ends only if the gateway never saw that start run. */
 const REPORTED_SQL = `
   with reported as (
     select reported.*, held.account_id, status, stopped_at, gpu_intervals

@@ -1,9 +1,10 @@
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
 import { lockVolume } from './access.js';
+import type { VolumeDeps } from './deps.js';
 
-/** Age at which restic considers a lock stale. While restic runs, it renews its lock every five minutes. */
+/** Age at which restic considers a lock stale. While it runs, restic renews its lock every five minutes. */
 const STALE_MS = 1_800_000;
 
 interface Writer {
@@ -20,10 +21,10 @@ interface Holder {
 
 /**
  * Removes stale locks and the locks of clients that can no longer write, because restic would wait for them. While an
- * instance holds the volume, the owner's locks are removed too. The owner can then neither delete anything nor renew a
- * lock.
+ * instance holds the volume, the owner's locks are removed too, because the owner can then neither delete anything nor
+ * renew a lock.
  */
-export async function removeStaleLocks(deps: Deps, volumeId: string): Promise<void> {
+export async function removeStaleLocks(deps: Pick<VolumeDeps, 'db' | 'volumeStore'>, volumeId: string): Promise<void> {
   if ((await staleLocks(deps, deps.db.pool, volumeId)).length === 0) return;
   await inTransaction(deps.db.pool, async (transaction) => {
     await lockVolume(transaction, volumeId);
@@ -36,8 +37,8 @@ export async function removeStaleLocks(deps: Deps, volumeId: string): Promise<vo
 
 /**
  * Throws action_failed if an owner's restic deletes packs without a lock, or based on indexes that it read before the
- * newest lease. It would then delete packs that newer snapshots need. A lease removes the owner's locks, but a prune
- * that is still running renews its own lock afterwards.
+ * newest lease, because it would then delete packs that newer snapshots need. A lease removes the owner's locks, but a
+ * prune that is still running renews its own lock afterwards.
  */
 export async function checkMayPrune(transaction: Transaction, volumeId: string): Promise<void> {
   const { rows } = await transaction.query<{ isLocked: boolean; isCurrent: boolean }>(
@@ -59,8 +60,8 @@ export async function checkMayPrune(transaction: Transaction, volumeId: string):
     );
 }
 
-/** Records which leases the indexes include, before an owner lists them. */
-export async function recordIndexesRead({ db }: Deps, volumeId: string): Promise<void> {
+/** Records which leases the indexes include. Call it before an owner lists them. */
+export async function recordIndexesRead({ db }: Pick<KernelDeps, 'db'>, volumeId: string): Promise<void> {
   await db.pool.query(
     `update volume set listed_lease = lease
      where id = $1 and lease_instance_id is null and listed_lease is distinct from lease`,
@@ -69,13 +70,17 @@ export async function recordIndexesRead({ db }: Deps, volumeId: string): Promise
 }
 
 /** Whether a client other than the gateway itself is working on the repository. */
-export async function isLocked(deps: Deps, volumeId: string): Promise<boolean> {
+export async function isLocked(deps: Pick<VolumeDeps, 'db' | 'volumeStore'>, volumeId: string): Promise<boolean> {
   await removeStaleLocks(deps, volumeId);
   for await (const _ of deps.volumeStore.list(volumeId, 'locks')) return true;
   return false;
 }
 
-async function staleLocks(deps: Deps, reader: Pick<Transaction, 'query'>, volumeId: string): Promise<string[]> {
+async function staleLocks(
+  deps: Pick<VolumeDeps, 'volumeStore'>,
+  reader: Pick<Transaction, 'query'>,
+  volumeId: string,
+): Promise<string[]> {
   const written: { name: string; modifiedAtMs: number }[] = [];
   for await (const lock of deps.volumeStore.list(volumeId, 'locks')) written.push(lock);
   if (written.length === 0) return [];

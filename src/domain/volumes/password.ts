@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { type SealingKey, seal } from '../rules/sealing.js';
-import { VOLUME_ID } from '../rules/volume.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { type SealingKey, seal } from '../kernel/sealing.js';
+import { VOLUME_ID } from '../kernel/volume.js';
 import { openSealed } from '../secrets/secrets.js';
 
-/** 256 bits. */
+/** Number of random bytes in a password (256 bits). */
 const PASSWORD_BYTES = 32;
 
 interface SealedRow {
@@ -19,7 +19,7 @@ interface SealedRow {
 const SEALED = `id, account_id as "accountId", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId"`;
 
 /**
- * Creates the password for a new volume's repository, in the form that the ledger writes. For a copy, `known` is the
+ * Creates the password for a new volume's repository, in the form written by the ledger. For a copy, `known` is the
  * source volume's password. Only `passwordOf` returns the password in plaintext.
  */
 export function makePassword(
@@ -32,10 +32,14 @@ export function makePassword(
 }
 
 /**
- * Returns the plaintext password of a volume's repository: 64 hexadecimal digits. Throws not_found if the volume is
- * deleted or belongs to another account, and with action_failed if the key that sealed it is missing.
+ * Returns the plaintext password of a volume's repository, which is 64 hexadecimal digits. Throws not_found if the
+ * volume is deleted or belongs to another account, or action_failed if the key that sealed it is missing.
  */
-export async function volumePassword(deps: Deps, accountId: string, id: string): Promise<string> {
+export async function volumePassword(
+  deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,
+  accountId: string,
+  id: string,
+): Promise<string> {
   const { rows } = await deps.db.pool.query<SealedRow>({
     name: 'volume-password',
     text: `select ${SEALED} from volume where id = $1 and account_id = $2 and deleted_at is null`,
@@ -45,8 +49,8 @@ export async function volumePassword(deps: Deps, accountId: string, id: string):
   return passwordOf(deps, rows[0]);
 }
 
-/** Does the same as `volumePassword` for a row that has already been read. */
-export async function passwordOf(deps: Pick<Deps, 'sealingKeys'>, row: SealedRow): Promise<string> {
+/** Returns the same as `volumePassword`, given a row that has already been read. */
+export async function passwordOf(deps: Pick<KernelDeps, 'sealingKeys'>, row: SealedRow): Promise<string> {
   return openPassword(await deps.sealingKeys(), row);
 }
 

@@ -1,23 +1,26 @@
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { storedSize } from '../rules/volume-history.js';
 import { lockVolume } from './access.js';
+import type { VolumeDeps } from './deps.js';
+import { storedSize } from './rules/volume-history.js';
 import { dropSnapshots } from './snapshots.js';
 import { OBJECT_KINDS } from './store.js';
 
 /** Differences between the store and the database for one volume. */
 export interface Difference {
   volumeId: string;
-  /** Whether the store has no repository although the database has snapshots of it. */
+  /** Whether the store has no repository, although the database has snapshots of it. */
   isGone: boolean;
-  /** Ids of snapshots that only the database has, because the store is older or was damaged. */
+  /** Ids of snapshots that only the database has, because the store is older or damaged. */
   missing: string[];
   /** Snapshots that only the store has, because the database is older. */
   unknown: { id: string; modifiedAtMs: number }[];
 }
 
-/** Returns a volume's difference without changing anything; null if store and database agree. */
-export async function differenceOf(deps: Deps, volumeId: string): Promise<Difference | null> {
+/** Returns a volume's differences without changing anything. Returns null if the store and the database agree. */
+export async function differenceOf(
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
+  volumeId: string,
+): Promise<Difference | null> {
   const { rows } = await deps.db.pool.query<{ id: string; dropped: boolean }>({
     name: 'snapshots-of-volume',
     text: 'select id, dropped_at is not null as dropped from volume_snapshot where volume_id = $1',
@@ -35,16 +38,19 @@ export async function differenceOf(deps: Deps, volumeId: string): Promise<Differ
 }
 
 /**
- * Updates the database to match the store by dropping missing snapshots and adding unknown ones. If the whole
- * repository is gone, it is probably the wrong store, so nothing is changed and the result is false.
+ * Updates the database to match the store, by dropping missing snapshots and adding unknown ones. If the whole
+ * repository is gone, this is probably the wrong store, so nothing is changed and the result is false.
  */
-export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> {
+export async function reconcile(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'volumeStore'>,
+  volumeId: string,
+): Promise<boolean> {
   const found = await differenceOf(deps, volumeId);
   if (found === null) return true;
   if (found.isGone) return false;
   await inTransaction(deps.db.pool, async (transaction) => {
     await lockVolume(transaction, volumeId);
-    // Compares again under the lock, because the volume may have been written or deleted in the meantime.
+    // Compared again under the lock, because the volume may have been written or deleted in the meantime.
     const still = await differenceOf(deps, volumeId);
     if (still === null || still.isGone) return;
     await dropSnapshots(deps, transaction, volumeId, still.missing);
@@ -58,8 +64,8 @@ export async function reconcile(deps: Deps, volumeId: string): Promise<boolean> 
   return true;
 }
 
-/** Recalculates the size of the repository and returns it, in bytes. */
-export async function recount(deps: Deps, volumeId: string): Promise<bigint> {
+/** Recalculates the repository's size and returns it, in bytes. */
+export async function recount(deps: Pick<VolumeDeps, 'db' | 'volumeStore'>, volumeId: string): Promise<bigint> {
   let bytes = storedSize((await deps.volumeStore.size(volumeId, { kind: 'config' })) ?? 0);
   for (const kind of OBJECT_KINDS)
     for await (const { size } of deps.volumeStore.list(volumeId, kind)) bytes += storedSize(size);

@@ -1,4 +1,4 @@
-import { DomainError } from '../rules/errors.js';
+import { DomainError } from '../kernel/errors.js';
 
 /** Returns the same error whether the volume belongs to another account or doesn't exist. */
 export function noVolume(): DomainError {

@@ -1,26 +1,31 @@
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import type { Instant } from '../rules/time.js';
-import { VOLUME_ID } from '../rules/volume.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Instant } from '../kernel/time.js';
+import { VOLUME_ID } from '../kernel/volume.js';
+import type { VolumeDeps } from './deps.js';
 import { silentText } from './ended-leases.js';
 import { FREE, LOCK_SQL, LOST_SINCE, MAY_LOSE, type VolumeRow } from './leases.js';
 import { noVolume } from './refusals.js';
 
-/** A lease that the volume's owner ended. */
+/** A lease ended by the volume's owner. */
 export interface Release {
   volumeId: string;
   instanceId: string;
-  /** Changes that the instance made after this time are not in the store; null if it never had access. */
+  /** Changes that the instance made after this time are not in the store. Null if it never had access. */
   lostSince: Instant | null;
 }
 
 /**
  * Ends the lease of an instance that isn't running, even if it has unsaved changes, in case its host never reports that
- * it has finished. Throws not_found, or with action_failed if the instance is running or no instance holds the volume.
+ * it has finished. Throws not_found, or action_failed if the instance is running or no instance holds the volume.
  */
-export async function releaseVolume(deps: Deps, accountId: string, volumeId: string): Promise<Release> {
+export async function releaseVolume(
+  deps: LedgerDeps & Pick<VolumeDeps, 'fleet'>,
+  accountId: string,
+  volumeId: string,
+): Promise<Release> {
   // PostgreSQL rejects some strings, such as those with a NUL character.
   if (!VOLUME_ID.test(volumeId)) throw noVolume();
   const { release, hostId } = await write(deps, { accountIds: [accountId] }, async (current) => {

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { isAccepted, unauthorized } from '../accounts/api-keys.js';
-import type { Deps } from '../deps.js';
-import { DomainError } from '../rules/errors.js';
-import { mayDo } from '../rules/scopes.js';
-import { historyLimit, MAX_OBJECT_BYTES, storedSize } from '../rules/volume-history.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { mayDo } from '../kernel/scopes.js';
 import {
   checkMayAdd,
   checkMayBegin,
@@ -15,27 +14,34 @@ import {
   type VolumeFacts,
 } from './access.js';
 import { recordDeletion } from './deletions.js';
+import type { VolumeDeps } from './deps.js';
 import { VolumeFull } from './full.js';
 import { checkIsSound, recordIndex, removeIndex } from './indexes.js';
 import { checkKey, checkKeyExists, keyThatRemains, MAX_KEY_BYTES } from './keys.js';
 import { checkMayPrune, recordIndexesRead, removeStaleLocks } from './locks.js';
+import { historyLimit, MAX_OBJECT_BYTES, storedSize } from './rules/volume-history.js';
 import { dropSnapshots, recordSnapshot } from './snapshots.js';
 import type { ByteRange, ListedObject, ObjectKind, ObjectName, Received } from './store.js';
 
-/** Maximum locks of a repository, and maximum size of a lock in bytes. restic's own locks have about 200. */
+/**
+ * Maximum number of locks per repository, and maximum size of a lock in bytes. restic's own locks have about 200 bytes.
+ */
 const MAX_LOCKS = 100;
 const MAX_LOCK_BYTES = 16_384;
-/** Matches an object's name. Other files in a folder are not objects. */
+/** Matches an object's name. A folder's other files are not objects. */
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Stores an object completely or not at all. `length` is the size declared by the sender, or null if it declared none.
- * Checks whether the client may write and whether its lease is still the newest, both before reading the bytes and
- * again in the transaction that publishes the object. Throws forbidden, action_failed, invalid_request,
- * payload_too_large, not_found or VolumeFull, and rejects with StoreFault.
+ * Stores an object completely or not at all. `length` is the size declared by the sender, or null if none was declared.
+ * Checks that the client may write and that its lease is still the newest, both before reading the bytes and again in
+ * the transaction that publishes the object. Throws forbidden, action_failed, invalid_request, payload_too_large,
+ * not_found, VolumeFull or StoreFault.
  */
 export async function putObject(
-  deps: Deps,
+  deps: Pick<
+    VolumeDeps,
+    'volumeStore' | 'fleet' | 'volumeWrites' | 'volumeKeys' | 'db' | 'clock' | 'settings' | 'sealingKeys'
+  >,
   access: RepositoryAccess,
   object: ObjectName,
   bytes: AsyncIterable<Buffer>,
@@ -48,7 +54,7 @@ export async function putObject(
   const checked = new CheckedBytes(object, bytes);
   const received = await deps.volumeStore.receive(access.volume.id, object, checked);
   try {
-    // Checked after the bytes were received, which may have taken hours.
+    // Checked after receiving the bytes, which may have taken hours.
     if (object.kind === 'keys') await checkKey(deps, access.volume, object, checked.kept);
     if (access.kind === 'owner' && !(await isAccepted(deps, access.caller))) throw unauthorized(null);
     await writing(deps, (transaction) => commit(deps, transaction, access, object, received, checked.size));
@@ -57,9 +63,9 @@ export async function putObject(
   }
 }
 
-/** Returns the object's size, and a stream of all or part of its contents; null if it doesn't exist. */
+/** Returns the object's size and a stream of all or part of its contents. Returns null if it doesn't exist. */
 export async function readObject(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'volumeStore'>,
   { volume }: RepositoryAccess,
   object: ObjectName,
   rangeOf: (size: number) => ByteRange | null,
@@ -71,13 +77,17 @@ export async function readObject(
   return bytes === null ? null : { size, range, bytes };
 }
 
-export function objectSize(deps: Deps, { volume }: RepositoryAccess, object: ObjectName): Promise<number | null> {
+export function objectSize(
+  deps: Pick<VolumeDeps, 'volumeStore'>,
+  { volume }: RepositoryAccess,
+  object: ObjectName,
+): Promise<number | null> {
   return deps.volumeStore.size(volume.id, object);
 }
 
 /** Lists objects in no particular order, after removing the locks of clients that can no longer write. */
 export async function* listObjects(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
   access: RepositoryAccess,
   kind: ObjectKind,
 ): AsyncIterable<ListedObject> {
@@ -91,13 +101,23 @@ export async function* listObjects(
   }
 }
 
-/** Excludes keys that can't delete: a check that reads the indexes meanwhile says nothing about what a prune has read. */
+/**
+ * Excludes keys that can't delete, because a check that reads the indexes during a prune says nothing about what that
+ * prune has read.
+ */
 function mayPrune(access: RepositoryAccess): boolean {
   return access.kind === 'owner' && mayDo(access.caller.scopes, 'write to the repository of a volume');
 }
 
-/** Deletes an object; returns false if it doesn't exist. Fails like `putObject`. */
-export async function deleteObject(deps: Deps, access: RepositoryAccess, object: ObjectName): Promise<boolean> {
+/** Deletes an object. Returns false if it doesn't exist. Throws the same errors as `putObject`. */
+export async function deleteObject(
+  deps: Pick<
+    VolumeDeps,
+    'volumeStore' | 'fleet' | 'volumeWrites' | 'restic' | 'volumeKeys' | 'db' | 'clock' | 'sealingKeys'
+  >,
+  access: RepositoryAccess,
+  object: ObjectName,
+): Promise<boolean> {
   await checkMayBegin(deps, access);
   checkMayDelete(access, object);
   const { id } = access.volume;
@@ -120,15 +140,18 @@ export async function deleteObject(deps: Deps, access: RepositoryAccess, object:
 }
 
 /**
- * Limits concurrent writes. Each one occupies a database connection while it waits for the store, and most connections
- * must remain available for other work.
+ * Limits the number of concurrent writes. Each one occupies a database connection while it waits for the store, and
+ * most connections must remain available for other work.
  */
-function writing<T>(deps: Deps, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+function writing<T>(
+  deps: Pick<VolumeDeps, 'db' | 'volumeWrites'>,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
   return deps.volumeWrites.run(() => inTransaction(deps.db.pool, work));
 }
 
 async function commit(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'clock' | 'settings' | 'volumeStore'>,
   transaction: Transaction,
   access: RepositoryAccess,
   object: ObjectName,
@@ -149,10 +172,14 @@ async function commit(
 }
 
 /**
- * Fails if a config would be replaced, because the whole repository would become unreadable. Also fails if a lease adds
- * a second key: restic tries only a few keys, so a malicious host could lock the owner out.
+ * Throws if a config would be replaced, because the whole repository would become unreadable. Also throws if a lease's
+ * client adds a second key: restic tries only a few keys, so a malicious host could lock the owner out.
  */
-async function checkIsNew(deps: Deps, { kind, volume }: RepositoryAccess, object: ObjectName): Promise<void> {
+async function checkIsNew(
+  deps: Pick<VolumeDeps, 'volumeStore'>,
+  { kind, volume }: RepositoryAccess,
+  object: ObjectName,
+): Promise<void> {
   if (object.kind === 'config') {
     if ((await deps.volumeStore.size(volume.id, object)) === null) return;
     throw new DomainError('forbidden', "the repository already has a config, which can't be replaced");
@@ -191,10 +218,10 @@ async function count(transaction: Transaction, id: string, bytes: bigint): Promi
 
 /**
  * Throws VolumeFull if the write would exceed the limit. The gateway's own work is exempt, because it frees space but
- * needs some first. Locks are exempt too, because restoring a full volume must remain possible.
+ * needs some first. Locks are exempt too, because it must remain possible to restore from a full volume.
  */
 function checkSpace(
-  { settings }: Deps,
+  { settings }: Pick<KernelDeps, 'settings'>,
   { kind }: RepositoryAccess,
   object: ObjectName,
   volume: VolumeFacts,
@@ -217,7 +244,7 @@ function tooLarge(object: ObjectName): DomainError {
   return new DomainError('payload_too_large', `an object of this kind must have at most ${maxBytes(object)} bytes`);
 }
 
-/** Passes bytes through, counts them and finally verifies them against the object's name. */
+/** Passes bytes through and counts them, then verifies them against the object's name. */
 class CheckedBytes implements AsyncIterable<Buffer> {
   readonly #object: ObjectName;
   readonly #bytes: AsyncIterable<Buffer>;
@@ -229,7 +256,7 @@ class CheckedBytes implements AsyncIterable<Buffer> {
     this.#bytes = bytes;
   }
 
-  /** All bytes of a key, which is small. */
+  /** All of a key's bytes, of which there are few. */
   get kept(): Buffer {
     return Buffer.concat(this.#kept);
   }

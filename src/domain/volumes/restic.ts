@@ -1,4 +1,4 @@
-/** A repository in the form that restic accepts. */
+/** A repository, as restic accepts it. */
 export interface ResticRepository {
   /** Contains credentials if it begins with `rest:`, so it must never appear in arguments or in a log. */
   url: string;
@@ -6,13 +6,13 @@ export interface ResticRepository {
 }
 
 export interface ResticExit {
-  /** Null if a signal ended restic. */
+  /** Null if a signal terminated restic. */
   code: number | null;
-  /** The last part of its output. */
+  /** The end of its output. */
   output: string;
 }
 
-/** Runs the gateway's own restic. Rejects if restic is missing or the signal is aborted. */
+/** Runs the gateway's own restic. Throws if restic is missing or the signal is aborted. */
 export type RunRestic = (
   repository: ResticRepository,
   args: readonly string[],

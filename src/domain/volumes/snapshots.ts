@@ -1,17 +1,17 @@
 import type { Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
-import { MAX_SNAPSHOTS } from '../rules/volume-history.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 import type { RepositoryAccess } from './access.js';
 import { VolumeFull } from './full.js';
+import { MAX_SNAPSHOTS } from './rules/volume-history.js';
 
 /**
- * Writes the row for a snapshot whose object is stored in this transaction, which must have locked the volume's row.
- * The snapshot's time is later than those of all previous ones, even within the same second of the clock. Throws
- * VolumeFull if the volume already has the maximum number of snapshots.
+ * Inserts the row for a snapshot whose object is stored in this transaction, which must have locked the volume's row.
+ * The snapshot's time is later than those of all previous ones, even within one second of the clock. Throws VolumeFull
+ * if the volume already has the maximum number of snapshots.
  */
 export async function recordSnapshot(
-  { clock }: Deps,
+  { clock }: Pick<KernelDeps, 'clock'>,
   transaction: Transaction,
   volumeId: string,
   id: string,
@@ -39,11 +39,11 @@ export async function recordSnapshot(
 }
 
 /**
- * Deletes the rows of snapshots whose objects no longer exist, in a transaction that has locked the volume's row. The
- * newest row of each lease is kept, because it shows until when the lease's changes were stored.
+ * Deletes the rows of snapshots whose objects no longer exist, in a transaction that has locked the volume's row. Keeps
+ * the newest row of each lease, because it shows until when the lease's changes were stored.
  */
 export async function dropSnapshots(
-  { clock }: Deps,
+  { clock }: Pick<KernelDeps, 'clock'>,
   reader: Pick<Transaction, 'query'>,
   volumeId: string,
   ids: readonly string[],

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 
-export { VOLUME_ID } from '../rules/volume.js';
+export { VOLUME_ID } from '../kernel/volume.js';
 
-/** The folders of a restic repository. */
+/** Folders of a restic repository. */
 export const OBJECT_KINDS = ['data', 'keys', 'locks', 'snapshots', 'index'] as const;
 export type ObjectKind = (typeof OBJECT_KINDS)[number];
 
-/** An object in a repository: either its config, or an object that is named by the SHA-256 of its bytes. */
+/** An object in a repository: either its config, or an object named after the SHA-256 hash of its bytes. */
 export type ObjectName = { kind: ObjectKind; name: string } | { kind: 'config' };
 
 export interface ListedObject {
@@ -18,10 +18,10 @@ export interface ListedObject {
   modifiedAtMs: number;
 }
 
-/** An object whose bytes have all arrived, but which can't be read yet. */
+/** An object whose bytes have all arrived, but which isn't readable yet. */
 export interface Received {
   /**
-   * Makes the object available under its name, completely or not at all. Once this resolves, the change is durable.
+   * Makes the object available under its name, completely or not at all. The change is durable once this resolves.
    * `kept` means that an object of the same size already existed and was kept. `replaced` means that the object
    * replaced one of `wasBytes` bytes.
    */
@@ -30,7 +30,7 @@ export interface Received {
   discard(): Promise<void>;
 }
 
-/** First and last byte of the range, both inclusive. */
+/** First and last bytes of the range, both inclusive. */
 export interface ByteRange {
   from: number;
   to: number;
@@ -49,39 +49,40 @@ export class StoreFault extends Error {
 }
 
 /**
- * Stores the repositories of volumes in restic's own layout. Each kind of store has an adapter in src/volumes. Every
- * method rejects with StoreFault if the store is down or full.
+ * Stores volume repositories in restic's own layout. Each kind of store has an adapter in src/volumes. Every method
+ * rejects with StoreFault if the store is down or full.
  */
 export interface VolumeStore {
-  /** Reads all of the bytes, keeping at most one part in memory. Rejects if reading them fails. */
+  /** Reads all of the bytes, holding at most one part in memory. Rejects if reading them fails. */
   receive(volume: string, object: ObjectName, bytes: AsyncIterable<Buffer>): Promise<Received>;
-  /** Returns a stream of the object; null if it doesn't exist. The range must be within the object. */
+  /** Returns a stream of the object, or null if it doesn't exist. The range must be within the object. */
   read(volume: string, object: ObjectName, range: ByteRange | null): Promise<Readable | null>;
-  /** Returns the object's size in bytes; null if it doesn't exist. */
+  /** Returns the object's size in bytes, or null if it doesn't exist. */
   size(volume: string, object: ObjectName): Promise<number | null>;
   /** Lists objects in no particular order. */
   list(volume: string, kind: ObjectKind): AsyncIterable<ListedObject>;
-  /** Deletes the object and returns its size in bytes; null if it didn't exist. */
+  /** Deletes the object and returns its size in bytes, or null if it didn't exist. */
   delete(volume: string, object: ObjectName): Promise<number | null>;
   /** Removes a volume's objects and unfinished uploads. */
   erase(volume: string): Promise<void>;
   /**
-   * Copies the objects of this kind that `to` lacks, or only the one with the given name, without changing them.
-   * Returns how many were added.
+   * Copies objects of this kind that `to` lacks, unchanged. With `only`, copies just the object with that name. Returns
+   * how many were added.
    */
   copy(from: string, to: string, kind: ObjectKind | 'config', only?: string): Promise<number>;
   /**
-   * Removes unpublished uploads that began before this time on the store's clock. They remain when a gateway crashes.
+   * Removes unpublished uploads that began before this time on the store's clock. A gateway that crashes leaves them
+   * behind.
    */
   removeAbandonedUploads(volume: string, beforeMs: number): Promise<void>;
-  /** Returns the location at which restic can access the repository without the gateway. */
+  /** Returns the location where restic can access the repository without the gateway. */
   repository(volume: string): string;
   /** Yields the ids of the volumes that have data in the store. */
   volumes(): AsyncIterable<string>;
   close(): void;
 }
 
-/** Placeholder for a process without a store. It must not be used. */
+/** Placeholder for a process without a store. Throws if used. */
 export const NO_STORE: VolumeStore = new Proxy({} as VolumeStore, {
   get: () => {
     throw new Error('this process has no volume store');

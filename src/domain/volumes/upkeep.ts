@@ -1,19 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
-import { deadline } from '../../deadline.js';
-import { every, type Sweep } from '../background.js';
-import type { Deps } from '../deps.js';
-import { formatInstant } from '../rules/time.js';
-import { droppedSnapshots, type StoredSnapshot } from '../rules/volume-keeping.js';
-import { upkeepToken } from '../rules/volume-lease.js';
+import { deadline } from '../../std/deadline.js';
+import { every, type Sweep } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant } from '../kernel/time.js';
 import { compareStore, type StoreComparison } from './check.js';
 import { copyRepository } from './copy.js';
+import type { VolumeDeps } from './deps.js';
 import { markIndexes, unverifiedIndexes } from './indexes.js';
 import { leaseSecret } from './lease-secret.js';
 import { isLocked, removeStaleLocks } from './locks.js';
 import { passwordOf } from './password.js';
 import { reconcile, recount } from './reconcile.js';
 import type { ResticExit } from './restic.js';
+import { droppedSnapshots, type StoredSnapshot } from './rules/volume-keeping.js';
+import { upkeepToken } from './rules/volume-lease.js';
 import { dropSnapshots } from './snapshots.js';
 import { StoreFault } from './store.js';
 
@@ -26,39 +27,37 @@ const EVERY_MS = 60_000;
 const PRUNE_EVERY_SECONDS = 3_600n;
 const RETRY_SECONDS = 600n;
 /**
- * Time limit for restic's work on one volume, which all other volumes wait for. It is a few minutes, plus more for each
- * GB.
+ * Time limit for restic's work on one volume, because all other volumes wait for it. It is a few minutes, plus some
+ * time per GB.
  */
 const RESTIC_MS = 120_000;
 const RESTIC_MS_PER_GB = 10_000;
 const MAX_RESTIC_MS = 1_800_000;
 /**
- * Number of indexes that are verified per call. Several are combined, because restic takes half a second to derive the key
- * each time.
+ * Number of indexes verified per run. Several are combined, because restic takes half a second per run to derive the
+ * key.
  */
 const VERIFY_BATCH = 8;
-/**
- * Matches errors by which restic reports a problem in the repository, rather than a check that could not be completed.
- */
+/** Matches errors that report a problem in the repository, as opposed to a check that could not be completed. */
 const IS_VERDICT = /Fatal: (repository contains errors|LoadIndex returned errors)/;
 /**
- * restic's exit code if the Go runtime aborts it, for example because an index lists a blob that is larger than the
+ * restic's exit code when the Go runtime aborts it, for example because an index lists a blob larger than the available
  * memory.
  */
 const CRASHED = 2;
 /**
- * Time limit for verifying one volume, which all other volumes wait for. A check that has already begun is completed.
+ * Time limit for verifying one volume, because all other volumes wait for it. A check already in progress is completed.
  */
 const VERIFY_MS = 600_000;
-/** Age at which an unfinished upload is assumed to be abandoned by a gateway that crashed. */
+/** Age at which an unfinished upload is assumed to have been abandoned by a crashed gateway. */
 const ABANDONED_MS = 86_400_000;
 
 export interface UpkeepOptions {
-  /** The address at which this gateway's own restic accesses it, such as http://127.0.0.1:4000. */
+  /** Address at which restic reaches this gateway, such as http://127.0.0.1:4000. */
   address: string;
-  /** Called with the reason when a repository could not be pruned, copied or erased. */
+  /** Called with the reason when a repository can't be pruned, copied or erased. */
   onFailure(volumeId: string, reason: string): void;
-  /** Called with the differences between the store and the database when the gateway starts. */
+  /** Called with the differences between the store and the database once the gateway has started. */
   onCompared(comparison: StoreComparison): void;
   signal: AbortSignal;
 }
@@ -71,17 +70,17 @@ interface PrunableVolume {
   sealingKeyId: string;
   copyOf: string | null;
   isFirst: boolean;
-  /** Whether the volume has an index that a host wrote and that is not verified yet. */
+  /** Whether the volume has an index that was written by a host and is not verified yet. */
   isDoubted: boolean;
   leaseSinceMs: number | null;
 }
 
 /**
- * Starts the upkeep of volumes: erasing deleted ones, copying repositories and deleting old snapshots. Only one volume
- * is processed at a time across all gateways.
+ * Starts volume upkeep, which erases deleted volumes, copies repositories and deletes old snapshots. Across all
+ * gateways, only one volume is pruned at a time, and only one is copied or erased.
  */
 export function startVolumeUpkeep(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'volumeStore' | 'events'>,
   options: Omit<UpkeepOptions, 'signal'>,
   onFault: (error: unknown) => void,
 ): Sweep {
@@ -89,7 +88,7 @@ export function startVolumeUpkeep(
   const all = { ...options, signal: ending.signal };
   const copies = () => copyVolumes(deps, all);
   const work = () => pruneVolumes(deps, all);
-  // If the store is down, that is reported when it is next used.
+  // A store outage is ignored here, because it is reported when the store is next used.
   const compared = compareStore(deps).then(options.onCompared, (error: unknown) => {
     if (!(error instanceof StoreFault)) throw error;
   });
@@ -107,14 +106,20 @@ export function startVolumeUpkeep(
   };
 }
 
-/** Does all work that is due, unless another gateway is already doing it. */
-export async function maintainVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
+/** Does all the work that is due, unless another gateway is already doing it. */
+export async function maintainVolumes(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'events' | 'volumeStore'>,
+  options: UpkeepOptions,
+): Promise<void> {
   await copyVolumes(deps, options);
   await pruneVolumes(deps, options);
 }
 
 /** Erases deleted volumes and copies repositories. */
-async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
+async function copyVolumes(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'events' | 'volumeStore'>,
+  options: UpkeepOptions,
+): Promise<void> {
   await withAdvisoryLock(deps.db.pool, COPY_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
     await eachOf(deps, ERASED, [], signal, options, (id) => erase(deps, id));
@@ -123,10 +128,13 @@ async function copyVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 }
 
 /** Deletes old snapshots. */
-async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
+async function pruneVolumes(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'events' | 'volumeStore'>,
+  options: UpkeepOptions,
+): Promise<void> {
   await withAdvisoryLock(deps.db.pool, UPKEEP_LOCK, async (lost) => {
     const signal = AbortSignal.any([lost, options.signal]);
-    // Left behind by a gateway that crashed, whose processes can no longer write.
+    // These are left behind by a crashed gateway, whose processes can no longer write.
     await deps.db.pool.query(
       `update volume set upkeep_nonce = null, upkeep_indexes = '{}' where upkeep_nonce is not null`,
     );
@@ -140,16 +148,16 @@ async function pruneVolumes(deps: Deps, options: UpkeepOptions): Promise<void> {
 const ERASED = 'select id from volume where deleted_at is not null and erased_at is null order by id';
 const COPIED = `select id from volume where copy_of is not null and copied_at is null and deleted_at is null
   order by id`;
-/** Indexes that a host wrote are verified soon after its lease ends, because the owner can't prune until then. */
+/** Indexes written by a host are verified soon after its lease ends, because the owner can't prune until then. */
 const DUE = `select id from volume where deleted_at is null and (copy_of is null or copied_at is not null)
   and (kept_at is null or kept_at <= $1::timestamptz or ($2::boolean and keep_failed_at is null and lease_instance_id is null
     and exists (select from volume_index where volume_id = volume.id and state = 'DOUBTED')))
   and exists (select from volume_snapshot where volume_id = volume.id and dropped_at is null)
   order by kept_at nulls first, id`;
 
-/** Does the work for each volume. If it fails for one volume, the others are still processed. */
+/** Does the work for each volume. A failure for one volume doesn't stop the others. */
 async function eachOf(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'events'>,
   text: string,
   values: readonly string[],
   signal: AbortSignal,
@@ -169,7 +177,7 @@ async function eachOf(
   }
 }
 
-async function erase(deps: Deps, id: string): Promise<void> {
+async function erase(deps: Pick<VolumeDeps, 'db' | 'clock' | 'volumeStore' | 'events'>, id: string): Promise<void> {
   await deps.volumeStore.erase(id);
   await deps.db.pool.query('delete from volume_lock where volume_id = $1', [id]);
   await deps.db.pool.query('delete from volume_index where volume_id = $1', [id]);
@@ -187,7 +195,11 @@ async function erase(deps: Deps, id: string): Promise<void> {
   deps.events.volumeMaintained('erased');
 }
 
-async function maintain(deps: Deps, id: string, options: UpkeepOptions): Promise<void> {
+async function maintain(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'volumeStore' | 'restic' | 'events'>,
+  id: string,
+  options: UpkeepOptions,
+): Promise<void> {
   try {
     const exists = await reconcile(deps, id);
     if (!exists)
@@ -199,20 +211,24 @@ async function maintain(deps: Deps, id: string, options: UpkeepOptions): Promise
     else await postpone(deps, id);
   } catch (error) {
     if (options.signal.aborted) return;
-    // A problem that only the owner can fix is checked again no more often than a sound volume.
+    // If only the owner can fix the problem, the volume is checked again no more often than a sound one.
     await recordPruned(deps, id, error instanceof RepositoryFault ? deps.clock.now() : retryAt(deps), error as Error);
     throw error;
   }
 }
 
-/** A problem with a repository that its owner can fix. */
+/** A problem in a repository that its owner can fix. */
 class RepositoryFault extends Error {}
 
 /**
- * Deletes the snapshots that don't have to be kept, and the data that only they use. Returns false if another client is
- * working on the repository or an instance takes the volume, so that it is retried later.
+ * Deletes the snapshots that don't have to be kept, and the data that only they use. Returns false if it must be
+ * retried later, because another client is working on the repository or an instance has taken the volume.
  */
-async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions): Promise<boolean> {
+async function prune(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'events' | 'volumeStore'>,
+  volume: PrunableVolume,
+  options: UpkeepOptions,
+): Promise<boolean> {
   const { rows } = await deps.db.pool.query<StoredSnapshot>(
     `select id, (extract(epoch from at) * 1000)::double precision as "atMs", lease from volume_snapshot
      where volume_id = $1 and dropped_at is null`,
@@ -227,7 +243,7 @@ async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions)
   if (await isLocked(deps, volume.id)) return false;
   const args = dropped.length === 0 ? ['prune'] : ['forget', '--prune', ...dropped.map(({ id }) => id)];
   const work = await asUpkeep(deps, volume, options, [], async (run) => {
-    // From this point on, hosts can't add anything. Data that was added after the verification is verified next time.
+    // From this point on, hosts can't add anything. Data added since the verification is verified next time.
     if ((await unverifiedIndexes(deps, volume.id)).length > 0) return null;
     return run(args);
   });
@@ -238,12 +254,16 @@ async function prune(deps: Deps, volume: PrunableVolume, options: UpkeepOptions)
 }
 
 /**
- * Compares each unverified index with every byte of the packs that it lists. It uses restic's own check, which sees no
- * other index and no snapshot, so that each byte is read only once after it was written. Rejects if an index lists
- * something that its pack doesn't contain, because such packs must not replace those that other snapshots need. Returns
- * false if the time limit is reached, and the remaining indexes are verified later.
+ * Compares each unverified index with every byte of the packs that it lists. Uses restic's own check, but shows it no
+ * other indexes and no snapshots, so that each byte written is read only once. Throws if an index lists something that
+ * its pack doesn't contain, because such packs must not replace those that other snapshots need. Returns false if the
+ * time limit is reached, in which case the remaining indexes are verified later.
  */
-async function verifyIndexes(deps: Deps, volume: PrunableVolume, options: UpkeepOptions): Promise<boolean> {
+async function verifyIndexes(
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'volumeStore' | 'restic'>,
+  volume: PrunableVolume,
+  options: UpkeepOptions,
+): Promise<boolean> {
   const began = Date.now();
   const names = await unverifiedIndexes(deps, volume.id);
   const failed: string[] = [];
@@ -278,12 +298,12 @@ async function verifyIndexes(deps: Deps, volume: PrunableVolume, options: Upkeep
 type Run = (args: readonly string[]) => Promise<ResticExit>;
 
 /**
- * Runs the gateway's own restic as a client of the gateway's own server, with a token that ends with this work.
- * `indexes` are the only index objects that it can see, read-only. If empty, it sees the whole repository. `isTaken` in
- * the result means that an instance took the volume, which ended the work.
+ * Runs the gateway's own restic as a client of the gateway's own server, with a token that is valid only during this
+ * work. If `indexes` isn't empty, it sees only these index objects and can't write. Otherwise, it sees the whole
+ * repository. `isTaken` in the result means that an instance took the volume, which ended the work.
  */
 async function asUpkeep<T>(
-  deps: Deps,
+  deps: Pick<VolumeDeps, 'db' | 'clock' | 'sealingKeys' | 'restic' | 'volumeStore'>,
   volume: PrunableVolume,
   { address, signal }: UpkeepOptions,
   indexes: readonly string[],
@@ -319,7 +339,7 @@ async function asUpkeep<T>(
   return { result, isTaken };
 }
 
-async function readVolume({ db }: Deps, id: string): Promise<PrunableVolume> {
+async function readVolume({ db }: Pick<KernelDeps, 'db'>, id: string): Promise<PrunableVolume> {
   const { rows } = await db.pool.query<PrunableVolume>(
     `select id, account_id as "accountId", size_gb as "sizeGb", sealed_password as "sealedPassword", sealing_key_id as "sealingKeyId",
        copy_of as "copyOf", kept_at is null as "isFirst",
@@ -332,7 +352,12 @@ async function readVolume({ db }: Deps, id: string): Promise<PrunableVolume> {
   return rows[0]!;
 }
 
-async function recordPruned({ db, clock }: Deps, id: string, keptAt: bigint, fault: Error | null): Promise<void> {
+async function recordPruned(
+  { db, clock }: Pick<KernelDeps, 'db' | 'clock'>,
+  id: string,
+  keptAt: bigint,
+  fault: Error | null,
+): Promise<void> {
   await db.pool.query(
     `update volume set kept_at = $2::timestamptz, keep_fault = $5,
        keep_failed_at = case when $3 then coalesce(keep_failed_at, $4::timestamptz) end where id = $1`,
@@ -347,14 +372,14 @@ async function recordPruned({ db, clock }: Deps, id: string, keptAt: bigint, fau
 }
 
 /** Postpones the volume's next prune without changing whether the last one failed. */
-async function postpone(deps: Deps, id: string): Promise<void> {
+async function postpone(deps: Pick<KernelDeps, 'db' | 'clock'>, id: string): Promise<void> {
   await deps.db.pool.query('update volume set kept_at = $2::timestamptz where id = $1', [
     id,
     formatInstant(retryAt(deps)),
   ]);
 }
 
-function retryAt({ clock }: Deps): bigint {
+function retryAt({ clock }: Pick<KernelDeps, 'clock'>): bigint {
   return clock.now() - PRUNE_EVERY_SECONDS + RETRY_SECONDS;
 }
 

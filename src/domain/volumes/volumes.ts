@@ -1,20 +1,22 @@
 import type { Prisma, Volume as VolumeRow } from '../../database/generated/client/client.js';
 import type { Transaction } from '../../database/transaction.js';
 import { activeAccount } from '../billing/active-account.js';
+import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { checkLimits } from '../rules/admission.js';
-import { checkCover } from '../rules/cover.js';
-import { DomainError } from '../rules/errors.js';
-import type { Account, Volume } from '../rules/lifecycle.js';
-import type { Rate } from '../rules/money.js';
-import * as rules from '../rules/volume.js';
-import { MAX_VOLUMES, VOLUME_ID } from '../rules/volume.js';
+import { checkLimits } from '../kernel/admission.js';
+import { checkCover } from '../kernel/cover.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { Account, Volume } from '../kernel/lifecycle.js';
+import type { Rate } from '../kernel/money.js';
+import { randomId } from '../kernel/random-id.js';
+import * as rules from '../kernel/volume.js';
+import { MAX_VOLUMES, VOLUME_ID } from '../kernel/volume.js';
 import { sealingKeyOf } from '../secrets/secrets.js';
+import type { VolumeDeps } from './deps.js';
 import { releaseEndedLeases, releaseEndedLeasesOf } from './leases.js';
 import { makePassword, volumePassword } from './password.js';
 import { noVolume, volumeInUse } from './refusals.js';
@@ -24,7 +26,7 @@ export type { VolumeRow };
 const ID_BYTES = 4;
 
 /**
- * The account that makes a request, and the API key whose limit the new cost counts towards. The key is null for the
+ * The account that makes a request, and the API key whose limit the added cost counts towards. The key is null for the
  * operator.
  */
 export interface Owner {
@@ -35,7 +37,7 @@ export interface Owner {
 interface CreateVolumeInput {
   name: string;
   sizeGb: number;
-  /** Initial contents; empty if omitted. */
+  /** Initial contents. The volume is empty if this is omitted. */
   fromSnapshot?: SnapshotInput | null | undefined;
   idempotencyKey?: string | null | undefined;
 }
@@ -52,7 +54,8 @@ interface ChangeInput {
 }
 
 /**
- * The volume after the change. `replayed` means that an earlier request with the same idempotency key made the change.
+ * The volume after the change. `replayed` means that the change was made by an earlier request with the same
+ * idempotency key.
  */
 export interface VolumeOutcome {
   volume: VolumeRow;
@@ -61,8 +64,12 @@ export interface VolumeOutcome {
 
 type Query = Pick<Prisma.VolumeFindManyArgs, 'include' | 'select'>;
 
-/** Returns up to 100 of the account's volumes, oldest first, without deleted ones. */
-export async function listVolumes(deps: Deps, accountId: string, query: Query = {}): Promise<VolumeRow[]> {
+/** Returns up to 100 of the account's volumes, oldest first, excluding deleted ones. */
+export async function listVolumes(
+  deps: SettlingDeps & Pick<VolumeDeps, 'fleet'>,
+  accountId: string,
+  query: Query = {},
+): Promise<VolumeRow[]> {
   await settledAccount(deps, accountId);
   await releaseEndedLeasesOf(deps, accountId);
   return deps.db.prisma.volume.findMany({
@@ -74,11 +81,11 @@ export async function listVolumes(deps: Deps, accountId: string, query: Query = 
 }
 
 /**
- * Returns a volume, even a deleted one; null if the account has no such volume. Another account's volume is
- * indistinguishable from a missing one.
+ * Returns one of the account's volumes, even if it is deleted, or null if there is no such volume. Another account's
+ * volume looks as if it didn't exist.
  */
 export async function findVolume(
-  deps: Deps,
+  deps: SettlingDeps & Pick<VolumeDeps, 'fleet'>,
   accountId: string,
   id: string,
   query: Query = {},
@@ -92,10 +99,14 @@ export async function findVolume(
 }
 
 /**
- * Creates a volume. Throws invalid_request, or action_failed if the account has 100 volumes or the balance or a limit
- * doesn't suffice.
+ * Creates a volume. Throws invalid_request, or action_failed if the account already has 100 volumes or the balance or a
+ * limit doesn't suffice.
  */
-export async function createVolume(deps: Deps, owner: Owner, input: CreateVolumeInput): Promise<VolumeOutcome> {
+export async function createVolume(
+  deps: LedgerDeps & Pick<KernelDeps, 'sealingKeys'>,
+  owner: Owner,
+  input: CreateVolumeInput,
+): Promise<VolumeOutcome> {
   const name = check('name', fields.volumeName, input.name);
   const sizeGb = check('sizeGb', fields.volumeGb, input.sizeGb);
   checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
@@ -118,11 +129,11 @@ export async function createVolume(deps: Deps, owner: Owner, input: CreateVolume
 }
 
 /**
- * Grows a volume. Has no effect if the volume already has that size. Throws invalid_request or not_found, or
- * action_failed if the size is smaller or the balance or a limit doesn't suffice.
+ * Grows a volume. Has no effect if it already has that size. Throws invalid_request, not_found, or action_failed if the
+ * new size is smaller or the balance or a limit doesn't suffice.
  */
 export async function growVolume(
-  deps: Deps,
+  deps: LedgerDeps,
   owner: Owner,
   input: ChangeInput & { sizeGb: number },
 ): Promise<VolumeOutcome> {
@@ -134,7 +145,7 @@ export async function growVolume(
     if (sizeGb === volume.sizeGb) return volume;
     const rate = rules.volumeRate({ ...volume, sizeGb });
     const addedRate = rate - rules.volumeRate(volume);
-    // If another key set the current size, the volume's entire cost moves to this key.
+    // If another key set the current size, the volume's entire cost is transferred to this key.
     const addedToKey = volume.sizeKeyId === owner.keyId ? addedRate : rate;
     admit(deps, current, account, { keyId: owner.keyId, addedRate, addedToKey });
     rules.growVolume(current.step(account), volume, sizeGb, owner.keyId);
@@ -142,8 +153,12 @@ export async function growVolume(
   });
 }
 
-/** Deletes a volume with all its snapshots. Throws not_found, or action_failed while an instance uses the volume. */
-export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput): Promise<VolumeOutcome> {
+/** Deletes a volume and all its snapshots. Throws not_found, or action_failed while an instance uses the volume. */
+export async function deleteVolume(
+  deps: LedgerDeps & Pick<VolumeDeps, 'fleet'>,
+  owner: Owner,
+  input: ChangeInput,
+): Promise<VolumeOutcome> {
   const { id, idempotencyKey } = input;
   return changeOnce(deps, owner, 'deleteVolume', [id], idempotencyKey, async (current, account) => {
     const volume = await volumeOf(current, account, id);
@@ -158,7 +173,7 @@ export async function deleteVolume(deps: Deps, owner: Owner, input: ChangeInput)
  * Returns what a copy needs from its source volume. Throws not_found, or action_failed if the copy would be smaller.
  */
 async function sourceOf(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'sealingKeys'>,
   accountId: string,
   { volumeId, snapshotId }: SnapshotInput,
   sizeGb: number,
@@ -175,7 +190,7 @@ async function sourceOf(
 
 /** Throws action_failed if the balance or a limit doesn't cover the added cost. */
 function admit(
-  { settings }: Deps,
+  { settings }: Pick<KernelDeps, 'settings'>,
   { at }: Write,
   account: Account,
   added: { keyId: string | null; addedRate: Rate; addedToKey: Rate },
@@ -191,7 +206,7 @@ async function volumeOf(current: Write, account: Account, id: string): Promise<V
   return volume;
 }
 
-async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<void> {
+async function checkFree(deps: Pick<VolumeDeps, 'clock' | 'fleet'>, current: Write, { id }: Volume): Promise<void> {
   await releaseEndedLeases(deps, current.transaction, [id]);
   const { rows } = await current.transaction.query<{ holder: string | null }>(
     'select lease_instance_id as holder from volume where id = $1',
@@ -201,9 +216,9 @@ async function checkFree(deps: Deps, current: Write, { id }: Volume): Promise<vo
   if (holder !== null) throw volumeInUse(id, holder);
 }
 
-/** Changes one volume, once per idempotency key, and returns the volume after the change. */
+/** Changes one volume, once per idempotency key. Returns the volume after the change. */
 async function changeOnce(
-  deps: Deps,
+  deps: LedgerDeps,
   { accountId }: Owner,
   operation: string,
   input: readonly unknown[],

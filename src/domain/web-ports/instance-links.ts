@@ -1,6 +1,7 @@
-import type { Deps } from '../deps.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { fields } from '../fields.js';
-import { pathWithValues } from '../rules/template.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { pathWithValues } from '../kernel/template.js';
 import { tokensOf } from '../secrets/generated-tokens.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
@@ -9,9 +10,9 @@ import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
 export interface InstanceLink {
   name: string;
   port: number;
-  /** Path to open. It includes the token that the page requires, if the page accepts one in its URL. */
+  /** Path to open. Includes the token that the page requires, if the page accepts one in its URL. */
   path: string;
-  /** The port's URL with that path. A private port also requires the cookie from a webLink. */
+  /** URL of the port with that path. A private port also requires the cookie from a webLink. */
   url: string;
   isOpen: boolean;
 }
@@ -20,7 +21,7 @@ export interface InstanceLink {
 export interface GeneratedToken {
   variable: string;
   value: string;
-  /** Whether one of the links already includes the value. */
+  /** Whether one of the links already includes this value. */
   isInLink: boolean;
 }
 
@@ -30,10 +31,14 @@ export interface InstanceLinks {
 }
 
 /**
- * Returns links to the programs in one of the account's instances, and the values generated when it was deployed.
- * Throws not_found or action_failed.
+ * Returns links to the programs in one of the account's instances, along with the values generated when it was
+ * deployed. Throws not_found or action_failed.
  */
-export async function instanceLinks(deps: Deps, accountId: string, id: string): Promise<InstanceLinks> {
+export async function instanceLinks(
+  deps: SettlingDeps & Pick<KernelDeps, 'sealingKeys'>,
+  accountId: string,
+  id: string,
+): Promise<InstanceLinks> {
   await liveInstance(deps, accountId, id);
   const row = await deps.db.prisma.instance.findFirstOrThrow({
     where: { id, accountId },
@@ -43,7 +48,7 @@ export async function instanceLinks(deps: Deps, accountId: string, id: string): 
   const { path, env } = row.container;
   const tokens = await tokensOf(deps, accountId, id);
   const filled = pathWithValues(path, { ...(env as Record<string, string>), ...tokens });
-  // A value that the renter chose may be too long for a web link, in which case the page prompts for it.
+  // A value chosen by the renter may be too long for a web link, in which case the page prompts for it.
   const opened = fields.webPath.schema.safeParse(filled).success ? filled : pathWithValues(path, {});
   const first = firstPortOf(row.container);
   const links = portsOfInstance(deps.settings, row).flatMap(({ port, name, url, isOpen }) => {

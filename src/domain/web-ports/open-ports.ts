@@ -1,14 +1,14 @@
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { check, fields } from '../fields.js';
 import type { InstanceRow } from '../instances/instance-row.js';
 import { findInstance } from '../instances/instances.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant } from '../rules/time.js';
-import { MAX_OPEN_PORTS } from '../rules/web-pass.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant } from '../kernel/time.js';
+import { MAX_OPEN_PORTS } from './rules/web-pass.js';
 
-/** Returns the account's instance if it is not destroyed. Throws not_found or action_failed. */
-export async function liveInstance(deps: Deps, accountId: string, id: string): Promise<InstanceRow> {
+/** Returns one of the account's instances, unless it is destroyed. Throws not_found or action_failed. */
+export async function liveInstance(deps: SettlingDeps, accountId: string, id: string): Promise<InstanceRow> {
   const instance = await findInstance(deps, accountId, id);
   if (instance === null) throw new DomainError('not_found', 'no such instance');
   if (instance.status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
@@ -18,7 +18,7 @@ export async function liveInstance(deps: Deps, accountId: string, id: string): P
 /**
  * Opens a port to all visitors. Has no effect if it is already open. Throws if the instance already has 20 open ports.
  */
-export async function openPort(deps: Deps, accountId: string, id: string, input: number): Promise<InstanceRow> {
+export async function openPort(deps: SettlingDeps, accountId: string, id: string, input: number): Promise<InstanceRow> {
   const port = check('port', fields.port, input);
   const instance = await liveInstance(deps, accountId, id);
   const openedAt = formatInstant(deps.clock.now());
@@ -45,10 +45,15 @@ export async function openPort(deps: Deps, accountId: string, id: string, input:
 }
 
 /**
- * Makes a port private again and closes the connections of visitors without a pass. Has no effect if the port is
- * already private.
+ * Makes a port private again and closes the connections of visitors without a pass. Has no effect if it is already
+ * private.
  */
-export async function closePort(deps: Deps, accountId: string, id: string, input: number): Promise<InstanceRow> {
+export async function closePort(
+  deps: SettlingDeps,
+  accountId: string,
+  id: string,
+  input: number,
+): Promise<InstanceRow> {
   const port = check('port', fields.port, input);
   const instance = await liveInstance(deps, accountId, id);
   await deps.db.pool.query('delete from open_port where instance_id = $1 and port = $2', [id, port]);

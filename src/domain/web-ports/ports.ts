@@ -1,20 +1,20 @@
-import { webHostOf } from '../rules/web-site.js';
+import { webHostOf } from '../kernel/web-site.js';
 
-/** Settings that determine the ports' URLs. */
+/** Settings that determine port URLs. */
 interface Settings {
   publicUrl: string;
   serviceDomain: string;
 }
 
-/** The port columns of a container's row. */
+/** Port columns of a container's row. */
 export interface PortsRow {
-  /** The template's ports. The first one is the web port. */
+  /** The template's ports, of which the first is the web port. */
   ports: number[];
-  /** The image's ports, in ascending order. */
+  /** The image's ports in ascending order. */
   imagePorts: number[];
 }
 
-/** Names of ports, by port. */
+/** Port names, by port. */
 type PortNames = Record<string, string>;
 
 /** A port and its URL. */
@@ -28,14 +28,14 @@ export interface InstancePort {
 }
 
 /**
- * Returns the port behind `<id>.<domain>`, which is the first port of the template or, if it has none, of the image.
- * Returns null if neither has one.
+ * Returns the port behind `<id>.<domain>`, which is the template's first port or, if it has none, the image's. Returns
+ * null if neither has one.
  */
 export function firstPortOf({ ports, imagePorts }: PortsRow): number | null {
   return ports[0] ?? imagePorts[0] ?? null;
 }
 
-/** Lists the template's ports in their order, or the image's if the template has none, and then the open ports. */
+/** Lists the template's ports in their order, or the image's if the template has none, followed by the open ports. */
 function portsOf(
   settings: Settings,
   id: string,
@@ -53,13 +53,13 @@ function portsOf(
   }));
 }
 
-/** Returns the URL of an instance's port, without a trailing slash. It uses the protocol and port of PUBLIC_URL. */
+/** Returns the URL of an instance's port, without a trailing slash, using the protocol and port of PUBLIC_URL. */
 export function webUrlOf({ publicUrl, serviceDomain }: Settings, id: string, port: number | null): string {
   const { protocol, port: gatewayPort } = new URL(publicUrl);
   return `${protocol}//${webHostOf(id, port, serviceDomain)}${gatewayPort === '' ? '' : `:${gatewayPort}`}`;
 }
 
-/** Columns that `portsOfInstance` needs. */
+/** Columns needed by `portsOfInstance`. */
 export const PORTS_SELECT = {
   id: true,
   container: { select: { ports: true, imagePorts: true, portNames: true } },
@@ -72,7 +72,7 @@ interface InstanceWithPorts {
   openPorts: { port: number }[];
 }
 
-/** Returns an instance's ports. An instance without an agent exists only as a record and has none. */
+/** Returns an instance's ports. An instance without an agent exists only as a record, so it has no ports. */
 export function portsOfInstance(settings: Settings, { id, container, openPorts }: InstanceWithPorts): InstancePort[] {
   if (container === null) return [];
   return portsOf(

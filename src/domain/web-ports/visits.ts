@@ -1,25 +1,25 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
-import type { InstanceStatus } from '../rules/lifecycle.js';
-import { holds, networkList } from '../rules/networks.js';
-import type { Clock, Instant } from '../rules/time.js';
-import { hashWebPass } from '../rules/web-pass.js';
-import type { WebSite } from '../rules/web-site.js';
+import type { InstanceStatus } from '../kernel/lifecycle.js';
+import { holds, networkList } from '../kernel/networks.js';
+import type { Clock, Instant } from '../kernel/time.js';
+import type { WebSite } from '../kernel/web-site.js';
 import { firstPortOf, type PortsRow } from './ports.js';
+import { hashWebPass } from './rules/web-pass.js';
 
-/** Maximum instances and cookies in the cache. */
+/** Maximum number of cached instances, and of cached cookies. */
 const MAX_CACHED = 20_000;
 
-/** A visit of an admitted visitor. */
+/** A visit by an admitted visitor. */
 export interface Visit {
   accountId: string;
   instanceId: string;
   port: number;
   isRunning: boolean;
-  /** The API key that the visitor's cookie belongs to; null if the port is open to all visitors. */
+  /** The API key that the visitor's cookie belongs to. Null if the port is open to all visitors. */
   keyId: string | null;
-  /** When the visit ends; null if it lasts while the port is open. */
+  /** When the visit ends. Null if it lasts until the port is closed. */
   expiresAt: Instant | null;
 }
 
@@ -35,14 +35,14 @@ interface Pass {
   accountId: string;
   port: number;
   keyId: string;
-  /** When the pass expires, or its key if that is earlier. */
+  /** When the pass or its key expires, whichever is earlier. */
   expiresAt: Instant;
-  /** Networks from which the key is accepted; null for all networks. */
+  /** Networks from which the key is accepted. Null means all networks. */
   networks: readonly string[] | null;
 }
 
 /**
- * Decides which visitors may access which ports. Rows are cached while change notices arrive, so that a visit doesn't
+ * Decides which visitors may access which ports. While change notices arrive, rows are cached, so that a visit doesn't
  * need a database statement.
  */
 export class Visits {
@@ -58,14 +58,14 @@ export class Visits {
     db.notices.subscribe({ onNotice: (notice) => this.#note(notice), onLost: () => this.#forgetAll() });
   }
 
-  /** Number of times that cached rows have been dropped. A row that was read before the last time may be stale. */
+  /** Number of times that cached rows have been dropped. A row read before the last time may be stale. */
   get changes(): number {
     return this.#changes;
   }
 
   /**
    * Returns the visit, or null if the visitor is not admitted, whether or not the instance exists. `passes` are the
-   * visitor's cookies and `address` is the visitor's IP address.
+   * visitor's cookies, and `address` is the visitor's IP address.
    */
   async admit(site: WebSite, passes: readonly string[], address: string): Promise<Visit | null> {
     const facts = await this.#factsOf(site.instanceId);
@@ -86,7 +86,7 @@ export class Visits {
     return pass === undefined ? null : { ...visit, keyId: pass.keyId, expiresAt: pass.expiresAt };
   }
 
-  /** Returns the port that a site stands for, regardless of the visitor; null if the instance has no ports. */
+  /** Returns the port that a site stands for, regardless of the visitor, or null if the instance has no ports. */
   async portOf({ instanceId, port }: WebSite): Promise<number | null> {
     if (port !== null) return port;
     const facts = await this.#factsOf(instanceId);
@@ -112,7 +112,7 @@ export class Visits {
     return hashes.flatMap((hash) => this.#passes.get(nameOf(hash)) ?? []);
   }
 
-  /** Reads all passes with one statement, because cookies set by a neighbouring site may precede the valid one. */
+  /** Reads all passes with one statement, because cookies planted by a neighbouring site may precede the valid one. */
   async #readPasses(hashes: readonly Buffer[]): Promise<Pass[]> {
     if (hashes.length === 0) return [];
     return this.#read(
@@ -127,7 +127,7 @@ export class Visits {
     );
   }
 
-  /** Caches the result unless a change may have happened during the read. */
+  /** Caches the result, unless a change may have happened during the read. */
   async #read<T>(read: () => Promise<T>, keep: (value: T) => void): Promise<T> {
     const { notices } = this.#db;
     const [seen, wasListening] = [this.#changes, notices.isListening];

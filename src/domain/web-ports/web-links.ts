@@ -1,20 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import type { Deps } from '../deps.js';
+import type { SettlingDeps } from '../billing/deps.js';
 import { check, fields } from '../fields.js';
-import { DomainError } from '../rules/errors.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import { WEB_TOKEN_HEADER } from '../rules/web-headers.js';
-import {
-  COOKIE_SECONDS,
-  hashWebPass,
-  LINK_SECONDS,
-  MAX_PASSES_OF_INSTANCE,
-  WEB_PASS_BYTES,
-} from '../rules/web-pass.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, type PortsRow, webUrlOf } from './ports.js';
+import { WEB_TOKEN_HEADER } from './rules/web-headers.js';
+import { COOKIE_SECONDS, hashWebPass, LINK_SECONDS, MAX_PASSES_OF_INSTANCE, WEB_PASS_BYTES } from './rules/web-pass.js';
 
-/** Path of a link on an instance's host. The gateway itself serves it. */
+/** Path of a link on an instance's host. It is served by the gateway itself. */
 export const LINK_PATH = '/.gpu/open';
 
 export interface WebLink {
@@ -24,18 +19,18 @@ export interface WebLink {
 
 export interface WebLinkInput {
   id: string;
-  /** Null for the instance's first port. */
+  /** Null selects the instance's first port. */
   port?: number | null | undefined;
   /** Path that the link opens. */
   path?: string | null | undefined;
 }
 
 /**
- * Creates a link that grants one browser access to a private port. The link can be used once, within one minute. The
- * link and the cookie that replaces it become invalid with the API key.
+ * Creates a link that grants one browser access to a private port. The link can be used once, within one minute. Both
+ * the link and the cookie that replaces it become invalid along with the API key.
  */
 export async function createWebLink(
-  deps: Deps,
+  deps: SettlingDeps,
   caller: { accountId: string; keyId: string },
   input: WebLinkInput,
 ): Promise<WebLink> {
@@ -49,17 +44,17 @@ export interface WebToken {
   token: string;
   /** Header in which the program must send the token. */
   header: string;
-  /** URL that the token grants access to. */
+  /** URL that the token gives access to. */
   url: string;
   expiresAt: Instant;
 }
 
 /**
- * Creates a token that grants a program access to a private port. It is valid for as long as a browser's cookie, and
- * becomes invalid with the API key.
+ * Creates a token that grants a program access to a private port. It is valid for as long as a browser's cookie would
+ * be, and becomes invalid along with the API key.
  */
 export async function createWebToken(
-  deps: Deps,
+  deps: SettlingDeps,
   caller: { accountId: string; keyId: string },
   input: Omit<WebLinkInput, 'path'>,
 ): Promise<WebToken> {
@@ -68,7 +63,7 @@ export async function createWebToken(
 }
 
 async function createPass(
-  deps: Deps,
+  deps: SettlingDeps,
   caller: { accountId: string; keyId: string },
   input: Omit<WebLinkInput, 'path'>,
   isLink: boolean,
@@ -102,11 +97,11 @@ async function createPass(
 }
 
 /**
- * Exchanges a link for the value of a cookie if it is opened on its own host. Returns null on any other host, and if
- * the link has already been used.
+ * Exchanges a link for a cookie value if it is opened on its own host. Returns null on any other host, or if the link
+ * has already been used.
  */
 export async function exchangeWebLink(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
   link: string,
   instanceId: string,
   port: number,
@@ -127,7 +122,7 @@ function newPass(): string {
   return randomBytes(WEB_PASS_BYTES).toString('base64url');
 }
 
-/** Removes all expired passes, and the oldest passes of this instance beyond the limit. */
+/** Also removes expired passes, and this instance's oldest passes beyond the limit. */
 const INSERT_PASS = `
   with expired as (
     delete from web_pass where hash in (

@@ -1,15 +1,18 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
-import { every, type Sweep, whenDue } from '../background.js';
-import type { Deps } from '../deps.js';
+import { every, type Sweep, whenDue } from '../kernel/background.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../kernel/time.js';
+import type { WebhookDeps } from './deps.js';
+import { addressOf, linkTo } from './mail-address.js';
+import { emitTimedEvents } from './notices.js';
 import {
   CONFIRM_SECONDS,
   CONFIRMATION,
   CONFIRMATIONS_KEPT_SECONDS,
   confirmationMail,
   mailOfEvent,
-} from '../rules/mail.js';
-import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../rules/time.js';
+} from './rules/mail.js';
 import {
   type Attempt,
   isAccepted,
@@ -18,30 +21,34 @@ import {
   pauseOf,
   retryAfterOf,
   signedHeaders,
-} from '../rules/webhook.js';
-import { addressOf, linkTo } from './mail-address.js';
-import { emitTimedEvents } from './notices.js';
+} from './rules/webhook.js';
 import { pause, pausedEvent, type SealedRow, secretsOf } from './webhooks.js';
 
 const CHECK_EVERY_MS = 500;
 const NOTICE_EVERY_MS = 2_000;
 const CLEAR_EVERY_MS = 60_000;
-/** Maximum webhooks that one gateway sends to concurrently. */
+/** Maximum number of webhooks that one gateway sends to concurrently. */
 const MAX_CONCURRENT = 32;
-/** Maximum of these whose last event failed. They take longest, so they must leave most slots to other webhooks. */
+/**
+ * Maximum number of these whose last event failed. They take the longest, so most slots must be left to other webhooks.
+ */
 const MAX_FAILING = 12;
-/** Maximum webhooks of one account that all gateways together send to concurrently. */
+/** Maximum number of an account's webhooks that all gateways combined send to concurrently. */
 const MAX_OF_ACCOUNT = 2;
-/** Maximum events in flight to one webhook, each about a different subject. */
+/** Maximum number of in-flight events per webhook, each about a different subject. */
 const MAX_OF_WEBHOOK = 4;
-/** Maximum mails that one gateway sends concurrently, because all go through one server, which may be slow. */
+/**
+ * Maximum number of mails that one gateway sends concurrently, because all go through one server, which may be slow.
+ */
 const MAX_CONCURRENT_MAILS = 4;
-/** Time for which only one gateway sends to a webhook or address. It is longer than the gateway's attempts can take. */
+/**
+ * Time for which only one gateway sends to a webhook or address. It is longer than that gateway's attempts can take.
+ */
 const LEASE_SECONDS = 60n;
-/** Maximum rounds per lease. Each round takes at most 5 s, or 20 s for mails. */
+/** Maximum number of rounds per lease. Each round takes at most 5 s, or 20 s for mails. */
 const MAX_ROUNDS = 4;
 const ROUNDS_WITHIN_MS = 10_000;
-/** Retention of events. */
+/** Time for which events are retained. */
 const RETENTION_SECONDS = 30n * SECONDS_PER_DAY;
 const DELETE_BATCH = 1_000;
 
@@ -61,11 +68,14 @@ interface Delivery {
   firstAt: Instant | null;
 }
 
-/** This gateway's deliveries in flight, by webhook. */
+/** This gateway's in-flight deliveries, by webhook. */
 type InFlight = Map<string, { work: Promise<void>; isFailing: boolean }>;
 
 /** Starts sending waiting events in the background, concurrently with other gateways. */
-export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sweep {
+export function startWebhooks(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'settings' | 'sealingKeys' | 'sendMail' | 'sendWebhook'>,
+  onFault: (error: unknown) => void,
+): Sweep {
   const webhooks: InFlight = new Map();
   const mails: InFlight = new Map();
   const startDue = async (inFlight: InFlight, most: number, isMail: boolean) => {
@@ -81,7 +91,7 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
         .finally(() => inFlight.delete(target.id));
       inFlight.set(target.id, { work, isFailing: target.failures > 0 });
     }
-    // More webhooks may be waiting than were claimed.
+    // There may be more waiting webhooks than were claimed.
     return now;
   };
   const sweeps = [
@@ -102,7 +112,7 @@ export function startWebhooks(deps: Deps, onFault: (error: unknown) => void): Sw
 
 /** Claims due webhooks or mail addresses, so that only this gateway sends to them until the lease ends. */
 async function claim(
-  { db }: Deps,
+  { db }: Pick<KernelDeps, 'db'>,
   room: { all: number; failing: number },
   isMail: boolean,
   now: Instant,
@@ -115,8 +125,11 @@ async function claim(
   return rows;
 }
 
-/** Returns when the next webhook or address can be claimed: now if one is already due, or null if none is waiting. */
-async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<Instant | null> {
+/**
+ * Returns when the next webhook or address can be claimed, which is now if one is already due. Returns null if none is
+ * waiting.
+ */
+async function nextSendAt({ db }: Pick<KernelDeps, 'db'>, isMail: boolean, now: Instant): Promise<Instant | null> {
   const { rows } = await db.pool.query<{ at: Instant | null }>({
     name: 'next-to-send',
     text: NEXT_SEND,
@@ -125,7 +138,10 @@ async function nextSendAt({ db }: Deps, isMail: boolean, now: Instant): Promise<
   return rows[0]!.at;
 }
 
-async function sendTo(deps: Deps, target: Target): Promise<void> {
+async function sendTo(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'settings' | 'sealingKeys' | 'sendMail' | 'sendWebhook'>,
+  target: Target,
+): Promise<void> {
   const begunMs = performance.now();
   let { failures } = target;
   let retryAfter = 0n;
@@ -144,12 +160,12 @@ async function sendTo(deps: Deps, target: Target): Promise<void> {
     'update webhook set leased_until = null, failures = $2, wait_until = $3::timestamptz where id = $1',
     [target.id, failures, formatInstant(waitUntil)],
   );
-  // Events that waited for the lease, or that must be retried, may be sent by any gateway.
+  // Any gateway may now send the events that waited for the lease or must be retried.
   deps.db.notices.publish([DUE_WORK]);
 }
 
-/** Reads the first event of each subject if it is due. The subject's later events wait for it. */
-async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery[]> {
+/** Reads each subject's first event if it is due. The subject's later events wait for it. */
+async function headsOf({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>, webhookId: string): Promise<Delivery[]> {
   const { rows } = await db.pool.query<Delivery>({
     name: 'heads-of-webhook',
     text: HEADS,
@@ -158,7 +174,12 @@ async function headsOf({ db, clock }: Deps, webhookId: string): Promise<Delivery
   return rows;
 }
 
-async function attempt(deps: Deps, target: Target, delivery: Delivery, secrets: readonly string[]): Promise<Attempt> {
+async function attempt(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'settings' | 'sendMail' | 'sendWebhook'>,
+  target: Target,
+  delivery: Delivery,
+  secrets: readonly string[],
+): Promise<Attempt> {
   const begunMs = performance.now();
   const outcome = await (target.isMail ? mail : post)(deps, target, delivery, secrets);
   await record(deps, target, delivery, outcome, Math.round(performance.now() - begunMs));
@@ -166,7 +187,7 @@ async function attempt(deps: Deps, target: Target, delivery: Delivery, secrets: 
 }
 
 function post(
-  deps: Deps,
+  deps: Pick<WebhookDeps, 'clock' | 'sendWebhook'>,
   { url }: Target,
   { id, type, at, data }: Delivery,
   secrets: readonly string[],
@@ -176,7 +197,7 @@ function post(
 }
 
 async function mail(
-  deps: Deps,
+  deps: Pick<WebhookDeps, 'clock' | 'settings' | 'sendMail'>,
   target: Target,
   { id, type, at, data }: Delivery,
   [secret]: readonly string[],
@@ -192,7 +213,13 @@ async function mail(
   return deps.sendMail!(confirmationMail(id, to, publicUrl, linkTo(publicUrl, 'confirm', target.id, secret!)));
 }
 
-async function record(deps: Deps, target: Target, delivery: Delivery, outcome: Attempt, tookMs: number): Promise<void> {
+async function record(
+  deps: Pick<KernelDeps, 'db' | 'clock'>,
+  target: Target,
+  delivery: Delivery,
+  outcome: Attempt,
+  tookMs: number,
+): Promise<void> {
   const now = deps.clock.now();
   const attempts = delivery.attempts + 1;
   const firstAt = delivery.firstAt ?? now;
@@ -221,7 +248,7 @@ async function record(deps: Deps, target: Target, delivery: Delivery, outcome: A
       [target.id, delivery.sequence.toString(), at, outcome.status, outcome.error, tookMs],
     );
     if (nextAt !== null || isAccepted(outcome)) return;
-    // A confirmation mail that could not be sent doesn't pause the address.
+    // An address isn't paused because its confirmation mail could not be sent.
     if (delivery.type === CONFIRMATION && outcome.status === null) return;
     const reason = reasonOf(target, outcome);
     await pause(transaction, target.id, at, reason);
@@ -235,7 +262,7 @@ function reasonOf({ isMail }: Target, { status, error, isFinal }: Attempt): stri
 }
 
 /** Pauses webhooks with too many waiting events, and deletes old events. */
-async function clear(deps: Deps): Promise<void> {
+async function clear(deps: Pick<KernelDeps, 'db' | 'clock'>): Promise<void> {
   const now = deps.clock.now();
   const { rows } = await deps.db.pool.query<{ id: string; accountId: string; isMail: boolean }>(
     `select webhook.id, account_id as "accountId", is_mail as "isMail" from webhook where paused_at is null
@@ -263,7 +290,7 @@ async function clear(deps: Deps): Promise<void> {
 }
 
 /**
- * Claims the webhooks that have waited longest, with a limit per account that includes those that other gateways are
+ * Claims the webhooks that have waited longest, with a limit per account that includes webhooks that other gateways are
  * sending to. Failing webhooks get only some of the slots, so that receivers that never respond can't take them all.
  */
 const CLAIM = `
@@ -285,7 +312,7 @@ const CLAIM = `
     and coalesce(leased_until <= $1::timestamptz, true) for update skip locked)
   returning id, account_id as "accountId", url, is_mail as "isMail", sealed, key_id as "keyId", failures`;
 
-/** Ignores the waiting events of webhooks that are leased, or paused after a failure. */
+/** Ignores waiting events whose webhook is leased, or paused after a failure. */
 const NEXT_SEND = `
   select min(case when coalesce(ready_at <= $1::timestamptz, true)
     then greatest($1::timestamptz, (select min(next_at) from webhook_delivery where webhook_id = waiting.id and is_pending))
@@ -297,8 +324,8 @@ const NEXT_SEND = `
   ) waiting`;
 
 /**
- * Leaves out events that may still be preceded by events of an open transaction, which have lower numbers. In a
- * restored backup, the transaction ids come from another cluster, so they are ignored after one minute.
+ * Omits events that events of an open transaction may still precede, because those have lower numbers. In a restored
+ * backup, transaction ids come from another cluster, so they are ignored after one minute.
  */
 const HEADS = `
   select head.sequence, event.id, type, at, data, head.attempts, first_at as "firstAt" from (

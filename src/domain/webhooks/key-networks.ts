@@ -1,14 +1,14 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
-import { emit } from '../outbox.js';
-import { ACCOUNT_SUBJECT } from '../rules/events.js';
-import { formatInstant, type Instant } from '../rules/time.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { ACCOUNT_SUBJECT } from '../kernel/events.js';
+import { emit } from '../kernel/outbox.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
 
-/** Maximum networks stored per key. Beyond this number, no events are sent. */
+/** Maximum number of networks stored per key. Once it is reached, no more events are sent. */
 const MAX_OF_KEY = 200;
 
-/** A key and a network from which it was used. */
+/** A key, and a network from which it was used. */
 export interface KeyNetwork {
   accountId: string;
   keyId: string;
@@ -17,8 +17,8 @@ export interface KeyNetwork {
   at: Instant;
 }
 
-/** Records the networks from which keys were used, and sends an event for each network except a key's first. */
-export async function recordKeyNetworks(deps: Deps, uses: readonly KeyNetwork[]): Promise<void> {
+/** Records the networks from which keys were used, and sends an event for each one except a key's first. */
+export async function recordKeyNetworks(deps: Pick<KernelDeps, 'db'>, uses: readonly KeyNetwork[]): Promise<void> {
   const byKeyAndNetwork = new Map(uses.map((use) => [`${use.keyId} ${use.network}`, use]));
   const isReported = await inTransaction(deps.db.pool, async (transaction) => {
     const rows = uses.map(({ keyId, network, at }) => ({ key_id: keyId, network, seen_at: formatInstant(at) }));

@@ -1,12 +1,14 @@
 import type { Prisma, Webhook } from '../../database/generated/client/client.js';
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { randomId } from '../random-id.js';
-import { wideNetworkOf } from '../rules/client-network.js';
-import { DomainError } from '../rules/errors.js';
-import type { EventType } from '../rules/events.js';
+import { wideNetworkOf } from '../kernel/client-network.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import type { EventType } from '../kernel/events.js';
+import { randomId } from '../kernel/random-id.js';
+import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
+import type { WebhookDeps } from './deps.js';
 import {
   CONFIRM_SECONDS,
   CONFIRMATION,
@@ -17,8 +19,7 @@ import {
   linkToken,
   MAX_CONFIRMATIONS,
   mailboxOf,
-} from '../rules/mail.js';
-import { formatInstant, type Instant, SECONDS_PER_DAY } from '../rules/time.js';
+} from './rules/mail.js';
 import {
   newSecret,
   notifyOne,
@@ -30,8 +31,8 @@ import {
 } from './webhooks.js';
 
 /*
- * A mail address receives events in the same way as a webhook, and uses the same tables for its row, deliveries and
- * attempts. It must first be confirmed through a link in a mail.
+ * A mail address receives events in the same way as a webhook, and its row, deliveries and attempts are stored in the
+ * same tables. It must first be confirmed through a link sent to it.
  */
 
 const ID_BYTES = 8;
@@ -40,15 +41,15 @@ const SCHEME = 'mailto:';
 
 export type MailAddress = Webhook;
 
-/** The account that makes a request, and its client's IP address. */
+/** The account that makes a request, and the client's IP address. */
 interface Requester {
   accountId: string;
   address: string;
 }
 
-/** Returns the account's mail address; null if it has none. */
+/** Returns the account's mail address, or null if it has none. */
 export function findMailAddress(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   accountId: string,
   query: Pick<Prisma.WebhookFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<MailAddress | null> {
@@ -64,12 +65,12 @@ export function linkTo(publicUrl: string, purpose: LinkPurpose, id: string, secr
 }
 
 /**
- * Sets the address that receives notices. It replaces the previous one as soon as it is confirmed. An address that was
+ * Sets the address that receives notices. It replaces the previous one once it is confirmed. An address that was
  * already confirmed stays confirmed, and is resumed if it was paused. Throws invalid_request, action_failed if this
  * service sends no mail, or rate_limited if too many confirmations were requested.
  */
 export async function setMailAddress(
-  deps: Deps,
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'sealingKeys' | 'sendMail' | 'activity'>,
   { accountId, address: client }: Requester,
   input: { address: string; events?: readonly EventType[] | null | undefined },
 ): Promise<MailAddress> {
@@ -143,7 +144,10 @@ async function recordConfirmation(
 }
 
 /** Deletes the address, so that no more mail is sent to it. Throws not_found. */
-export async function deleteMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
+export async function deleteMailAddress(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('delete from webhook where id = $1', [known.id]);
@@ -153,8 +157,11 @@ export async function deleteMailAddress(deps: Deps, accountId: string): Promise<
   return known;
 }
 
-/** Sends a test mail. Throws not_found, action_failed if the address receives no mail, or rate_limited. */
-export async function testMailAddress(deps: Deps, accountId: string): Promise<MailAddress> {
+/** Sends a test mail. Throws not_found, rate_limited, or action_failed if the address receives no mail. */
+export async function testMailAddress(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   if (known.confirmedAt === null) throw new DomainError('action_failed', 'the address is not confirmed');
   if (known.pausedAt !== null) throw new DomainError('action_failed', 'mail to the address is paused');
@@ -179,8 +186,12 @@ const MINUTE = 60n;
 /** The result of opening a link. `unknown` means that the link was never sent or has been replaced. */
 export type LinkOutcome = 'done' | 'late' | 'unknown';
 
-/** Confirms the address, if the link is opened within a day. Has no effect if the address is already confirmed. */
-export async function confirmByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
+/** Confirms the address if the link is opened within a day. Has no effect if it is already confirmed. */
+export async function confirmByLink(
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'sealingKeys'>,
+  id: string,
+  token: string,
+): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'confirm', id, token);
   if (row === null) return 'unknown';
   if (row.confirmedAt !== null) return 'done';
@@ -194,8 +205,12 @@ export async function confirmByLink(deps: Deps, id: string, token: string): Prom
   return 'done';
 }
 
-/** Stops all mail to the address until the account sets it again and it is confirmed again. */
-export async function endByLink(deps: Deps, id: string, token: string): Promise<LinkOutcome> {
+/** Stops all mail to the address until the account sets it and confirms it again. */
+export async function endByLink(
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'sealingKeys'>,
+  id: string,
+  token: string,
+): Promise<LinkOutcome> {
   const row = await ofLink(deps, 'end', id, token);
   if (row === null) return 'unknown';
   const now = deps.clock.now();
@@ -212,21 +227,31 @@ export async function endByLink(deps: Deps, id: string, token: string): Promise<
   return 'done';
 }
 
-/** Whether a link is genuine. Only checks the link, without applying it. */
-export async function isLink(deps: Deps, purpose: LinkPurpose, id: string, token: string): Promise<boolean> {
+/** Whether a link is genuine. The link is only checked, not applied. */
+export async function isLink(
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'sealingKeys'>,
+  purpose: LinkPurpose,
+  id: string,
+  token: string,
+): Promise<boolean> {
   return (await ofLink(deps, purpose, id, token)) !== null;
 }
 
 type LinkRow = SealedRow & Pick<Webhook, 'isMail' | 'confirmedAt'>;
 
-async function ofLink(deps: Deps, purpose: LinkPurpose, id: string, token: string): Promise<LinkRow | null> {
+async function ofLink(
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'sealingKeys'>,
+  purpose: LinkPurpose,
+  id: string,
+  token: string,
+): Promise<LinkRow | null> {
   const row = ID.test(id) ? await deps.db.prisma.webhook.findUnique({ where: { id } }) : null;
   if (row === null) return null;
   const [secret] = await secretsOf(deps, row, deps.clock.now());
   return secret !== undefined && isLinkToken(token, secret, purpose, id) ? row : null;
 }
 
-async function ownAddress(deps: Deps, accountId: string): Promise<MailAddress> {
+async function ownAddress(deps: Pick<KernelDeps, 'db'>, accountId: string): Promise<MailAddress> {
   const found = await findMailAddress(deps, accountId);
   if (found === null) throw new DomainError('not_found', 'the account has no mail address');
   return found;

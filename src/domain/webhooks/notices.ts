@@ -1,16 +1,16 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
-import type { Deps } from '../deps.js';
-import { emit, HAS_ACTIVE_WEBHOOK } from '../outbox.js';
-import { balanceAt } from '../rules/accrual.js';
-import { ACCOUNT_SUBJECT, type NewEvent, usdOf } from '../rules/events.js';
-import type { Account, Instance } from '../rules/lifecycle.js';
-import type { Micro } from '../rules/money.js';
-import { instanceLimitAt } from '../rules/spend-limit.js';
-import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../rules/time.js';
-import { LONGEST_LEAD, leadAt } from '../rules/webhook.js';
+import { balanceAt } from '../kernel/accrual.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { ACCOUNT_SUBJECT, type NewEvent, usdOf } from '../kernel/events.js';
+import type { Account, Instance } from '../kernel/lifecycle.js';
+import type { Micro } from '../kernel/money.js';
+import { emit, HAS_ACTIVE_WEBHOOK } from '../kernel/outbox.js';
+import { instanceLimitAt } from '../kernel/spend-limit.js';
+import { formatInstant, type Instant, monthStartOf, SECONDS_PER_DAY } from '../kernel/time.js';
+import { LONGEST_LEAD, leadAt } from './rules/webhook.js';
 
-/** Maximum rows read per call. Rows that were already reported are read again without effect. */
+/** Maximum number of rows read per call. Rows that were already reported may be read again without effect. */
 const MAX_ROWS = 5_000;
 
 interface Ending {
@@ -20,7 +20,7 @@ interface Ending {
   does: 'stop' | 'destroy';
 }
 
-/** A running instance with the monthly limits that apply to it. */
+/** A running instance and the monthly limits that apply to it. */
 interface Limited extends Instance {
   keyLimit: Micro | null;
   keyLimitAt: Instant | null;
@@ -29,12 +29,12 @@ interface Limited extends Instance {
 }
 
 /**
- * Emits events that are caused only by the passing of time: an instance or the credit is about to end, or the balance
- * is low. The time is derived from deadlines, rates and the ledger. Each event's `once` ensures that it is sent only
+ * Emits the events caused merely by the passing of time, when an instance or the credit is about to end or the balance
+ * is low. The times are derived from deadlines, rates and the ledger. Each event's `once` ensures that it is sent only
  * once, even if several gateways detect it. Returns when to call this function again: now, meaning at the next
  * interval, while time can change an account with an active webhook, and otherwise null.
  */
-export async function emitTimedEvents(deps: Deps): Promise<Instant | null> {
+export async function emitTimedEvents(deps: Pick<KernelDeps, 'db' | 'clock'>): Promise<Instant | null> {
   const now = deps.clock.now();
   const { rows } = await deps.db.pool.query<{ isChanging: boolean | null }>({
     name: 'active-accounts',
@@ -51,7 +51,7 @@ export async function emitTimedEvents(deps: Deps): Promise<Instant | null> {
   return again;
 }
 
-async function deadlines({ db }: Deps, now: Instant): Promise<NewEvent[]> {
+async function deadlines({ db }: Pick<KernelDeps, 'db'>, now: Instant): Promise<NewEvent[]> {
   const { rows } = await db.pool.query<Ending>({
     name: 'deadlines-ahead',
     text: DEADLINES_AHEAD,
@@ -65,7 +65,7 @@ async function deadlines({ db }: Deps, now: Instant): Promise<NewEvent[]> {
   });
 }
 
-async function limits({ db }: Deps, now: Instant): Promise<NewEvent[]> {
+async function limits({ db }: Pick<KernelDeps, 'db'>, now: Instant): Promise<NewEvent[]> {
   const { rows } = await db.pool.query<Limited>({
     name: 'limits-ahead',
     text: LIMITS_AHEAD,
@@ -76,15 +76,15 @@ async function limits({ db }: Deps, now: Instant): Promise<NewEvent[]> {
     const lead = first === null ? null : leadAt(first.at, now);
     if (first === null || lead === null) return [];
     const { of, usd, at } = first;
-    // The time at which a monthly limit is reached moves whenever an instance under it starts or stops, so it is
-    // reported once per month.
+    // The time at which a monthly limit is reached moves whenever an instance under it starts or stops, so the limit is
+    // reported only once per month.
     const once = of === 'instance' ? formatInstant(at) : `${usd}/${formatInstant(monthStartOf(at))}`;
     const data = { cause: 'limit', does: 'stop', limit_of: of, limit: usdOf(usd) };
     return [endingOf(instance, at, lead, data, `limit/${of}/${once}`)];
   });
 }
 
-/** Returns the limit that will be the first to stop the instance. */
+/** Returns the limit that will stop the instance first. */
 function firstLimitOf(instance: Limited): { of: string; usd: Micro; at: Instant } | null {
   const { spendLimit, keyLimit, keyLimitAt, accountLimit, accountLimitAt } = instance;
   const known = [
@@ -116,7 +116,7 @@ function endingOf(
   };
 }
 
-async function balances({ db }: Deps, now: Instant): Promise<NewEvent[]> {
+async function balances({ db }: Pick<KernelDeps, 'db'>, now: Instant): Promise<NewEvent[]> {
   const { rows } = await db.pool.query<Account & { belowMicro: bigint | null }>({
     name: 'balances-ahead',
     text: BALANCES_AHEAD,
@@ -126,7 +126,7 @@ async function balances({ db }: Deps, now: Instant): Promise<NewEvent[]> {
 }
 
 /**
- * Returns the event for credit that is about to run out. It is sent once per credit and day, even if changes of the
+ * Returns the event for credit that is about to run out. It is sent once per credit and day, even if changes to the
  * burn rate move the exact second.
  */
 function exhaustionOf({ id, dueAt, exhaustedAt, creditUnits }: Account, now: Instant): NewEvent[] {
@@ -154,12 +154,12 @@ function lowOf(account: Account & { belowMicro: bigint | null }, now: Instant): 
   ];
 }
 
-/** SQL for whether time can change any account with an active webhook. It yields null if there is no such account. */
+/** SQL for whether time can change any account with an active webhook. Yields null if there is no such account. */
 const ACTIVE_ACCOUNTS = `
   select bool_or(burn_rate <> 0 or deadline_at is not null or (due_at is not null and exhausted_at is null)) as "isChanging"
   from account where ${HAS_ACTIVE_WEBHOOK}`;
 
-/** SQL for the accounts that have an active webhook and a deadline or limit that ends something by that time. */
+/** SQL for the accounts that have an active webhook and a deadline or limit that ends something by the given time. */
 const accountsUntil = (instant: string) => `
   select account.id from account where deadline_at <= ${instant}::timestamptz
     and ${HAS_ACTIVE_WEBHOOK}`;

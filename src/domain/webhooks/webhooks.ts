@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto';
 import type { Prisma, Webhook } from '../../database/generated/client/client.js';
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import type { Deps } from '../deps.js';
 import { check, checkOptional, fields } from '../fields.js';
-import { emit } from '../outbox.js';
-import { randomId } from '../random-id.js';
-import { DomainError } from '../rules/errors.js';
-import { ACCOUNT_SUBJECT, type EventType } from '../rules/events.js';
-import { type SealingKey, seal, unseal } from '../rules/sealing.js';
-import { formatInstant, type Instant } from '../rules/time.js';
-import { formatSecret, MAX_WEBHOOKS, OLD_SECRET_SECONDS, SECRET_BYTES } from '../rules/webhook.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { DomainError } from '../kernel/errors.js';
+import { ACCOUNT_SUBJECT, type EventType } from '../kernel/events.js';
+import { emit } from '../kernel/outbox.js';
+import { randomId } from '../kernel/random-id.js';
+import { type SealingKey, seal, unseal } from '../kernel/sealing.js';
+import { formatInstant, type Instant } from '../kernel/time.js';
+import type { WebhookDeps } from './deps.js';
+import { formatSecret, MAX_WEBHOOKS, OLD_SECRET_SECONDS, SECRET_BYTES } from './rules/webhook.js';
 
 const ID_BYTES = 8;
 const ID = /^wh-[0-9a-f]{16}$/;
@@ -24,15 +25,15 @@ export interface WebhookInput {
   paused?: boolean | null | undefined;
 }
 
-/** A secret that signs deliveries. After it has been replaced, it is valid until `until`. */
+/** A secret that signs deliveries. Once replaced, it remains valid until `until`. */
 interface Secret {
   secret: string;
   until: string | null;
 }
 
-/** Returns the account's webhooks, of which there are at most 10, oldest first. */
+/** Returns the account's webhooks (at most 10), oldest first. */
 export function listWebhooks(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'db'>,
   accountId: string,
   query: Pick<Prisma.WebhookFindManyArgs, 'include' | 'select'> = {},
 ): Promise<Webhook[]> {
@@ -46,10 +47,10 @@ export function listWebhooks(
 }
 
 /**
- * Waits for those writes of the account that began before the webhook was changed, and therefore send no events to it.
- * A client that reads after receiving the response then sees their results.
+ * Waits for the account's writes that began before the webhook was changed, because they send no events to it. A client
+ * that reads after receiving the response then sees their results.
  */
-export async function waitForEarlierWrites(deps: Deps, accountId: string): Promise<void> {
+export async function waitForEarlierWrites(deps: Pick<KernelDeps, 'db'>, accountId: string): Promise<void> {
   await inTransaction(deps.db.pool, (transaction) =>
     transaction.query('select from account where id = $1 for no key update', [accountId]),
   );
@@ -57,10 +58,10 @@ export async function waitForEarlierWrites(deps: Deps, accountId: string): Promi
 
 /**
  * Creates a webhook. Only this response contains the secret. Throws invalid_request, or action_failed if the account
- * has 10 webhooks.
+ * already has 10 webhooks.
  */
 export async function createWebhook(
-  deps: Deps,
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'sealingKeys' | 'activity'>,
   accountId: string,
   input: { url: string; events?: readonly EventType[] | null | undefined },
 ): Promise<{ webhook: Webhook; secret: string }> {
@@ -87,8 +88,16 @@ export async function createWebhook(
   return { webhook: await deps.db.prisma.webhook.findUniqueOrThrow({ where: { id } }), secret };
 }
 
-/** Changes only the given fields. A resumed webhook receives only later events. Throws invalid_request or not_found. */
-export async function changeWebhook(deps: Deps, accountId: string, id: string, input: WebhookInput): Promise<Webhook> {
+/**
+ * Changes only the given fields. A resumed webhook receives only events that occur later. Throws invalid_request or
+ * not_found.
+ */
+export async function changeWebhook(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+  id: string,
+  input: WebhookInput,
+): Promise<Webhook> {
   const url = checkOptional('url', fields.webhookUrl, input.url);
   const events = checkOptional('events', fields.webhookEvents, input.events);
   await ownWebhook(deps, accountId, id);
@@ -125,8 +134,12 @@ export async function pause(
   await transaction.query('update webhook_delivery set is_pending = false where webhook_id = $1 and is_pending', [id]);
 }
 
-/** Deletes a webhook together with its attempts. Throws not_found. */
-export async function deleteWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
+/** Deletes a webhook and its attempts. Throws not_found. */
+export async function deleteWebhook(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+  id: string,
+): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   await inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('delete from webhook where id = $1', [id]);
@@ -136,9 +149,9 @@ export async function deleteWebhook(deps: Deps, accountId: string, id: string): 
   return webhook;
 }
 
-/** Rotates the secret. The previous one also signs for a day. Throws not_found. */
+/** Rotates the secret. For another day, deliveries are also signed with the previous one. Throws not_found. */
 export async function rotateSecret(
-  deps: Deps,
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'sealingKeys' | 'activity'>,
   accountId: string,
   id: string,
 ): Promise<{ webhook: Webhook; secret: string }> {
@@ -165,7 +178,7 @@ export async function rotateSecret(
 
 /** Creates a secret and seals it for storage. Throws action_failed if this service stores no secrets. */
 export async function newSecret(
-  deps: Deps,
+  deps: Pick<KernelDeps, 'sealingKeys'>,
   accountId: string,
   id: string,
 ): Promise<{ secret: string; sealed: Buffer; keyId: string }> {
@@ -178,7 +191,11 @@ export async function newSecret(
 export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
 
 /** Returns the secrets that are currently valid, newest first. */
-export async function secretsOf(deps: Deps, row: SealedRow, now: Instant): Promise<string[]> {
+export async function secretsOf(
+  deps: Pick<KernelDeps, 'sealingKeys'>,
+  row: SealedRow,
+  now: Instant,
+): Promise<string[]> {
   const key = keyOf(await deps.sealingKeys(), row);
   const secrets = JSON.parse(unseal(key, contextOf(row.accountId, row.id), Buffer.from(row.sealed))) as Secret[];
   return secrets.filter(({ until }) => until === null || until > formatInstant(now)).map(({ secret }) => secret);
@@ -213,7 +230,11 @@ function keyOf(keys: readonly SealingKey[], { keyId }: SealedRow): SealingKey {
 }
 
 /** Sends an empty test event. Throws not_found, or action_failed if the webhook is paused. */
-export async function testWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
+export async function testWebhook(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+  id: string,
+): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
   const now = deps.clock.now();
@@ -244,10 +265,13 @@ export async function notifyOne(
   );
 }
 
-/**
- * Sends an event again, regardless of its earlier result. Throws not_found, or action_failed if the webhook is paused.
- */
-export async function redeliver(deps: Deps, accountId: string, id: string, eventId: string): Promise<Webhook> {
+/** Resends an event, regardless of its earlier result. Throws not_found, or action_failed if the webhook is paused. */
+export async function redeliver(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+  id: string,
+  eventId: string,
+): Promise<Webhook> {
   const webhook = await ownWebhook(deps, accountId, id);
   if (webhook.pausedAt !== null) throw new DomainError('action_failed', 'the webhook is paused');
   const now = formatInstant(deps.clock.now());
@@ -265,8 +289,12 @@ export async function redeliver(deps: Deps, accountId: string, id: string, event
   return webhook;
 }
 
-/** Sets the low-balance threshold in micro-USD; null disables the notice. */
-export async function setBalanceNotice(deps: Deps, accountId: string, input: bigint | null): Promise<bigint | null> {
+/** Sets the low-balance threshold in micro-USD. Null disables the notice. */
+export async function setBalanceNotice(
+  deps: Pick<WebhookDeps, 'db' | 'clock' | 'activity'>,
+  accountId: string,
+  input: bigint | null,
+): Promise<bigint | null> {
   const below = checkOptional('below', fields.balanceBelow, input) ?? null;
   await inTransaction(deps.db.pool, async (transaction) => {
     if (below === null) await transaction.query('delete from balance_notice where account_id = $1', [accountId]);
@@ -282,7 +310,7 @@ export async function setBalanceNotice(deps: Deps, accountId: string, input: big
   return below;
 }
 
-export async function balanceNotice(deps: Deps, accountId: string): Promise<bigint | null> {
+export async function balanceNotice(deps: Pick<KernelDeps, 'db'>, accountId: string): Promise<bigint | null> {
   return (await deps.db.prisma.balanceNotice.findUnique({ where: { accountId } }))?.belowMicro ?? null;
 }
 
@@ -297,7 +325,7 @@ export function pausedEvent(
   return emit([{ ...event, type: 'webhook.paused', data: { webhook: id, reason } }]);
 }
 
-async function ownWebhook(deps: Deps, accountId: string, id: string): Promise<Webhook> {
+async function ownWebhook(deps: Pick<KernelDeps, 'db'>, accountId: string, id: string): Promise<Webhook> {
   const found = ID.test(id) ? await deps.db.prisma.webhook.findFirst({ where: { id, accountId } }) : null;
   if (found === null) throw notFound();
   return found;

@@ -2,15 +2,16 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Logger } from 'pino';
 import proxyAddr from 'proxy-addr';
 import type { z } from 'zod';
-import { joinRequest, MAX_WAIT_SECONDS, report as reportShape } from '../../agent/protocol.js';
-import type { Deps } from '../../domain/deps.js';
+import { joinRequest, MAX_WAIT_SECONDS, report as reportShape } from '../../agent-protocol/protocol.js';
+import type { LedgerDeps } from '../../domain/billing/deps.js';
+import type { FleetDeps } from '../../domain/fleet/deps.js';
 import { join } from '../../domain/fleet/enrolment.js';
 import { recordReport } from '../../domain/fleet/observations.js';
 import { secretsForAgent } from '../../domain/fleet/start-secrets.js';
 import { volumesForAgent } from '../../domain/fleet/volume-access.js';
-import { bearerOf } from '../../domain/rules/bearer.js';
-import { clientNetworkOf } from '../../domain/rules/client-network.js';
-import { DomainError } from '../../domain/rules/errors.js';
+import { bearerOf } from '../../domain/kernel/bearer.js';
+import { clientNetworkOf } from '../../domain/kernel/client-network.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import { JSON_TYPE, sendError } from '../error-envelope.js';
 import { createFaultLog, describeFault, type LogFault } from '../errors.js';
 import { sendJson } from '../send-json.js';
@@ -38,7 +39,7 @@ const MAX_START = 1_000_000_000;
 const BUSY_RETRY_SECONDS = 5;
 
 export interface AgentApiOptions {
-  deps: Deps;
+  deps: LedgerDeps & Pick<FleetDeps, 'sealingKeys' | 'fleet' | 'samples'>;
   log: Logger;
   isTrusted: IsTrusted;
 }

@@ -10,8 +10,8 @@ import {
   reportAnswer,
   startSecrets,
   volumeAccess,
-} from '../../agent/protocol.js';
-import { HOST_TOKEN_PREFIX } from '../../domain/rules/host-token.js';
+} from '../../agent-protocol/protocol.js';
+import { HOST_TOKEN_PREFIX } from '../../domain/fleet/rules/host-token.js';
 
 const SHAPES = {
   JoinRequest: joinRequest,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { DomainError } from '../../domain/rules/errors.js';
-import { JsonTooLarge, parseJson } from '../../untrusted/json.js';
+import { DomainError } from '../../domain/kernel/errors.js';
+import { JsonTooLarge, parseJson } from '../../std/untrusted/json.js';
 
 /** Maximum number of JSON values in a body. Even the largest report contains far fewer. */
 const MAX_VALUES = 250_000;

@@ -3,12 +3,12 @@ import express, { type RequestHandler, type Response, type Router } from 'expres
 import proxyAddr from 'proxy-addr';
 import { accountState } from '../../domain/accounts/accounts.js';
 import { findApiKey, NO_CALLER } from '../../domain/accounts/api-keys.js';
+import type { AccountsDeps } from '../../domain/accounts/deps.js';
 import { authenticateSession, beginSession, endSession, SESSION_SECONDS } from '../../domain/accounts/sessions.js';
 import { signUp } from '../../domain/accounts/sign-up.js';
-import type { Deps } from '../../domain/deps.js';
-import { clientNetworkOf } from '../../domain/rules/client-network.js';
-import { DomainError } from '../../domain/rules/errors.js';
-import { formatInstant } from '../../domain/rules/time.js';
+import { clientNetworkOf } from '../../domain/kernel/client-network.js';
+import { DomainError } from '../../domain/kernel/errors.js';
+import { formatInstant } from '../../domain/kernel/time.js';
 import { createJsonReader } from '../read-json.js';
 import { addressOf, type IdentifySession } from '../request-state.js';
 import { named, refuseOtherMethods } from '../routing.js';
@@ -18,7 +18,7 @@ import { createOwnOrigin, isCrossSite } from './own-origin.js';
 import { readSessionCookie, sessionCookie } from './session-cookie.js';
 
 export interface ConsoleOptions {
-  deps: Deps;
+  deps: AccountsDeps;
   isTrusted: IsTrusted;
   signup: 'open' | 'closed';
 }

@@ -1,11 +1,11 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import type { AccountsDeps } from '../../domain/accounts/deps.js';
 import type { SessionCaller } from '../../domain/accounts/sessions.js';
-import type { Deps } from '../../domain/deps.js';
-import type { FileEntry, FilePlace, InstanceFiles } from '../../domain/instance-files.js';
-import { DomainError } from '../../domain/rules/errors.js';
-import { nameOf } from '../../domain/rules/file-path.js';
-import { checkScope } from '../../domain/rules/scopes.js';
-import { formatInstant } from '../../domain/rules/time.js';
+import type { FileEntry, FilePlace, InstanceFiles } from '../../domain/instances/instance-files.js';
+import { DomainError } from '../../domain/kernel/errors.js';
+import { nameOf } from '../../domain/kernel/file-path.js';
+import { checkScope } from '../../domain/kernel/scopes.js';
+import { formatInstant } from '../../domain/kernel/time.js';
 import type { KeyUses } from '../key-uses.js';
 import { atPace } from '../pace.js';
 import { named, refuseOtherMethods } from '../routing.js';
@@ -16,7 +16,7 @@ import { sendAttachment } from './attachment.js';
 import { createPageSession } from './page-session.js';
 
 export interface FilesApiOptions {
-  deps: Deps;
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>;
   files: InstanceFiles;
   keyUses: KeyUses;
   isTrusted: IsTrusted;

@@ -1,16 +1,21 @@
 import { Readable } from 'node:stream';
 import express, { type RequestHandler, type Router } from 'express';
-import type { LogLine } from '../../domain/rules/log-line.js';
-import { checkScope } from '../../domain/rules/scopes.js';
+import { checkScope } from '../../domain/kernel/scopes.js';
+import type { UpdateDeps } from '../../domain/updates/deps.js';
 import { keptLog } from '../../domain/updates/instance-logs.js';
+import type { LogLine } from '../../domain/updates/rules/log-line.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { sendAttachment } from './attachment.js';
 import { createPageSession, type PageSessionOptions } from './page-session.js';
 
 const PATH = '/console/logs/:id';
 
+interface LogApiOptions extends PageSessionOptions {
+  deps: PageSessionOptions['deps'] & Pick<UpdateDeps, 'openLogs' | 'subscriptions'>;
+}
+
 /** Serves an instance's complete log as a file. With `?times=true`, each line starts with its time and stream. */
-export function createLogApi({ deps, keyUses, isTrusted }: PageSessionOptions): Router {
+export function createLogApi({ deps, keyUses, isTrusted }: LogApiOptions): Router {
   const sessionOf = createPageSession({ deps, keyUses, isTrusted });
   const send: RequestHandler = async (request, response) => {
     // The client may also disconnect during the session lookup.

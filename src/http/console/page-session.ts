@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { unauthorized } from '../../domain/accounts/api-keys.js';
+import type { AccountsDeps } from '../../domain/accounts/deps.js';
 import { authenticateSession, type SessionCaller } from '../../domain/accounts/sessions.js';
-import type { Deps } from '../../domain/deps.js';
-import { DomainError } from '../../domain/rules/errors.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import type { KeyUses } from '../key-uses.js';
 import { addressOf } from '../request-state.js';
 import type { IsTrusted } from '../trust-proxy.js';
@@ -10,7 +10,7 @@ import { createOwnOrigin, isCrossSite } from './own-origin.js';
 import { readSessionCookie } from './session-cookie.js';
 
 export interface PageSessionOptions {
-  deps: Deps;
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>;
   keyUses: KeyUses;
   isTrusted: IsTrusted;
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../domain/accounts/api-keys.js';
+import type { AccountsDeps } from '../../domain/accounts/deps.js';
 import { authenticateSession } from '../../domain/accounts/sessions.js';
-import type { Deps } from '../../domain/deps.js';
-import { DomainError } from '../../domain/rules/errors.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import type { KeyUses } from '../key-uses.js';
 import { addressOf } from '../request-state.js';
 import { createTokenBuckets } from '../token-buckets.js';
@@ -14,7 +14,7 @@ import { readSessionCookie } from './session-cookie.js';
 const OPENINGS = { size: 60, everySeconds: 2 };
 
 export interface TerminalAuthOptions {
-  deps: Deps;
+  deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>;
   keyUses: KeyUses;
   isTrusted: IsTrusted;
 }

@@ -1,5 +1,5 @@
 import { type GraphQLSchema, getOperationAST, getVariableValues } from 'graphql';
-import type { ErrorCode } from '../../domain/rules/errors.js';
+import type { ErrorCode } from '../../domain/kernel/errors.js';
 import { type HttpExtension, MAX_REQUEST_ERRORS } from './graphql-errors.js';
 import { nameBoundsOfVariables } from './input-bounds.js';
 import type { Check } from './use-checks.js';

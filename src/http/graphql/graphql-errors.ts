@@ -1,6 +1,6 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
-import { type ErrorCode, STATUS_OF } from '../../domain/rules/errors.js';
+import { type ErrorCode, STATUS_OF } from '../../domain/kernel/errors.js';
 import { createFaultLog, describeFault, type Fault, type LogFault } from '../errors.js';
 
 /**

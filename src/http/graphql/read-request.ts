@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
-import { JsonTooLarge, parseJson } from '../../untrusted/json.js';
+import { JsonTooLarge, parseJson } from '../../std/untrusted/json.js';
 import { parseQuery } from '../parse-query.js';
 import { preferredType } from '../preferred-type.js';
 import { createJsonReader } from '../read-json.js';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { type FetchAPI, getSSEProcessor, processRegularResult } from 'graphql-yoga';
-import { STATUS_OF } from '../../domain/rules/errors.js';
+import { STATUS_OF } from '../../domain/kernel/errors.js';
 import { sendJson } from '../send-json.js';
 import { JSON_ANSWER, RESPONSE_ANSWER, STREAM_ANSWER } from './read-request.js';
 

@@ -9,7 +9,7 @@ import {
   parse,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../../domain/rules/errors.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import { createAnswerLimit } from './answer-values.js';
 import { countValues } from './counted-values.js';
 import { depthOf, directivesOf, fragmentsOf, nestingOf, rootFieldsOf } from './document-measures.js';

@@ -1,7 +1,7 @@
 import express, { type Request, type Response, type Router } from 'express';
-import type { Deps } from '../../domain/deps.js';
-import type { LinkPurpose } from '../../domain/rules/mail.js';
+import type { KernelDeps } from '../../domain/kernel/deps.js';
 import { confirmByLink, endByLink, isLink, type LinkOutcome } from '../../domain/webhooks/mail-address.js';
+import type { LinkPurpose } from '../../domain/webhooks/rules/mail.js';
 import { named, refuseOtherMethods } from '../routing.js';
 
 /**
@@ -44,7 +44,7 @@ const STATUS: Readonly<Record<LinkOutcome, number>> = { done: 200, late: 410, un
  * Serves the links in emails. A GET only shows a confirmation page, because programs that scan mail open every link. A
  * POST with any body takes effect immediately, because that is what mail programs send (RFC 8058).
  */
-export function createMailPages(deps: Deps): Router {
+export function createMailPages(deps: Pick<KernelDeps, 'db' | 'clock' | 'sealingKeys'>): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   const paths = [
     ['confirm', confirmByLink],

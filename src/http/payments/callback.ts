@@ -1,9 +1,10 @@
 import express, { type RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { Deps } from '../../domain/deps.js';
-import { DomainError } from '../../domain/rules/errors.js';
+import type { LedgerDeps } from '../../domain/billing/deps.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import type { PaymentEvent } from '../../domain/top-ups/book-payments.js';
 import { receiveCallback } from '../../domain/top-ups/callbacks.js';
+import type { TopUpDeps } from '../../domain/top-ups/deps.js';
 
 /**
  * Maximum size of a callback, which is enough for a thousand transactions of 700 bytes each. The limit is generous
@@ -16,7 +17,7 @@ const BODY_LIMIT = '1mb';
  * with 202 once everything is committed. After any other response, the processor resends the callback.
  */
 export function createPaymentCallback(
-  deps: Deps,
+  deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   log: Logger,
   onPayment: (event: PaymentEvent) => void,
 ): RequestHandler[] {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../domain/accounts/api-keys.js';
-import { DomainError } from '../../domain/rules/errors.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import type { RateLimiter } from './rate-limit.js';
 
 /**

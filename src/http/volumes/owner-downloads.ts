@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type Caller, isAccepted } from '../../domain/accounts/api-keys.js';
-import type { Deps } from '../../domain/deps.js';
+import type { AccountsDeps } from '../../domain/accounts/deps.js';
 
 /**
  * Delay before a download is first checked. Most downloads end sooner. For the others, the check detects a key that was
@@ -16,10 +16,10 @@ const CHECK_AGAIN_MS = 500;
  * before anything is stored.
  */
 export class OwnerDownloads {
-  readonly #deps: Deps;
+  readonly #deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>;
   readonly #open = new Map<ServerResponse, Caller>();
 
-  constructor(deps: Deps) {
+  constructor(deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>) {
     this.#deps = deps;
     deps.db.notices.subscribe({
       onNotice: (notice) => {

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from 'pino';
-import type { Deps } from '../../domain/deps.js';
-import { DomainError } from '../../domain/rules/errors.js';
+import { DomainError } from '../../domain/kernel/errors.js';
 import { accessOf, type RepositoryAccess } from '../../domain/volumes/access.js';
+import type { VolumeDeps } from '../../domain/volumes/deps.js';
 import { VolumeFull } from '../../domain/volumes/full.js';
 import { deleteObject, listObjects, objectSize, putObject, readObject } from '../../domain/volumes/repository.js';
 import { type ObjectKind, type ObjectName, StoreFault } from '../../domain/volumes/store.js';
@@ -37,7 +37,7 @@ const UPLOADS = { perTarget: 6, perAccount: 12, all: 48, waitingPerAccount: 128,
 const DOWNLOADS = { perTarget: 16, perAccount: 32, all: 128, waitingPerAccount: 256, waiting: 1_000 };
 
 export interface VolumeApiOptions {
-  deps: Deps;
+  deps: VolumeDeps;
   log: Logger;
   keyUses: KeyUses;
   isTrusted: IsTrusted;
@@ -101,7 +101,21 @@ export function createVolumeApi(options: VolumeApiOptions): RequestListener {
 
 type Serve = (exchange: Exchange, place: Place) => Promise<void>;
 
-function createServe(deps: Deps): Serve {
+function createServe(
+  deps: Pick<
+    VolumeDeps,
+    | 'db'
+    | 'clock'
+    | 'settings'
+    | 'sealingKeys'
+    | 'volumeStore'
+    | 'fleet'
+    | 'events'
+    | 'volumeKeys'
+    | 'volumeWrites'
+    | 'restic'
+  >,
+): Serve {
   const uploads = new Transfers(UPLOADS);
   const downloads = new Transfers(DOWNLOADS);
   return async (exchange, place) => {
@@ -132,7 +146,14 @@ function moverOf({ kind, volume: { id, accountId } }: RepositoryAccess): Mover {
   return kind === 'upkeep' ? { id: `upkeep/${id}`, accountId: 'upkeep' } : { id, accountId };
 }
 
-async function takeObject(deps: Deps, exchange: Exchange, object: ObjectName): Promise<void> {
+async function takeObject(
+  deps: Pick<
+    VolumeDeps,
+    'db' | 'clock' | 'settings' | 'sealingKeys' | 'volumeStore' | 'fleet' | 'events' | 'volumeKeys' | 'volumeWrites'
+  >,
+  exchange: Exchange,
+  object: ObjectName,
+): Promise<void> {
   const { request, access } = exchange;
   const length = request.headers['content-length'];
   try {
@@ -145,7 +166,11 @@ async function takeObject(deps: Deps, exchange: Exchange, object: ObjectName): P
   done(exchange);
 }
 
-async function sendObject(deps: Deps, exchange: Exchange, object: ObjectName): Promise<void> {
+async function sendObject(
+  deps: Pick<VolumeDeps, 'volumeStore'>,
+  exchange: Exchange,
+  object: ObjectName,
+): Promise<void> {
   const { request, response, access } = exchange;
   const wanted = rangeOf(request.headers.range);
   let isBeyond = false;
@@ -175,7 +200,11 @@ async function sendObject(deps: Deps, exchange: Exchange, object: ObjectName): P
   });
 }
 
-async function sendSize(deps: Deps, { response, access }: Exchange, object: ObjectName): Promise<void> {
+async function sendSize(
+  deps: Pick<VolumeDeps, 'volumeStore'>,
+  { response, access }: Exchange,
+  object: ObjectName,
+): Promise<void> {
   const size = await objectSize(deps, access, object);
   if (size === null) throw noObject();
   response
@@ -184,7 +213,11 @@ async function sendSize(deps: Deps, { response, access }: Exchange, object: Obje
 }
 
 /** Sends a list in pieces, because a large volume has hundreds of thousands of objects. */
-async function sendList(deps: Deps, { request, response, access, gone }: Exchange, kind: ObjectKind): Promise<void> {
+async function sendList(
+  deps: Pick<VolumeDeps, 'db' | 'volumeStore'>,
+  { request, response, access, gone }: Exchange,
+  kind: ObjectKind,
+): Promise<void> {
   const hasSizes = request.headers.accept === LIST_V2;
   let piece = '';
   let entries = 0;

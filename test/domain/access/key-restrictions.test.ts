@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createApiKey, createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
+import { type KeyRestrictions, UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
+import { parseSshKey } from '../../../src/domain/accounts/rules/ssh-key.js';
 import { addSshKey, findSshAccess } from '../../../src/domain/accounts/ssh-keys.js';
 import { readReach } from '../../../src/domain/fleet/reach.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
-import { type KeyRestrictions, UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
-import { parseSshKey } from '../../../src/domain/rules/ssh-key.js';
-import { formatInstant } from '../../../src/domain/rules/time.js';
+import { formatInstant } from '../../../src/domain/kernel/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { newSshKey } from '../../support/ssh-key.js';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-it('an SSH key is accepted only while the API key that added it allows the address', async () => {
+it('an SSH key is accepted only from addresses allowed by the API key that added it', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const now = domain.clock.now();
@@ -55,7 +55,7 @@ it('an SSH key is accepted only while the API key that added it allows the addre
   ]);
 });
 
-it('access ends in the same second in which the API key that granted it expires', async () => {
+it('access ends in the second in which the API key that granted it expires', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => domain.close());
 
-it('access with a revoked key ends even if the database fails at that moment', async () => {
+it('access ends when its key is revoked, even if the database fails at that moment', async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);
@@ -44,7 +44,7 @@ it('access with a revoked key ends even if the database fails at that moment', a
   watch.close();
 });
 
-it('no tunnel opens if its key is revoked while the gateway looks up the instance', async () => {
+it("a tunnel doesn't open if its key is revoked while its instance is looked up", async () => {
   const accountId = await domain.account();
   const { instance } = await deploy(domain, accountId, { machineId: await domain.machine() });
   const { apiKey } = await createApiKey(domain, accountId);

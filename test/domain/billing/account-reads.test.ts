@@ -31,7 +31,7 @@ test('balances requested concurrently are read with one statement', async () => 
   let balances: bigint[] = [];
   const statements = await statementsOf(async () => {
     const first = requested.slice(0, 20).map((id) => readBalance(domain, id));
-    // The other reads start some ticks later, as if from another request that arrived at the same time.
+    // The other reads start some ticks later, as if a second request had arrived at the same time.
     for (let tick = 0; tick < 10; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
     const second = requested.slice(20).map((id) => readBalance(domain, id));
     balances = (await Promise.all([...first, ...second])).map(({ balance }) => balance);
@@ -65,7 +65,7 @@ test('instances requested concurrently are read with one statement, newest first
   expect(statements).toEqual(['read-accounts', 'read-live']);
 });
 
-test("the other accounts are returned even if one account doesn't exist", async () => {
+test("other accounts' balances are returned even if one account doesn't exist", async () => {
   const [account] = await accountsWith([5]);
   const [existing, absent] = await Promise.allSettled([
     readBalance(domain, account!),

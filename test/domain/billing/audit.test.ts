@@ -97,7 +97,7 @@ describe('the audit finds', () => {
     ],
     ['a charge of the wrong kind', CHARGED, `update ledger_entry set kind = 'DISK_USAGE' where kind = 'GPU_USAGE'`],
     [
-      "a charge of another instance's interval",
+      "a charge for another instance's interval",
       CHARGED,
       `update ledger_entry set instance_id = (select max(id) from instance where id <> instance_id) where kind = 'GPU_USAGE'`,
     ],
@@ -186,7 +186,7 @@ describe('the audit finds', () => {
     ],
     ['wrong GPU seconds', AGREE, `update instance set gpu_seconds = gpu_seconds + 1 where status = 'RUNNING'`],
     [
-      'one disk too many',
+      'a disk for which the machine has no space',
       'undestroyed disks fit',
       `update machine set disk_gb = 10 where id = (select machine_id from instance where status = 'RUNNING' limit 1)`,
     ],
@@ -224,7 +224,7 @@ describe('an audit of a machine that changed hands within a second finds', () =>
       (await deploy(handover, who, { machineId, mode, diskGb: 1 })).instance.id;
     const anns = await rent(ann, 'INTERRUPTIBLE');
     handover.clock.advance(10.5);
-    // Takes the machine from Ann for 25 seconds, and later permanently.
+    // Takes the machine from Ann, first for 25 seconds and later permanently.
     const bobs = await rent(bob, 'ON_DEMAND');
     handover.clock.advance(25);
     await act(handover, bob, { id: bobs, action: 'STOP' });

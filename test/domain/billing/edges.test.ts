@@ -15,8 +15,8 @@ import {
   reservedUntilOf,
   usageOf,
 } from '../../../src/domain/instances/instances.js';
-import type { PricingMode } from '../../../src/domain/rules/price-rule.js';
-import { dateOf, formatInstant, instantOf } from '../../../src/domain/rules/time.js';
+import type { PricingMode } from '../../../src/domain/kernel/price-rule.js';
+import { dateOf, formatInstant, instantOf } from '../../../src/domain/kernel/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 const DAY = 86_400n;
@@ -188,7 +188,7 @@ describe('exhaustion', () => {
     expect(instance).toMatchObject({ status: 'STOPPED', stopReason: 'BALANCE_EXHAUSTED' });
     expect(instantOf(instance.stoppedAt!)).toBe(exhaustsAt);
     expect(await accountState(domain, account)).toMatchObject({ exhaustsAt, diskDeleteAt: exhaustsAt + 7n * DAY });
-    // In that second the debt is less than one second's cost; after that, only the disk is charged for three days.
+    // In that second, the debt is less than one second's cost. After that, only the disk is charged for three days.
     const debtAt = 1_222_000n * 3_600n - (RATE_4090 + RATE_DISK) * (exhaustsAt - instantOf(instance.createdAt));
     expect(-debtAt).toBeLessThan(RATE_4090 + RATE_DISK);
     const { balance } = await readBalance(domain, account);
@@ -266,8 +266,11 @@ describe('exhaustion', () => {
       'the history',
       async (account) => (await instanceHistory(domain, account, { position: null, take: 1 })).instances[0],
     ],
-    ['the operator’s list of the account', async (account) => (await listInstances(domain, account))[0]],
-    ['the operator’s list of all', async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id)],
+    ['the operator’s list of the account’s instances', async (account) => (await listInstances(domain, account))[0]],
+    [
+      'the operator’s list of all instances',
+      async (_, id) => (await listInstances(domain, null)).find((row) => row.id === id),
+    ],
   ])('is settled by the first read of %s', async (_name, read) => {
     const { account, id, exhaustsAt } = await almostExhausted();
     domain.clock.set(exhaustsAt + 100n);
@@ -339,7 +342,7 @@ describe('a reserved term', () => {
     expect((await readBalance(domain, account)).balance).toBe(5_000_000_000n - (reserved * after + units) / 3_600n);
   });
 
-  test("can't be ended early without enough balance, but exhaustion charges it anyway", async () => {
+  test("can't be ended early without enough balance, except when credit runs out", async () => {
     const account = await domain.account('0.45');
     const id = await rent(account, { mode: 'RESERVED' });
     // At 0.286 USD/h plus disk, 0.3815 of 0.45 USD is spent after 4,800 s, and the discount of 0.154 USD/h totals
@@ -440,7 +443,7 @@ describe('a write', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test("treats a machine as free once its holder's credit has run out, even if unread", async () => {
+  test("treats a machine as free once its holder's credit runs out, even before a read", async () => {
     const machineId = await domain.machine();
     const ann = await domain.account();
     const annRents = async () => (await deploy(domain, ann, { machineId, diskGb: 1 })).instance.id;

@@ -13,7 +13,7 @@ afterAll(() => domain.close());
 
 const DAY = 86_400;
 
-/** Reads something between two steps of a history; reads must not change the outcome. */
+/** Reads something between two steps of a history. Reads must not change the outcome. */
 type Look = (accountId: string) => Promise<unknown>;
 
 /**
@@ -100,7 +100,7 @@ function sorted(rows: object[]): string[] {
     .sort();
 }
 
-test('the ledger is the same after 0, 1 or 1,000 reads and with early or late sweeps', {
+test('the ledger is the same after 0, 1 or 1,000 reads, with early or late sweeps', {
   timeout: 120_000,
 }, async () => {
   const read: Look = (account) => readBalance(domain, account);

@@ -5,7 +5,7 @@ import { readBalance } from '../../../src/domain/billing/balance.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy, findInstance, operatorAct, usageOf } from '../../../src/domain/instances/instances.js';
 import { deployBest } from '../../../src/domain/inventory/deploy-best.js';
-import { dateOf, instantOf } from '../../../src/domain/rules/time.js';
+import { dateOf, instantOf } from '../../../src/domain/kernel/time.js';
 import { seen, TestAgent, tick } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
@@ -125,7 +125,7 @@ test('every preempting start costs the minimum, but a start on a free machine do
 
 test('a preempting deployBest also costs the minimum', async () => {
   const { machineId } = await heldMachine();
-  // The model has no other machine on offer.
+  // No other machine of this model is on offer.
   await domain.db.prisma.machine.updateMany({
     where: { gpu: 'rtx-4090', id: { not: machineId } },
     data: { state: 'OFFLINE' },

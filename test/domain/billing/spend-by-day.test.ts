@@ -3,7 +3,7 @@ import { readBalance } from '../../../src/domain/billing/balance.js';
 import { MAX_SPEND_DAYS, type SpendByDay, spendByDay } from '../../../src/domain/billing/spend-by-day.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import { dateOf, dateOfDay, formatDay, instantOf, SECONDS_PER_DAY } from '../../../src/domain/rules/time.js';
+import { dateOf, dateOfDay, formatDay, instantOf, SECONDS_PER_DAY } from '../../../src/domain/kernel/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 const HISTORIES = 12;

@@ -5,7 +5,7 @@ import { adjustAccount, creditAccount } from '../../../src/domain/accounts/accou
 import { readBalance } from '../../../src/domain/billing/balance.js';
 import { type Statement, statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import type { Instant } from '../../../src/domain/rules/time.js';
+import type { Instant } from '../../../src/domain/kernel/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 let domain: TestDomain;
@@ -132,7 +132,7 @@ test('a statement includes entries booked in the current second and usage up to 
   }
 });
 
-test('an entry on the boundary of two statements appears only in the later one', async () => {
+test('an entry on the boundary between two statements appears only in the later one', async () => {
   const other = await domain.account('100');
   const since = domain.clock.now();
   const machineId = await domain.machine();

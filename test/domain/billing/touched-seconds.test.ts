@@ -5,8 +5,8 @@ import { audit } from '../../../src/domain/billing/audit.js';
 import { readBalance } from '../../../src/domain/billing/balance.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy, findInstance, operatorAct, usageOf } from '../../../src/domain/instances/instances.js';
-import { DomainError } from '../../../src/domain/rules/errors.js';
-import { formatInstant, type Instant, instantOf } from '../../../src/domain/rules/time.js';
+import { DomainError } from '../../../src/domain/kernel/errors.js';
+import { formatInstant, type Instant, instantOf } from '../../../src/domain/kernel/time.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { randomHistories } from '../../support/long.js';
 
@@ -99,7 +99,7 @@ describe('a touched second is paid for', () => {
     await expectCleanAudit();
   });
 
-  test('on two machines if the account stops one and deploys the other in that second', async () => {
+  test('on two machines if the account moves from one to the other within it', async () => {
     const account = await domain.account();
     const [m1, m2] = [await domain.machine(), await domain.machine()];
     at(0.1);

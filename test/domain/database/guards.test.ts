@@ -59,7 +59,7 @@ test.each([
     `update account set month_start_spend_units = spend_units + 1`,
     '',
   ],
-  ['a negative burn', `update account set burn_rate = -1`, 'account_bounds'],
+  ['a negative burn rate', `update account set burn_rate = -1`, 'account_bounds'],
   ['1,001 live instances', `update account set live_instances = 1001, deployed_instances = 5000`, 'account_bounds'],
   ['more live than deployed instances', `update account set live_instances = deployed_instances + 1`, 'bounds'],
   ['a machine without GPUs', `update machine set num_gpus = 0`, 'machine_bounds'],

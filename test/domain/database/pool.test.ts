@@ -13,7 +13,7 @@ LENGTH.writeInt32BE(FIELDS.length + 4);
 const ONE = { name: 'one', text: 'select 1', values: [] };
 const ENDED = Buffer.concat([Buffer.from('E'), LENGTH, FIELDS]);
 
-it('the pool survives a connection that ends in the packet that reports it ready', async () => {
+it('the pool survives a session that ends in the same packet that reports it ready', async () => {
   const target = new URL(await createTestDatabase());
   const wire = createServer((client) => {
     const server = dial(Number(target.port), target.hostname);

@@ -84,7 +84,7 @@ describe('restore', () => {
     ['a backup with an extra file', () => putFiles(...DATA, OTHER, MANIFEST), /other is not in its manifest/],
     ['a backup without a manifest', () => putFiles(...DATA, LOG), /it has no manifest/],
     [
-      'a manifest that was changed',
+      'a changed manifest',
       () =>
         putFiles(
           ...DATA,

@@ -1,16 +1,16 @@
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
 import { seedDatabase } from '../../../prisma/seed/load.js';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
-import { createDeps } from '../../../src/domain/deps.js';
-import { systemClock } from '../../../src/system-clock.js';
+import { systemClock } from '../../../src/std/system-clock.js';
 import { testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 
 /** Tables in loading order. */
 const LOADED = ['gpu_model', 'region', 'template', 'market_snapshot', 'gpu_price', 'machine'];
 
-it('the seed is loaded in one message, and its contents are reported if that is slow', async () => {
+it('the seed is loaded in one message, with its contents logged if that takes long', async () => {
   const db = openDatabase(await createTestDatabase());
   const holder = await db.pool.connect();
   await holder.query(`set session_replication_role = replica; truncate ${LOADED}, installation, account cascade`);

@@ -70,7 +70,7 @@ describe('values', () => {
     ]);
   });
 
-  it('with a zero byte are rejected, and the connection remains usable', async () => {
+  it('with a zero byte are rejected without making the connection unusable', async () => {
     await expect(inTransaction(pool, (transaction) => transaction.run(put('zero\0byte')))).rejects.toThrow('zero byte');
     expect((await pool.query(`select from thing where id like 'zero%'`)).rowCount).toBe(0);
   });
@@ -120,7 +120,7 @@ it('a statement sees changes committed while the previous one was waiting for a 
 });
 
 describe('when a statement fails,', () => {
-  it.each(['with COMMIT', 'before COMMIT'])('%s, the transaction has no effect', async (when) => {
+  it.each(['with COMMIT', 'before COMMIT'])('the transaction has no effect if it was sent %s', async (when) => {
     const id = `failed ${when}`;
     const work = inTransaction(pool, async (transaction) => {
       transaction.later(put(id), put(id));

@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { openDatabase } from '../../../src/database/database.js';
 import { DUE_WORK, type Notice } from '../../../src/database/notices.js';
 import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { whenDue } from '../../../src/domain/background.js';
-import { sealingKey } from '../../../src/domain/rules/sealing.js';
-import type { Instant } from '../../../src/domain/rules/time.js';
+import { whenDue } from '../../../src/domain/kernel/background.js';
+import { sealingKey } from '../../../src/domain/kernel/sealing.js';
+import type { Instant } from '../../../src/domain/kernel/time.js';
 import { recordKeyNetworks } from '../../../src/domain/webhooks/key-networks.js';
 import { emitTimedEvents } from '../../../src/domain/webhooks/notices.js';
 import { createWebhook, redeliver, testWebhook } from '../../../src/domain/webhooks/webhooks.js';
@@ -21,7 +21,7 @@ const PATIENCE = { timeout: 30_000, interval: 10 };
 let url: string;
 let wire: DatabaseWire;
 let domain: TestDomain;
-/** Stands in for another program, which bypasses the wire protocol. */
+/** Stands in for another program, whose connection bypasses the wire. */
 let another: pg.Client;
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('due work', () => {
   });
   afterEach(() => stop());
 
-  /** Lets intervals elapse; each connection probe is answered before the next one. */
+  /** Lets intervals elapse. Each connection probe is answered before the next one. */
   async function pass(intervals = 1): Promise<void> {
     for (let passed = 0; passed < intervals; passed += 1) {
       await vi.advanceTimersByTimeAsync(INTERVAL_MS);
@@ -100,7 +100,7 @@ describe('due work', () => {
     expect(checks).toBe(3);
   });
 
-  it("is checked immediately after another program's notice, at most once per interval", async () => {
+  it("is checked right after another program's notice, but only once per interval", async () => {
     await pass();
     await another.query(`select pg_notify('gateway', '{"table":"due_work"}')`);
     // Polling would let intervals elapse.
@@ -127,7 +127,7 @@ describe('due work', () => {
     expect(checks).toBeGreaterThan(before);
   });
 
-  it('is checked at each interval while no notices come and once more when they resume', async () => {
+  it('is checked at each interval without notices, and once more when they resume', async () => {
     await pass();
     wire.cutNotices();
     await expect.poll(() => domain.db.notices.isListening, PATIENCE).toBe(false);
@@ -195,8 +195,8 @@ describe('a write', () => {
       'a session',
       `insert into console_session (token_hash, key_id, created_at, expires_at) values ('a', $3, now(), now())`,
     ],
-    ['the expiry of a key', 'update api_key set expires_at = now() where id = $3'],
-    ['a deadline of the account', 'update account set deadline_at = now() where id = $1'],
+    ["a key's expiry", 'update api_key set expires_at = now() where id = $3'],
+    ["the account's deadline", 'update account set deadline_at = now() where id = $1'],
     ['the end of credit', 'update account set due_at = now() where id = $1'],
   ])('by another program sends a notice when it makes %s due earlier', async (_what, text) => {
     // PostgreSQL must know each parameter's type.
@@ -224,7 +224,7 @@ describe('a write', () => {
     expect(await isAnnounced(() => recordKeyNetworks(domain, [{ ...place, network: '198.51.0.0/16' }]))).toBe(true);
     await another.query('insert into balance_notice (account_id, below_micro) values ($1, 10000000)', [owner]);
     expect(await isAnnounced(() => emitTimedEvents(domain))).toBe(true);
-    // It is reported once.
+    // The event is emitted only once.
     expect(await isAnnounced(() => emitTimedEvents(domain))).toBe(false);
   });
 });

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** With 2^32 ids and a million rentals, a collision happens once in a few thousand rentals. */
-it('a taken id is replaced by another without any other effect', async () => {
+it('an id that is already taken is replaced with another, with no other effect', async () => {
   const rent = async () => {
     const machineId = await domain.machine();
     return (await deploy(domain, await domain.account(), { machineId })).instance.id;

@@ -42,7 +42,7 @@ describe('offers, credits and the naive model agree to the unit', () => {
     ]));
   test('when a machine is rented twice within a second', () =>
     play([leap(0.001), beat, rent, { do: 'DESTROY', account: 0, pick: 0 }, rent, beat]));
-  test('when an instance fails after it ran', () =>
+  test('when an instance fails after running', () =>
     play([rent, leap(2), beat, leap(9), { ...beat, says: 'FAILED' }, leap(9), beat]));
   test('when a start fails because of the host', () =>
     play([rent, leap(200), beat, leap(9), { ...beat, says: 'HOST_FAILED' }, leap(9), beat]));

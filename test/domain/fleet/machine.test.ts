@@ -30,7 +30,7 @@ async function isOffered(machineId: string): Promise<boolean> {
 }
 
 describe("a host's join", () => {
-  test('creates a machine from the reported hardware once per code, within an hour', async () => {
+  test('creates a machine from the reported hardware, once per code and within an hour', async () => {
     const { code, machineId } = await enrol(domain, anyMachine);
     const answer = await join(domain, code, hardware());
     expect(answer).toEqual({ machineId, token: expect.stringMatching(/^gpu_host_[0-9a-f]{40}$/), gpu: 'rtx-4090' });
@@ -51,7 +51,7 @@ describe("a host's join", () => {
     expect(stored).not.toContain(answer.token);
   });
 
-  test("is rejected for hardware that can't be offered, and the code remains valid", async () => {
+  test("is rejected for hardware that can't be offered, without using up the code", async () => {
     const { code } = await enrol(domain, anyMachine);
     const [gpu] = hardware().gpus;
     for (const gpus of [
@@ -72,7 +72,7 @@ describe("a host's join", () => {
     await expect(enrol(domain, { ...anyMachine, region: null })).rejects.toEqual(refused('invalid_request'));
   });
 
-  test('marks machines with simulated GPUs as demo and needs consent without demo data', async () => {
+  test('with simulated GPUs creates a demo machine, but needs consent or demo data', async () => {
     const agent = await TestAgent.join(domain, { pretended: true });
     expect((await findMachine(domain, agent.machineId)).demo).toBe(true);
     await domain.db.prisma.installation.updateMany({ data: { seed: 'catalogue' } });
@@ -85,7 +85,7 @@ describe("a host's join", () => {
     }
   });
 
-  test("replaces the machine's previous token, and the operator can revoke the new one", async () => {
+  test("replaces the machine's token with a new one, which the operator can revoke", async () => {
     const agent = await TestAgent.join(domain);
     const again = await TestAgent.join(domain, {}, agent.machineId);
     await domain.db.notices.caughtUp();
@@ -106,7 +106,7 @@ describe('a join', () => {
   const enrolWith = (gpu: string | null, numGpus: number | null) => enrol(domain, { ...anyMachine, gpu, numGpus });
   const two = () => [...hardware().gpus, ...hardware().gpus];
 
-  test('with an unexpected model or GPU count is rejected, and the code remains valid', async () => {
+  test('with an unexpected model or GPU count is rejected without using up the code', async () => {
     const { code } = await enrolWith('rtx-4090', 2);
     const [gpu, other] = two();
     for (const gpus of [[gpu!], [gpu!, other!, ...hardware().gpus]])
@@ -147,7 +147,7 @@ describe('a join', () => {
 });
 
 describe('the desired state', () => {
-  test('follows the rental, and its generation grows only when something changes', async () => {
+  test('follows the rental, increasing its generation only when something changes', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const before = await agent.fetch();
@@ -318,7 +318,7 @@ describe('reports', () => {
 });
 
 describe('an unreachable machine', () => {
-  test("isn't offered, and rejects deploys, until it returns", async () => {
+  test("isn't offered and rejects deploys until it returns", async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     expect(await isOffered(agent.machineId)).toBe(true);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { InstanceSample } from '../../../src/agent/protocol.js';
+import type { InstanceSample } from '../../../src/agent-protocol/protocol.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import { metricRange, STEPS } from '../../../src/domain/rules/samples.js';
+import { metricRange, STEPS } from '../../../src/domain/samples/rules/samples.js';
 import { SampleBuffer } from '../../../src/domain/samples/sample-buffer.js';
 import { maintainSamples } from '../../../src/domain/samples/upkeep.js';
 import { gpuSampled, hardware, sampled, seen, TestAgent } from '../../support/agent.js';
@@ -137,7 +137,7 @@ describe('a sample', () => {
     expect((await host.rows()).map((row) => row.cpu_percent)).toEqual([1, 2]);
   });
 
-  it("is ignored if it's for another host's container, another start or a stopped one", async () => {
+  it("is ignored for another host's container, another start or a stopped container", async () => {
     const [one, two] = [await SampledHost.start(), await SampledHost.start()];
     await two.report([sampled(one.id)]);
     await one.sendSamples({ start: 2 });
@@ -316,7 +316,7 @@ describe('metric steps', () => {
     expect(quarters[0]).toMatchObject({ cpu_percent: 44, memory_used_bytes: 44_000_000_000_000n });
   });
 
-  it('are the same if computed twice, concurrently or again after a crash', async () => {
+  it('are the same if computed repeatedly, concurrently or again after a crash', async () => {
     const host = await SampledHost.start();
     await host.run(1_500, (number) => ({ cpuPercent: number % 100 }));
     const { pool } = domain.db;
@@ -336,7 +336,7 @@ describe('metric steps', () => {
     expect([await host.rows(60), await host.rows(900), await host.rows(900, 'gpu_sample')]).toEqual(made);
   });
 
-  it('are computed by one gateway at a time, and samples are kept until it is done', async () => {
+  it('are computed by one gateway at a time, which keeps samples until it is done', async () => {
     const host = await SampledHost.start();
     await host.run(900, () => ({}));
     domain.clock.advance(4_000);
@@ -365,7 +365,7 @@ describe('metric steps', () => {
     expect([(await host.rows(10)).length, (await host.rows(60)).length]).toEqual([0, 16]);
   });
 
-  it('are deleted by age, and samples are deleted only once every step includes them', async () => {
+  it('are deleted by age, and their samples only once every step includes them', async () => {
     const host = await SampledHost.start();
     await host.run(900, () => ({}));
     domain.clock.advance(4_000);

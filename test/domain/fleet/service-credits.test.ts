@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { ObservedInstance } from '../../../src/agent/protocol.js';
+import type { ObservedInstance } from '../../../src/agent-protocol/protocol.js';
 import { audit } from '../../../src/domain/billing/audit.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { forgetContainers, revokeHost } from '../../../src/domain/fleet/enrolment.js';
@@ -8,7 +8,7 @@ import { recordReport } from '../../../src/domain/fleet/observations.js';
 import { RUNTIME_SELECT, runtimeOf } from '../../../src/domain/fleet/runtime.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { findMachine } from '../../../src/domain/inventory/machines.js';
-import { instantOf } from '../../../src/domain/rules/time.js';
+import { instantOf } from '../../../src/domain/kernel/time.js';
 import { seen, TestAgent, tick } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { creditsOf, phases } from '../../support/fleet/machine-state.js';
@@ -43,7 +43,7 @@ describe('service credits', () => {
     }
   }
 
-  test('the seconds before the first run are credited once the instance has run as long', async () => {
+  test('seconds before the first run are credited once the instance has run that long', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'PULLING');
     await pass(25, agent, id, 'RUNNING');
@@ -143,7 +143,7 @@ describe('service credits', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('template starts that end before running are credited for up to 600 s a day', async () => {
+  test('template starts that end before running are credited for up to 600 s per day', async () => {
     const { agent, account, id, rate } = await rentMachine('pytorch');
     const seconds = async () =>
       (await creditsOf(domain, account)).map(([, units, note]) => {
@@ -178,7 +178,7 @@ describe('service credits', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test("the wait for the same account's previous container is not credited", async () => {
+  test("waiting for the same account's previous container isn't credited", async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'RUNNING');
     await pass(25, agent, id, 'RUNNING');
@@ -192,7 +192,7 @@ describe('service credits', () => {
     await pass(3, agent, id, 'RUNNING', { start: 2 });
     await pass(50, agent, id, 'RUNNING', { start: 2 });
     expect((await creditsOf(domain, account)).map(([, units]) => units)).toEqual([25n * rate, 3n * rate]);
-    // The wait for another account's container is credited.
+    // Waiting for another account's container is credited.
     const other = await domain.account();
     await act(domain, account, { id, action: 'STOP' });
     const takeover = await deploy(domain, other, { machineId: agent.machineId, template: HOSTILE });
@@ -211,7 +211,7 @@ describe('service credits', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('the wait until another account’s container is erased is credited', async () => {
+  test("waiting for another account's container to be erased is credited", async () => {
     const { agent, account, id } = await rentMachine(HOSTILE);
     await pass(25, agent, id, 'RUNNING');
     await act(domain, account, { id, action: 'DESTROY' });
@@ -226,7 +226,7 @@ describe('service credits', () => {
     expect((await creditsOf(domain, other)).map(([, units]) => units)).toEqual([13n * instance.gpuRate]);
   });
 
-  test('a wait for one’s own container ends when the agent may start the next one', async () => {
+  test("an account's wait for its own container ends once the next one may start", async () => {
     const agent = await TestAgent.join(domain);
     const [neighbour, account] = [await domain.account(), await domain.account()];
     const { instance: stopped } = await deploy(domain, neighbour, { machineId: agent.machineId });
@@ -326,7 +326,7 @@ describe('service credits', () => {
     expect((await audit(domain)).findings).toEqual([]);
   });
 
-  test('an outage booked when the operator forgot containers also credits its later part', async () => {
+  test('after the operator forgets containers, the rest of an outage is credited as well', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(100);
@@ -361,7 +361,7 @@ describe('service credits', () => {
     expect(await creditsOf(domain, account)).toEqual([]);
   });
 
-  test('a revoked agent is an outage from its last heartbeat and is shown to the renter', async () => {
+  test("an agent's revocation is an outage since its last heartbeat that renters can see", async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(12);
@@ -404,7 +404,7 @@ describe('service credits', () => {
     domain.clock.advance(29);
     await agent.report([seen(id, 'RUNNING')]);
     const known = domain.clock.now();
-    // Another, slow gateway writes it late.
+    // Another gateway, which is slow, writes it late.
     domain.fleet.heartbeats.record(agent.machineId, early);
     await domain.fleet.heartbeats.flush();
     const seenAt = async () =>

@@ -5,7 +5,7 @@ import { enrol, join } from '../../../src/domain/fleet/enrolment.js';
 import { listHosts, sellSlices } from '../../../src/domain/fleet/hosts.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { importMachines } from '../../../src/domain/inventory/machines.js';
-import type { PricingMode } from '../../../src/domain/rules/price-rule.js';
+import type { PricingMode } from '../../../src/domain/kernel/price-rule.js';
 import { hardware, seen, TestAgent, tick } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
@@ -155,7 +155,7 @@ describe('missing GPUs', () => {
     await act(domain, bob, { id: other.id, action: 'DESTROY' });
   });
 
-  it("block a stopped instance's start until they return, and may vanish repeatedly", async () => {
+  it("block a stopped instance's start until they return, and may go missing again", async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await agent.fetch();
@@ -185,7 +185,7 @@ describe('missing GPUs', () => {
 });
 
 describe('a host that rejoins', () => {
-  it('without a rented GPU shows it as missing, and it is credited until it returns', async () => {
+  it('without a rented GPU shows it as missing and causes credit until it returns', async () => {
     const { id, agent, found, uuids } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -227,7 +227,7 @@ describe('a host that rejoins', () => {
     }
   });
 
-  it('with a replacement for a missing GPU ends the crediting', async () => {
+  it('with a replacement for a missing GPU ends the credit for it', async () => {
     const { id, agent, found, uuids } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -286,7 +286,7 @@ describe('a deploy that waits for its host', () => {
     });
 });
 
-it("a report delayed by a change of block sizes doesn't restore the previous sizes", async () => {
+it("a report delayed by a block size change doesn't restore the previous sizes", async () => {
   const { id, agent, uuids } = await hostOf(2);
   const client = await domain.db.pool.connect();
   try {
@@ -306,7 +306,7 @@ it("a report delayed by a change of block sizes doesn't restore the previous siz
 });
 
 describe("an agent's downgrade from protocol 2 to 1", () => {
-  it('causes credits for a rented part of the host that the agent can no longer run', async () => {
+  it('entitles renters to credit for parts that the agent can no longer run', async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -368,7 +368,7 @@ describe('an import of machines', () => {
     await expect(TestAgent.join(domain, { gpus: gpus(2) }, id)).rejects.toThrow(/needs another id/);
   });
 
-  it("can't reduce a host's disk below the disks on its parts", async () => {
+  it("can't reduce a host's disk below the disks in use on its parts", async () => {
     const { id } = await hostOf(4);
     const mine = await rent(`${id}.g0`, { diskGb: 500 });
     await expect(load(csv({ id, disk_gb: 400 }))).rejects.toThrow(/disk/);

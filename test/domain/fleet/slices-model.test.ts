@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Deps } from '../../../src/compose/deps.js';
 import { audit } from '../../../src/domain/billing/audit.js';
-import type { Deps } from '../../../src/domain/deps.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { deployBest } from '../../../src/domain/inventory/deploy-best.js';
-import { ALL_SIZES, blocksOf, type SoldBlock } from '../../../src/domain/rules/slices.js';
+import { ALL_SIZES, blocksOf, type SoldBlock } from '../../../src/domain/kernel/slices.js';
 import { TestAgent } from '../../support/agent.js';
 import { TestClock } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';

@@ -5,7 +5,7 @@ import { enrol, join } from '../../../src/domain/fleet/enrolment.js';
 import { listHosts, sellSlices } from '../../../src/domain/fleet/hosts.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { quote } from '../../../src/domain/inventory/quote.js';
-import type { PricingMode } from '../../../src/domain/rules/price-rule.js';
+import type { PricingMode } from '../../../src/domain/kernel/price-rule.js';
 import { hardware, seen, TestAgent, tick } from '../../support/agent.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
@@ -95,7 +95,7 @@ describe('a host of eight GPUs', () => {
     expect(await row(id)).toMatchObject({ hostId: id, firstGpu: 0, numGpus: 8, vcpus: 64, ramGb: 512, diskGb: 4_000 });
   });
 
-  it('sells each GPU once because overlapping blocks leave the offers together', async () => {
+  it('sells each GPU once, withdrawing all overlapping blocks from the offers', async () => {
     const { id } = await hostOf(8);
     const { id: one } = await rent(`${id}.g4-5`);
     expect(await offered(id)).toEqual(['.g0', '.g0-1', '.g0-3', '.g1', '.g2', '.g2-3', '.g3', '.g6', '.g6-7', '.g7']);
@@ -107,7 +107,7 @@ describe('a host of eight GPUs', () => {
     expect(await offered(id)).not.toContain('.g4-7');
   });
 
-  it("can't run two instances on one GPU because PostgreSQL constraints prevent it", async () => {
+  it('is prevented by database constraints from running two instances on one GPU', async () => {
     const { id } = await hostOf(4);
     const { id: one } = await rent(`${id}.g1`);
     const copy = (machineId: string) =>
@@ -128,7 +128,7 @@ describe('a host of eight GPUs', () => {
     await act(domain, bob, { id: other, action: 'DESTROY' });
   });
 
-  it('rents each GPU exactly once to many concurrent deploys', async () => {
+  it('rents each GPU exactly once despite many concurrent deploys', async () => {
     const { id } = await hostOf(8);
     const rents = ALL.map((suffix) => outcome(rent(`${id}${suffix}`, { who: Math.random() < 0.5 ? ann : bob })));
     const outcomes = await Promise.all(rents);
@@ -202,7 +202,7 @@ describe('a host of eight GPUs', () => {
 });
 
 describe('a host for sale', () => {
-  it('adopts new block sizes immediately, and current rentals can continue and restart', async () => {
+  it('adopts new block sizes immediately without ending or blocking current rentals', async () => {
     const { id } = await hostOf(4);
     const mine = await rent(`${id}.g0-1`);
     await sellSlices(domain, id, [1]);
@@ -232,7 +232,7 @@ describe('a host for sale', () => {
     expect((await rent(`${id}.g2-3`)).gpu).toBe('l4');
   });
 
-  it('with an agent on protocol 1 is only sold whole until the agent is updated', async () => {
+  it('with an agent on protocol 1 can only be sold whole until the agent is updated', async () => {
     const { code } = await enrol(domain, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
     domain.clock.advance(61);
     const found = hardware({ gpus: gpus(2) });
@@ -253,7 +253,7 @@ describe('a host for sale', () => {
 });
 
 describe('a GPU that disappears', () => {
-  it('is not offered, and its instance is credited until it returns', async () => {
+  it("isn't offered, and earns its renter credit until it returns", async () => {
     const { id, agent, found } = await hostOf(4);
     const uuids = found.map(({ uuid }) => uuid);
     const [mine, other] = [await rent(`${id}.g0-1`), await rent(`${id}.g2`, { who: bob })];
@@ -289,7 +289,7 @@ describe('a GPU that disappears', () => {
     await act(domain, bob, { id: other.id, action: 'STOP' });
   });
 
-  it('can be replaced, and reordered GPUs keep their places when the host rejoins', async () => {
+  it('can be replaced when the host rejoins, without moving reordered GPUs', async () => {
     const { id, agent, found } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     const { code } = await enrol(domain, { machineId: id, gpu: null, region: null, online: true, demo: false });

@@ -4,7 +4,7 @@ import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { audit } from '../../../src/domain/billing/audit.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { type DeployBestInput, deployBest } from '../../../src/domain/inventory/deploy-best.js';
-import type { PricingMode } from '../../../src/domain/rules/price-rule.js';
+import type { PricingMode } from '../../../src/domain/kernel/price-rule.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { type Like, onlyMachines } from '../../support/market/only-machines.js';
 
@@ -140,7 +140,7 @@ describe('deployBest', () => {
     expect(await best({ diskGb: 100, filter: { diskGbMin: 400 } })).toBe('c');
   });
 
-  it('preempts only on request, if no free machine is as cheap, in the order of modes', async () => {
+  it('preempts only on request, for a higher mode, and if no free machine is as cheap', async () => {
     await offer({ id: 'a' }, { id: 'b', reliability: 0.95 }, { id: 'dear', numGpus: 2 });
     const bob = await domain.account();
     const bobs = await hold('a', bob, 'INTERRUPTIBLE');
@@ -290,7 +290,7 @@ describe('deployBest', () => {
       const waiting = best();
       try {
         expect(await isSettled(waiting)).toBe(false);
-        // Without pauses there would be hundreds of queries. It takes 4 to 6 connections, and 9 on a busy machine.
+        // Without pauses, there would be hundreds of connections. Normally there are 4 to 6, or 9 on a busy machine.
         expect(connected.mock.calls.length).toBeLessThan(20);
       } finally {
         await other.end();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { FileRecord } from '../../../src/domain/import.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
 import { findMachine, importMachines } from '../../../src/domain/inventory/machines.js';
+import type { FileRecord } from '../../../src/domain/kernel/import.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 let domain: TestDomain;
@@ -30,7 +30,7 @@ function heldFile(list: readonly object[]) {
   return { records: records(), end };
 }
 
-test("an import becomes visible all at once, and doesn't block deploys until then", async () => {
+test('an import becomes visible all at once, without blocking deploys in the meantime', async () => {
   const known = await Promise.all([domain.machine(), domain.machine(), domain.machine()]);
   const fresh = Array.from({ length: 2_500 }, (_, index) => `held-${index}`);
   const file = heldFile([...known, ...fresh].map((id) => fields(id)));

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { OfferIndex, type OfferRange } from '../../../src/domain/inventory/offer-index.js';
 import { checkFilter, type OfferSort, pageOf, positionOf } from '../../../src/domain/inventory/offer-search.js';
-import { bestOffer } from '../../../src/domain/rules/best-offer.js';
-import type { OfferedMachine, PricedModel } from '../../../src/domain/rules/offer.js';
-import { criteriaOf } from '../../../src/domain/rules/offer-filter.js';
-import { BY_PRICE, type OfferPosition } from '../../../src/domain/rules/offer-order.js';
+import { bestOffer } from '../../../src/domain/inventory/rules/best-offer.js';
+import type { OfferedMachine, PricedModel } from '../../../src/domain/inventory/rules/offer.js';
+import { criteriaOf } from '../../../src/domain/inventory/rules/offer-filter.js';
+import { BY_PRICE, type OfferPosition } from '../../../src/domain/inventory/rules/offer-order.js';
 import { randomHistories } from '../../support/long.js';
 import {
   type NaiveHost,

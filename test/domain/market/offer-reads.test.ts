@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { OfferIndex } from '../../../src/domain/inventory/offer-index.js';
 import { checkFilter, pageOf } from '../../../src/domain/inventory/offer-search.js';
-import { criteriaOf } from '../../../src/domain/rules/offer-filter.js';
+import { criteriaOf } from '../../../src/domain/inventory/rules/offer-filter.js';
 import { offeredHost, PLAIN } from '../../support/market/naive-host.js';
 
 /**
- * Reads of groups' columns. Groups keep their machines in columns, so checking a machine reads its place in one column.
+ * Number of reads of groups' columns. Groups keep their machines in columns, so checking a machine reads its place in
+ * one column.
  */
 let reads = 0;
 

@@ -22,7 +22,7 @@ it('the set can hold any number of ids of any size', () => {
   const sizes = [254, 255, 256, 1_048_570, 1_048_571, 1_048_572, 1_048_573, 3_000_000];
   const ids = Array.from({ length: 40_000 }, (_, index) => `lst-${index}`);
   for (const isNew of [true, false]) {
-    // This is one expectation for all ids, since 40,000 would take longer than the code they check.
+    // One expectation covers all ids, since 40,000 of them would take longer than the code under test.
     expect(ids.filter((id) => seen.add(id) !== isNew)).toEqual([]);
     for (const size of sizes) expect(seen.add('x'.repeat(size))).toBe(isNew);
   }

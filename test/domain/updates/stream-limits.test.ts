@@ -7,7 +7,7 @@ import {
   SubscriptionRegistry,
 } from '../../../src/domain/updates/subscriptions.js';
 
-it('streams without a key are limited, and the last are reserved for new addresses', () => {
+it('unauthenticated streams are limited, with the last few kept for new addresses', () => {
   const registry = new SubscriptionRegistry(new Notices('postgres://nowhere.invalid/', 'within'));
   /** Returns how many of `count` streams were accepted. */
   const open = (address: string, count: number) => {

@@ -50,7 +50,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     expect(await outcome(child)).toEqual({ code: 7, stdout: 'x'.repeat(3_000_000), stderr: 'to stderr\n' });
   });
 
-  it('provides a terminal and ends processes that a disconnected client left running', async () => {
+  it('provides a terminal and ends processes left running by a disconnected client', async () => {
     const command = uniqueSleep();
     const child = ssh.spawn(id, ['-tt'], `tty; exec ${command}`);
     const ended = outcome(child);
@@ -98,7 +98,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     const command = uniqueSleep();
     expect(await says(`exec ${command}`, { timeoutSeconds: 1 })).toMatchObject({ exitCode: null });
     await until('the command has ended', () => !isRunning(command), 30_000, POLL_EVERY_MS);
-    // This is a command for the container, not an option of the local ssh.
+    // This is a command for the container, not an option for the local ssh.
     const made = join(folder(), 'made');
     expect((await says(`-oProxyCommand=touch${'$'}{IFS}${made}`)).exitCode).not.toBe(0);
     expect(existsSync(made)).toBe(false);
@@ -109,7 +109,7 @@ describe('access to a Docker container', needsEngine('docker', ...OPEN_SSH), () 
     await without.close();
   });
 
-  it('ends the commands of an agent that was killed', async () => {
+  it('ends a killed agent’s commands', async () => {
     const command = uniqueSleep();
     const child = ssh.spawn(id, [], `echo begun; exec ${command}`);
     const done = outcome(child);

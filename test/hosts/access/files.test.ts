@@ -115,7 +115,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     await inside(`[ -d ${AT}/kinds/folder ]`);
   });
 
-  it('lists only the first 5,000 entries of a larger folder and reports that', async () => {
+  it('lists only the first 5,000 entries of a larger folder and reports the truncation', async () => {
     await inside(`mkdir -p ${AT}/many && cd ${AT}/many && seq 1 6000 | xargs touch`);
     const { entries, isWhole } = await mine.list(`${AT}/many`);
     expect([entries.length, isWhole]).toEqual([5_000, false]);
@@ -168,7 +168,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(await small(`${AT}/nowhere/file`)).toBe(404);
   });
 
-  it('leaves no trace of an upload that is cancelled, cut off or too large', async () => {
+  it('leaves no trace of a cancelled, interrupted or oversized upload', async () => {
     await inside(`mkdir -p ${AT}/partly`);
     const gone = new AbortController();
     async function* never() {
@@ -246,7 +246,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
     expect(await inside(`ls ${AT}`)).not.toContain('stolen');
   });
 
-  it('ends transfers in progress when the session ends', async () => {
+  it('ends in-flight transfers when the session ends', async () => {
     const other = await Session.of(web, web.renter);
     await inside(`[ -s ${AT}/large.bin ] || dd if=/dev/zero of=${AT}/large.bin bs=1000000 count=200 2>/dev/null`);
     const before = tunnelsIn(web.fleet.gatewayOutput);

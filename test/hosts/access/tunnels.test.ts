@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Tunnels } from '../../../src/access/tunnels.js';
-import type { ExecTarget, TunnelTarget } from '../../../src/agent/tunnel-protocol.js';
-import type { Gateway } from '../../../src/compose.js';
+import type { ExecTarget, TunnelTarget } from '../../../src/agent-protocol/tunnel-protocol.js';
+import type { Gateway } from '../../../src/compose/gateway.js';
 import { whileBusy } from '../../support/busy.js';
 import { freePort } from '../../support/free-port.js';
 import { needsEngine } from '../../support/hosts/engines.js';
@@ -89,18 +89,18 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     });
   });
 
-  it('deliver all output to a late reader, however much there is', async () => {
+  it('deliver all output to a slow reader, however much there is', async () => {
     // A connection buffers a few MB, and the agent 256 kB. For one of these sizes, the agent still has the last bytes.
     const sizes = Array.from({ length: 32 }, (_, index) => (index + 1) * 250_000);
     const opened = [];
-    // The commands are started one at a time, by the runtime. Podman's own way may lose the last output.
+    // Commands started one at a time are all started by the runtime. Podman itself may lose the last output.
     for (const size of sizes) opened.push(await open(shell(`head -c ${size} /dev/zero; exit 4`)));
     await sleep(2_000);
     const read = opened.map(async (tunnel) => [(await text(tunnel)).length, tunnel.exitCode]);
     expect(await Promise.all(read)).toEqual(sizes.map((size) => [size, 4]));
   });
 
-  it('open a port quickly, even if another gateway must pass the request on', async () => {
+  it('open a port quickly, even if another gateway must forward the request', async () => {
     const times: number[] = [];
     for (let turn = 0; turn < 15; turn += 1) {
       const began = performance.now();
@@ -135,7 +135,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     await refused({ sshKeyId: 'ssh-0000000000000000' }).toMatchObject({ reason: 'unknown' });
   });
 
-  it('are accepted only from the machine that was asked to open them', async () => {
+  it('are accepted only from the machine asked to open them', async () => {
     const foreign = await fleet.enrolled();
     const path = `${other.address}/agent/v1/streams/${'0'.repeat(32)}`;
     const dial = (authorization: string) =>
@@ -150,7 +150,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     expect(await dial(`Bearer ${foreign.token}`)).toBe(404);
   });
 
-  it('leave nothing behind if the request is abandoned while the engine is slow', async () => {
+  it('leave nothing behind if the request is abandoned while the engine hangs', async () => {
     const opener = { accountId: renter.api.accountId, apiKeyId: null, sshKeyId: null };
     const command = uniqueSleep();
     const wanted = { opener, instanceId, target: shell(`exec ${command}`) };
@@ -186,7 +186,7 @@ describe('tunnels to a container', needsEngine('podman'), () => {
     for (const { command } of inputs) await until('it has ended', () => !isRunning(command), 70_000, 500);
   });
 
-  it('end when their key is revoked, and free their slots', async () => {
+  it('end when their key is revoked and free their slots', async () => {
     const { body } = await renter.api.graphql('mutation { createApiKey { apiKey { id } } }');
     const apiKeyId = body.data.createApiKey.apiKey.id;
     const tunnel = await open(shell('cat'), { apiKeyId });

@@ -15,7 +15,7 @@ const AS_APP = 'as-app';
 const PASSWD = 'root:x:0:0::/root:/bin/sh\napp:x:1234:1234::/home/app:/bin/sh\nother:x:77:78::/:/bin/sh\n';
 const WHO = 'echo $(id -u):$(id -g) $HOME $USER';
 
-describe.each<EngineName>(['podman', 'docker'])('the user of a command on %s', (engineName) => {
+describe.each<EngineName>(['podman', 'docker'])('a command’s user on %s', (engineName) => {
   const wanted = needsEngine(engineName, ...OPEN_SSH);
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -67,7 +67,7 @@ describe.each<EngineName>(['podman', 'docker'])('the user of a command on %s', (
   const inTerminal = async (login: string, command: string) =>
     (await outcome(ssh.spawn(login, ['-tt'], command))).stdout.trim();
 
-  it('is the image’s user by SSH unless the login names another one', async () => {
+  it('is the image’s user over SSH unless the login names another one', async () => {
     const cases = [
       [id, '1234:1234 /home/app app'],
       [`root@${id}`, '0:0 /root root'],
@@ -113,7 +113,7 @@ describe.each<EngineName>(['podman', 'docker'])('the user of a command on %s', (
     expect(await missing.end()).toMatchObject({ message: 'the user does not exist in the image' });
   });
 
-  it('owns files that are copied by scp, sftp and gpu cp', async () => {
+  it('owns files copied by scp, sftp and gpu cp', async () => {
     const from = join(folder(), 'from');
     writeFileSync(from, 'of root');
     expect(await ssh.ssh(`root@${id}`, 'chmod 1777 /tmp')).toMatchObject({ code: 0, stderr: '' });

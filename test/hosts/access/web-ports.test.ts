@@ -20,14 +20,14 @@ import { send } from '../../support/wire.js';
 
 const NOWHERE = `i-00000000.${DOMAIN}`;
 const MB = 1_048_576;
-/** Bytes transferred in the memory tests, which are twice the permitted growth of the gateway. */
+/** Bytes transferred in the memory tests: twice the permitted growth of the gateway's memory. */
 const MANY_BYTES = 100 * MB;
 const WARM_UP_BYTES = 30 * MB;
 const MORE_MEMORY_MB = 50;
 
 describe('web access to a real container, over two gateways', needsEngine('podman', 'ldd'), () => {
   let web: WebFleet;
-  /** Cookie that admits to the first port. */
+  /** Cookie that grants access to the first port. */
   let cookie: string;
   let host: string;
 
@@ -76,7 +76,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect((await visit(web.gateways[0]!, host, '/upload', chunked)).text).toBe('9');
   });
 
-  it('hides the gateway’s secrets from the container but shows the visitor’s address', async () => {
+  it('hides the gateway’s secrets from the container, but not the visitor’s address', async () => {
     const key = web.renter.key;
     const { headers } = await echoed({
       headers: {
@@ -278,7 +278,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       5_000,
     );
 
-  it('ends a key’s connections within 2 s after the key is revoked', async () => {
+  it('ends a key’s connections within 2 s of the key’s revocation', async () => {
     const { id, renter } = await web.anotherKey();
     const own = await follow(web.gateways[0]!, await web.link(renter));
     const spare = await web.link(renter);
@@ -302,7 +302,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     }
   });
 
-  it('applies the gateway’s rules to hostile hosts and smuggled requests', async () => {
+  it('applies the gateway’s rules to hostile Host headers and smuggled requests', async () => {
     const [gateway] = web.gateways;
     const raw = (head: string[], body = '') => send(gateway!, `${head.join('\r\n')}\r\n\r\n${body}`);
     const status = async (given: string, path = '/v1/gpus/pricing') =>
@@ -345,7 +345,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
       expect(answer.status, name).toBe(400);
       expect(answer.text, name).not.toContain('smuggled');
     }
-    // If the container doesn't switch protocols, what follows isn't a second request.
+    // If the container doesn't switch protocols, the bytes that follow aren't treated as a second request.
     const unswitched = await raw(get(...upgrade, 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'), inside);
     expect(unswitched.text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     // A request that offers another protocol is treated as an ordinary one.

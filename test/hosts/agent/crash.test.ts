@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { DesiredInstance } from '../../../src/agent/protocol.js';
+import type { DesiredInstance } from '../../../src/agent-protocol/protocol.js';
 import { whileBusy } from '../../support/busy.js';
 import { desiredInstance, TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, startEngine, type TestEngine } from '../../support/hosts/engines.js';
@@ -20,7 +20,7 @@ const BACK_WITHIN_MS = 10_000;
  */
 const ENGINE_ENDS_BY: Record<EngineName, 'SIGKILL' | 'SIGTERM'> = { podman: 'SIGKILL', docker: 'SIGTERM' };
 
-describe.each<EngineName>(['podman', 'docker'])('a kill of the agent or %s', (name) => {
+describe.each<EngineName>(['podman', 'docker'])('killing the agent or %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
     it('is skipped', wanted, () => {});

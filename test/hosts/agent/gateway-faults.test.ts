@@ -21,7 +21,7 @@ import { POLL_EVERY_MS, until } from '../../support/until.js';
 const ID = 'i-00000001';
 const CUT_OFF_SECONDS = 900;
 
-/** A clock of the host that tests can advance. */
+/** The host's clock, which tests can advance. */
 class MovedClock implements AgentClock {
   aheadMs = 0;
   now = () => hostClock.now() + this.aheadMs;
@@ -178,7 +178,7 @@ describe('the agent with a misbehaving gateway', () => {
       }
     });
 
-    it('counts those 15 minutes even if it is killed in the meantime', async () => {
+    it('counts the 15 minutes offline even if it is killed in the meantime', async () => {
       host.start();
       gateway.setDesired([desiredInstance(ID, 'running', { image, gpus: 1 })]);
       await gateway.phase(ID, 'RUNNING', 30_000);

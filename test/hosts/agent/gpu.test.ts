@@ -30,7 +30,7 @@ describe('GPUs provided through CDI', needsEngine('podman'), () => {
   });
   afterEach(() => gateway.close());
 
-  it('are simulated, as many as are rented', async () => {
+  it('are simulated, one per rented GPU', async () => {
     const host = new TestHost(engine, gateway, { gpus: 4, diskLimit: 'none' });
     host.start();
     gateway.setDesired([desiredInstance(ID, 'running', { image: `${registry.at}/busybox`, gpus: 3 })]);
@@ -86,7 +86,7 @@ describe('GPUs provided through CDI', needsEngine('podman'), () => {
     await host.close();
   });
 
-  it('can be real GPUs of the host', gpus.length === 0 ? leftOut('nvidia-smi', 'a GPU of NVIDIA') : {}, async () => {
+  it('can be the host’s real GPUs', gpus.length === 0 ? leftOut('nvidia-smi', 'a GPU of NVIDIA') : {}, async () => {
     await registry.push('glibc', { glibc: true });
     const host = new TestHost(engine, gateway, { gpus: 0, diskLimit: 'none' });
     host.start();

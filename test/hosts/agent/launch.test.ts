@@ -111,7 +111,7 @@ describe.each<EngineName>(['podman', 'docker'])('a launch on %s', (name) => {
   });
 
   it.each(isLong || name === 'podman' ? ['app', '1234:0'] : ['app'])(
-    'makes files with secrets readable by the image’s user (%s)',
+    'makes secret files readable by the image’s user (%s)',
     async (user) => {
       const passwd = join(folder(), 'passwd');
       const users = 'root:x:0:0::/:/bin/sh\napplication:x:7:7::/:/bin/sh\napp:x:1234:1234::/:/bin/sh\n';

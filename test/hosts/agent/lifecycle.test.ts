@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LABELS } from '../../../src/agent/engine/engine.js';
-import type { DesiredInstance } from '../../../src/agent/protocol.js';
+import type { DesiredInstance } from '../../../src/agent-protocol/protocol.js';
 import { desiredInstance, MACHINE, type TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';
@@ -233,7 +233,7 @@ describe.each<EngineName>(['podman', 'docker'])('the host agent on %s', (name) =
     await gateway.phase(other, 'RUNNING');
   });
 
-  it('keeps its containers running across a restart, and ignores another machine’s', async () => {
+  it('ignores other machines’ containers and keeps its own running across a restart', async () => {
     gateway.setDesired([running(id)]);
     await gateway.phase(id, 'RUNNING');
     const { State } = await engine.docker.getContainer(`gpu-${id}`).inspect();

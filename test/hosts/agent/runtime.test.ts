@@ -30,7 +30,7 @@ grep -E '^(Uid|Gid|Cap|NoNewPrivs|Seccomp):?' /proc/self/status
 ulimit -a; umask; pwd; cat /proc/self/cgroup /proc/self/oom_score_adj
 env | grep -vE '^(ELSEWHERE|HOSTNAME|SHLVL|_)=' | sort`;
 
-describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime of %s', (name) => {
+describe.each<EngineName>(['podman', 'docker'])('commands started by %s’s runtime', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
     it('are skipped', wanted, () => {});
@@ -83,7 +83,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
   /** Returns the number of this process's open descriptors. */
   const descriptors = () => readdirSync('/proc/self/fd').length;
 
-  it('have the same permissions and view as through the engine, for any user', async () => {
+  it('have the same permissions and view as through the engine, for every user', async () => {
     for (const id of [ID, OTHER]) {
       const [own, engines] = [await begin(LOOKS, { id }), await begin(LOOKS, { id, env: ELSEWHERE })];
       expect([own.constructor.name, engines.constructor.name]).toEqual(['Command', 'Object']);
@@ -119,7 +119,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     const outputs = await Promise.all((await Promise.all(many)).map(outcome));
     const effective = own.filter((line) => line.startsWith('CapEff'));
     expect(new Set(outputs.map(({ out }) => out.trim()))).toEqual(new Set(effective));
-    // Commands of other users go through the engine, which reads the image's users.
+    // Commands for other users go through the engine, which reads the image's users.
     for (const [user, uid] of [
       ['app', '1234'],
       ['4321', '4321'],
@@ -143,7 +143,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     }
   });
 
-  it('pass on a client’s language, but leave other, hidden variables to the engine', async () => {
+  it('pass on a client’s language, but leave all other variables to the engine', async () => {
     const exec = await begin('echo $LANG $LC_ALL; sleep 5431', { env: { LANG: 'de_DE', LC_ALL: 'C' } });
     expect(exec.constructor.name).toBe('Command');
     const stdout = new PassThrough();
@@ -279,7 +279,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     expect(codes.map(({ exitCode }) => exitCode)).toEqual(Array.from({ length: 12 }, (_, code) => code));
   });
 
-  it('run no program that a renter names, even if the engine’s container id is reused', async () => {
+  it('run no program named by a renter, even if the engine’s container id is reused', async () => {
     const host = folder();
     const at = join(host, NO_ENGINE_ID);
     const named = { binary_name: join(host, 'named'), root: join(host, 'root') };
@@ -307,7 +307,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by the runtime
     expect((await run('cat /tmp/left')).out).toBe('0\n');
   });
 
-  it('can’t block the agent through a shell that the renter replaced', async () => {
+  it('can’t block the agent through a shell replaced by the renter', async () => {
     const shell = async (script: string) => {
       const write = `rm -f /bin/sh; printf '#!/bin/busybox sh\\n%s\\n' "$SCRIPT" > /bin/sh; /bin/busybox chmod 755 /bin/sh`;
       const exec = await opened.engine.exec(

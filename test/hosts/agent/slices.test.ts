@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findProcessors } from '../../../src/agent/processors.js';
-import type { DesiredInstance } from '../../../src/agent/protocol.js';
+import type { DesiredInstance } from '../../../src/agent-protocol/protocol.js';
 import { desiredInstance, TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import type { TestRegistry } from '../../support/hosts/registry.js';

@@ -99,10 +99,10 @@ describe.each<EngineName>(['podman', 'docker'])('the measured usage on %s', (nam
     expect(code, text).toBe(0);
     return text;
   };
-  /** Returns the total between two samples of a value that is measured as a rate. */
+  /** Returns the total that a rate amounts to between two samples. */
   const sum = (before: Measured, after: Measured, perSecond: number) => (perSecond * (after.at - before.at)) / 1_000;
 
-  it('matches the CPU time of a script, and a simulated GPU is equally busy', async () => {
+  it('matches a script’s CPU time, which a simulated GPU mirrors', async () => {
     const before = await sample();
     const text = await run('i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; times');
     const after = await sample();
@@ -135,7 +135,7 @@ describe.each<EngineName>(['podman', 'docker'])('the measured usage on %s', (nam
     expect(freed.memoryUsedBytes! - before.memoryUsedBytes!).toBeLessThan(10 * MIB);
   });
 
-  it('includes the container’s number of processes', async () => {
+  it('includes the number of processes in the container', async () => {
     const before = await sample();
     await run('for i in 1 2 3 4 5; do sleep 1000 & done');
     expect((await sample()).processes! - before.processes!).toBe(5);

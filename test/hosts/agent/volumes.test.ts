@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { DesiredInstance, ObservedVolume } from '../../../src/agent/protocol.js';
+import type { DesiredInstance, ObservedVolume } from '../../../src/agent-protocol/protocol.js';
 import { desiredInstance, type TestHost } from '../../support/hosts/agent-process.js';
 import { type EngineName, needsEngine, type TestEngine } from '../../support/hosts/engines.js';
 import { mountsBelow } from '../../support/hosts/leftovers.js';
@@ -137,7 +137,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     expect(await store.restic(volume, 'ls', 'latest')).toContain('/mnt/file');
   });
 
-  itsOwn('is saved at intervals, and a failure is reported but doesn’t stop the instance', async () => {
+  itsOwn('is saved at intervals and reports failures without stopping the instance', async () => {
     store.snapshotSeconds = 1;
     await run(1);
     await sh('echo one > /data/file');
@@ -156,7 +156,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     expect(store.snapshots(volume).length).toBeGreaterThan(before);
   });
 
-  itsOwn('is erased once it is saved, after its GPUs and processors are freed', async () => {
+  itsOwn('is erased once saved, after its instance’s GPUs and processors are freed', async () => {
     await run(1);
     await sh('echo last > /data/file');
     store.isDown = true;
@@ -207,7 +207,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     expect(await sh('cat /data/file')).toBe('saved\n');
   });
 
-  itsOwn('keeps unsaved changes through a crash of agent and host, and is saved later', async () => {
+  itsOwn('keeps unsaved changes through a crash of the agent and host and is saved later', async () => {
     await run(1);
     await sh('echo unsaved > /data/file; sync');
     await host.end('SIGKILL');
@@ -225,7 +225,7 @@ describe.each<EngineName>(['podman', 'docker'])('a volume on %s', (name) => {
     expect(await store.restic(volume, 'dump', 'latest', '/mnt/file')).toBe('unsaved\n');
   });
 
-  itsOwn('is saved after a crash of agent and host even if its instance stays stopped', async () => {
+  itsOwn('is saved after a crash of the agent and host even if its instance stays stopped', async () => {
     await run(1);
     await sh('echo unsaved > /data/file; sync');
     await host.end('SIGKILL');

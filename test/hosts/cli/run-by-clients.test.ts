@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { gpu as gpuHere } from '../../support/cli/command.js';
 import { type Line, needsRuns, project, RunFleet, WAITS } from '../../support/cli/run-fleet.js';
 import type { RealFleet, RealRenter } from '../../support/hosts/real-fleet.js';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { gpu as gpuHere } from '../../support/cli/command.js';
 import { GPU, gpu } from '../../support/cli/gpu.js';
 import { INSTANCE, idOf, type Line, needsRuns, project, RunFleet, script } from '../../support/cli/run-fleet.js';
@@ -63,7 +63,7 @@ describe('gpu run', needsRuns(), () => {
     },
   );
 
-  it('exits with the code that a shell uses for a killed or missing command', async () => {
+  it('exits with the code a shell would use for a killed or missing command', async () => {
     const killed = await gpu(['run', ...on.image(), ...script('echo begun; kill -9 $$')], env);
     expect([killed.code, killed.stdout]).toEqual([137, 'begun\n']);
     await on.nothingLeft(INSTANCE.exec(killed.stderr)![0]);
@@ -144,7 +144,7 @@ describe('gpu run', needsRuns(), () => {
     expect(await renter.instances()).toEqual([]);
   });
 
-  it('starts the only instances that gpu attach and gpu wait accept', async () => {
+  it('starts the only instances accepted by gpu attach and gpu wait', async () => {
     const { body } = await renter.api.rest('GET', '/offers?gpu=rtx-4090');
     const { id } = await renter.deploy(body.data[0].machine_id);
     for (const command of ['attach', 'wait']) {

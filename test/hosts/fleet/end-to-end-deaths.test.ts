@@ -6,7 +6,7 @@ import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/r
 import { isLong, randomFrom, seedOf } from '../../support/long.js';
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
-/** Number of GPUs of each host. The last host is rented in blocks. */
+/** Number of GPUs in each host. The last host is rented in blocks. */
 const HOSTS = [1, 1, 4];
 /** Blocks of the last host, which overlap. */
 const BLOCKS = ['', '.g0-1', '.g2-3', '.g0', '.g1', '.g3'];
@@ -20,7 +20,7 @@ const INSTANCES = 3;
 const SLOW_TO_STOP = 'slow-to-stop';
 const ENDS_SLOWLY = ['/bin/sh', '-c', 'trap "sleep 0.7; exit 0" TERM; sleep 1000000 & wait'];
 
-describe('kills of the gateway, agents and Podman', () => {
+describe('killing the gateway, agents and Podman', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -38,7 +38,7 @@ describe('kills of the gateway, agents and Podman', () => {
   afterAll(() => fleet?.close());
 
   it(
-    'lead to the desired state within 10 s and never let instances share a GPU',
+    'leads to the desired state within 10 s and never lets instances share a GPU',
     async () => {
       const random = randomFrom(SEED);
       const watch = watchContainers(fleet);

@@ -12,12 +12,12 @@ import { query } from '../../support/process.js';
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const LAYER_BYTES = 12_000_000;
-/** Number of GPUs of the host that several renters share. */
+/** Number of GPUs in the host shared by several renters. */
 const GPUS = isLong ? 8 : 4;
-/** Size of a disk, small enough for several to fit on the tests' computer. */
+/** Disk size, small enough for several disks to fit on the test machine. */
 const DISK = { disk_gb: 1 };
 
-/** The gateway, agent and Podman run as an operator runs them, as separate processes that communicate only by HTTP. */
+/** The gateway, agent and Podman run as in production: as separate processes that communicate only over HTTP. */
 describe('a gateway with a real host', () => {
   const wanted = needsEngine('podman');
   if (wanted.skip) {
@@ -78,7 +78,7 @@ describe('a gateway with a real host', () => {
     await machine.end();
   });
 
-  it('gives each renter one GPU, later one renter half of them, and later one all', async () => {
+  it('rents out each GPU singly, then half of them as one block, then all of them', async () => {
     const big = await fleet.host({}, GPUS);
     const id = big.machineId;
     const half = `.g0-${GPUS / 2 - 1}`;
@@ -158,7 +158,7 @@ describe('a gateway with a real host', () => {
     await renter.phase(id, 'ERASED');
   });
 
-  it('leaves no trace of an instance that is destroyed during the pull', async () => {
+  it('leaves no trace of an instance destroyed during the pull', async () => {
     fleet.registry.bytesPerSecond = 500_000;
     await fleet.registry.push('abandoned', { extraBytes: LAYER_BYTES });
     await fleet.template('abandoned', `${fleet.registry.slowAt}/abandoned`);
@@ -246,7 +246,7 @@ describe('a gateway with a real host', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('gives a preempted container the grace period that its paid time earns', async () => {
+  it('gives a preempted container the grace period earned by its paid time', async () => {
     const command = ['/bin/sh', '-c', 'trap "sleep 1; exit 42" TERM; sleep 1000000 & wait'];
     const { id: old } = await renter.deploy(host.machineId, { type: 'interruptible', command });
     await renter.phase(old, 'RUNNING');

@@ -30,7 +30,7 @@ describe('secret values', () => {
   let fleet: RealFleet;
   let renter: RealRenter;
   let host: RealHost;
-  /** Responses of the gateway. */
+  /** The gateway's responses. */
   let answers = '';
 
   beforeAll(async () => {

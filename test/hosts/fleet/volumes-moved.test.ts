@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { VolumeAccess } from '../../../src/agent/protocol.js';
+import type { VolumeAccess } from '../../../src/agent-protocol/protocol.js';
 import { describeTree, makeTree } from '../../support/file-tree.js';
 import { needsEngine } from '../../support/hosts/engines.js';
 import { mountsBelow } from '../../support/hosts/leftovers.js';
@@ -130,7 +130,7 @@ describe('a volume on two real hosts', () => {
       const writing = 'while :; do date +%s > /data/now.new; mv /data/now.new /data/now; sleep 1; done';
       const id = await started(one, volume, { entrypoint: ['/bin/sh', '-c', writing] });
       await until('a second snapshot', async () => (await snapshotsOf(volume)).length >= 2, WITHIN_MS, POLL_EVERY_MS);
-      // The crash happens in the middle between two snapshots.
+      // The crash happens midway between two snapshots.
       await pause((SNAPSHOT_SECONDS * 1_000) / 2);
       await one.end('SIGKILL');
       await fleet.engine.docker.getContainer(`gpu-${id}`).kill();
@@ -153,7 +153,7 @@ describe('a volume on two real hosts', () => {
   );
 
   it(
-    'is not fetched again by the same host, and an older lease can’t write to it',
+    'is neither fetched again by the same host nor writable with an older lease',
     async () => {
       const volume = await create();
       const id = await started(one, volume);

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { TUNNEL_KINDS, TUNNEL_KINDS_HEADER, TUNNELS_PATH } from '../../../src/agent/tunnel-protocol.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { TUNNEL_KINDS, TUNNEL_KINDS_HEADER, TUNNELS_PATH } from '../../../src/agent-protocol/tunnel-protocol.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { sessionOf } from '../../support/access/terminal-page.js';
 import { hardware, seen } from '../../support/agent.js';
 import { createTestDatabase } from '../../support/database.js';
@@ -15,7 +15,7 @@ import { adminJson } from '../../support/operator.js';
 import { cleanUp, type GatewayProcess, startProcess } from '../../support/process.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-/** Longest permitted stall of a gateway, regardless of what hosts, containers, renters or strangers send. */
+/** Longest permitted stall of a gateway, regardless of what hosts, containers, renters or strangers send to it. */
 const MOST_MS = 100;
 /** Long enough to include the work that follows an attack. */
 const AFTER_MS = 300;
@@ -67,7 +67,7 @@ async function stall(): Promise<{ ms: number; busyMs: number }> {
 }
 
 function attack(name: string, run: () => Promise<unknown>, mostMs = MOST_MS) {
-  it(`stays responsive during ${name}`, { timeout: 300_000 }, async () => {
+  it(`the gateway doesn't stall on ${name}`, { timeout: 300_000 }, async () => {
     // The machine may have become unreachable during an earlier stall.
     await agent.report([seen(instance, 'RUNNING')]);
     await sleep(AFTER_MS);
@@ -104,7 +104,7 @@ function send(socket: WebSocket, bytes: Buffer | string): void {
   const all = Buffer.from(bytes);
   for (let at = 0; at < all.length; at += 1_000_000) socket.send(frame(all.subarray(at, at + 1_000_000)));
 }
-/** Sends frames of one byte each. The system delivers many of them in one read. */
+/** Sends frames of one byte each. The operating system delivers many of them in one read. */
 function trickle(socket: WebSocket, bytes: Buffer | string): void {
   const raw = (socket as unknown as { _socket: { cork(): void; uncork(): void } })._socket;
   raw.cork();
@@ -112,7 +112,7 @@ function trickle(socket: WebSocket, bytes: Buffer | string): void {
   raw.uncork();
 }
 
-/** Plays a container's /bin/sh for our SFTP. It responds to every command, and truthfully to `pwd`. */
+/** Acts as a container's /bin/sh for the SFTP server. It responds to every command, and correctly to `pwd`. */
 function shell(answer: (socket: WebSocket, command: string, mark: string) => void): Serve {
   return (socket) => {
     send(socket, 'N\n');
@@ -145,7 +145,7 @@ async function sftp(serve: Serve, ask: (channel: ClientChannel) => void, untilMs
   const over = once(channel, 'close');
   channel.write(packet(1, Buffer.from([0, 0, 0, 3])));
   ask(channel);
-  // These are the version and the response to `ask`.
+  // The two responses are the version and the response to `ask`.
   await Promise.race([over, expect.poll(() => answers, { timeout: untilMs, interval: 20 }).toBeGreaterThan(1)]).catch(
     () => {},
   );
@@ -166,7 +166,7 @@ const OPENDIR = packet(11, u32(1), text('/'));
 const OPEN = packet(3, u32(1), text('/file'), u32(1), u32(0));
 const READLINK = packet(19, u32(1), text('/file'));
 
-attack('a pause', () => sleep(2_000));
+attack('a two-second pause', () => sleep(2_000));
 
 attack('a size of six million digits', () =>
   sftp(
@@ -186,14 +186,14 @@ attack('30 MB of folder entries', () =>
     60_000,
   ),
 );
-attack('an error message of 30 MB of line breaks', () =>
+attack('a 30 MB error message that consists of line breaks', () =>
   sftp(
     shell((socket, _command, mark) => send(socket, `${'x\n'.repeat(15_000_000)}${mark}1\n`)),
     (channel) => channel.write(STAT),
     60_000,
   ),
 );
-attack('an error message of one 30 MB line', () =>
+attack('a 30 MB error message on a single line', () =>
   sftp(
     shell((socket, _command, mark) => send(socket, `${'x'.repeat(30_000_000)}${mark}1\n`)),
     (channel) => channel.write(STAT),
@@ -258,19 +258,19 @@ async function readLog(serve: Serve): Promise<void> {
   await asked;
 }
 const ended = (socket: WebSocket) => socket.send(JSON.stringify({ type: 'end' }));
-attack('log frames of a million line breaks', () =>
+attack('log frames with a million line breaks', () =>
   readLog((socket) => {
     for (let time = 0; time < 5; time += 1) socket.send(frame('\n'.repeat(1_000_000)));
     ended(socket);
   }),
 );
-attack('log frames of very short lines', () =>
+attack('log frames with very short lines', () =>
   readLog((socket) => {
     for (let time = 0; time < 5; time += 1) socket.send(frame('o2026-11-26T00:00:00Z x\n'.repeat(40_000)));
     ended(socket);
   }),
 );
-attack('log lines without an end', () =>
+attack('a 20 MB log line', () =>
   readLog((socket) => {
     for (let time = 0; time < 20; time += 1) socket.send(frame('x'.repeat(1_000_000)));
     ended(socket);
@@ -294,7 +294,7 @@ attack('a tunnel with 100,000 messages', () =>
     ended(socket);
   }),
 );
-attack('a tunnel with messages of 1 MB', () =>
+attack('a tunnel with 1 MB messages', () =>
   readLog((socket) => {
     for (let time = 0; time < 20; time += 1) socket.send(`[${'0,'.repeat(500_000)}0]`);
     for (let time = 0; time < 5; time += 1) socket.send('['.repeat(1_000_000));
@@ -328,16 +328,16 @@ const post = async (path: string, body: string, headers: Record<string, string> 
 const report = (changes: string) =>
   `{"protocol":2,"session":"x","sequence":1,"generation":0,"instances":[],"unknown":[],"engine":"ok"${changes}}`;
 const many = (entry: string, bytes: number) => `[${`${entry},`.repeat(bytes / (entry.length + 1))}${entry}]`;
-attack('a report of 600,000 empty instances', () =>
+attack('a report with 600,000 empty instances', () =>
   post('/agent/v1/report', report('').replace('[]', many('{}', 1_990_000)), agent.headers()),
 );
-attack('a report of 900,000 unknown instances', () =>
+attack('a report with 900,000 unknown instances', () =>
   post('/agent/v1/report', report(`,"gpus":${many('0', 1_990_000)}`), agent.headers()),
 );
 attack('a report nested a million levels deep', () =>
   post('/agent/v1/report', report(`,"x":${'['.repeat(990_000)}${']'.repeat(990_000)}`), agent.headers()),
 );
-attack('a report of 180,000 members', () =>
+attack('a report with 180,000 members', () =>
   post(
     '/agent/v1/report',
     report(`,"x":{${Array.from({ length: 180_000 }, (_, n) => `"${n}":0`).join()}}`),
@@ -347,7 +347,7 @@ attack('a report of 180,000 members', () =>
 attack('a report with a 2 MB number', () =>
   post('/agent/v1/report', report(`,"x":${'9'.repeat(1_990_000)}`), agent.headers()),
 );
-attack('a join by a stranger with 33,000 empty GPUs', () => {
+attack("a stranger's join with 33,000 empty GPUs", () => {
   const { gpus: _none, ...rest } = hardware();
   const body = JSON.stringify({ protocol: 2, code: 'x', hardware: rest });
   return post('/agent/v1/join', body.replace('"hardware":{', `"hardware":{"gpus":${many('{}', 98_000)},`));

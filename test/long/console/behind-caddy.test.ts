@@ -14,7 +14,7 @@ const SOON_MS = 60_000;
 const MOST_CLICKS = 6;
 /** Matches the end of a prompt. The rest of a prompt depends on the renter's shell. */
 const PROMPT = /[#$] ?$/;
-/** A rise in load that exceeds the noise of a busy computer. */
+/** A rise in load, in percent, that exceeds the noise of a busy computer. */
 const RISES_BY_PERCENT = 5;
 
 /**

@@ -5,7 +5,10 @@ import { beyondWindow, faultsIn, Pages, SOON_MS } from '../../support/console/pa
 import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 
-/** Acts like a notebook's server, which sends its page if the request has the token and otherwise a 403. */
+/**
+ * Acts like a notebook server, which sends its page if the request contains the token and otherwise responds with a
+ * 403.
+ */
 const LAB = `mkdir -p /www/cgi-bin
 cat > /www/cgi-bin/lab <<'CGI'
 #!/bin/sh
@@ -114,7 +117,7 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
       await destroyed(id);
     }));
 
-  it('shows a template’s variables as a safe form that works by keyboard and is saved', () =>
+  it("shows a template's variables as a safe, keyboard-operable form that can be saved", () =>
     pages.with(
       `/deploy?gpu=rtx-4090&machine=${host.machineId}&template=form`,
       renter.api,

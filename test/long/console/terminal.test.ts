@@ -8,7 +8,7 @@ import { needsEngine } from '../../support/hosts/engines.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { until } from '../../support/until.js';
 
-/** Whether this computer runs a process with this command line. */
+/** Whether this computer is running a process with this command line. */
 const runs = (command: string) =>
   execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n').includes(command);
 
@@ -37,7 +37,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
     return page;
   };
 
-  it('shows a prompt once the container of a new instance runs', () =>
+  it("shows a prompt once a new instance's container is running", () =>
     pages.with('/', renter.api, async ({ page, complaints }) => {
       await page.goto(`${pages.address}/?deploy=${host.machineId}`);
       await page.getByRole('radio', { name: /^busybox/ }).check({ force: true });
@@ -102,7 +102,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await waitForText(page, '\nkept here\n');
     }));
 
-  it('has several shells, which can be ended individually or exit by themselves', () =>
+  it('can have several shells, which can be ended individually or exit on their own', () =>
     pages.with(screen(), renter.api, async ({ page }) => {
       await shown(page);
       await enter(page, 'echo fir""st');
@@ -113,7 +113,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await until('it runs', () => runs('sleep 7171'), SOON_MS);
       await page.getByRole('button', { name: 'Terminal 1' }).first().click();
       await waitForText(page, '\nfirst\n');
-      // Shells that aren't visible continue.
+      // Shells in hidden tabs keep running.
       await page.getByRole('link', { name: 'Overview' }).click();
       await page.getByRole('link', { name: 'Terminal', exact: true }).click();
       await waitForText(page, '\nfirst\n');
@@ -154,7 +154,7 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
       await until('it runs', () => runs('sleep 8181'), SOON_MS);
       await page.keyboard.press('Control+c');
       await until('it is interrupted', () => !runs('sleep 8181'), SOON_MS);
-      // The keyboard can leave the terminal, although Tab belongs to the program.
+      // The focus can leave the terminal by keyboard, although Tab goes to the program.
       await page.keyboard.press('Control+Shift+F6');
       expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Terminal 1');
     }));

@@ -16,8 +16,8 @@ const HIDES = [
 ];
 const IGNORES_TERM = ['/bin/sh', '-c', 'trap "" TERM; exec sleep 1000000'];
 
-/** Tests what renters who control images and registries pay, to the unit. */
-describe.each(['podman', 'docker'] as const)('a renter who tries to avoid paying on %s', (name) => {
+/** Checks, to the unit, what renters pay if they control images and registries. */
+describe.each(['podman', 'docker'] as const)('a renter trying to avoid charges on %s', (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -93,7 +93,7 @@ describe.each(['podman', 'docker'] as const)('a renter who tries to avoid paying
     ['sends other bytes', async () => (fleet.registry.damage = 'altered'), {}],
     ['has an image with an unknown user', async () => {}, { user: 'nobody-there' }],
     ['has an image without its program', async () => {}, { command: ['/no/such'] }],
-  ])('pays for a machine that waits for a registry that %s', async (what, hurt, options) => {
+  ])('pays while the machine waits for a registry that %s', async (what, hurt, options) => {
     const image = `hostile-${what.replaceAll(' ', '-')}`;
     await fleet.registry.push(image, { extraBytes: 1_000_000, ...options });
     await hurt();
@@ -110,7 +110,7 @@ describe.each(['podman', 'docker'] as const)('a renter who tries to avoid paying
     }
   });
 
-  it('pays for the delay of a container that ignores SIGTERM and is soon killed', async () => {
+  it('pays for the delay caused by a container that ignores SIGTERM until it is killed', async () => {
     await fleet.registry.push('stays', { command: IGNORES_TERM });
     const { id } = await renter.deploy(host.machineId, { template: `${fleet.registry.at}/stays` });
     await renter.phase(id, 'RUNNING');

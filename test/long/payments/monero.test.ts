@@ -4,14 +4,14 @@ import { MoneroChain } from '../../support/payments/monero.js';
 import { openShop, read, topUp } from '../../support/payments/shop.js';
 import { needs } from '../../support/tools.js';
 
-describe('a payment in XMR on a real Monero node', needs('monerod', 'monero-wallet-rpc'), () => {
+describe('an XMR payment on a real Monero node', needs('monerod', 'monero-wallet-rpc'), () => {
   let chain: MoneroChain;
   beforeAll(async () => {
     chain = await MoneroChain.open();
   });
   afterAll(() => chain?.close());
 
-  test('is credited once, after 10 confirmations', async () => {
+  test('is credited exactly once, after 10 confirmations', async () => {
     const shop = await openShop({ chains: { XMR: chain }, rates: { XMR: '160' }, confirmations: 10 });
     const renter = await shop.gateway.renter('0');
     const made = await topUp(renter, 50, 'XMR');

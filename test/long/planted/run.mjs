@@ -1,10 +1,11 @@
-// Plants each fault of this folder in a copy of the project and expects its tests to fail.
+// Plants each fault from this folder in a copy of the project and expects its tests to fail.
 //   node test/long/planted/run.mjs [--quick | --check] [name ...]      name: part of a patch's file name
-// A patch starts with a description of the fault, then `Tests: <files>` and, if one test is enough, `Only: <part of its name>`;
-// `Build: yes` if these tests run the built programs, `Build: console` if they open the console's pages.
-// The same tests must pass without the fault, which --quick assumes. Prints "caught" or "passed" for each fault, and how many of
-// them `npm test` and `npm run test:all` catch. Fails if a fault is not caught or a patch no longer applies. --check runs no
-// tests: it fails if a patch no longer applies or names no tests.
+// A patch starts with a description of the fault, followed by `Tests: <files>`. It also has `Only: <part of its name>`
+// if a single test is enough, `Build: yes` if the tests run the built programs, or `Build: console` if they open the
+// console's pages. The same tests must pass without the fault, which --quick takes for granted. For each fault, prints
+// "caught" or the reason why it wasn't caught. Finally, prints how many faults are caught by `npm test` and by `npm run
+// test:all`. Fails if any fault is not caught or a patch no longer applies. With --check, runs no tests and fails only
+// if a patch no longer applies or names no tests.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +22,7 @@ const BUILDS = {
   yes: 'npx tsc -p . && node scripts/build-agent.mjs && node scripts/build-gateway.mjs',
   console: 'npm run -s build:console',
 };
-/** Neither installed packages nor folders next to the sources. */
+/** Folders that are not copied. The copy links to node_modules instead. */
 const LEFT_OUT = new Set(['node_modules', '.git', '.data', '.stryker', 'bench']);
 
 const isQuick = process.argv.includes('--quick');
@@ -57,12 +58,12 @@ try {
 }
 process.exitCode = caught.length === files.length && files.length > 0 ? 0 : 1;
 
-/** Returns the files that a patch names, separated by spaces. */
+/** Returns the test files that a patch names, separated by spaces. */
 function testsOf(text) {
   return /^Tests: (.+)$/m.exec(text)?.[1] ?? '';
 }
 
-/** Returns "caught", or why not. */
+/** Returns "caught", or the reason why the fault wasn't caught. */
 function plant(patch) {
   const text = readFileSync(patch, 'utf8');
   const tests = testsOf(text);
@@ -85,15 +86,15 @@ function apply(patch, ...more) {
   return spawnSync('git', ['apply', '--whitespace=nowarn', ...more, patch], { cwd: copy }).status;
 }
 
-/** Returns the exit code; 0 if there is nothing to build. */
+/** Returns the exit code, which is 0 if there is nothing to build. */
 function build(command) {
   if (command === undefined) return 0;
   return spawnSync(command, { cwd: copy, stdio: 'ignore', shell: true }).status;
 }
 
 /**
- * Returns "passed" if at least one test ran and all passed, "failed" if a test failed; a file that can't be loaded is
- * neither.
+ * Returns "passed" if at least one test ran and all passed, or "failed" if a test failed. A file that can't be loaded
+ * counts as neither.
  */
 function run(args) {
   const report = join(copy, 'planted-report.json');

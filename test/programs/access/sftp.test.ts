@@ -20,7 +20,7 @@ const NO_ATTRIBUTES = 0;
 const MODE = 4;
 const STATUS_TYPE = 101;
 
-/** Creates a folder that holds only links to busybox, so that no other program is found. */
+/** Creates a folder with nothing but links to busybox, so no other program is found. */
 function busybox(): { shell: string; path: string } {
   const dir = scratchFolder('busybox-');
   for (const name of [

@@ -25,7 +25,7 @@ describe('the agent with an engine that doesn’t respond yet', () => {
   let server: Server;
   afterEach(() => server.close());
 
-  /** Starts an engine that sends these answers in turn and then repeats the last one. */
+  /** Starts an engine that sends these responses in turn and then repeats the last one. */
   async function engine(...answers: ((response: ServerResponse) => void)[]): Promise<string> {
     const socket = join(folder(), 'engine.sock');
     server = createServer((_, response) => (answers.length > 1 ? answers.shift()! : answers[0]!)(response));
@@ -53,7 +53,7 @@ describe('the agent with an engine that doesn’t respond yet', () => {
     expect(stderr).not.toContain('socket hang up');
   });
 
-  it('waits longer on each attempt, and names the wait in the error', async () => {
+  it('waits longer on each attempt and states the wait in the error', async () => {
     const socket = await engine(() => {});
     await expect(openEngine(socket, null, null, 0, [50, 100])).rejects.toMatchObject({
       message: `${socket} does not answer: no answer within 0.05 s`,

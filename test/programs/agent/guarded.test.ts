@@ -15,7 +15,7 @@ echo "$@" > /mnt/arguments
 ls -A / > /mnt/seen
 `;
 
-it('lets a compromised restic change only its volume and its cache', needs('mount', 'setpriv'), () => {
+it('a compromised restic can change only its volume and its cache', needs('mount', 'setpriv'), () => {
   const dir = mkdtempSync(join(tmpdir(), 'guarded-'));
   const [root, volume, cache, program] = ['root', 'volume', 'cache', 'program'].map((name) => join(dir, name)) as [
     string,

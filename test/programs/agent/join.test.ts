@@ -60,7 +60,7 @@ describe('gpu-agent join', () => {
     expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('has not joined') });
   });
 
-  it('suggests an image that the host already has if the network is down', async () => {
+  it('suggests an image already on the host if the network is down', async () => {
     const opened = await openEngine(engine.socket, null);
     const [offline, online] = [async () => false, async () => true];
     await expect(chooseImage(opened, null, offline)).rejects.toThrow(

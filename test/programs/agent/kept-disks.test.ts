@@ -15,7 +15,7 @@ import { desiredInstance } from '../../support/hosts/agent-process.js';
 
 const ID = 'i-00000001';
 
-it('reports a disk without a container as UNKNOWN and erases it when requested', async () => {
+it('the agent reports a disk without a container as UNKNOWN and erases it on request', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'kept-disks-'));
   mkdirSync(join(dataDir, 'disks'));
   writeFileSync(join(dataDir, 'disks', `${ID}.ext4`), '');
@@ -43,7 +43,7 @@ it('reports a disk without a container as UNKNOWN and erases it when requested',
   try {
     await reconciler.apply({ generation: 1, instances: [] });
     expect(reconciler.state).toMatchObject({ unknown: [ID], instances: [] });
-    // It remains because the agent erases only what is known to be unwanted.
+    // The disk remains because the agent erases only what is known to be unwanted.
     await reconciler.apply({ generation: 2, instances: [] });
     expect(reconciler.state.unknown).toEqual([ID]);
     await reconciler.apply({ generation: 3, instances: [desiredInstance(ID, 'absent')] });

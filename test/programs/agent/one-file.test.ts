@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { needsEngine, startEngine } from '../../support/hosts/engines.js';
 import { cleanUp, folder } from '../../support/process.js';
 

@@ -15,12 +15,12 @@ import {
 } from '../../../src/agent/engine/engine.js';
 import { openGpuAccess } from '../../../src/agent/gpus/gpu-access.js';
 import { findProcessors } from '../../../src/agent/processors.js';
-import type { ObservedInstance } from '../../../src/agent/protocol.js';
 import { Reconciler } from '../../../src/agent/reconciler.js';
 import { Registries } from '../../../src/agent/registries.js';
 import { SecretFiles } from '../../../src/agent/secret-files.js';
 import { StartRecords } from '../../../src/agent/start-records.js';
 import { HostVolumes } from '../../../src/agent/volumes/host-volumes.js';
+import type { ObservedInstance } from '../../../src/agent-protocol/protocol.js';
 import { desiredInstance } from '../../support/hosts/agent-process.js';
 
 const ID = 'i-00000001';
@@ -146,7 +146,7 @@ async function sees(id: string, phase: ObservedInstance['phase']): Promise<Obser
   return found()!;
 }
 
-it('starts other instances even if one container can’t be erased', async () => {
+it('the agent starts other instances even if one container can’t be erased', async () => {
   await engine.create({ instanceId: OTHER, machineId: MACHINE, start: 1 } as ContainerSpec);
   engine.stuck.add(OTHER);
   const instances = [desiredInstance(OTHER, 'absent'), desiredInstance(ID, 'running', { image: OWN_IMAGE })];
@@ -157,7 +157,7 @@ it('starts other instances even if one container can’t be erased', async () =>
   });
 });
 
-it('probes the host again after an image has failed to start', async () => {
+it('the agent probes the host again after an image has failed to start', async () => {
   const image = { image: OWN_IMAGE };
   engine.starts.instance = false;
   await reconciler.apply({ generation: 1, instances: [desiredInstance(ID, 'running', image)] });
@@ -167,7 +167,7 @@ it('probes the host again after an image has failed to start', async () => {
   await expect.poll(() => reconciler.state.instances[0]).toMatchObject({ start: 2, phase: 'FAILED', fault: 'host' });
 });
 
-it('sets one deadline for all pulls of a start, regardless of how each pull ends', async () => {
+it('a start has one deadline for all its pulls, regardless of how each one ends', async () => {
   engine.pullSeconds = 40;
   await reconciler.apply({
     generation: 1,
@@ -185,7 +185,7 @@ function on(id: string, places: readonly number[], rest = {}) {
   return desiredInstance(id, 'running', { image: OWN_IMAGE, gpus: places.length, gpuUuids, ...rest });
 }
 
-it('waits for containers to stop on its own GPUs, but not on other GPUs', async () => {
+it('a start waits for containers to stop on its own GPUs, but not on other GPUs', async () => {
   let stopped = () => {};
   const old = on(THIRD, [2, 3]);
   await reconciler.apply({ generation: 1, instances: [old] });
@@ -202,7 +202,7 @@ it('waits for containers to stop on its own GPUs, but not on other GPUs', async 
   await sees(OTHER, 'RUNNING');
 });
 
-it('waits until its GPUs’ previous container is erased, but not for other erasures', async () => {
+it('a start waits until its GPUs’ previous container is erased, but not for others', async () => {
   let removed = () => {};
   const old = on(THIRD, [2, 3]);
   await reconciler.apply({ generation: 1, instances: [{ ...old, phase: 'stopped' }] });
@@ -222,7 +222,7 @@ it('waits until its GPUs’ previous container is erased, but not for other eras
   await sees(OTHER, 'RUNNING');
 });
 
-it('waits for an unknown container on its GPUs, or for any if it has no GPU ids', async () => {
+it('a start waits for unknown containers on its GPUs, or on any if it has no GPU ids', async () => {
   await reconciler.apply({ generation: 1, instances: [on(THIRD, [2])] });
   await sees(THIRD, 'RUNNING');
   engine.stops = new Promise(() => {});
@@ -236,7 +236,7 @@ it('waits for an unknown container on its GPUs, or for any if it has no GPU ids'
   expect(engine.containers.get(LAST)).toBeUndefined();
 });
 
-it('runs nothing in a container with the wrong GPU and blames the host', async () => {
+it('the agent runs nothing in a container with the wrong GPU and blames the host', async () => {
   engine.device = '/dev/gpu-pretended1';
   await reconciler.apply({ generation: 1, instances: [on(ID, [2])] });
   expect(await sees(ID, 'FAILED')).toMatchObject({ message: 'the container has 0 of 1 GPUs', fault: 'host' });
@@ -247,7 +247,7 @@ it('runs nothing in a container with the wrong GPU and blames the host', async (
   expect(await sees(OTHER, 'FAILED')).toMatchObject({ message, fault: 'host' });
 });
 
-it('reuses a probe of the whole host for each of its parts, and probes CPU pinning', async () => {
+it('the agent reuses a probe of the whole host for its parts and probes CPU pinning', async () => {
   const [processor] = await findProcessors();
   await reconciler.apply({ generation: 1, instances: [on(ID, [0], { cpus: [processor] }), on(OTHER, [1, 2])] });
   await Promise.all([sees(ID, 'RUNNING'), sees(OTHER, 'RUNNING')]);

@@ -11,7 +11,7 @@ import { needsRoot } from '../../support/tools.js';
 const VOLUME = 'v-00000001';
 
 it(
-  'keeps restic from reading or writing the host’s files through links in a volume',
+  'restic can’t read or write the host’s files through links in a volume',
   needsRoot('restic', 'rclone', 'setpriv'),
   async () => {
     const store = await ResticStore.open();

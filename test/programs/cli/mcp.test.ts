@@ -110,7 +110,7 @@ describe('gpu mcp', () => {
     expect([balance < 1_000, burnPerHour]).toEqual([true, 0]);
   });
 
-  it('passes deadlines and TCP ports on, and `run` rents only machines with an agent', async () => {
+  it('passes on deadlines and TCP ports, requiring a host agent for `run`', async () => {
     const machineId = await service.machine();
     const tcp = await assistant.call('quote', { machineId, launch: { tcpPorts: [5432] } });
     expect(tcp.summary).toContain('this service has no TCP ports');

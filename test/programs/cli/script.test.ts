@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { gpu } from '../../support/cli/command.js';
 import { GPU, gpu as gpuProcess, readable } from '../../support/cli/gpu.js';
 import { openWire, refusal, type Wire } from '../../support/client-wire.js';
@@ -207,7 +207,7 @@ describe('exit codes', () => {
     expect([code, stderr]).toEqual([1, 'gpu: missing or unknown API key (unauthorized)\n']);
   });
 
-  it('are 1 for an internal error of the service, whose request id is shown', async () => {
+  it('are 1 for an internal error of the service, with the request id shown', async () => {
     wire.next({ ...refusal(500, 'internal'), headers: { 'x-request-id': 'r-1' } });
     const { code, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect([code, stderr]).toEqual([1, 'gpu: this is internal (internal, request r-1)\n']);
@@ -245,7 +245,7 @@ describe('exit codes', () => {
     expect(wire.seen).toEqual([]);
   });
 
-  it('are 3 without a connection, and a failed write prints the key for a retry', async () => {
+  it('are 3 without a connection, with the idempotency key printed for a retry', async () => {
     const gone = await openWire(service.address);
     await gone.close();
     const { code, stdout, stderr } = await gpu(['deploy', 'm-1'], { ...env, GPU_BASE_URL: gone.baseUrl });
@@ -268,7 +268,7 @@ describe('exit codes', () => {
     expect(await gpuProcess(['--version'], env)).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
-  it('are 0 if the reader stops reading early', async () => {
+  it('are 0 if the output’s reader stops early', async () => {
     const program = run([GPU, 'pricing'], env, { prefix: ['sh', '-c', '"$@" | true; echo done', 'sh'] });
     const { stdout, stderr } = await program.ended;
     expect([stdout, stderr]).toEqual(['done\n', '']);
@@ -303,7 +303,7 @@ describe('login', () => {
     );
   });
 
-  it('rejects a key that the service refuses and keeps the previous one', async () => {
+  it('rejects a key refused by the service and keeps the previous one', async () => {
     await gpu(['login'], home, renter.key);
     const before = readFileSync(file, 'utf8');
     expect(await gpu(['login'], home, 'wrong')).toMatchObject({ code: 1 });
@@ -311,7 +311,7 @@ describe('login', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  it('makes a file that others could read readable only by its owner', async () => {
+  it('restricts a file readable by others to its owner', async () => {
     writeFileSync(file, '{"base_url":"http://127.0.0.1:1/v1","api_key":"old"}', { mode: 0o644 });
     expect(await gpu(['login'], home, renter.key)).toMatchObject({ code: 0 });
     expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -84,7 +84,7 @@ describe('the gpu command in a terminal', needs('script'), () => {
     ['y', 0, 'destroyed'],
     ['yes', 0, 'destroyed'],
     ['', 2, 'running'],
-  ])('asks before destroying an instance, and the reply %j leads to exit code %i', async (answer, code, status) => {
+  ])('asks before destroying an instance and, on the reply %j, exits with %i', async (answer, code, status) => {
     const id = await rent();
     const program = gpuInTerminal(['destroy', id], env);
     await program.says(/\[y\/N\] /);

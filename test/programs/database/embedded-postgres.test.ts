@@ -26,7 +26,7 @@ import { needsRoot } from '../../support/tools.js';
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 const isLinux = process.platform === 'linux';
-/** Needs an entry in /etc/passwd: the server runs without one, but initdb doesn't unless it has a user namespace. */
+/** Needs an entry in /etc/passwd. The server runs without one, but initdb then needs a user namespace. */
 const ORDINARY_USER = 65534;
 
 /** Folders that are removed at the end, after any server still running in them is stopped. */

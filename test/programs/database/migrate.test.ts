@@ -118,7 +118,7 @@ describe('a migration under traffic', () => {
     return client;
   }
 
-  it('repeatedly yields to clients that are queued behind it and a long reader', async () => {
+  it('repeatedly yields to clients queued behind it and a long reader', async () => {
     write('1_first', 'CREATE TABLE t (n int)');
     await applyMigrations(url, directory);
     write('2_second', 'ALTER TABLE t ADD COLUMN m int');
@@ -196,7 +196,7 @@ describe('applyMigrations refuses', () => {
     expect(await query(url, 'SELECT migration_name AS name FROM _prisma_migrations')).toEqual([{ name: '9_later' }]);
   });
 
-  it('a migration that was changed after it was applied', async () => {
+  it('a migration changed after being applied', async () => {
     appendFileSync(join(directory, '1_first/migration.sql'), ' ');
     await expect(applyMigrations(url, directory)).rejects.toThrow(/^migration 1_first was changed after it had been/);
   });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { scratchFolder } from '../../support/scratch.js';
 
 const MIGRATIONS = join(PACKAGE_ROOT, 'prisma/migrations');
@@ -50,7 +50,7 @@ function squawk(more: readonly string[]): Promise<Fault[]> {
   });
 }
 
-it('finds no migration that keeps a big table locked', async () => {
+it('no migration keeps a big table locked', async () => {
   const names = readdirSync(MIGRATIONS).filter((name) => name > BEFORE_THE_CHECK && name !== 'migration_lock.toml');
   const found = await faultsOf(names.map((name) => join(MIGRATIONS, name, 'migration.sql')));
   for (const [path, faults] of found) expect(faults, `${path}: see docs/releasing.md#migrations`).toEqual([]);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { requestCaddy, type TestCaddy } from '../../support/deploy/caddy.js';
 import { Docker } from '../../support/deploy/docker.js';
 import { startLoad } from '../../support/deploy/load.js';
@@ -15,9 +15,9 @@ import { leftOut } from '../../support/tools.js';
 import { until } from '../../support/until.js';
 
 /*
- * The image and compose.yaml on a real engine: `npm run test:deploy`, which takes some minutes, as root. Debian's
- * packages replace the base images, so that no image registry is needed. TEST_DEPLOY is 1 for a dedicated engine, or
- * the socket of a running engine, which keeps what it built.
+ * Tests the image and compose.yaml on a real engine. Run `npm run test:deploy` as root, which takes some minutes.
+ * Debian's packages replace the base images, so no image registry is needed. TEST_DEPLOY is 1 for a dedicated engine,
+ * or the socket of a running engine, which keeps what it built.
  */
 const WORKERS = 8;
 const STEP = 300;
@@ -59,7 +59,7 @@ describe('the deployment', wanted, () => {
     await engine?.close();
   }, 120_000);
 
-  it('has only the built programs in its image, and the image’s user can’t change them', () => {
+  it('has only the built programs in its image, which the image’s user can’t change', () => {
     const megabytes = (image: string) => Number(docker.look(image, '{{.Size}}')) / 1e6;
     report(`image ${megabytes(IMAGE).toFixed(0)} MB, of which its base ${megabytes(STAND_INS.node).toFixed(0)} MB`);
     expect(docker.look(IMAGE, '{{.Config.User}} {{.Config.StopSignal}} {{json .Config.Cmd}}')).toBe(
@@ -194,7 +194,7 @@ describe('the deployment', wanted, () => {
       if (deploy !== undefined) compose('down', '-v', '-t', '1');
     }, 120_000);
 
-    it('start together on an empty database, and one of them migrates it', () => {
+    it('start together on an empty database, which only one of them migrates', () => {
       const logs = ['gateway-1', 'gateway-2'].map(
         (service) =>
           docker.run('logs', containerOf(service)) +
@@ -209,7 +209,7 @@ describe('the deployment', wanted, () => {
       expect(first.slice(0, 2)).toEqual(['node', 'dist/gateway.mjs']);
     });
 
-    it('serve REST, GraphQL and SSH, and don’t expose PostgreSQL or Redis', async () => {
+    it('serve REST, GraphQL and SSH without exposing PostgreSQL or Redis', async () => {
       const headers = { authorization: `Bearer ${key}` };
       const call = async (method: string, path: string, body?: unknown) => {
         const { status, text } = await requestCaddy(caddy, {

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { SETTINGS } from '../../../src/config.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { SETTINGS } from '../../../src/compose/config.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { createTestDatabase } from '../../support/database.js';
 import { freePort } from '../../support/free-port.js';
 import { cleanUp, folder, run } from '../../support/process.js';
@@ -15,7 +15,7 @@ const read = (...path: string[]) => readFileSync(join(DEPLOY, ...path), 'utf8');
 afterAll(cleanUp);
 
 describe('shkeeper/compose.yaml', () => {
-  it('enables wallets by the names of SHKeeper’s modules instead of coin codes', () => {
+  it('enables wallets by SHKeeper’s module names instead of coin codes', () => {
     // "<MODULE>_WALLET", named after shkeeper/modules/cryptos/<module>.py.
     const wallets = [...read('shkeeper', 'compose.yaml').matchAll(/^ +([A-Z_]+_WALLET): enabled$/gm)].map(
       ([, name]) => name!,
@@ -77,7 +77,7 @@ describe('the systemd units', () => {
       const verified = spawnSync(verify, ['verify', '--man=no', join(copy, unit.replace('@.', '@1.'))], {
         encoding: 'utf8',
       });
-      // Complaints about other units of this host don't count.
+      // Complaints about other units on this host don't count.
       const complaints = verified.stderr.split('\n').filter((line) => line.includes(unit.replace('@.', '@1.')));
       expect([unit, complaints]).toEqual([unit, []]);
     }

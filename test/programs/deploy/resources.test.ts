@@ -29,15 +29,15 @@ import { until } from '../../support/until.js';
 /** Just enough space for a new cluster and its log. */
 const DISK_MB = 256;
 /**
- * Time for which the disk stays full. After more than 20 s, a gateway has failed once to start its PostgreSQL. That takes too
- * long to wait for in every run.
+ * Time for which the disk stays full. After more than 20 s, a gateway has failed once to start its PostgreSQL. That is
+ * too long to wait in every run.
  */
 const FULL_MS = Number(process.env.DISK_FULL_SECONDS ?? 0) * 1_000;
 const RECOVERS_WITHIN_MS = 60_000;
 /** Timeout of a test, long enough for a busy machine. */
 const PATIENT = { timeout: 300_000 };
 const MAX_DEPLOYS = 5_000;
-/** PostgreSQL's limit: its shared memory and a gateway's connections fit. */
+/** PostgreSQL's limit, which is enough for its shared memory and a gateway's connections. */
 const MEMORY_MB = 400;
 /** A gateway's limit in addition to its initial memory. A few hundred requests use it up. */
 const LITTLE_MEMORY_MB = 8;
@@ -178,7 +178,7 @@ describe('a query that uses up all memory', () => {
 });
 
 describe('a gateway above its memory limit', () => {
-  it('can be killed at any point, and the next one has all acknowledged data', {
+  it('can be killed at any point without losing acknowledged data', {
     ...needsMemoryLimit(),
     ...PATIENT,
   }, async () => {

@@ -19,7 +19,7 @@ import {
 import { needs } from '../../support/tools.js';
 import { until } from '../../support/until.js';
 
-/** Workers of the load, one per protocol. */
+/** Load workers, one per protocol. */
 const WORKERS = 2;
 /** Number of responses between two steps, enough for each kind of request over each protocol. */
 const STEP = 24;
@@ -150,7 +150,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     await audit();
   });
 
-  it('serve the instances’ host names, and each has its own address for streams', async () => {
+  it('serve the instances’ host names and have separate addresses for streams', async () => {
     const page = await requestCaddy(caddy, { path: '/', host: `i-00000000.${caddy.serviceDomain}` });
     expect([page.status, page.headers['content-type']]).toEqual([404, expect.stringMatching(/^text\/html/)]);
     for (const number of [1, 2]) {
@@ -159,7 +159,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     }
   });
 
-  it('lose only in-flight requests if one is killed, and a retry by key rents once', PATIENT, async () => {
+  it('lose only in-flight requests if one is killed, without renting twice on a retry', PATIENT, async () => {
     const [held, ...others] = machines.slice(20);
     const renter = await createRenter();
     const deploy = (apiKey: string, idempotencyKey: string, machineId: string) =>

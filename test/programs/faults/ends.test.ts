@@ -62,7 +62,7 @@ async function rentTwo(renter: Renter, machines: string[]): Promise<Expected[]> 
   ];
 }
 
-test('enforces deadlines and limits within a second, even if gateways are killed', {
+test('deadlines and limits are enforced within a second, even if gateways are killed', {
   timeout: isLong ? 1_800_000 : 240_000,
 }, async () => {
   const url = await createTestDatabase();

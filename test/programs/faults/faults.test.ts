@@ -34,7 +34,7 @@ async function machines(renter: Renter, gpu: string): Promise<string[]> {
 }
 
 describe('the database', () => {
-  test('makes both APIs and readiness return 503 while stopped, and loses nothing', {
+  test('makes both APIs and readiness return 503 while stopped, without losing anything', {
     timeout: 300_000,
   }, async () => {
     const env = { ...SETTINGS, DATA_DIR: await preparedFolder() };

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { isUnavailable } from '../../../src/database/faults.js';
-import { createDeps } from '../../../src/domain/deps.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
-import { systemClock } from '../../../src/system-clock.js';
+import { systemClock } from '../../../src/std/system-clock.js';
 import { testSettings } from '../../support/clock.js';
 import { openWire } from '../../support/database-wire.js';
 import { type EventStream, subscribe } from '../../support/events.js';
@@ -115,7 +115,7 @@ describe('other gateways see every rental of a gateway that crashes in its first
   });
 
   test.each(isLong ? [0, 200] : [0])(
-    'when it is killed %i ms after it reports that it listens',
+    'when it is killed %i ms after it reports that it is listening',
     { timeout: 120_000 },
     async (afterMs) => {
       const service = await startService();

@@ -21,7 +21,7 @@ async function dump(url: string): Promise<string> {
   return texts.join('\n');
 }
 
-test('never writes an API key to a log, an error or a table', async () => {
+test('an API key is never written to a log, an error or a table', async () => {
   const databaseUrl = await createTestDatabase();
   const env = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'trace', RATE_LIMIT_PER_MINUTE: '5' };
   const gateway = await startProcess(env);
@@ -48,12 +48,12 @@ test('never writes an API key to a log, an error or a table', async () => {
   const places = { told, tables, log: gateway.stderr(), listed: listed.stdout, revoked: revoked.stdout };
   for (const [place, text] of Object.entries(places)) {
     for (const secret of [key, made, stray]) {
-      // Neither the whole secret may appear nor a half of it from which the rest could be guessed.
+      // Neither the whole secret nor half of it may appear, since the rest could then be guessed.
       expect(text.includes(secret.slice(9)), `${place} holds a key`).toBe(false);
       expect(text.includes(secret.slice(9, 29)), `${place} holds half a key`).toBe(false);
     }
   }
-  // To prove that the search works, it finds the last four characters in the table.
+  // The last four characters are in a table, which proves that the search works.
   expect(places.tables).toContain(key.slice(-4));
   expect(places.log).toContain('"route":"/v1/balance"');
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDeps, type Deps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { audit } from '../../../src/domain/billing/audit.js';
-import { createDeps, type Deps } from '../../../src/domain/deps.js';
-import { systemClock } from '../../../src/system-clock.js';
+import { systemClock } from '../../../src/std/system-clock.js';
 import { whileBusy } from '../../support/busy.js';
 import { testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
@@ -89,7 +89,7 @@ describe('concurrent requests to two gateways', () => {
   test('rent only one of 20 machines if the credit suffices for only one', async () => {
     const machines = await freeMachines(20, 'rtx-4090');
     const offer = await deps.db.prisma.machine.findFirstOrThrow({ where: { id: machines[0]! } });
-    // The credit suffices for an hour of one such machine but not of two.
+    // The credit suffices for an hour on one such machine but not on two.
     const [renter] = await renters(1, String(0.44 * offer.numGpus + 0.1));
     const answers = await Promise.all(
       machines.map((machine_id, index) => through(renter!, index).rest('POST', '/instances', { machine_id })),
@@ -97,7 +97,7 @@ describe('concurrent requests to two gateways', () => {
     expect(tally(answers)).toEqual({ '201': 1, '409 deploy_failed': 19 });
   });
 
-  test('run only one of several deploys of different modes on the same machine', async () => {
+  test('run only one of several deploys in different modes on the same machine', async () => {
     const [machine_id] = await freeMachines(1, 'l4');
     const all = await renters(40);
     const types = ['interruptible', 'interruptible', 'od', 'res'];

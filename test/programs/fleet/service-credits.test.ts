@@ -14,7 +14,7 @@ const GATEWAYS = isLong ? 2 : 1;
 
 afterAll(cleanUp);
 
-/** Seconds that were not delivered because of outages and starts of an instance. */
+/** Seconds not delivered because of outages and an instance's starts. */
 interface Undelivered {
   id: string;
   gpu: number;

@@ -144,7 +144,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       expect(await admit(2)).toEqual([true, 0, 0, 60]);
     });
 
-    it('leaves nothing behind because a key expires with its last request', async () => {
+    it('leaves nothing behind, since a key expires with its last request', async () => {
       await buckets.reserve('expiry', 3, 120);
       const ttl = await redis.client.pttl(`${KEY}expiry`);
       expect(ttl).toBeGreaterThan(59_000);

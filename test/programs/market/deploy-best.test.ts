@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDeps, type Deps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { audit } from '../../../src/domain/billing/audit.js';
-import { createDeps, type Deps } from '../../../src/domain/deps.js';
-import { systemClock } from '../../../src/system-clock.js';
+import { systemClock } from '../../../src/std/system-clock.js';
 import { testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 import { createRenter, type Renter } from '../../support/gateway.js';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
-import { createDeps } from '../../../src/domain/deps.js';
-import { systemClock } from '../../../src/system-clock.js';
+import { systemClock } from '../../../src/std/system-clock.js';
 import { testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 import { client, createRenter, type Renter } from '../../support/gateway.js';
@@ -156,7 +156,7 @@ bad-3,rtx-4090,1,free,us`;
     await expect.poll(() => priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-09-26', market_median: 0.64 });
   });
 
-  test('publishes a sheet as a whole, and running instances keep their rates', async () => {
+  test('publishes a sheet as a whole without changing running instances’ rates', async () => {
     const ann = await renter();
     const { body: offers } = await ann.rest('GET', '/offers?gpu=rtx-4090&limit=1');
     const { body: instance } = await ann.rest('POST', '/instances', { machine_id: offers.data[0].machine_id });
@@ -239,7 +239,7 @@ bad-3,rtx-4090,1,free,us`;
     expect(shown.code).toBe(0);
   });
 
-  test('publishes a confirmed jump, and only one of two concurrent imports', async () => {
+  test('publishes a confirmed jump, but only one of two concurrent imports', async () => {
     const path = file('jump.csv', market(listings('l4', '9')));
     const args = ['market', 'import', path, '--date', '2026-10-25', '--accept-jumps'];
     const codes = (await Promise.all([adminProcess(args, env), admin(args, env)])).map(({ code }) => code);
@@ -249,7 +249,7 @@ bad-3,rtx-4090,1,free,us`;
 });
 
 describe('models and regions', () => {
-  test('are created and updated atomically, and a new model gets its reference price', async () => {
+  test('are created and updated atomically, including a new model’s reference price', async () => {
     const header = 'slug,name,vram_gb,tier,nvlink,pcie_gen,reference_price_usd_hour\n';
     const wrong = file('wrong-models.csv', `${header}new-1,New 1,24,consumer,false,5,1.00\nNew 2,x,0,huge,maybe,5,-1`);
     const refused = await admin(['model', 'import', wrong], env);
@@ -283,7 +283,7 @@ describe('a JSON file', () => {
     expect(refused).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  test('is rejected if a field is null, and the error names the field', async () => {
+  test('is rejected with the field’s name if a field is null', async () => {
     const machines = file('null-fields.json', '[{"id":null,"gpu":"p40"}]');
     expect((await admin(['machine', 'import', machines], env)).stderr).toContain('\nline 1: id is missing\n');
     const good = { listing_id: 'a', gpu_slug: 'l4', num_gpus: 1, price_usd_hour: 0.5 };

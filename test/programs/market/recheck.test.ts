@@ -3,8 +3,10 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDeps, type Deps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
-import { createDeps, type Deps, type Settings } from '../../../src/domain/deps.js';
+import type { Settings } from '../../../src/domain/kernel/settings.js';
+import { formatInstant } from '../../../src/domain/kernel/time.js';
 import { readListings } from '../../../src/domain/market/listings.js';
 import { planSnapshot, publishPlan } from '../../../src/domain/market/market.js';
 import { priceSheet } from '../../../src/domain/market/pricing.js';
@@ -14,7 +16,6 @@ import {
   recheckIfDue,
   recheckStatus,
 } from '../../../src/domain/market/recheck.js';
-import { formatInstant } from '../../../src/domain/rules/time.js';
 import { TestClock, testSettings } from '../../support/clock.js';
 import { createTestDatabase } from '../../support/database.js';
 import { csv, listings, MARKET_HEADER, type MarketSource, market, openMarketSource } from '../../support/market.js';
@@ -94,7 +95,7 @@ describe('a due re-check', () => {
     const unknown = ['x,rtx-9090,1,3,us', 'x,rtx-4090,0,3,us'].join('\n');
     source.answers(csv(`${market(listings('rtx-4090', '0.80'))}\n${unknown}`));
     const before = source.requests();
-    // Monday's re-check was missed and is made up for.
+    // Monday's missed re-check is made up for.
     deps.clock.advance(2 * 86_400);
     expect(await look()).toBeNull();
     const wednesday = formatInstant(deps.clock.now()).slice(0, 10);
@@ -138,7 +139,7 @@ describe('a due re-check', () => {
     expect(source.requests()).toBe(before + 2);
   });
 
-  test('runs in one of two processes, and the other one later finds it done', async () => {
+  test('runs in one of two processes, after which the other one finds it done', async () => {
     const second = other();
     const before = source.requests();
     const asked = held();
@@ -170,7 +171,7 @@ describe('a due re-check', () => {
       return own.db.pool.connect();
     };
     const late = (pool: object, name: string | symbol) => (name === 'connect' ? connect : Reflect.get(pool, name));
-    // Only the domain's own connection waits. The due re-checks had been read before.
+    // Only the domain's own connection waits. The due re-checks have already been read.
     const second = { ...own, db: { ...own.db, pool: new Proxy<typeof own.db.pool>(own.db.pool, { get: late }) } };
     const later = look({}, second);
     await waiting;
@@ -232,7 +233,7 @@ describe('the source', () => {
     expect((await sheet()).price('l4').marketMedian).toBe(1_200_000n);
   });
 
-  test('may be compressed and redirect 5 times, but other hosts get no credentials', async () => {
+  test('may be compressed and redirect 5 times, but not pass credentials to other hosts', async () => {
     const elsewhere = await openMarketSource();
     const seen: (string | undefined)[] = [];
     source.answers((request, response) => {
@@ -342,7 +343,7 @@ describe('the source', () => {
     ['refuses connections', async () => closedAddress(), /ECONNREFUSED/],
     ['is missing', async () => join(folder(), 'absent.csv'), /ENOENT/],
     ['is a folder', async () => folderNamed('listings.csv'), /EISDIR/],
-  ])('is also retried if it %s, and its address isn’t shown', async (_name, place, code) => {
+  ])('is also retried if it %s, without showing its address', async (_name, place, code) => {
     const marketSource = await place();
     const before = await sheets();
     await look({}, withSettings({ marketSource }));
@@ -403,7 +404,7 @@ describe('the source', () => {
   });
 });
 
-describe('the content of a source', () => {
+describe('a source’s content', () => {
   const next = async (text: string) => {
     deps.clock.advance(WEEK);
     weeks += 1;
@@ -453,7 +454,7 @@ describe('an interrupted attempt', () => {
        where locktype = 'advisory' and objid = 4207003 and granted and datname = current_database()`,
     );
 
-  test('records nothing if it loses its connection, and another process takes over', async () => {
+  test('records nothing if it loses its connection, letting another process take over', async () => {
     const second = other();
     const asked = held();
     const first = look();

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { prometheusText } from '../../../src/rest/prometheus.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { createTestDatabase } from '../../support/database.js';
 import { type EventStream, subscribe } from '../../support/events.js';
 import { client, type Renter } from '../../support/gateway.js';
@@ -77,7 +77,7 @@ async function tour(): Promise<void> {
   expect((await rest('POST', '/instances', { machine_id: second, disk_gb: 10 })).status).toBe(201);
   stream = await subscribe(gateway.address, 'subscription Money { balanceChanged { balance } }', { key: renter.key });
   while ((await rest('GET', '/balance')).status !== 429);
-  // Offers are read again before the response.
+  // Offers are reread before the response.
   await anyone.rest('GET', '/gpus/pricing');
 }
 
@@ -170,7 +170,7 @@ describe('the metrics after a tour', () => {
     expect(labels).not.toMatch(/\b[im]-[0-9a-f]{8}\b|[0-9a-f]{16}/);
   });
 
-  it('are bounded in number, and each says whether it may be summed over gateways', () => {
+  it('are bounded in number and state whether they may be summed over gateways', () => {
     expect(result.samples.length).toBeLessThan(3_000);
     const helps = [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)];
     expect(helps.length).toBeGreaterThan(35);
@@ -270,7 +270,7 @@ describe('promtool', needs('promtool'), () => {
     expect(promtool(['check', 'rules', 'rules.yml'])).toMatchObject({ status: 0 });
   });
 
-  it('sees each alert fire when it should and not before', () => {
+  it('confirms that each alert fires when it should and not before', () => {
     const { status, said } = promtool(['test', 'rules', 'rules.cases.yml']);
     expect(said).toContain('SUCCESS');
     expect(status).toBe(0);

@@ -70,7 +70,7 @@ describe('payments of 50 USD in LTC on a real chain', needs('litecoind'), () => 
     await shop.shkeeper.poll();
     expect((await read(renter, made.id)).balance).toBe(50);
     await refundTopUp(deps, made.id, { usdMicro: 10_000_000n, transaction: 'outside-1', note: 'asked for' });
-    // A repeated reversal is booked once. One with another amount or above the balance is refused.
+    // A repeated reversal is booked once. A reversal of another amount or above the balance is refused.
     await refundTopUp(deps, made.id, { usdMicro: 10_000_000n, transaction: 'outside-1', note: 'asked for' });
     const refund = (usdMicro: bigint, outside: string) =>
       refundTopUp(deps, made.id, { usdMicro, transaction: outside, note: 'asked for' });

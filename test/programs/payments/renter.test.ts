@@ -12,7 +12,7 @@ let renter: Renter;
 let env: Env;
 
 beforeAll(async () => {
-  // This coin's service shows its memory pool.
+  // This coin's service reports unconfirmed payments.
   shop = await openShop({ reportsUnconfirmed: ['LTC'] });
   renter = await shop.gateway.renter('0');
   env = envOf(shop.gateway.address, renter.key);

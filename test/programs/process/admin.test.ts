@@ -64,7 +64,7 @@ describe('operator commands on a running gateway', () => {
     });
   });
 
-  it('key create prints the key with its id and account, and the key works immediately', async () => {
+  it('key create prints a key that works immediately, with its id and account', async () => {
     expect(key).toStrictEqual({
       id: expect.stringMatching(KEY_ID),
       account_id: account.id,
@@ -75,7 +75,7 @@ describe('operator commands on a running gateway', () => {
     expect(plain).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^gpu_live_[0-9a-f]{40}\n$/) });
   });
 
-  it('account credit adds to the balance that the renter sees, once per reference', async () => {
+  it('account credit adds to the balance seen by the renter, once per reference', async () => {
     const before = await balance();
     const credit = ['account', 'credit', account.id, '--amount', '0.000001', '--note', 'Wire', '--reference', 'INV-1'];
     const credited = await adminJson(credit, env);
@@ -249,7 +249,7 @@ describe('operator commands on a running gateway', () => {
       (select id from instance where account_id = '${account.id}')`;
     expect([{ count: exported.usage_interval.length }]).toEqual(await query(databaseUrl, intervals));
     for (const hidden of [other.id, key.api_key, '"hash"', '\\\\x']) expect(stdout).not.toContain(hidden);
-    // If a later version adds a table with data of an account, the table must reference the account.
+    // If a later version adds a table with account data, that table must reference the account.
     const owning = await query(
       databaseUrl,
       `select distinct relname as name from pg_class join pg_attribute on attrelid = pg_class.oid

@@ -27,19 +27,19 @@ import {
 const RENTERS = Number(process.env.BACKUP_RENTERS ?? 1);
 const KILLS = killsOf(20);
 const random = xoroshiro128plus(seedOf(1));
-/** Progress once the result is in place. Before that, progress is below it. */
+/** Progress value once the result is in place. Earlier values are lower. */
 const DONE = 2;
 const IF_THERE = { throwIfNoEntry: false } as const;
-/** Enough WAL for PostgreSQL to discard what a backup needs unless it was requested to keep it. */
+/** Enough WAL for PostgreSQL to discard what a backup needs unless the backup retains it. */
 const SWITCHES = 8;
-/** Pause between two rentals of a renter. */
+/** Pause between a renter's rentals. */
 const PAUSE_MS = 100;
 /** Counting the files of a restore itself takes a few milliseconds. */
 const LOOK_EVERY_MS = 10;
 const PATIENT = { timeout: 300_000 };
 
 const keyOf = (n: number) => `gpu_live_${n.toString(16).padStart(40, '0')}`;
-/** Creates accounts with credit and a key. Each renter needs its own, because writes of one account take turns. */
+/** Creates accounts with credit and a key. Each renter needs its own, because writes to one account take turns. */
 const RENTERS_SQL = `
   with renter as (select 'acc-' || lpad(to_hex(n), 16, '0') as id, 'gpu_live_' || lpad(to_hex(n), 40, '0') as key,
       date_trunc('second', now()) as at from generate_series(1, $1::int) n),
@@ -52,7 +52,7 @@ const RENTERS_SQL = `
 
 afterAll(cleanUp);
 
-/** Returns the number of files and folders below a folder. Those that disappear meanwhile may or may not count. */
+/** Returns the number of files and folders in a folder. Those that disappear during the call may or may not count. */
 function entriesOf(directory: string): number {
   try {
     return readdirSync(directory, { recursive: true }).length;
@@ -145,7 +145,7 @@ describe('a backup', () => {
   });
   afterAll(() => gateway.end());
 
-  it('keeps the previous one and leaves nothing in the server when killed', PATIENT, async () => {
+  it('preserves the previous one and leaves nothing behind in the server when killed', PATIENT, async () => {
     const exit = await admin(['backup', file], env);
     expect([exit.code, exit.stdout]).toEqual([0, expect.stringMatching(/^wrote .*, \d+\.\d MB\n$/)]);
     const seen = { old: 0, new: 0, parts: 0 };
@@ -193,7 +193,7 @@ describe('a backup', () => {
     console.info(`${rented} rentals in ${seconds.toFixed(1)} s of backup: ${(rented / seconds).toFixed(0)} a second`);
     expect(rented).toBeGreaterThan(0);
 
-    // The killed backups haven't left anything either.
+    // Nor have the killed backups left anything behind.
     expect(readdirSync(backups)).toEqual(['gateway.tar.gz']);
   });
 

@@ -43,8 +43,8 @@ const digits = () => key.slice('gpu_live_'.length);
 const plain = (text: string) =>
   text.replace(/%(?:25)*([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 
-describe('the log line of a request', () => {
-  it('has the fields that an operator needs', async () => {
+describe('a request’s log line', () => {
+  it('has the fields an operator needs', async () => {
     const answer = await client(gateway.address, key).rest('GET', '/balance');
     const line = await lineOf(answer);
     expect(line).toEqual({
@@ -69,7 +69,7 @@ describe('the log line of a request', () => {
     expect(line.bytes).toBeLessThan(length + 1_000);
   });
 
-  it('names the route template, even of a cached response, or `unknown`', async () => {
+  it('names the route template, even for a cached response, or `unknown`', async () => {
     const routes = [
       ['/v1/gpus/pricing', '/v1/gpus/pricing'],
       ['/v1/offers?gpu=l4', '/v1/offers'],
@@ -86,7 +86,7 @@ describe('the log line of a request', () => {
     for (const [answer, route] of answers) expect((await lineOf(answer)).route).toBe(route);
   });
 
-  it('names the executed operation but contains no other input of the caller', async () => {
+  it('names the executed operation but contains no other caller input', async () => {
     const operationOf = async (query: string, operationName?: string, times = 1) => {
       const body = JSON.stringify({ query, operationName });
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
@@ -181,7 +181,7 @@ it('an unread log blocks neither requests nor the shutdown, and stays readable',
   for (let time = 0; time < 20; time += 1) expect((await fetch(`${stalled.address}/readyz`)).status).toBe(200);
   await expect.poll(() => pipe.read(), FLUSHED).toMatch(/"msg":"listening"[\s\S]*"route":"\/readyz"/);
   pipe.fill();
-  // It would exit with 1 if its time were up.
+  // It exits with 1 if it exceeds its time limit.
   expect((await stalled.end()).code).toBe(0);
   pipe.close();
 });

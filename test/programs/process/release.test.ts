@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { cleanUp, folder, run } from '../../support/process.js';
 
 afterAll(cleanUp);
@@ -16,7 +16,7 @@ function project(unreleased: string): string {
   return cwd;
 }
 
-it('moves the unreleased entries under the release’s version and date', async () => {
+it('a release moves the unreleased entries under its version and date', async () => {
   const cwd = project('\n### Added\n\n- New.\n');
   expect(await run([RELEASE, '--check'], {}, { cwd }).ended).toEqual({ code: 0, stdout: '', stderr: '' });
   expect((await run([RELEASE], {}, { cwd }).ended).code).toBe(0);
@@ -28,7 +28,7 @@ it('moves the unreleased entries under the release’s version and date', async 
   expect((await run([RELEASE, '--check'], {}, { cwd }).ended).code).toBe(1);
 });
 
-it('rejects a release without entries', async () => {
+it('a release without entries is rejected', async () => {
   const { code, stderr } = await run([RELEASE, '--check'], {}, { cwd: project('\n') }).ended;
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^CHANGELOG.md has no entries/)]);
 });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { applyMigrations } from '../../../src/database/migrate.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { createEmptyDatabase } from '../../support/database.js';
 import { client } from '../../support/gateway.js';
 import {
@@ -55,7 +55,7 @@ describe('a database given by DATABASE_URL', () => {
     const url = await createEmptyDatabase();
     const env = { DATABASE_URL: url, SEED: 'demo' };
     await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
-    // The last thing that a first start writes is a mark that it is done.
+    // The last thing written by a first start is a mark that it is done.
     const holder = await connect(url);
     await holder.query('begin; lock table installation in exclusive mode');
     const killed = run([MAIN], env);

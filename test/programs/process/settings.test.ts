@@ -28,7 +28,7 @@ describe('an ordinary user’s gateway', () => {
   const root = needsRoot('setpriv');
   const isReadable = () => works(AS_ORDINARY_USER[0]!, ...AS_ORDINARY_USER.slice(1), 'test', '-r', MAIN);
   const user = root.skip ? root : needsThat(isReadable(), 'a readable checkout', 'a folder that others may enter');
-  it('can run in a folder that only this user may enter', user, async () => {
+  it('can run in a folder accessible only to this user', user, async () => {
     const home = folder();
     chmodSync(home, 0o700);
     chownSync(home, ORDINARY_USER, ORDINARY_USER);
@@ -66,7 +66,7 @@ const REFUSED = {
   databaseUrl: 'DATABASE_URL must be an address such as postgresql://user:password@host:5432/database',
 };
 
-describe('a problem that the operator can fix', () => {
+describe('a problem the operator can fix', () => {
   /** Returns the line, after an exit with code 1 and no output on stdout. */
   async function refusal(env: Env): Promise<string> {
     const { code, stdout, stderr } = await run([MAIN], { LOG_LEVEL: 'silent', ...env }).ended;

@@ -164,12 +164,12 @@ describe('a gateway on a data folder', () => {
     ];
     await expect.poll(() => gateway.log().length, FLUSHED).toBeGreaterThanOrEqual(before + answers.length);
     expect(gateway.stderr()).not.toContain(key);
-    // Nor may its secret part appear in another spelling.
+    // The secret part must not appear in another spelling either.
     expect(gateway.stderr()).not.toContain(key.slice('gpu_live_'.length));
     expect(gateway.stderr()).not.toContain(mistaken);
   });
 
-  it('shuts down cleanly, and stops PostgreSQL only after the requests in flight', async () => {
+  it('shuts down cleanly, and stops PostgreSQL only after in-flight requests', async () => {
     // A deploy waits for its account while the process is being stopped.
     const lock = await hold(await embeddedUrl(dataDir), 'select 1 from account for update');
     const rented = rentCheapest(gateway.address, key);
@@ -184,14 +184,14 @@ describe('a gateway on a data folder', () => {
     expect(await rented).toMatch(/^i-/);
     const { code, endedMs } = await ended;
     expect(code).toBe(0);
-    // The shutdown uses up neither the time for requests in flight nor that for idle connections.
+    // The shutdown uses up neither the time limit for in-flight requests nor that for idle connections.
     expect(endedMs).toBeLessThan(whileBusy(4_000));
     await expectServerStopped(dataDir);
     gateway = await startProcess(env);
     expect(await count(await embeddedUrl(dataDir), 'instance')).toBe(1);
   });
 
-  it('recovers from a SIGKILL by using the server that was left running', async () => {
+  it('recovers from a SIGKILL by using the server left running', async () => {
     const id = await rentCheapest(gateway.address, key);
     const left = await serverOf(dataDir);
     await gateway.kill();
@@ -215,7 +215,7 @@ describe('a gateway on a data folder', () => {
     const rented = rentCheapest(gateway.address, key).catch(() => 'cut');
     const half = await halfSent(gateway.address);
     await lock.isWaitedFor();
-    // It exits with 1 when its time is up.
+    // It exits with 1 if it exceeds its time limit.
     const { code } = await gateway.end();
     expect(await rented).toBe('cut');
     expect(code).toBe(0);

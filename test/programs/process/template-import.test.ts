@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { createTestDatabase } from '../../support/database.js';
 import { client, type Renter } from '../../support/gateway.js';
 import { admin, adminJson } from '../../support/operator.js';
@@ -25,7 +25,7 @@ describe('admin template import', () => {
   }
   const load = (path: string, ...more: string[]) => admin(['template', 'import', path, ...more], env);
 
-  /** Rents with this template; returns the document that the machine receives for it. */
+  /** Rents with this template. Returns the document that the machine receives for it. */
   async function deployed(template: string) {
     // The machine is offered once its first heartbeat is written, within a second.
     const rented = await vi.waitFor(
@@ -63,7 +63,7 @@ describe('admin template import', () => {
     await cleanUp();
   });
 
-  it('creates a template, and a deploy passes all of it to the machine', async () => {
+  it('creates a template that a deploy passes to the machine in full', async () => {
     const before = await templates();
     const path = file(`${HEADER}\n${SERVE}\n`);
     expect((await load(path, '--dry-run')).code).toBe(0);
@@ -161,7 +161,7 @@ describe('admin template import', () => {
     expect(await templates()).toEqual(before);
   });
 
-  it('reports all of a form’s faults together', async () => {
+  it('reports all of a form’s faults at once', async () => {
     const good = { slug: 'a', image: 'registry.test/a:1', description: 'One' };
     const faulty: [string, object][] = [
       ['image', { image: 'registry.test/a' }],

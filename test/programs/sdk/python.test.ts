@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
-import { STATUS_OF } from '../../../src/domain/rules/errors.js';
-import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
+import { STATUS_OF } from '../../../src/domain/kernel/errors.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { startGateway, type TestGateway } from '../../support/gateway.js';
 import { needsThat } from '../../support/tools.js';
 
@@ -41,7 +41,7 @@ test('the Python SDK passes its tests against a real gateway', {
   expect(output).not.toMatch(/needs a gateway|ResourceWarning/);
 });
 
-/** Returns a sufficiently new Python: the one that PYTHON names, otherwise python3. */
+/** Returns a sufficiently new Python: the one named by PYTHON, otherwise python3. */
 function findPython(): string | null {
   for (const name of [process.env.PYTHON, 'python3', 'python']) {
     if (name === undefined || name === '') continue;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, type DeployRequest, type GpuError, type InstanceAction } from '../../../src/client/index.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { gpu } from '../../support/cli/command.js';
 import type { Renter } from '../../support/gateway.js';
 import { cleanUp, folder } from '../../support/process.js';

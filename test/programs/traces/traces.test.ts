@@ -10,7 +10,7 @@ import { adminJson } from '../../support/operator.js';
 import { cleanUp, type Env, type GatewayProcess, startProcess } from '../../support/process.js';
 import { type Receiver, type SentSpan, startReceiver } from '../../support/trace-receiver.js';
 
-/** The built gateway, which traces a request only if its sender asks for that. */
+/** The built gateway, which traces a request only if its sender asks for it. */
 let gateway: GatewayProcess;
 let receiver: Receiver;
 let env: Env;
@@ -167,7 +167,7 @@ describe('a request’s spans', () => {
     expect(pathsIn(await spansOf(traced), traced.parent)).toEqual(['GET /v1/gpus/pricing']);
   });
 
-  it('end as soon as the stream is open if it requests an event stream', async () => {
+  it('end as soon as the stream is open if the request is for an event stream', async () => {
     const [traceId, parent] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
     const headers = { traceparent: `00-${traceId}-${parent}-01` };
     const stream = await subscribe(gateway.address, 'subscription { balanceChanged { balance } }', { key, headers });
@@ -188,7 +188,7 @@ describe('a request’s spans', () => {
     expect(asked.every(({ traceparent }) => traceparent === undefined || /-01$/.test(String(traceparent)))).toBe(true);
   });
 
-  it('have a trace id that the request’s log line includes', async () => {
+  it('have the trace id shown in the request’s log line', async () => {
     const traced = await ask('/v1/balance');
     const id = traced.answer.headers.get('x-request-id');
     const lines = () => gateway.log().filter((line) => line.id === id);
@@ -272,13 +272,13 @@ describe('exported spans', () => {
     for (const secret of [...secrets, env.PAYMENTS_KEY!]) expect(told, secret).not.toContain(secret);
   });
 
-  it('are sent with the headers that the operator has set', () => {
+  it('are sent with the headers set by the operator', () => {
     expect(receiver.headers.every((headers) => headers['x-tenant'] === 'mine')).toBe(true);
   });
 });
 
 describe('a sampled share of requests', () => {
-  it('is traced, and each request has its own trace id', async () => {
+  it('is traced with a separate trace id for each request', async () => {
     const collector = await startReceiver();
     const own = await startGateway({ tracesUrl: collector.url, tracesSampler: 'traceidratio', tracesRatio: 0.1 });
     const ids: string[] = [];
@@ -303,7 +303,7 @@ describe('a collector that doesn’t respond', () => {
   const MOST_WAITING = 2_048 + 512;
   const ASKED = 3_200;
 
-  it('delays no requests, and at most the configured number of spans is buffered', async () => {
+  it('delays no requests, with at most the configured number of spans buffered', async () => {
     receiver.hang(true);
     const before = receiver.spans.length;
     const askOnce = async () => expect((await ask('/healthz')).answer.status).toBe(200);

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { audit } from '../../../src/domain/billing/audit.js';
-import { parseUsd } from '../../../src/domain/rules/money.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { parseUsd } from '../../../src/domain/kernel/money.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { client, startGateway, type TestGateway } from '../../support/gateway.js';
 import { cleanUp, connect, MAIN, query, run, startProcess } from '../../support/process.js';
 import { databaseOf, expectedOf, releases } from './fixture.js';
@@ -37,7 +37,7 @@ describe.each(releases)('a database from %s', (release) => {
   });
   afterAll(() => gateway.close());
 
-  it('keeps every balance to the unit, and passes the audit', async () => {
+  it('keeps every balance to the unit and passes the audit', async () => {
     const before = await audit(gateway.deps);
     expect(before.findings).toEqual([]);
     expect(before.accounts).toBe(Object.keys(expected.units).length);
@@ -89,7 +89,7 @@ describe.each(releases)('a database from %s', (release) => {
 describe('an upgrade', () => {
   const WAITS = `select from pg_stat_activity where datname = current_database() and application_name = 'migrations' and wait_event_type = 'Lock'`;
 
-  it('is resumed by two gateways that start concurrently if it is killed midway', async () => {
+  it('is resumed by two gateways starting concurrently if it is killed midway', async () => {
     const { url, migrations } = await databaseOf('1.0.0');
     const done = async () =>
       (await query(url, 'select migration_name as name from _prisma_migrations where finished_at is not null')).map(

@@ -59,7 +59,7 @@ describe('a host that uploads a false index under its lease', needs('restic'), (
       expect(await packsOf()).toEqual(expect.arrayContaining(packs));
       expect(await faultOf()).toContain(`index ${lie} doesn't match its packs`);
       expect((await requestVolume(gateway, renter.key, 'DELETE', real)).status).toBe(409);
-      // Without the index everything continues, but the host's own snapshot is lost.
+      // Without the index, everything continues, but the host's own snapshot is lost.
       expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/index/${lie}`)).status).toBe(200);
       const [forged] = await snapshotsOf(1n);
       expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/snapshots/${forged}`)).status).toBe(200);
@@ -101,7 +101,7 @@ async function dataBlobs(): Promise<string[]> {
   return [...lines.matchAll(/^data ([0-9a-f]{64})$/gm)].map(([, blob]) => blob!);
 }
 
-/** Uploads these objects; returns the name of the index. */
+/** Uploads these objects. Returns the name of the index. */
 async function upload(token: string, objects: readonly MadeObject[]): Promise<string> {
   for (const { kind, name, bytes } of objects)
     expect((await requestVolume(gateway, token, 'POST', `${id}/${kind}/${name}`, { body: bytes })).status).toBe(200);

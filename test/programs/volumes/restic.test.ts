@@ -26,7 +26,7 @@ beforeAll(async () => {
   files = await mkdtemp(join(tmpdir(), 'files-'));
   await mkdir(join(files, 'small'));
   for (let index = 0; index < 200; index += 1) await writeFile(join(files, 'small', `${index}`), randomBytes(500));
-  // More than fits into one of restic's packs of 16 MB.
+  // More than fits into one of restic's 16 MB packs.
   await writeFile(join(files, 'large'), randomBytes(20_000_000));
   s3 = await startS3();
   for (const [name, value] of Object.entries(S3_CREDENTIALS)) vi.stubEnv(name, value);
@@ -71,11 +71,11 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
     expect(await readdir(join(target, files, 'small'))).toHaveLength(200);
     await rm(target, { recursive: true });
 
-    // The owner doesn't write while the instance holds the lease: restic would retry for a quarter of an hour.
+    // The owner doesn't write with restic while the instance holds the lease, since restic would retry for 15 minutes.
     const first = `${volume.id}/snapshots/${listed[0]!.id}`;
     expect((await requestVolume(gateway, renter.key, 'DELETE', first)).status).toBe(409);
     await endLease(gateway, volume.id);
-    // Until the gateway has verified what the instance wrote, it rejects deletions of packs. A call during the gateway's
+    // Until the gateway has verified what the instance wrote, it rejects pack deletions. A call during the gateway's
     // own upkeep has no effect, so it is repeated.
     const unverified = async () => {
       await maintainVolumes(gateway.deps, upkeepOptions(gateway));

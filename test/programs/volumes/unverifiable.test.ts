@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Deps } from '../../../src/domain/deps.js';
+import type { Deps } from '../../../src/compose/deps.js';
 import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import type { Renter } from '../../support/gateway.js';
 import { keyFile, lyingObjects, masterOf, object, packOf, seal } from '../../support/restic-repository.js';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('indexes that are hard to verify', needs('restic'), () => {
-  test('are marked as failed if they crash restic, and the owner may delete them', async () => {
+  test('are marked as failed and can be deleted by their owner if they crash restic', async () => {
     const { id, master } = await repository();
     const { pack, entry } = packOf(master, [{ type: 'data', content: randomBytes(10) }]);
     entry.blobs[0]!.length = 2 ** 32 - 1_000;
@@ -39,7 +39,7 @@ describe('indexes that are hard to verify', needs('restic'), () => {
     expect(await statusOf('DELETE', `${id}/index/${index.name}`)).toBe(200);
   });
 
-  test('are verified one at a time if they exceed the time limit together', async () => {
+  test('are verified one at a time if they jointly exceed the time limit', async () => {
     const { id, master } = await repository();
     await writeUnderLease(id, [...lyingObjects(master, [], 'is true'), ...lyingObjects(master, [], 'is true')]);
     const restic: Deps['restic'] = async () => {

@@ -184,7 +184,7 @@ async function repositoryOf(): Promise<{ id: string; repository: Repository }> {
   return { id, repository };
 }
 
-/** Backs up this content; returns the id of the snapshot. */
+/** Backs up this content. Returns the id of the snapshot. */
 async function backUp(repository: Repository, bytes: Buffer): Promise<string> {
   await writeFile(join(files, 'file'), bytes);
   const output = await resticDone(repository, 'backup', '--json', '--force', files);

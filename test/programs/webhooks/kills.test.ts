@@ -105,7 +105,7 @@ test('webhooks deliver all events, signed and in order, even if gateways are kil
   expect(told.length).toBeGreaterThanOrEqual(KILLS);
   for (const { subject, ids } of told) expect(came.get(subject as string), subject as string).toEqual(ids);
   for (const event of receiver.received) expect(receiver.verify(secret, event)).toMatchObject({ type: event.type });
-  // Each instance's last event is its destruction: no committed event is missing.
+  // Each instance's last event is its destruction, so no committed event is missing.
   const [{ missing } = { missing: null }] = await query(
     url,
     `select count(*)::int as missing from instance where not exists (

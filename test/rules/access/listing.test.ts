@@ -5,7 +5,7 @@ const MARK = '[0123456789abcdef0123456789abcdef]';
 const read = (...lines: string[]) =>
   readListing(Buffer.from(`${lines.map((line) => `${MARK} ${line}\n`).join('')}${MARK}links`, 'latin1'), MARK);
 
-it('skips lines that no real stat would print, since the image provides stat', async () => {
+it('a listing skips lines that a genuine stat would never print', async () => {
   const { entries } = await read(
     '81a4 7 0 0 1 -5 ./good',
     '81a4 many 0 0 1 2 ./no-number',

@@ -3,7 +3,7 @@ import { refusalOf } from '../../../src/access/tunnels.js';
 
 const FULL = 'too many tunnels are open; try again later';
 
-it('two instances with many tunnels leave every other instance its guaranteed 64', () => {
+it("each instance can open 64 tunnels even if two others exhaust the host's limit", () => {
   expect(refusalOf({ ofInstance: 255, ofHost: 511, ofProcess: 511 })).toBeNull();
   expect(refusalOf({ ofInstance: 256, ofHost: 256, ofProcess: 256 })).toBe(
     'the instance has 256 open tunnels, the maximum; close one first',

@@ -6,9 +6,9 @@ import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import { filesOf } from '../../../src/access/files/instance-files.js';
 import type { Tunnels } from '../../../src/access/tunnels.js';
-import type { ExecTarget } from '../../../src/agent/tunnel-protocol.js';
+import type { ExecTarget } from '../../../src/agent-protocol/tunnel-protocol.js';
 
-it('ends the command when its client disconnects before the first byte', async () => {
+it("a download's command ends if its client disconnects before the first byte", async () => {
   const open = () => new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });
   const tunnel = Object.assign(open(), { stderr: open() });
   tunnel.push('5\nhello');
@@ -20,8 +20,8 @@ it('ends the command when its client disconnects before the first byte', async (
 });
 
 /**
- * Runs a tunnel's command locally. When its connection is lost, the command gets SIGHUP as from the agent, but its
- * input stays open.
+ * Runs a tunnel's command locally. When the connection is lost, the command gets SIGHUP, as it would from the agent,
+ * but its input stays open.
  */
 function openHere({ target: { argv, env } }: { target: ExecTarget }): Duplex {
   const child = spawn(argv![0]!, argv!.slice(1), { env: { ...process.env, ...env }, detached: true });
@@ -37,7 +37,7 @@ function openHere({ target: { argv, env } }: { target: ExecTarget }): Duplex {
   return Object.assign(tunnel, { stderr: child.stderr });
 }
 
-it('leaves nothing of an upload when its connection is lost', async () => {
+it('an upload leaves nothing behind when its connection is lost', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'upload-'));
   const tunnels = { open: async (request: { target: ExecTarget }) => openHere(request) } as unknown as Tunnels;
   const disconnect = new AbortController();

@@ -48,9 +48,9 @@ describe('with a scripted driver', () => {
     expect(access.grantedTo(container([], [C]))).toEqual([C]);
   });
 
-  it('GPUs are looked up again before one is reported missing', async () => {
+  it('GPUs are looked up again before any is reported missing', async () => {
     says([C, A]);
-    // The GPUs are found as before, and the missing one is not needed.
+    // The previous result is kept until the next lookup.
     expect(access.found).toEqual([A, B, C]);
     const missing = access.grant({ gpus: 2, gpuUuids: [A, 'GPU-d'] });
     await expect(missing).rejects.toThrow('1 of 2 GPUs are missing on this host: GPU-d');
@@ -61,7 +61,7 @@ describe('with a scripted driver', () => {
     expect(await access.grant({ gpus: 1, gpuUuids: [B] })).toEqual({ kind: 'nvidia', uuids: [B] });
   });
 
-  it('GPUs are missing only if the driver fails twice', async () => {
+  it('all GPUs are considered missing only once the driver has failed twice in a row', async () => {
     says(null);
     expect([await access.refresh(), access.found]).toEqual([false, [A, B, C]]);
     says([A, B]);
@@ -72,39 +72,39 @@ describe('with a scripted driver', () => {
     expect(unknown.found).toBeNull();
   });
 
-  it('a container gets exactly its own GPUs through the engine’s configuration', () => {
+  it('a container must have exactly the GPUs that were assigned to it', () => {
     const wrong = (nodes: string[], ...gpuUuids: string[]) =>
       wrongGpus(access, { gpus: gpuUuids.length, gpuUuids }, container(nodes));
     expect(wrong(['/dev/nvidia2', '/dev/nvidiactl', '/dev/nvidia0'], A, C)).toBeNull();
     expect(wrong(['/dev/nvidia0'], A, C)).toBe('the container has 1 of 2 GPUs');
     expect(wrong([], A)).toBe('the container has 0 of 1 GPUs');
-    // The numbers have changed, as after a reboot of the host.
+    // The numbers have changed, as they can when the host reboots.
     expect(wrong(['/dev/nvidia1'], A)).toBe('the container has 0 of 1 GPUs');
     expect(wrong(['/dev/nvidia0', '/dev/nvidia1'], A)).toBe('the container has GPUs that were not assigned to it');
     expect(wrong(['/dev/nvidia0', '/dev/nvidia7'], A)).toBe('the container has GPUs that were not assigned to it');
     expect(wrong(['/dev/nvidia1'])).toBe('the container has GPUs that were not assigned to it');
-    // A desired state without UUIDs specifies only numbers.
+    // A desired state without UUIDs only specifies how many GPUs are assigned.
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1', '/dev/nvidia2']))).toBeNull();
     expect(wrongGpus(access, { gpus: 2 }, container(['/dev/nvidia1']))).toBe('the container has 1 of 2 GPUs');
   });
 
-  it('a container keeps running without a lost GPU and gets no replacement', async () => {
+  it('a container may lack a lost GPU but may not have another one instead', async () => {
     says([A, C]);
     await access.refresh();
     const wrong = (...nodes: string[]) => wrongGpus(access, { gpus: 2, gpuUuids: [A, B] }, container(nodes));
-    // The numbers have moved up, and only the missing GPU's device remains.
+    // The remaining GPUs have been renumbered. The missing GPU's device may still be present.
     expect([wrong('/dev/nvidia0', '/dev/nvidia9'), wrong('/dev/nvidia0')]).toEqual([null, null]);
     expect(wrong('/dev/nvidia0', '/dev/nvidia1')).toBe('the container has GPUs that were not assigned to it');
     expect(wrong('/dev/nvidia9')).toBe('the container has 0 of 2 GPUs');
   });
 
-  it('CDI devices are identified by UUID, and those of earlier agents by number', () => {
+  it('CDI devices are identified by UUID, or by number if from an earlier agent', () => {
     const requested = [`nvidia.com/gpu=${C}`, 'nvidia.com/gpu=1', 'gpu-rental.local/nvidia=0', 'nvidia.com/gpu=9'];
     expect(access.grantedTo(container([], requested))).toEqual([C, B, A, 'nvidia.com/gpu=9']);
   });
 });
 
-it('simulated GPUs are also assigned by UUID, as numbered devices', async () => {
+it('simulated GPUs are also assigned by UUID and become numbered device nodes', async () => {
   const pretended = { count: 3, name: 'NVIDIA L4', vramMb: 23_034, uuids: [A, B] as string[] };
   const access = await openGpuAccess(pretended, docker(), log);
   expect(access.found).toEqual([A, B, 'GPU-pretended-2']);

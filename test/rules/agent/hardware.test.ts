@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PullCounter } from '../../../src/agent/engine/pull-progress.js';
 import { readCuda, readGpus, readNvlink } from '../../../src/agent/gpus/nvidia-smi.js';
 import { describe as wordsOf } from '../../../src/agent/join.js';
-import type { Hardware } from '../../../src/agent/protocol.js';
+import type { Hardware } from '../../../src/agent-protocol/protocol.js';
 
 describe("nvidia-smi's output", () => {
   it('is parsed for each GPU', () => {
@@ -40,13 +40,13 @@ describe("nvidia-smi's output", () => {
       '\tGPU0\tCPU Affinity\nGPU0\t X \t0-15\n\nLegend:\n  NV#  = Connection traversing a bonded set of # NVLinks\n',
       false,
     ],
-  ])('shows whether GPUs are linked', (matrix, linked) => {
+  ])('shows whether GPUs are connected by NVLink', (matrix, linked) => {
     expect(readNvlink(`\tGPU0\tGPU1\tCPU Affinity\n${matrix}`)).toBe(linked);
   });
 });
 
-describe('the progress of a pull', () => {
-  it('adds up the layers and never decreases', () => {
+describe("a pull's progress", () => {
+  it('is the sum over its layers and never decreases', () => {
     const counter = new PullCounter();
     const down = (id: string, current: number, total: number) =>
       counter.add({ id, status: 'Downloading', progressDetail: { current, total } });
@@ -61,7 +61,7 @@ describe('the progress of a pull', () => {
   });
 });
 
-describe('the notes for a host that joins', () => {
+describe('the notes for a joining host', () => {
   const hardware: Hardware = {
     hostname: 'host',
     cpu: 'CPU',
@@ -78,7 +78,7 @@ describe('the notes for a host that joins', () => {
   };
   const LITTLE = 'the gateway does not offer machines with less than 50 GB';
 
-  it('mention that it has too little disk to be offered', () => {
+  it('mention a disk that is too small for the host to be offered', () => {
     expect(wordsOf({ ...hardware, diskGb: 49 })).toContain(LITTLE);
     expect(wordsOf(hardware)).not.toContain(LITTLE);
   });

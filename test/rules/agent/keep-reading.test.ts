@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { keepReading } from '../../../src/agent/engine/keep-reading.js';
 
-it('reads all output of an engine that closed without reading its input', async () => {
+it('all output is read from an engine that closes without reading its input', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'keep-reading-'));
   const path = join(folder, 'socket');
   const server = createServer((socket) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { OutputBuffer } from '../../../src/agent/tunnels/output-buffer.js';
 
-it('keeps the newest bytes of an output, each at its position', () => {
+it('an output buffer keeps the newest bytes, each at its original position', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 20 }), fc.array(fc.uint8Array({ maxLength: 50 })), (size, chunks) => {
       const kept = new OutputBuffer(size);

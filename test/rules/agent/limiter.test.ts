@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Limiter } from '../../../src/agent/limiter.js';
 
-/** A job that ends on demand. */
+/** A job that ends when the test ends it. */
 function job(begun: string[], name: string) {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -15,7 +15,7 @@ function job(begun: string[], name: string) {
   return { run, end };
 }
 
-it('runs a limited number of jobs concurrently and the others in order of arrival', async () => {
+it('a limiter runs a limited number of jobs at once, in order of arrival', async () => {
   const [limiter, begun] = [new Limiter(2), [] as string[]];
   const jobs = ['a', 'b', 'c', 'd'].map((name) => job(begun, name));
   const done = jobs.map(({ run }) => limiter.run(run));
@@ -36,7 +36,7 @@ it('runs a limited number of jobs concurrently and the others in order of arriva
   expect(await Promise.all(last)).toEqual(['e', 'f', 'g']);
 });
 
-it('skips jobs cancelled before their turn and continues after a failure', async () => {
+it('a limiter skips jobs cancelled before their turn and continues after a failure', async () => {
   const [limiter, begun] = [new Limiter(1), [] as string[]];
   const first = job(begun, 'first');
   const [early, late] = [AbortSignal.abort(), new AbortController()];
@@ -55,7 +55,7 @@ it('skips jobs cancelled before their turn and continues after a failure', async
   expect([await next, begun]).toEqual(['next', ['first']]);
 });
 
-it("lends a slot for a limited time, so that a longer job doesn't block the next", async () => {
+it("a limiter lends slots for a limited time, so a long job doesn't block the next", async () => {
   const [limiter, begun] = [new Limiter(1, 10), [] as string[]];
   const [long, next, last] = ['long', 'next', 'last'].map((name) => job(begun, name)) as [Job, Job, Job];
   const done = [long, next].map(({ run }) => limiter.run(run));
@@ -63,7 +63,7 @@ it("lends a slot for a limited time, so that a longer job doesn't block the next
   long.end();
   next.end();
   expect(await Promise.all(done)).toEqual(['long', 'next']);
-  // The slot that was released early is not released twice.
+  // The slot that was released early isn't released a second time.
   const strict = new Limiter(1, 60_000);
   const more = [last, job(begun, 'waits')].map(({ run }) => strict.run(run));
   expect(begun.slice(2)).toEqual(['last']);

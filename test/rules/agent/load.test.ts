@@ -9,7 +9,7 @@ const UUID = 'GPU-5f1b6f6e-6f0c-2f6e-93a4-0d8f4a1c9f10';
 const ID = 'i-00000001';
 
 describe('the load reported by nvidia-smi', () => {
-  it('is parsed as numbers with their units', () => {
+  it('is parsed into numbers with fixed units', () => {
     expect(parseGpuLoads(`${UUID}, 97, 1523, 81559, 699.87, 61, 1980, 2\n`)).toEqual([
       {
         uuid: UUID,
@@ -72,15 +72,15 @@ describe('the load reported by nvidia-smi', () => {
     '[Unknown Error], 1, 2, 3, 4, 5, 6, 7\n',
     'GPU-, 1, 2, 3, 4, 5, 6, 7\n',
     `${UUID}${'0'.repeat(100_000)}, 1, 2, 3, 4, 5, 6, 7`,
-  ])('is ignored if nvidia-smi prints %j', (text) => {
+  ])('is ignored if the output is %j', (text) => {
     expect(parseGpuLoads(text)).toEqual([]);
     expect(parseGpuProcesses(text)).toEqual(new Map());
   });
 
-  it('counts processes in real drivers’ output', () => {
+  it("includes the number of processes in real drivers' output", () => {
     const lines = [
       `${UUID}, 4711`,
-      // The process is on another partition of the same GPU.
+      // This process is on another partition of the same GPU.
       `${UUID}, 4711`,
       `${UUID}, [Insufficient Permissions]`,
       `${UUID}, [Not Found]\r`,
@@ -91,12 +91,12 @@ describe('the load reported by nvidia-smi', () => {
     expect(parseGpuProcesses(lines.join('\n'))).toEqual(new Map([[UUID, 1]]));
   });
 
-  it('ignores lines in other formats', () => {
+  it('excludes lines in other formats', () => {
     expect(parseGpuLoads('No devices were found\n')).toEqual([]);
     expect(parseGpuLoads(`${UUID}, 0, 1, 2\n0, 0, 1, 2, 3, 4, 5, 6`)).toEqual([]);
   });
 
-  it('counts each process once per GPU that it uses', () => {
+  it('counts each process once for every GPU that it uses', () => {
     const other = UUID.replace('5', '6');
     const lines = [`${UUID}, 41`, `${UUID}, 42`, `${UUID}, 42`, `${other}, 41`, `${other}, [N/A]`, 'No processes'];
     expect(parseGpuProcesses(lines.join('\n'))).toEqual(
@@ -109,10 +109,10 @@ describe('the load reported by nvidia-smi', () => {
   });
 });
 
-describe('the busy state of GPUs', () => {
+describe("the GPUs' busy state", () => {
   const gpus = (...percents: (number | null)[]) => percents.map((busyPercent) => ({ busyPercent }));
 
-  it('is true if any GPU is above 5%', () => {
+  it("is true if any GPU's load is above 5%", () => {
     expect(busyOf(gpus(5))).toBe(false);
     expect(busyOf(gpus(0, 6))).toBe(true);
   });
@@ -149,7 +149,7 @@ describe('the load watch', () => {
   const busy = (watch: LoadWatch) => watch.withLoad(observed).instances[0]!.busy;
   const processors = (used: number | null, up = instance) => [{ instance: up, processors: used, gpus: [] }];
 
-  it('keeps a busy state until a report of it has been delivered', () => {
+  it('retains a busy state until a report has delivered it', () => {
     const watch = watchOf(instance);
     watch.record(processors(null));
     expect(busy(watch)).toBeUndefined();
@@ -163,7 +163,7 @@ describe('the load watch', () => {
     expect(busy(watch)).toBe(false);
   });
 
-  it('reads real GPUs instead of the processors, if there are any', () => {
+  it("uses the load of real GPUs, if there are any, instead of the processors'", () => {
     const watch = watchOf(instance, false);
     const gpu = parseGpuLoads(`${UUID}, 6, 1, 2, 3, 4, 5, 6`);
     watch.record([{ instance, processors: 0, gpus: gpu }]);
@@ -173,7 +173,7 @@ describe('the load watch', () => {
     expect(busy(watch)).toBe(false);
   });
 
-  it('reports false for a command that ended, and nothing for a different start', () => {
+  it('reports false for an ended command and nothing for an unwatched or other start', () => {
     const exited = { ...instance, hasExited: true };
     const ended = watchOf(exited);
     ended.record(processors(null, exited));

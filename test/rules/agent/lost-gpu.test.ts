@@ -19,7 +19,7 @@ import { until } from '../../support/until.js';
 const HALF_A_MINUTE_MS = 30_000;
 const SHORTENED_MS = 100;
 
-it('checks for GPUs every five minutes, and sooner if the driver is silent', async () => {
+it('the agent checks for GPUs every five minutes, and sooner if the driver fails', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'lost-gpu-'));
   const gateway = await ScriptedGateway.open();
   onTestFinished(async () => {
@@ -59,7 +59,7 @@ it('checks for GPUs every five minutes, and sooner if the driver is silent', asy
     pretended: true,
     registries: new Registries([]),
     ownImages: new Set(),
-    // The longest pauses, which are those between two checks, are shortened.
+    // The longest pauses, which are the ones between checks, are shortened.
     clock: {
       now: hostClock.now,
       sleep: (ms, signal) => {

@@ -17,10 +17,10 @@ function piece(stream: number, text: string): Buffer {
   return Buffer.concat([head, Buffer.from(text)]);
 }
 
-describe('the two outputs of a command', () => {
+describe("a command's two outputs", () => {
   const both = Buffer.concat([piece(1, 'out'), piece(2, 'error'), piece(1, ''), piece(1, 'more')]);
 
-  it.each([1, 2, 3, 7, 8, 9, 100])('are split if they arrive in chunks of %i bytes', async (size) => {
+  it.each([1, 2, 3, 7, 8, 9, 100])('are separated even if they arrive in chunks of %i bytes', async (size) => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const demux = new Demux(stdout, stderr);
     for (let at = 0; at < both.length; at += size) await written(demux, both.subarray(at, at + size));
@@ -48,7 +48,7 @@ describe('the two outputs of a command', () => {
   });
 });
 
-it.each([1, 5, 100])('joins a line that an engine sends in chunks of %i bytes', async (size) => {
+it.each([1, 5, 100])('a line that the engine sends in chunks of %i bytes is reassembled', async (size) => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const demux = new LogDemux(stdout, stderr);
   const log = Buffer.concat([
@@ -87,7 +87,7 @@ describe('marked lines', () => {
     expect(textOf(target)).toBe('1T 30%\n1T \n1?T c\n');
   });
 
-  it('are shown within a second while unfinished, if a client follows them', async () => {
+  it('are shown within a second, even unfinished, if a client is following them', async () => {
     vi.useFakeTimers();
     try {
       const target = new PassThrough();
@@ -107,7 +107,7 @@ describe('marked lines', () => {
     }
   });
 
-  it('are cut at 64 kB, and the lines after that are complete again', async () => {
+  it('are cut at 64 kB, after which the next line is complete again', async () => {
     const target = new PassThrough({ highWaterMark: 1_000_000 });
     const out = markedLines(target, marks('1'), false);
     await written(out, `T ${'x'.repeat(65_530)}`);
@@ -135,7 +135,7 @@ describe('marked lines', () => {
   });
 });
 
-it('passes the last lines on when the output ends', async () => {
+it('the last lines are passed on when the output ends', async () => {
   const target = new PassThrough();
   const last = lastLines(target, 2);
   for (const chunk of ['1\n2\n', '3\n', '4\n5\n', '6\n']) await written(last, chunk);

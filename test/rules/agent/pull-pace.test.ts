@@ -18,7 +18,7 @@ function cancellationOf(
   return null;
 }
 
-describe('the pace check for a pull', () => {
+describe("a pull's pace check", () => {
   it('cancels a trickling pull within one minute, no matter how it begins', () => {
     const slow = 'the image was pulled at less than 100 kB per second';
     expect(cancellationOf(() => [0, 0])).toEqual([60, slow]);
@@ -34,7 +34,7 @@ describe('the pace check for a pull', () => {
     expect(cancellationOf(() => [0, 0], 0)).toEqual([1_200, late]);
   });
 
-  it('gives all attempts of a start one shared deadline', () => {
+  it('applies one deadline to all attempts of a start', () => {
     const pace = new PullPace({ seconds: 100, kbPerSecond: 100 }, 0);
     pace.record({ pulledBytes: 40 * MB, totalBytes: 80 * MB });
     expect(pace.fault(50_000)).toBeNull();

@@ -14,7 +14,7 @@ function pulledBy(...lines: PullLine[]) {
   return counter.progress;
 }
 
-describe('the progress of a pull', () => {
+describe("a pull's progress", () => {
   it('is the sum of the downloaded layers', () => {
     expect(pulledBy(downloading('a', 10, 100), downloading('b', 5, 50), downloading('a', 40, 100))).toEqual({
       pulledBytes: 45,
@@ -22,7 +22,7 @@ describe('the progress of a pull', () => {
     });
   });
 
-  it('never decreases, and a layer is at least as large as its downloaded bytes', () => {
+  it('never decreases or shows a layer as smaller than its downloaded bytes', () => {
     expect(pulledBy(downloading('a', 40, 100), downloading('a', 10, 100))).toEqual({
       pulledBytes: 40,
       totalBytes: 100,
@@ -36,7 +36,7 @@ describe('the progress of a pull', () => {
       totalBytes: 100,
     });
     expect(pulledBy(downloading('a', 40, 100), { id: 'a', status: 'Extracting' }).pulledBytes).toBe(40);
-    // This layer existed already.
+    // This layer already existed.
     expect(pulledBy({ id: 'b', status: 'Download complete' })).toEqual({ pulledBytes: 0, totalBytes: 0 });
   });
 
@@ -49,7 +49,7 @@ describe('the progress of a pull', () => {
     expect(pulledBy(line)).toEqual({ pulledBytes: 0, totalBytes: 0 });
   });
 
-  it('counts at most the first thousand layers', () => {
+  it('includes only the first thousand layers', () => {
     const many = Array.from({ length: 1_005 }, (_, index) => downloading(`layer-${index}`, 1, 2));
     expect(pulledBy(...many)).toEqual({ pulledBytes: 1_000, totalBytes: 2_000 });
     expect(pulledBy(...many, downloading('layer-0', 2, 2)).pulledBytes).toBe(1_001);

@@ -16,13 +16,13 @@ describe('an image name', () => {
     ['registry.internal:5000/a/b', 'registry.internal:5000', 'registry.internal:5000/a/b:latest'],
     ['localhost/a', 'localhost', 'localhost/a:latest'],
     ['LocalHost/a', 'localhost', 'localhost/a:latest'],
-    // Docker treats a name with capitals as a host, even without a dot.
+    // Docker treats an uppercase name as a host, even without a dot.
     ['Backup/a', 'backup', 'backup/a:latest'],
     ['127.1:80/a', '127.1:80', '127.1:80/a:latest'],
-    // Ids of images on the host, which don't exist as names on Docker Hub.
+    // These are ids of images on the host, which don't exist as names on Docker Hub.
     ['sha256:0123456789ab', 'docker.io', 'docker.io/library/sha256:0123456789ab'],
     ['0123456789ab', 'docker.io', 'docker.io/library/0123456789ab:latest'],
-  ])('%s names an image in the registry %s', (image, registry, reference) => {
+  ])('%s refers to the registry %s', (image, registry, reference) => {
     expect(readImageName(image)).toEqual({ registry, reference });
   });
 
@@ -63,7 +63,7 @@ describe('an address', () => {
     expect(isInside(address)).toBe(true);
   });
 
-  it('of this host is always internal', () => {
+  it('of the host itself is always internal', () => {
     const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
     expect(own.filter(({ address }) => !isInside(address))).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('a registry', () => {
     });
   });
 
-  it('is resolved without its port, except for Docker Hub, which is not resolved', async () => {
+  it('is resolved without its port, unless it is Docker Hub, which is never resolved', async () => {
     const hosts: string[] = [];
     const registries = new Registries([], async (host) => {
       hosts.push(host);
@@ -134,18 +134,18 @@ describe('a registry', () => {
     expect(hosts).toEqual(['ghcr.io']);
   });
 
-  it('without an address is rejected without showing the resolver’s message', async () => {
+  it("that can't be resolved is rejected without revealing the resolver's message", async () => {
     const fault = (await check('nowhere.example/a').catch((error) => error)) as PullFault;
     expect(fault).toMatchObject({
       message: 'the registry nowhere.example is not found',
       detail: 'getaddrinfo ENOTFOUND nowhere.example',
       unreachable: true,
     });
-    // The resolver itself fails to respond, so the registry may exist.
+    // Here the resolver itself is failing, so the registry may exist.
     await expect(check('later.example/a')).rejects.toMatchObject({ unreachable: false });
   });
 
-  it('written as a number has the address that the resolver derives from it', async () => {
+  it('written as a number is rejected if it resolves to an internal address', async () => {
     const system = new Registries([]);
     for (const image of ['2130706433:80/a', '127.1/a', '0x7f.1/a']) {
       await expect(system.check(readImageName(image)!)).rejects.toMatchObject({ final: true });
@@ -170,7 +170,7 @@ describe('the reason for a failed pull', () => {
     expect(pullFault(words, false)).toMatchObject({ message, detail: words, final, unreachable, kind: 'refused' });
   });
 
-  it('is the login if there is one and the registry denies access', () => {
+  it('is the login if one was given and the registry denies access', () => {
     const words = "pull access denied for a, repository does not exist or may require 'docker login'";
     expect(pullFault(words, true).message).not.toBe(pullFault(words, false).message);
     const other = 'manifest for a/b:c not found: manifest unknown';

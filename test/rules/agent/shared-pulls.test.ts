@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { Engine, PullProgress, RegistryLogin } from '../../../src/agent/engine/engine.js';
 import { SharedPulls } from '../../../src/agent/shared-pulls.js';
 
-/** A pull that ends on demand. */
+/** A pull that ends when the test ends it. */
 interface EnginePull {
   image: string;
   login: RegistryLogin | null;
@@ -44,7 +44,7 @@ function want(
   return { received, ended, leave: () => leaving.abort() };
 }
 
-it('pulls an image once for concurrent clients and reports progress to each', async () => {
+it('concurrent clients share a single pull of an image and each get its progress', async () => {
   const first = want('busybox');
   await expect.poll(() => begun.length).toBe(1);
   begun[0]!.progress(30);
@@ -64,7 +64,7 @@ it('pulls an image once for concurrent clients and reports progress to each', as
   expect(await later.ended).toBe('no such image');
 });
 
-it('shares no pull between different logins or with the operator’s images', async () => {
+it("pulls are never shared between different logins or with the operator's images", async () => {
   const login = (username: string) => ({ registry: 'registry.example', username, password: 'hush' });
   let checked = 0;
   const check = async () => {
@@ -82,13 +82,13 @@ it('shares no pull between different logins or with the operator’s images', as
   expect(checked).toBe(1);
 });
 
-it('sends no request to a forbidden registry', async () => {
+it('a forbidden registry is never contacted', async () => {
   const check = () => Promise.reject(new Error('its address is not public'));
   expect(await want('10.0.0.1/a', { check }).ended).toBe('its address is not public');
   expect(begun).toEqual([]);
 });
 
-it('continues a pull while any client waits, and ends it with the last one', async () => {
+it('a pull continues while any client is waiting and ends when the last one leaves', async () => {
   const [first, second] = [want('large'), want('large')];
   await expect.poll(() => begun.length).toBe(1);
   first.leave();
@@ -97,14 +97,14 @@ it('continues a pull while any client waits, and ends it with the last one', asy
   second.leave();
   await second.ended;
   expect(begun[0]!.signal.aborted).toBe(true);
-  // A client that arrives at that moment starts a new pull.
+  // A client that arrives at this moment starts a new pull.
   const third = want('large');
   await expect.poll(() => begun.length).toBe(2);
   begun[1]!.end();
   expect(await third.ended).toBe('pulled');
 });
 
-it('pulls two images concurrently, and none without a waiting client', async () => {
+it('at most two images are pulled concurrently, and none without a waiting client', async () => {
   const wants = ['a', 'a', 'b', 'c', 'd'].map((name) => want(name));
   await expect.poll(() => begun.map(({ image }) => image)).toEqual(['a', 'b']);
   expect(wants[3]!.received).toEqual([]);

@@ -6,7 +6,7 @@ const PODMAN = `/usr/sbin/runc: ${RUNC}`;
 const DOCKER = `failed to create task for container: failed to create shim task: OCI runtime create failed: ${RUNC} error during container init:`;
 const FOUND_NONE = 'OCI runtime attempted to invoke a command that was not found';
 
-describe("the reason why a container doesn't start", () => {
+describe('the reason for a failed start', () => {
   it.each([
     [
       `${PODMAN} exec: "/no/such/program": stat /no/such/program: no such file or directory: ${FOUND_NONE}`,

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test('a command counts as ended only in the start in which it began', async () => {
+test('a command counts as ended only for the start in which it began', async () => {
   expect(await records.hasEnded(container('t1'), 1)).toBe(false);
   await records.begin(ID, { start: 1, runBefore: null });
   expect(await records.hasEnded(container('', null), 1)).toBe(false);
@@ -31,7 +31,7 @@ test('a command counts as ended only in the start in which it began', async () =
   expect(await records.hasEnded(container('t2'), 2)).toBe(true);
 });
 
-test('a command stopped by its host or agent has ended only if seen to end before', async () => {
+test("a stop by the host or agent doesn't count as the command's own end", async () => {
   await records.begin(ID, { start: 1, runBefore: null });
   boot = 'second';
   expect(await records.hasEnded(container('t1', 255), 1)).toBe(false);

@@ -41,7 +41,7 @@ const order = (gpus: readonly { index: number; name: string }[], text: string) =
   orderGpus(gpus, readTopology(text)).map(({ index }) => index);
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-/** A host with two sockets of 48 cores with two threads each. A switch connects all GPUs alike. */
+/** A host with two 48-core sockets and two threads per core. All of its GPUs are connected through a switch. */
 const FIRST_NODE = '0-47,96-143';
 const SECOND_NODE = '48-95,144-191';
 const switched = (nodes: readonly string[]) =>
@@ -52,18 +52,18 @@ const switched = (nodes: readonly string[]) =>
 const inOrder = [...Array<string>(4).fill(FIRST_NODE), ...Array<string>(4).fill(SECOND_NODE)];
 const alternating = range(0, 7).map((index) => (index % 2 === 0 ? FIRST_NODE : SECOND_NODE));
 
-it('reads the driver’s output for one GPU', () => {
+it("the driver's output is read for a single GPU", () => {
   const text =
     '\t\u001b[4mGPU0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\u001b[0m\nGPU0\t X \t0-15\t0\t\tN/A\n\nLegend:\n';
   expect([...readTopology(text)]).toEqual([[0, { nearness: new Map([[0, 0]]), processors: range(0, 15) }]]);
 });
 
-it('orders GPUs on a switch by NUMA node, then by number', () => {
+it('GPUs on a switch are ordered by NUMA node, then by number', () => {
   expect(order(eight, switched(inOrder))).toEqual(range(0, 7));
   expect(order(eight, switched(alternating))).toEqual([0, 2, 4, 6, 1, 3, 5, 7]);
 });
 
-it('forms pairs by PCIe bridge and fours by NUMA node if there is no NVLink', () => {
+it('pairs follow PCIe bridges and fours follow NUMA nodes if there is no NVLink', () => {
   // GPUs 0 and 5, 2 and 7, 1 and 4, and 3 and 6 share a bridge. The first two pairs share a NUMA node.
   const bridge = new Map(
     [0, 2, 1, 3].flatMap((one, pair) => [
@@ -78,7 +78,7 @@ it('forms pairs by PCIe bridge and fours by NUMA node if there is no NVLink', ()
   expect(order(eight, matrix(rowsOf(8, path), nodes))).toEqual([0, 5, 2, 7, 1, 4, 3, 6]);
 });
 
-it('prefers NVLink to any other connection, and more links to fewer', () => {
+it('NVLink is preferred to any other connection, and more links to fewer', () => {
   const four = gpusOf(L4, L4, L4, L4);
   const nodes = [FIRST_NODE, FIRST_NODE, SECOND_NODE, SECOND_NODE];
   const bridged = (one: number, other: number) =>
@@ -88,14 +88,14 @@ it('prefers NVLink to any other connection, and more links to fewer', () => {
   expect(order(four, matrix(rowsOf(4, unequal), nodes))).toEqual([0, 3, 1, 2]);
 });
 
-it('puts GPUs of one model side by side, and an odd one after the closer ones', () => {
+it('GPUs of one model are adjacent, and an odd one comes after the closest ones', () => {
   const mixed = gpusOf(H100, L4, H100, L4, H100);
   expect(order(mixed, '')).toEqual([0, 2, 4, 1, 3]);
   const path = (one: number, other: number) => (one + other === 6 ? 'NV18' : 'SYS');
   expect(order(mixed, matrix(rowsOf(5, path), Array(5).fill(FIRST_NODE)))).toEqual([2, 4, 0, 1, 3]);
 });
 
-it('splits six GPUs into a four followed by a two', () => {
+it('six GPUs are split into a four followed by a two', () => {
   const node = (index: number) => (index < 2 || index === 5 ? 0 : 1);
   const path = (one: number, other: number) => (node(one) === node(other) ? 'NODE' : 'SYS');
   const nodes = range(0, 5).map((index) => (node(index) === 0 ? FIRST_NODE : SECOND_NODE));
@@ -109,13 +109,13 @@ it.each([
   ['nothing', ''],
   ['an error', 'Unable to determine the device handle for GPU0000:41:00.0: Unknown Error\n'],
   ['a table in another format', 'GPU0 GPU1\nGPU0 X NV4\nGPU1\t\n\tGPU0\nGPU9\tNV4x\tNV-1\n'],
-])('orders GPUs by number if the driver reports %s', (_, text) => {
+])('GPUs are ordered by number if the driver reports %s', (_, text) => {
   expect(order(eight, text)).toEqual(range(0, 7));
 });
 
-it('gives each GPU an equal share of its NUMA node’s processors, in whole cores', () => {
+it("each GPU gets an equal share of its NUMA node's processors, in whole cores", () => {
   const topology = readTopology(switched(alternating));
-  // Threads of one core are listed side by side, as found on the host.
+  // The threads of each core are adjacent, in the order found on the host.
   const processors = range(0, 95).flatMap((core) => [core, core + 96]);
   const shares = shareProcessors([0, 2, 4, 6, 1, 3, 5, 7], processors, topology)!;
   expect(shares[0]).toEqual([...range(0, 11), ...range(96, 107)]);
@@ -123,7 +123,7 @@ it('gives each GPU an equal share of its NUMA node’s processors, in whole core
   expect(shares.flat().toSorted((a, b) => a - b)).toEqual(range(0, 191));
 });
 
-it("takes a node's missing processors from another node, without duplicates", () => {
+it("a node's missing processors are taken from another node, without duplicates", () => {
   // Three GPUs are on one node and one is on the other.
   const topology = readTopology(
     matrix(
@@ -139,7 +139,7 @@ it("takes a node's missing processors from another node, without duplicates", ()
   ]);
 });
 
-it('gives every block at least its share of processors, no matter how many exist', () => {
+it('every block gets at least its share of processors, no matter how many exist', () => {
   for (let gpus = 1; gpus <= 8; gpus += 1) {
     for (let count = gpus; count <= 40; count += 1) {
       const shares = shareProcessors(range(0, gpus - 1), range(0, count - 1), new Map())!;
@@ -155,7 +155,7 @@ it('gives every block at least its share of processors, no matter how many exist
   expect(shareProcessors(range(0, 7), range(0, 6), new Map())).toBeNull();
 });
 
-it('lists the online processors, with those of one core side by side', async () => {
+it('the online processors are listed with those of each core next to each other', async () => {
   const dir = folderOf({ online: '0-2,4-7\n' });
   for (const core of [0, 1, 2, 3]) {
     for (const processor of [core, core + 4]) {
@@ -168,7 +168,7 @@ it('lists the online processors, with those of one core side by side', async () 
   expect(readCpuList('3,0-1,9999,x,5-4,-1')).toEqual([0, 1, 3]);
 });
 
-it('reads device node numbers from the driver, in any order of GPUs', async () => {
+it("device node numbers are read from the driver, regardless of the GPUs' order", async () => {
   const dir = folderOf({});
   const reported = [
     ['0000:01:00.0', 'GPU-a', '3'],
@@ -187,7 +187,7 @@ it('reads device node numbers from the driver, in any order of GPUs', async () =
   expect((await readMinors(join(dir, 'none'))).size).toBe(0);
 });
 
-it('counts the blocks for sale separately for each model', () => {
+it('the blocks for sale are counted separately for each model', () => {
   expect(describeBlocks(Array(8).fill(H100))).toBe('8 of 1, 4 of 2, 2 of 4, 1 of 8');
   expect(describeBlocks([H100, H100, H100, L4, L4])).toBe('5 of 1, 2 of 2, 1 of 3');
   expect(describeBlocks([])).toBe('');

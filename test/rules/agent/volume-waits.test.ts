@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { Limiter } from '../../../src/agent/limiter.js';
-import type { DesiredInstance } from '../../../src/agent/protocol.js';
 import type { HostVolume, RestoreWatch } from '../../../src/agent/volumes/host-volume.js';
 import { InstanceVolumes, VolumesFailed, VolumesWait } from '../../../src/agent/volumes/instance-volumes.js';
 import { VolumeFault } from '../../../src/agent/volumes/repository.js';
+import type { DesiredInstance } from '../../../src/agent-protocol/protocol.js';
 
 const DESIRED = {
   start: 1,
@@ -11,7 +11,7 @@ const DESIRED = {
 } as unknown as DesiredInstance;
 const OPEN = { id: 'v-1', lease: 1, restore: { snapshot: 'a'.repeat(64), sizeBytes: null } };
 
-/** Restores with `bring` once per minute until the start has failed. */
+/** Attempts to restore with `bring` once per minute until the start has failed. */
 async function failureOf(bring: (watch: RestoreWatch, signal: AbortSignal) => Promise<void>, isAccessGiven = true) {
   let now = 0;
   const clock = {
@@ -70,7 +70,7 @@ test('a start fails after ten minutes if the gateway grants no access', async ()
   expect(await failureOf(async () => {}, false)).toMatchObject({ seconds: 600 });
 });
 
-test('restic is ended after ten minutes without progress', async () => {
+test('restic is terminated after ten minutes without progress', async () => {
   const stalled = async (watch: RestoreWatch, signal: AbortSignal) => {
     watch.onProblem('retrying after 4 s');
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
@@ -91,7 +91,7 @@ test('a start fails if restores are aborted repeatedly', async () => {
 test.each([
   [new VolumeFault('unreadable', 'wrong password or no key found'), 'image'],
   [new Error('ENOSPC'), 'host'],
-] as const)('a permanent fault fails the start on the third attempt: %s', async (error, blame) => {
+] as const)('a permanent fault makes the start fail on the third attempt: %s', async (error, blame) => {
   const never = async () => {
     throw error;
   };

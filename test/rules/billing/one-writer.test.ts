@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const WRITERS = ['src/domain/billing/ledger.ts', 'src/domain/billing/ledger-rows.ts'];
-/** The file that writes whole rows. Its type `RowTable` names the tables that it writes. */
+/** The file that writes whole rows. Its type `RowTable` names the tables to which it writes. */
 const ROWS = 'src/database/rows.ts';
 const NOT_OURS = /^src\/database\/generated\//;
 
@@ -18,7 +18,7 @@ const WRITE_TO_MONEY = [
   new RegExp(`\\b(?:insert\\s+into|update|delete\\s+from|truncate)\\s+(?:only\\s+)?"?${TABLES}\\b`, 'i'),
   /\b(?:insert\s+into|delete\s+from|truncate)\s+\$\{|\bupdate\s+\$\{[^}]*\}\s+set\b/i,
   new RegExp(`\\.${MODELS}\\s*\\.\\s*${WRITES}`),
-  // For volumes, other modules write what is stored and who holds them, but never what is billed.
+  // Other modules write what a volume stores and who holds it, but never its billing.
   /\b(?:insert\s+into|delete\s+from)\s+"?volume"?\s/i,
   /\bupdate\s+"?volume"?\s+set\b(?:(?!\bwhere\b)[^;])*?\b(?:account_id|size_gb|gb_rate|created_at|deleted_at|delete_reason)\s*=/i,
   /\.volume\s*\.\s*(?:create|upsert|delete)/,
@@ -48,7 +48,7 @@ describe('accounts, instances, usage intervals and ledger entries', () => {
     expect(writesIn(readFileSync(join(ROOT, path), 'utf8'))).toEqual([]);
   });
 
-  test('are written only with the ledger’s statements, which only it imports', () => {
+  test("are written only by the ledger's statements, which only the ledger imports", () => {
     expect(writesIn(readFileSync(join(ROOT, WRITERS[1]!), 'utf8'))).not.toEqual([]);
     const importers = sources.filter((path) =>
       /\b(?:writesOf|INSERT_ACCOUNT)\b/.test(readFileSync(join(ROOT, path), 'utf8')),
@@ -71,7 +71,7 @@ describe('accounts, instances, usage intervals and ledger entries', () => {
     'update volume\n  set lease = 1, deleted_at = $2 where',
     'tx.volume.update({ where: { id }, data: { sizeGb: 1 } })',
     'data: { intervals: { create: size } }',
-  ])('are detected as written by %j', (text) => {
+  ])('are recognized as written by %j', (text) => {
     expect(writesIn(text)).not.toEqual([]);
   });
 
@@ -83,7 +83,7 @@ describe('accounts, instances, usage intervals and ledger entries', () => {
     'insert into volume_snapshot (volume_id) values (1)',
     'tx.volume.update({ where: { id }, data: { storedBytes: 1n } })',
     'do update set response = 1',
-  ])('are not detected as written by %j', (text) => {
+  ])('are not recognized as written by %j', (text) => {
     expect(writesIn(text)).toEqual([]);
   });
 });

@@ -59,7 +59,7 @@ describe('notices that need attention', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY + 1 }))).toEqual([]);
   });
 
-  it('include credit that ends within a day, as severe within six hours or once ended', () => {
+  it('include credit ending within a day, marked severe within six hours or once ended', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY - 1 }))).toEqual(['credit-ends']);
     expect(kinds(account({ exhaustsAt: NOW + 6 * HOUR - 1 }))).toEqual(['credit-ends!']);
     expect(kinds(account({ exhaustsAt: NOW, diskDeleteAt: NOW + DAY }))).toEqual(['credit-over!']);
@@ -102,7 +102,7 @@ describe('notices that need attention', () => {
     expect(of({ lostSince: at(-HOUR), volume: { name: 'data', deletedAt: at(0) } })).toEqual([]);
   });
 
-  it('list severe ones first, then the soonest ones', () => {
+  it('list severe notices first, then the soonest ones', () => {
     const known = account({
       exhaustsAt: NOW + 5 * HOUR,
       instances: [instance(runtime({ reachable: false })), instance({ id: 'i-2', name: 'i-2' })],
@@ -111,7 +111,7 @@ describe('notices that need attention', () => {
   });
 });
 
-it('a month ends one second before the first of the next month in UTC', () => {
+it('a month ends at midnight UTC on the first of the next month', () => {
   expect(monthEnd(Date.parse('2026-11-30T23:59:59Z') / 1_000)).toBe(Date.parse('2026-12-01T00:00:00Z') / 1_000);
   expect(monthEnd(Date.parse('2026-12-01T00:00:00Z') / 1_000)).toBe(Date.parse('2027-01-01T00:00:00Z') / 1_000);
 });
@@ -125,7 +125,7 @@ describe("a month's totals", () => {
       now,
     );
 
-  it("extend current costs to the month's end and are sorted largest first", () => {
+  it("project current costs to the month's end and are sorted largest first", () => {
     expect(
       rows(
         [
@@ -145,7 +145,7 @@ describe("a month's totals", () => {
     ]);
   });
 
-  it('omit what costs nothing', () => {
+  it('omit anything that costs nothing', () => {
     expect(rows([['l4', 0n]], [])).toEqual([]);
   });
 });

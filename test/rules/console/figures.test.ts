@@ -15,12 +15,12 @@ it.each([
   ['2027-02-31', 0, null],
   ['2026-13-01', 0, null],
   [null, 0, null],
-])('the day %s of a URL, %s ms later, begins at %s', (day, later, instant) => {
+])("the URL's day %s plus %s ms begins at %s", (day, later, instant) => {
   expect(startOfDay(day, later)).toBe(instant);
 });
 
 describe('money on the page', () => {
-  it('is exact, since the API’s numbers with six decimals are whole micro-USD', () => {
+  it("is exact because the API's six decimals are whole micro-USD", () => {
     expect([0.000001, 0.1, 99.992308, 1e6 + 0.000001, -2.5].map(micro)).toEqual([
       1n,
       100_000n,
@@ -60,7 +60,7 @@ describe('money on the page', () => {
     expect(rate(amount)).toBe(text);
   });
 
-  it('has as many decimals as the longest entry in its column, and never fewer', () => {
+  it('has as many decimals as the longest entry in its column, or the given minimum', () => {
     expect(rates([2_197_000n, 4_620n, 293_000n])).toEqual(['2.19700', '0.00462', '0.29300']);
     expect(rates([440_000n, 5_000_000n])).toEqual(['0.44', '5.00']);
     expect([rate(440_000n, 4), rate(3_867_501n, 4)]).toEqual(['0.4400', '3.867501']);
@@ -113,13 +113,13 @@ describe('a chart axis', () => {
     [1, ['0.0', '0.2', '0.4', '0.6', '0.8', '1.0']],
     [1_234, ['0', '500', '1000', '1500']],
     [0.000001, ['0.0000000', '0.0000002', '0.0000004', '0.0000006', '0.0000008', '0.0000010']],
-  ])('up to %s has the round values %j', (most, texts) => {
+  ])('up to %s has round ticks at %j', (most, texts) => {
     const values = ticks(most);
     expect(values.map((value) => tickText(value, values[1]!))).toEqual(texts);
   });
 });
 
-describe('a typed model search', () => {
+describe('a model search', () => {
   const all = [
     { slug: 'h100-sxm', name: 'NVIDIA H100 SXM5' },
     { slug: 'h100-nvl', name: 'NVIDIA H100 NVL' },
@@ -138,12 +138,12 @@ describe('a typed model search', () => {
     ['h100 4090', []],
     ['b300', []],
     [' , ', all.map(({ slug }) => slug)],
-  ])('finds models for %j: %j', (typed, slugs) => {
+  ])('for %j finds %j', (typed, slugs) => {
     expect(all.filter((model) => matchesModel(typed, model)).map(({ slug }) => slug)).toEqual(slugs);
   });
 });
 
-describe('the words of a command', () => {
+describe("a command's words", () => {
   it.each([
     ['python train.py  --x 1', ['python', 'train.py', '--x', '1']],
     [`sh -c "echo \\"a b\\"" '' c\\ d`, ['sh', '-c', 'echo "a b"', '', 'c d']],
@@ -155,7 +155,7 @@ describe('the words of a command', () => {
     expect(splitWords(line)).toEqual(words);
   });
 
-  it('can be read back from the line that they form', () => {
+  it('survive being joined into a line and split again', () => {
     const words = ['a', '', ' b', `it's`, '"', '\\', '\n', '$HOME;`x`', '*'];
     expect(splitWords(joinWords(words))).toEqual(words);
   });
@@ -181,7 +181,7 @@ describe("the page's clock", () => {
     [-180, 0],
     [180, 0],
     [-180, 15],
-  ])('detects an offset of %s s to the service from a response that took %s s', (off, took) => {
+  ])('detects an offset of %s s from the service when a response takes %s s', (off, took) => {
     setServiceTime(now + off - took, sentBefore(took));
     expect(Math.sign(clockAhead.value)).toBe(-Math.sign(off));
     expect(Math.abs(Math.abs(clockAhead.value) - 180)).toBeLessThanOrEqual(took + 1);

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A task that ends on demand. */
+/** A task that ends when the test ends it. */
 function heldTask() {
   let end!: () => void;
   const ended = new Promise<void>((resolve) => {
@@ -17,7 +17,7 @@ function heldTask() {
 }
 
 describe('the write queue', () => {
-  it('runs tasks with the same key in order and those with another key concurrently', async () => {
+  it('runs tasks in order for each key, and concurrently for different keys', async () => {
     const queue = new KeyedQueue();
     const log: string[] = [];
     const logged = (name: string) => async () => {
@@ -53,7 +53,7 @@ describe('the write queue', () => {
     expect(await second).toBe('done');
   });
 
-  it('rejects a task not started within 5 s and keeps the order of the others', async () => {
+  it('rejects any task not started within 5 s and keeps the others in order', async () => {
     vi.useFakeTimers();
     const queue = new KeyedQueue();
     const held = heldTask();

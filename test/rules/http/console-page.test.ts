@@ -60,7 +60,7 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
   });
 }
 
-it('preloads the first screen’s largest picture where it is shown', async () => {
+it("the first screen's largest picture is preloaded only where it is shown", async () => {
   const link = async (path: string, cookie = 'language=en') =>
     (await ask(path, { ...BROWSER, cookie })).headers.link ?? null;
   expect(await link('/')).toBe('</assets/world-abc123.svg>; rel=preload; as=image');
@@ -71,7 +71,7 @@ it('preloads the first screen’s largest picture where it is shown', async () =
   ]);
 });
 
-it("serves browsers the page at every screen's path, and clients the API's response", async () => {
+it("every screen's path serves browsers the page and clients the API's response", async () => {
   for (const path of [
     '/',
     '/?gpu=h100-sxm&query=x',
@@ -106,7 +106,7 @@ it("serves browsers the page at every screen's path, and clients the API's respo
   expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(HTML.length), 0]);
 });
 
-it('allows only its own files and can’t be framed by another page', async () => {
+it("the page allows only its own files and can't be framed by another page", async () => {
   const { headers } = await ask('/money', BROWSER);
   const policy = headers['content-security-policy'] as string;
   expect(policy.split('; ')).toEqual(
@@ -121,7 +121,7 @@ it('allows only its own files and can’t be framed by another page', async () =
   });
 });
 
-it('sends files as compressed by the build, and hashed ones with a long lifetime', async () => {
+it('files are sent as compressed by the build, with a long lifetime if hashed', async () => {
   const path = '/assets/main-abc123.js';
   const decoded = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes };
   for (const coding of ['br', 'gzip', 'identity'] as const) {
@@ -143,7 +143,7 @@ it('sends files as compressed by the build, and hashed ones with a long lifetime
   expect((await ask(path, {}, 'POST')).headers.allow).toBe('GET, HEAD, OPTIONS');
 });
 
-it('serves no file outside the build', async () => {
+it('no file outside the build is served', async () => {
   for (const path of [
     '/assets/../../package.json',
     '/assets/%2e%2e/index.html',
@@ -156,7 +156,7 @@ it('serves no file outside the build', async () => {
   }
 });
 
-it('is disabled if it hasn’t been built', () => {
+it("the console is disabled if it hasn't been built", () => {
   expect(createConsolePage(join(folder, 'none'))).toBeNull();
 });
 
@@ -169,7 +169,7 @@ it.each([
   [{ 'accept-language': 'en', cookie: 'a=b; language=de' }, 'de'],
   [{ 'accept-language': 'de', cookie: 'language=en;x=1' }, 'en'],
   [{ 'accept-language': 'de', cookie: 'language=constructor; other-language=en' }, 'de'],
-])('responds to %j in %s', async (headers, language) => {
+])('the console responds to %j in %s', async (headers, language) => {
   const answer = await ask('/', { ...BROWSER, 'accept-encoding': 'identity', ...headers } as Record<string, string>);
   expect(answer.headers['content-language']).toBe(language);
   expect(answer.body.toString()).toBe(language === 'de' ? GERMAN : HTML);

@@ -4,7 +4,7 @@ import { createMemoryBuckets, WINDOW_MS } from '../../../src/http/rate-limit/mem
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Buckets with a stopped clock, which `at` sets. */
+/** Buckets with a stopped clock that `at` sets. */
 function bucketsAt() {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now + 0.5);
@@ -38,7 +38,7 @@ describe("an account's requests", () => {
     expect(at(60_000).reserve('ann', 1, 4)).toMatchObject({ admitted: false, taken: 4, retryMs: 10_000 });
   });
 
-  it('count as long as they would individually, no matter how they arrive', () => {
+  it('each count for exactly 60 s, regardless of when and how many arrive', () => {
     const { at } = bucketsAt();
     const limit = 7;
     let [now, taken]: [number, number[]] = [0, []];

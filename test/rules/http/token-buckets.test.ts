@@ -30,12 +30,12 @@ it('a caller can send a burst of requests, then one per interval', () => {
   expect(refusal()).toMatchObject({ retryAfterSeconds: 1 });
   nowMs += 1;
   expect([refusal(), refusal() === null]).toEqual([null, false]);
-  // The bucket is full again, but holds no more than before.
+  // The bucket is full again but isn't larger than before.
   nowMs += 1_000_000;
   expect([refusal(), refusal(), refusal(), refusal() === null]).toEqual([null, null, null, false]);
 });
 
-it('an account has a limit per 60 seconds, and requests are admitted whole or not', () => {
+it("an account's limit applies per 60 seconds and admits each request whole or not", () => {
   const buckets = createMemoryBuckets();
   const reserve = (cost: number) => buckets.reserve('a', cost, 10);
   expect(reserve(4)).toEqual({ admitted: true, taken: 0, resetMs: 60_000, retryMs: 0 });
@@ -56,7 +56,7 @@ it('an account has a limit per 60 seconds, and requests are admitted whole or no
   expect(reserve(1)).toMatchObject({ admitted: false, taken: 10 });
 });
 
-it('requests admitted elsewhere count, and idle accounts are dropped', () => {
+it('requests admitted elsewhere count until their account has been idle for 60 s', () => {
   const buckets = createMemoryBuckets();
   buckets.record('a', 3);
   expect(buckets.reserve('a', 8, 10)).toMatchObject({ admitted: false, taken: 3 });

@@ -21,7 +21,7 @@ const server = createServer((_request, answer) => {
 });
 afterAll(() => server.closeAllConnections());
 
-it('stays one event ahead of a slow client and produces the next once one is sent', async () => {
+it('an event source stays at most one event ahead of a slow client', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
   client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');

@@ -21,7 +21,7 @@ describe('a signature', () => {
 });
 
 describe("a payment processor's JSON", () => {
-  it('is an object or is ignored', () => {
+  it('is ignored unless it is an object', () => {
     expect(readObject(Buffer.from('{"a":1}'))).toEqual({ a: 1 });
     for (const text of ['', '[]', 'null', '"a"', '1', '{', '{"a":1}x'])
       expect(readObject(Buffer.from(text))).toBeNull();
@@ -31,7 +31,7 @@ describe("a payment processor's JSON", () => {
     ]);
   });
 
-  it('has names of visible ASCII characters with limited length', () => {
+  it('has names that are short and contain only visible ASCII characters', () => {
     expect(isName('a!~', 3)).toBe(true);
     for (const value of ['', 'abcd', 'a b', 'a\n', 'é', '\x7f', 7, null])
       expect([value, isName(value, 3)]).toEqual([value, false]);

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type Config, ConfigError, readConfig, SAMPLERS } from '../../../src/config.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { type Config, ConfigError, readConfig, SAMPLERS } from '../../../src/compose/config.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 
 const DEFAULTS: Config = {
   port: 4000,
@@ -67,10 +67,10 @@ const DEFAULTS: Config = {
 };
 
 interface Variable {
-  /** Accepted texts and the settings they produce. */
+  /** Accepted values and the settings that they produce. */
   takes: [text: string, meaning: Partial<Config>][];
   refuses: string[];
-  /** Variables that are required with it, and the settings they produce. */
+  /** Variables that are required with it, and the settings that they produce. */
   alongside?: [env: Record<string, string>, meaning: Partial<Config>];
   /** The error message after the variable's name. */
   message: string;
@@ -460,7 +460,7 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual(DEFAULTS);
   });
 
-  it('treats an empty variable as unset, except the SSH port, which disables SSH', () => {
+  it('treats an empty variable as unset, except that an empty SSH port disables SSH', () => {
     const nothing = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
     expect(readConfig(nothing)).toEqual({ ...DEFAULTS, sshPort: null });
   });
@@ -487,14 +487,14 @@ describe('readConfig', () => {
     expect(refusalOf({ [name]: text })).toBe(`${name} ${message}`);
   });
 
-  it('defaults SEED to demo for the embedded database and to catalogue for another one', () => {
+  it('defaults SEED to demo for the embedded database and to catalogue for any other', () => {
     expect(readConfig({}).seed).toBe('demo');
     expect(readConfig({ DATABASE_URL }).seed).toBe('catalogue');
     expect(readConfig({ DATABASE_URL, SEED: 'demo' }).seed).toBe('demo');
     expect(readConfig({ SEED: 'none' }).seed).toBe('none');
   });
 
-  it('requires the processor’s settings with PAYMENTS', () => {
+  it("requires the payment processor's settings if PAYMENTS is set", () => {
     expect(refusalOf({ PAYMENTS: 'shkeeper' }).split('\n')).toEqual([
       'PAYMENTS_URL must be set with PAYMENTS=shkeeper',
       'PAYMENTS_KEY must be set with PAYMENTS=shkeeper',
@@ -522,7 +522,7 @@ describe('.env.example', () => {
   const text = readFileSync(join(PACKAGE_ROOT, '.env.example'), 'utf8');
 
   it('lists exactly the variables that are read, in the same order', () => {
-    const source = readFileSync(join(PACKAGE_ROOT, 'src/config.ts'), 'utf8');
+    const source = readFileSync(join(PACKAGE_ROOT, 'src/compose/config.ts'), 'utf8');
     const read = [...source.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name);
     expect([...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name)).toEqual(read);
     expect(Object.keys(VARIABLES)).toEqual(read);

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { LogOutput, MAX_BUFFERED_BYTES } from '../../../src/log-output.js';
+import { LogOutput, MAX_BUFFERED_BYTES } from '../../../src/logging/log-output.js';
 
 /** A stream that accepts writes when the test allows it. */
 class SlowReader extends Writable {
@@ -31,7 +31,7 @@ class SlowReader extends Writable {
 
 const line = (bytes: number) => `${'x'.repeat(bytes - 1)}\n`;
 
-it('buffers up to 8 MB for a slow reader, then drops lines and reports how many', async () => {
+it('the log buffers 8 MB for a slow reader, then drops lines and reports how many', async () => {
   expect(MAX_BUFFERED_BYTES).toBe(8 * 1_024 * 1_024);
   const reader = new SlowReader();
   const output = new LogOutput(reader);
@@ -55,7 +55,7 @@ it('buffers up to 8 MB for a slow reader, then drops lines and reports how many'
   expect([output.dropped, reported]).toEqual([3, [3]]);
 });
 
-it('counts lines that could not be written, and continues', async () => {
+it('the log counts lines that could not be written and continues', async () => {
   const broken = new Writable({
     write: (_chunk, _encoding, done) => done(new Error('no space left')),
     autoDestroy: false,
@@ -66,7 +66,7 @@ it('counts lines that could not be written, and continues', async () => {
   expect(output.dropped).toBe(1);
 });
 
-it('waits for its reader only for a limited time', async () => {
+it('the log waits for its reader only for a limited time', async () => {
   const reader = new SlowReader();
   const output = new LogOutput(reader);
   await output.written(60_000);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../src/admin/examples.js';
 import { createProgram } from '../../../src/admin/program.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { commandsOf } from '../../support/commands.js';
 
 describe('docs/operating.md', () => {
@@ -18,7 +18,7 @@ describe('docs/operating.md', () => {
     expect(listed.toSorted()).toEqual([...commands.keys()].toSorted());
   });
 
-  it("names no option that its command doesn't have", () => {
+  it('documents only options that the commands have', () => {
     for (const span of spans) {
       const help = commands.get(/^[a-z]+( [a-z]+)?(?= |$)/.exec(span)![0])!.helpInformation();
       for (const [option] of span.matchAll(/--[a-z-]+/g)) expect(help, span).toContain(option);
@@ -26,14 +26,14 @@ describe('docs/operating.md', () => {
   });
 });
 
-describe('the examples in help', () => {
+describe('the examples in help texts', () => {
   const commands = new Map(commandsOf(createProgram(async () => {})));
 
   it('exist for exactly the operator commands', () => {
     expect(Object.keys(EXAMPLES).toSorted()).toEqual([...commands.keys()].toSorted());
   });
 
-  it.each(Object.entries(EXAMPLES))('use only options of their command: %s', (path, example) => {
+  it.each(Object.entries(EXAMPLES))('use only options that the command has: %s', (path, example) => {
     expect(example).toMatch(new RegExp(`\\badmin ${path}\\b`));
     const help = commands.get(path)!.helpInformation();
     for (const [option] of example.matchAll(/--[a-z-]+/g)) expect(help).toContain(option);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Catalogue, type GpuModelSeed, loadCatalogue } from '../../../prisma/seed/catalogue.js';
 import { generateInventory, type MachineSeed } from '../../../prisma/seed/inventory.js';
 
-/** Changes with any field of any machine. A change makes new installations differ, so it must be intended. */
+/** Changes if any field of any machine changes. New installations then differ, so the change must be intended. */
 const INVENTORY_SHA256 = '52304e407531405520a2e582dd86012392712ed1038201183c532fa9a9cfa634';
 
 const SEED_DIRECTORY = join(import.meta.dirname, '../../../prisma/seed');
@@ -27,12 +27,12 @@ describe('the catalogue', () => {
     expect(catalogue.templates).toHaveLength(14);
   });
 
-  it('has 71 medians and 12 models without one', () => {
+  it('has 71 models with a median price and 12 without one', () => {
     expect(catalogue.gpuModels.filter((model) => model.medianMicro !== null)).toHaveLength(71);
     expect(catalogue.gpuModels.filter((model) => model.medianMicro === null)).toHaveLength(12);
   });
 
-  it('reads prices to the last digit', () => {
+  it('keeps every digit of the prices', () => {
     const lines = readFileSync(join(SEED_DIRECTORY, 'gpus.csv'), 'utf8').trimEnd().split('\n').slice(1);
     const expected = lines.map((line) => [line.split(',')[0], ...line.split(',').slice(-2).map(padded)]);
     const actual = catalogue.gpuModels.map((model) => [
@@ -45,19 +45,19 @@ describe('the catalogue', () => {
     expect(modelOf.get('rtx-pro-4000')?.medianMicro).toBeNull();
   });
 
-  it('names tiers as the database does', () => {
+  it("uses the database's names for tiers", () => {
     expect(modelOf.get('h100-sxm')?.tier).toBe('FLAGSHIP');
     expect(modelOf.get('rtx-a6000')?.tier).toBe('DATACENTER');
     expect(modelOf.get('rtx-4090')?.tier).toBe('CONSUMER_FLAGSHIP');
     expect(modelOf.get('rtx-3060')?.tier).toBe('CONSUMER');
   });
 
-  it('offers pytorch first', () => {
+  it('lists the pytorch template first', () => {
     expect(catalogue.templates[0]?.slug).toBe('pytorch');
   });
 });
 
-/** USD with six decimals, or nothing. */
+/** Pads an amount to six decimals. An empty string remains empty. */
 function padded(decimal: string): string {
   const [whole, fraction = ''] = decimal.split('.');
   return decimal === '' ? '' : `${whole}.${fraction.padEnd(6, '0')}`;
@@ -148,7 +148,7 @@ describe('the demo inventory', () => {
     expect(breaking(({ reliability }) => Number(reliability.toFixed(4)) === reliability)).toEqual([]);
   });
 
-  it('has no newer PCIe generation than the board', () => {
+  it('has no PCIe generation newer than its board supports', () => {
     expect(breaking((machine, model) => machine.pcie >= 3 && machine.pcie <= model.pcieGen)).toEqual([]);
   });
 
@@ -160,7 +160,7 @@ describe('the demo inventory', () => {
     expect(machines.some((machine) => machine.nvlink && machine.gpu === 'rtx-a6000')).toBe(true);
   });
 
-  it('has CUDA versions only on NVIDIA machines, and new ones on PCIe 5', () => {
+  it('has CUDA versions only on NVIDIA machines, and at least 12.8 on PCIe 5', () => {
     expect(breaking((machine, model) => (machine.cudaMax === '') === model.name.startsWith('AMD '))).toEqual([]);
     const nvidia = machines.filter((machine) => machine.cudaMax !== '');
     expect(nvidia.filter((machine) => !/^1[23]\.\d$/.test(machine.cudaMax))).toEqual([]);

@@ -40,7 +40,7 @@ it.each(['api.gpu.example.com', '127.0.0.1:4000', 'localhost', 'gateway', 'a.loc
   },
 );
 
-it('the API is served at every name that is not reserved for instances', async () => {
+it('the API is served at every host name not reserved for instances', async () => {
   const statusAt = async (host: string) => (await at(host, '/v1/gpus/pricing', {})).status;
   expect(await statusAt('evil.example')).toBe(200);
   expect(await statusAt('api.gpu.example.com')).toBe(200);

@@ -8,10 +8,10 @@ import { type Service, startService } from '../../support/service.js';
 
 const ENDED = { timeout: 8_000, interval: 20 };
 
-describe('connections before login', () => {
+describe('unauthenticated connections', () => {
   const bounds = { max: 6, maxPerNetwork: 3, burst: 4, everyMs: 100 };
 
-  it('are evicted starting with the oldest from the busiest network', () => {
+  it('are evicted, starting with the oldest from the busiest network', () => {
     const strangers = new PendingConnections<string>(bounds, () => 0);
     const dropped: string[] = [];
     const enter = (network: string, name: string) => strangers.enter(network, name, (one) => dropped.push(one));
@@ -24,7 +24,7 @@ describe('connections before login', () => {
     expect(strangers.leave('a', 'a1')).toBe(false);
   });
 
-  it('are accepted from each network only as often as it may log in', () => {
+  it('are rate-limited per network', () => {
     let now = 0;
     const strangers = new PendingConnections<number>(bounds, () => now);
     const connectBriefly = (id: number) => strangers.enter('a', id, () => {}) && strangers.leave('a', id);
@@ -104,7 +104,7 @@ describe('an SSH connection', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it("reaches only its key's instance, and the key is removed with the instance", async () => {
+  it('reaches only the instance its key is bound to, until the instance is destroyed', async () => {
     const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync('ed25519');
     const add = async (instanceId: string, caller = renter) => {
       const mutation =
@@ -134,7 +134,7 @@ describe('an SSH connection', () => {
     expect([await isAdmitted(own), await add(own)]).toEqual([false, 'the instance is destroyed']);
   });
 
-  it('ends with its key, even if it has no session or the database fails', async () => {
+  it('ends when its key is removed, even without a session and despite database faults', async () => {
     const keyId = await addKey();
     const { isOpen } = await logIn();
     const { pool } = service.deps.db;

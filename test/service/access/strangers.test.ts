@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { MAX_TUNNELS_PER_INSTANCE, TUNNELS_PATH } from '../../../src/agent/tunnel-protocol.js';
+import { MAX_TUNNELS_PER_INSTANCE, TUNNELS_PATH } from '../../../src/agent-protocol/tunnel-protocol.js';
 import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { exchangeWebLink } from '../../../src/domain/web-ports/web-links.js';
@@ -14,7 +14,7 @@ const PORT = 8080;
 
 let service: Service;
 let renter: Renter;
-/** Two machines, each with a running instance of the renter, and a third machine with another renter's instance. */
+/** Two machines, each running one of the renter's instances, and a third running another renter's instance. */
 let rented: { agent: WireAgent; id: string }[];
 let stranger: Renter;
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** Dials as an agent. Returns the gateway's first message, or the status with which it refuses. */
+/** Dials as an agent. Returns the gateway's first message, or the status if it refuses. */
 async function dial(id: string, headers: Record<string, string>): Promise<string> {
   const socket = new WebSocket(`${service.address.replace('http', 'ws')}${TUNNELS_PATH}${id}`, { headers });
   const response = await new Promise<string>((resolve) => {
@@ -65,7 +65,7 @@ describe('a tunnel', () => {
   });
 });
 
-it('an instance can have at most 256 tunnels, including requested tunnels', async () => {
+it('an instance can have at most 256 tunnels, including requested ones', async () => {
   const [{ id }] = rented as [(typeof rented)[0]];
   const opener = { accountId: renter.accountId, apiKeyId: null, sshKeyId: null };
   const ended = new AbortController();
@@ -80,7 +80,7 @@ it('an instance can have at most 256 tunnels, including requested tunnels', asyn
 });
 
 describe("a web port's cookie", () => {
-  it("can't be hidden by other instances' cookies, and expires with its link's key", async () => {
+  it("can't be crowded out by other cookies and expires when its link's key is revoked", async () => {
     const { deps, clock } = service;
     const instanceId = rented[0]!.id;
     const { body } = await renter.graphql('mutation { createApiKey { apiKey { id } secret } }');

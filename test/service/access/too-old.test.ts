@@ -3,14 +3,14 @@ import { text } from 'node:stream/consumers';
 import ssh2 from 'ssh2';
 import { expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { TUNNEL_KINDS_HEADER, TUNNELS_PATH } from '../../../src/agent/tunnel-protocol.js';
+import { TUNNEL_KINDS_HEADER, TUNNELS_PATH } from '../../../src/agent-protocol/tunnel-protocol.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { sessionOf, TerminalPage } from '../../support/access/terminal-page.js';
 import { seen } from '../../support/agent.js';
 import { startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
 
-it("terminals and users that an old agent doesn't support are refused with a reason", async () => {
+it('terminals and users unsupported by an old agent are refused with a reason', async () => {
   const service = await startService({ sshPort: 0 });
   const renter = await service.renter('1000');
   const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };

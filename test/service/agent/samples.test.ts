@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/agent/engine/engine.js';
-import { MAX_INSTANCES, type Report, report } from '../../../src/agent/protocol.js';
 import { findControlGroup, readControlGroup } from '../../../src/agent/samples/control-group.js';
 import { readNetworkCounts } from '../../../src/agent/samples/network.js';
 import { PendingSamples, type Sample } from '../../../src/agent/samples/pending-samples.js';
 import { Sampler, type SamplerDeps, type UpInstance } from '../../../src/agent/samples/sampler.js';
 import { Slots } from '../../../src/agent/samples/slots.js';
 import { withTimeLimit } from '../../../src/agent/samples/time-limit.js';
+import { MAX_INSTANCES, type Report, report } from '../../../src/agent-protocol/protocol.js';
 import { until } from '../../support/until.js';
 
 const ID = 'i-00000001';
@@ -33,7 +33,7 @@ function write(path: string, text: string): void {
 }
 
 describe('control groups', () => {
-  it('of version 2 count for the container, excluding groups created inside it', async () => {
+  it("in version 2 resolve to the container's own group, not one created inside it", async () => {
     const root = folder();
     const mounts = [{ target: root, type: 'cgroup2', options: 'rw' }];
     const own = join(root, 'machine.slice', `libpod-${ENGINE_ID}.scope`);
@@ -50,7 +50,7 @@ describe('control groups', () => {
     expect(await readControlGroup(group)).toMatchObject({ memoryBytes: 0 });
   });
 
-  it('of version 1 are each read from their own hierarchy', async () => {
+  it('in version 1 are each read from their own hierarchy', async () => {
     const root = folder();
     const mounts = [
       { target: join(root, 'cpu'), type: 'cgroup', options: 'rw,cpu,cpuacct' },
@@ -163,7 +163,7 @@ describe('unreported samples', () => {
     expect(ages(kept)).toEqual([]);
   });
 
-  it('are limited to the newest that fit in a report', () => {
+  it('are limited to the newest that fit into a report', () => {
     const kept = createKeptSamples();
     for (let each = 0; each < MAX_INSTANCES; each += 1) {
       const id = `i-${each.toString(16).padStart(8, '0')}`;
@@ -200,7 +200,7 @@ describe('sampling slots', () => {
     };
   }
 
-  it.each([0, 1, 40, 9_960, 9_999])('are consecutive from %i ms after a boundary, despite inexact timers', (ms) => {
+  it.each([0, 1, 40, 9_960, 9_999])('are consecutive even with inexact timers, from %i ms after a boundary', (ms) => {
     const host = hostOf(1_000_000 + ms);
     const taken: number[] = [];
     for (let round = 0; round < 600; round += 1) {
@@ -233,7 +233,7 @@ describe('sampling slots', () => {
     },
   );
 
-  it('skip those missed during a long round and stay correct when the clock is set', () => {
+  it('are skipped if missed during a long round and stay correct when the clock is set', () => {
     const host = hostOf(1_000_000);
     host.receive();
     expect(host.slots.take()).toBe(99);
@@ -302,7 +302,7 @@ describe('a sample', () => {
 
   const CSV = `${UUID}-a, 97, 1523, 81559, 699.87, 61, 1980, 2\\n${UUID}-b, [N/A], 0, 24564, [N/A], 30, 0, [N/A]\\n`;
 
-  it("lists its instance's GPUs in order, from one query for all instances", async () => {
+  it("lists its instance's GPUs in order, using one query for all instances", async () => {
     const driver = fakeDriver(CSV, `${UUID}-a, 4711\\n`);
     up = [instance, { ...instance, id: 'i-00000002', gpuUuids: [`${UUID}-a`] }];
     await samplerOf().sample();
@@ -340,7 +340,7 @@ describe('a sample', () => {
     expectValid(samples);
   });
 
-  it('has all other values while the driver hangs, without another query to it', async () => {
+  it('has all other values while the driver hangs, without querying it again', async () => {
     const driver = fakeDriver(CSV, '');
     writeFileSync(driver.hangs, '');
     const engine = {
@@ -354,8 +354,8 @@ describe('a sample', () => {
     expect(samples).toHaveLength(2);
     expect(samples[1]).toMatchObject({ gpus: [{ busyPercent: null }, {}, {}] });
     expect(samples[1]!.cpuPercent).toEqual(expect.any(Number));
-    // The network is this host's. Its counters fall when another program removes an interface, and then the rate is
-    // null.
+    // The network is this host's. Its counters fall when another program removes an interface, in which case the
+    // rate is null.
     for (let more = 0; more < 20 && samples.at(-1)!.networkInBytesPerSecond === null; more += 1) await sampler.sample();
     expect(samples.at(-1)!.networkInBytesPerSecond).toEqual(expect.any(Number));
     expectValid(samples.slice(0, 2));
@@ -398,7 +398,7 @@ describe('a sample', () => {
     expect(samples[2]).toMatchObject({ networkInBytesPerSecond: null, networkOutBytesPerSecond: null });
   });
 
-  it('needs no driver if no GPU is in use, and simulated GPUs mirror the CPU load', async () => {
+  it('needs no driver for unused GPUs or for simulated GPUs, which mirror the CPU load', async () => {
     const driver = fakeDriver(CSV, '');
     up = [
       { ...instance, gpuUuids: [] },
@@ -414,7 +414,7 @@ describe('a sample', () => {
     const sampler = samplerOf({ engine, pretended: true, clock: { now: () => now, sleep: async () => {} } });
     await sampler.sample();
     for (const end = Date.now() + 200; Date.now() < end; );
-    // All work of this process is attributed to 10 ms, which is more than possible.
+    // Attributes 200 ms of work to 10 ms. The result would exceed 100%, so it is capped.
     now += 10;
     await sampler.sample();
     expect(samples.map(({ cpuPercent, gpus }) => [cpuPercent, ...gpus.map((gpu) => gpu.busyPercent)])).toEqual([

@@ -5,7 +5,7 @@ import { audit } from '../../../src/domain/billing/audit.js';
 import { readBalance } from '../../../src/domain/billing/balance.js';
 import { settleDue } from '../../../src/domain/billing/settlement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import { DomainError } from '../../../src/domain/rules/errors.js';
+import { DomainError } from '../../../src/domain/kernel/errors.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { startGateway, type TestGateway } from '../../support/gateway.js';
 import { randomHistories } from '../../support/long.js';

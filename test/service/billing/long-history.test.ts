@@ -5,8 +5,8 @@ import { readBalance } from '../../../src/domain/billing/balance.js';
 import { spendByDay } from '../../../src/domain/billing/spend-by-day.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import { shownSpend } from '../../../src/domain/rules/money.js';
-import { dateOf, dateOfDay, formatDay, instantOf } from '../../../src/domain/rules/time.js';
+import { shownSpend } from '../../../src/domain/kernel/money.js';
+import { dateOf, dateOfDay, formatDay, instantOf } from '../../../src/domain/kernel/time.js';
 import { withoutTimers } from '../../support/background.js';
 import type { Renter } from '../../support/gateway.js';
 import { addHistory } from '../../support/long-history.js';
@@ -54,7 +54,7 @@ async function auditFindings(): Promise<string[]> {
   return findings.filter(({ detail }) => !detail.startsWith('due_at')).map(({ check }) => check);
 }
 
-it('the test history is one that the gateway could have written', async () => {
+it('the test history could have been written by the gateway', async () => {
   expect(await auditFindings()).toEqual([]);
 });
 
@@ -83,7 +83,7 @@ describe('a page of the instance history', () => {
       [true, false],
     ],
     ['without a size', () => `after: "${cursorOf(1_500)}"`, () => span(1_499, 1_475), [true, true]],
-  ])('reads little more than the page contains: %s', async (_name, args, cursors, [hasNextPage, hasPreviousPage]) => {
+  ])('requires reading few rows beyond its own: %s', async (_name, args, cursors, [hasNextPage, hasPreviousPage]) => {
     const { instanceHistory } = await page(args());
     expect(instanceHistory.edges.map(({ cursor }: { cursor: string }) => cursor)).toEqual(cursors());
     expect(instanceHistory.pageInfo).toEqual({ hasNextPage, hasPreviousPage });
@@ -95,7 +95,7 @@ describe('a page of usage intervals', () => {
   const page = (args: string) =>
     queryData(`{ instance(id: "${restarted}") { usageIntervals(${args}) {
       edges { cursor node { resource startedAt endedAt } } pageInfo { hasNextPage hasPreviousPage } } } }`);
-  /** Cursors of the intervals in order. The disk's interval follows the first GPU interval. */
+  /** The intervals' cursors, in order. The disk interval follows the first GPU interval. */
   const all: string[] = [];
   const cursorOf = (resource: string, ordinal: number) =>
     Buffer.from(`GPC:T:["S:${restarted}","S:${resource}","N:${ordinal}"]`).toString('base64');
@@ -129,7 +129,7 @@ describe('a page of usage intervals', () => {
     ],
     ["before the disk's", () => `last: 5, before: "${cursorOf('DISK', 1)}"`, () => all.slice(0, 1), [true, false]],
     ['after a missing one', () => `first: 5, after: "${cursorOf('GPU', RESTARTS + 9)}"`, () => [], [false, true]],
-  ])('reads little more than the page contains: %s', async (name, args, cursors, [hasNextPage, hasPreviousPage]) => {
+  ])('requires reading few rows beyond its own: %s', async (name, args, cursors, [hasNextPage, hasPreviousPage]) => {
     const { usageIntervals } = (await page(args())).instance;
     expect(usageIntervals.edges.map(({ cursor }: { cursor: string }) => cursor)).toEqual(cursors());
     expect(usageIntervals.pageInfo).toEqual({ hasNextPage, hasPreviousPage });
@@ -137,7 +137,7 @@ describe('a page of usage intervals', () => {
     expect(await touchedBy(() => page(args()))).toBeLessThanOrEqual(most);
   });
 
-  it('is read for many instances with little more work than the pages contain', async () => {
+  it('requires reading few rows beyond its own for each of 50 instances', async () => {
     const query =
       '{ instanceHistory(first: 50) { edges { node { id usageIntervals(first: 1) { edges { cursor node { resource } } } } } } }';
     const { instanceHistory } = await queryData(query);
@@ -207,7 +207,7 @@ describe('a statement', () => {
 
   const read = (from: bigint, to: bigint) => statement(service.deps, renter.accountId, { from, to });
 
-  it('matches all rows for any period', async () => {
+  it('matches one computed from every row, for any period', async () => {
     const now = service.clock.now();
     const begun = now - BigInt((COUNT + 1) * 720);
     const periods = Array.from({ length: 60 }, (_, index) => {
@@ -229,7 +229,7 @@ describe('a statement', () => {
     ['at the end', COUNT - 30],
     ['in the middle', 1_511],
     ['at the beginning', 5],
-  ])('over 25 instances reads only nearby rows: %s', async (_name, first) => {
+  ])('over 25 instances reads only rows near its period: %s', async (_name, first) => {
     const begun = service.clock.now() - BigInt((COUNT + 1) * 720);
     const from = begun + BigInt(first) * 720n;
     const period = () => read(from, from + 25n * 720n);
@@ -242,7 +242,7 @@ describe('a statement', () => {
     ['near the end', 3n],
     ['in the middle', 12n],
     ['at the beginning', 24n],
-  ])('by day matches all rows and reads only rows near that day: %s', async (_name, daysAgo) => {
+  ])('broken down by day matches the total and reads only nearby rows: %s', async (_name, daysAgo) => {
     const day = formatDay(dateOf(service.clock.now() - daysAgo * DAY));
     const first = instantOf(dateOfDay(day));
     const to = first + DAY;
@@ -280,7 +280,7 @@ describe('a statement', () => {
     }
   });
 
-  it('does not begin at a checkpoint in a second in which more may be booked', async () => {
+  it('never begins at a checkpoint in a second that may still receive entries', async () => {
     const busy = await service.renter('1000000');
     const machines = [await service.machine({ gpu: 'l4' }), await service.machine({ gpu: 'l4' })] as const;
     await addHistory(service, busy.accountId, machines, { count: 398, restarts: 100 });

@@ -105,7 +105,7 @@ describe('a volume', () => {
 });
 
 describe('gpu idle', () => {
-  it('shows and removes the setting, and needs an agent that measures load to set it', async () => {
+  it("shows and removes the setting, but can't set it if the agent can't measure load", async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const machine = await service.machine();
     const refused = await gpu(['deploy', machine, '--stop-when-idle', '1h30m'], own);
@@ -190,7 +190,7 @@ describe('a saved template', () => {
 });
 
 describe('a spend limit', () => {
-  it('can be set on deploy, shown, changed and removed, also for keys and the account', async () => {
+  it('can be set on deploy, shown and removed, and set for keys and the account', async () => {
     const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
     const { stdout } = await gpu(['deploy', await service.machine(), '--spend-limit', '2.5', '--quiet'], own);
     const id = stdout.trim();
@@ -209,7 +209,7 @@ describe('a spend limit', () => {
 });
 
 describe('a service credit', () => {
-  it('is shown in balance, show and the statement for its month only', async () => {
+  it("appears in balance and show, but only in its own month's statement", async () => {
     const own = await service.renter('100');
     const { id } = (await own.rest('POST', '/instances', { machine_id: await service.machine() })).body;
     service.clock.advance(3_600);

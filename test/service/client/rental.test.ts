@@ -13,7 +13,7 @@ import {
   type RawAnswer,
   requestOf,
 } from '../../../src/client/index.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { type Service, startService } from '../../support/service.js';
 
 const ONCE = { retry: { maxAttempts: 1 } };
@@ -248,7 +248,7 @@ describe('refusals', () => {
     await expectRefusal(client.instances.destroy(id), 409, 'action_failed');
   });
 
-  it('are 422 invalid_request for input that the types forbid', async () => {
+  it('are 422 invalid_request for input forbidden by the types', async () => {
     const client = await clientWith();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     await expectRefusal(client.instances.deploy({} as DeployRequest), 422, 'missing_machine');
@@ -256,7 +256,7 @@ describe('refusals', () => {
     await expectRefusal(client.offers.list({ limit: 101 }), 422, 'invalid_request', /limit .*1 to 100/);
   });
 
-  it('are 422 idempotency_mismatch for a key that was used for another request', async () => {
+  it('are 422 idempotency_mismatch for a key already used for another request', async () => {
     const client = await clientWith();
     const options = { idempotencyKey: 'mine' };
     const machine_id = await service.machine();
@@ -301,16 +301,16 @@ describe('createClient', () => {
     expect(() => createClient({ baseUrl: wrong })).toThrow(TypeError);
   });
 
-  it('rejects an API key that no header can hold, without showing the key', () => {
+  it("rejects an API key that can't be sent in a header, without showing it", () => {
     expect(() => createClient({ apiKey: 'secret\nkey' })).toThrow(/^apiKey must be visible ASCII/);
   });
 
-  it('rejects an idempotency key that no header can hold', async () => {
+  it("rejects an idempotency key that can't be sent in a header", async () => {
     const client = createClient({ baseUrl });
     await expect(client.instances.destroy(NO_INSTANCE, { idempotencyKey: 'a\nb' })).rejects.toThrow(TypeError);
   });
 
-  it('accepts an address that has a trailing slash or lacks the prefix', async () => {
+  it('accepts an address with a trailing slash or without the prefix', async () => {
     for (const address of [`${baseUrl}/`, service.address, `${service.address}/`]) {
       expect((await createClient({ baseUrl: address, ...ONCE }).offers.list({ limit: 1 })).count).toBe(1);
     }

@@ -51,7 +51,7 @@ function rentals(machineId: string): Promise<number> {
 describe('a lost response', () => {
   const LOST: Fate[] = ['lose request', 'lose answer', 'cut answer'];
 
-  it.each(LOST)('to a deploy makes the client retry without a second rental (%s)', async (fate) => {
+  it.each(LOST)('to a deploy causes a retry without a second rental (%s)', async (fate) => {
     const machine_id = await service.machine();
     wire.next(fate);
     const instance = await clientOn().instances.deploy({ machine_id });
@@ -62,7 +62,7 @@ describe('a lost response', () => {
     expect(keysSeen()[1]).toBe(keysSeen()[0]);
   });
 
-  it('to an action or destroy makes the client retry, and the action is executed once', async () => {
+  it("to an action or destroy causes a retry that doesn't repeat the action", async () => {
     const client = clientOn();
     const { id } = await client.instances.deploy({ machine_id: await service.machine() });
     wire.next('lose answer');
@@ -72,7 +72,7 @@ describe('a lost response', () => {
     expect(wire.seen).toHaveLength(3);
   });
 
-  it('to a read makes the client retry', async () => {
+  it('to a read causes a retry', async () => {
     for (const fate of LOST) {
       wire.next(fate);
       expect((await clientOn().offers.list({ limit: 1 })).count).toBe(1);
@@ -80,7 +80,7 @@ describe('a lost response', () => {
     }
   });
 
-  it('leaves the caller with the key, which can retrieve the outcome', async () => {
+  it('leaves the caller with the idempotency key, which retrieves the outcome', async () => {
     const machine_id = await service.machine();
     wire.next('lose answer', 'lose answer');
     const error = await errorOf(clientOn({ retry: { maxAttempts: 2 } }).instances.deploy({ machine_id }));
@@ -96,7 +96,7 @@ describe('a lost response', () => {
     expect(await rentals(machine_id)).toBe(1);
   });
 
-  it('has an idempotency key that is unique to its call', async () => {
+  it('each call has its own idempotency key', async () => {
     const client = clientOn();
     const machine_id = await service.machine();
     wire.next();
@@ -117,7 +117,7 @@ describe('a response', () => {
     { status: 502, body: '<html>Bad Gateway</html>' },
     { status: 503, body: '' },
     { status: 504, body: 'upstream timed out' },
-  ])('$status $body is retried', async (reply) => {
+  ])('with $status $body is retried', async (reply) => {
     wire.next(reply);
     expect((await clientOn().balance.get()).object).toBe('balance');
     expect(wire.seen).toHaveLength(2);
@@ -129,7 +129,7 @@ describe('a response', () => {
     refusal(409, 'action_failed'),
     refusal(422, 'invalid_request'),
     refusal(500, 'internal'),
-  ])('$status $body is not retried', async (reply) => {
+  ])('with $status $body is not retried', async (reply) => {
     wire.next(reply);
     const error = await errorOf(clientOn().balance.get());
     expect({ error: { code: error.code, message: error.message } }).toEqual(JSON.parse(reply.body!));
@@ -142,7 +142,7 @@ describe('a response', () => {
     ['a list', { status: 200, body: '[]' }],
     ['an error in another format', { status: 404, body: '{"error":"nothing here"}' }],
     ['a redirect', { status: 302, headers: { location: 'https://elsewhere.example/v1' } }],
-  ])('of a kind that the service never sends is not retried: %s', async (_, reply) => {
+  ])('that the service never sends is not retried: %s', async (_, reply) => {
     wire.next(reply);
     const error = await errorOf(clientOn().instances.list());
     expect(error).toBeInstanceOf(GpuConnectionError);
@@ -150,7 +150,7 @@ describe('a response', () => {
     expect(wire.seen).toHaveLength(1);
   });
 
-  it('that redirects is reported, and the target never receives the key', async () => {
+  it('that redirects is reported without sending the key to the target', async () => {
     wire.next({ status: 301, headers: { location: '/v1/offers' } });
     const error = await errorOf(clientOn().instances.deploy({ machine_id: 'm' }));
     expect(error.message).toContain('redirect to /v1/offers');
@@ -183,7 +183,7 @@ describe('the retry policy', () => {
     expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
-  it('waits longer after each attempt, by random amounts, and finally gives up', async () => {
+  it('waits a randomized, increasing time between attempts and finally gives up', async () => {
     const waits: number[][] = [];
     for (let run = 0; run < 2; run += 1) {
       const delays: number[] = [];
@@ -203,7 +203,7 @@ describe('the retry policy', () => {
     expect(waits[0]).not.toEqual(waits[1]);
   });
 
-  it('keeps all attempts within the total time, no matter how long each may take', async () => {
+  it('keeps all attempts within the total time, however long each may take', async () => {
     wire.next(...Array<Fate>(9).fill('hang'));
     const error = await errorOf(clientOn({ timeoutMs: 200, retry: { totalMs: 500, maxAttempts: 9 } }).balance.get());
     expect(error.code).toBe('timed_out');
@@ -226,7 +226,7 @@ describe('the retry policy', () => {
   });
 });
 
-describe('with timeouts and abort signals,', () => {
+describe('timeouts and abort signals', () => {
   it('an attempt without a response times out and is retried', async () => {
     wire.next('hang');
     expect((await clientOn({ timeoutMs: 250 }).balance.get()).object).toBe('balance');

@@ -85,7 +85,7 @@ describe('the activity log', () => {
     expect((await (await service.renter('1')).graphql(ACTIVITY)).body.data.activity.edges).toEqual([]);
   });
 
-  it('records each change that a request makes, even if the request runs compiled', async () => {
+  it('records each change made by a request, even if the request runs compiled', async () => {
     const renter = await service.renter('50');
     const query = `mutation { a: action(id: "i-00000001", action: STOP) { id } b: createApiKey { secret } c: action(id: "i-00000002", action: START) { id } }`;
     for (let time = 0; time < 4; time += 1) await renter.graphql(query);
@@ -117,7 +117,7 @@ describe('the activity log', () => {
     expect(await activity(renter, { filter: { refused: false } })).toHaveLength(1);
   });
 
-  it('is paged, and its entries are deleted after 90 days', async () => {
+  it('is paged and retains entries for 90 days', async () => {
     const renter = await service.renter('50');
     for (let time = 0; time < 5; time += 1) await renter.graphql('mutation { createApiKey { secret } }');
     const first = (await renter.graphql(ACTIVITY, { first: 3 })).body.data.activity;

@@ -28,7 +28,7 @@ async function money(renter: Renter): Promise<[balance: number, monthSpend: numb
 }
 
 describe('billing', () => {
-  it('is per second and settled when read, with the balance rounded up and spend down', async () => {
+  it('is per second and settled on reads, rounding the balance up and the spend down', async () => {
     const renter = await service.renter();
     await rent(renter);
     expect(await money(renter)).toEqual([100, 0]);
@@ -64,7 +64,7 @@ describe('billing', () => {
     expect(await money(once)).toEqual(await money(often));
   });
 
-  it('adds up several instances before rounding', async () => {
+  it('sums several instances before rounding', async () => {
     const renter = await service.renter();
     for (let count = 0; count < 3; count += 1) await rent(renter);
     service.clock.advance(1);
@@ -179,7 +179,7 @@ describe('the hourly rate', () => {
 });
 
 describe('the end of credit', () => {
-  it('stops all running instances in that second, while disks accrue debt', async () => {
+  it('stops all running instances in the same second, while disks accrue debt', async () => {
     const renter = await service.renter('4.408');
     const id = await rent(renter);
     service.clock.advance(7199);

@@ -49,7 +49,7 @@ describe('deadlines', () => {
     expect(await shown(body.id)).toMatchObject({ stopAt, destroyAt: null });
   });
 
-  it("are part of an idempotency key's input exactly as written", async () => {
+  it('are compared exactly as written when an idempotency key is reused', async () => {
     const machine_id = await service.machine();
     const headers = { 'idempotency-key': 'deadline-1' };
     const first = await renter.rest('POST', '/instances', { machine_id, stop_at: '1h' }, headers);
@@ -61,7 +61,7 @@ describe('deadlines', () => {
     expect([other.status, other.body.error?.code ?? other.body.code]).toEqual([422, 'idempotency_mismatch']);
   });
 
-  it('end the instance in exactly their second, even if nothing was read for days', async () => {
+  it('end the instance at exactly their second, even if nothing is read for days', async () => {
     const { id, stopAt } = await deploy({ stopAt: '90m' });
     service.clock.advance(3 * 86_400);
     expect(await shown(id)).toMatchObject({
@@ -88,7 +88,7 @@ describe('deadlines', () => {
     expect(await shown(id)).toMatchObject({ status: 'STOPPED', stopReason: 'DEADLINE' });
   });
 
-  it('can be set, moved and removed later, and an omitted one stays unchanged', async () => {
+  it('can be set, moved and removed later, and stay unchanged if omitted', async () => {
     const { id } = await deploy({});
     expect(await send(renter, SET, { id, stopAt: '1h', destroyAt: '2h' })).toMatchObject({
       stopAt: inSeconds(3_600n),
@@ -112,7 +112,7 @@ describe('deadlines', () => {
     expect((await shown(id)).destroyAt).toBeNull();
   });
 
-  it('are rejected with their bounds if invalid, before anything is rented', async () => {
+  it('are rejected with their bounds before renting if they are invalid', async () => {
     const before = (await renter.rest('GET', '/instances')).body.data.length;
     for (const stopAt of ['soon', '0s', '2020-01-01T00:00:00Z', '367d', 'x'.repeat(100)]) {
       const refused = await deploy({ stopAt });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STATUS_OF } from '../../../src/domain/rules/errors.js';
+import { STATUS_OF } from '../../../src/domain/kernel/errors.js';
 import { ERROR, misfits } from '../../support/contract-tables.js';
 import { createTestDatabase } from '../../support/database.js';
 import { openWire } from '../../support/database-wire.js';
@@ -45,7 +45,7 @@ const OFFERS = `query ($gpu: String, $region: String, $numMin: Int, $priceMax: F
   offers(gpu: $gpu, region: $region, numMin: $numMin, priceMax: $priceMax, limit: $limit) { machineId } }`;
 
 describe('error codes', () => {
-  it('have the statuses that the contract specifies', () => {
+  it('have the statuses specified by the contract', () => {
     expect(STATUS_OF).toEqual({
       unauthorized: 401,
       forbidden: 403,
@@ -186,13 +186,13 @@ describe('a 422 invalid_request error names the field and its bounds', () => {
     expect((await renter.rest('GET', `/instances/${id}`)).body.status).toBe('running');
   });
 
-  it('as the called API does, even if the domain rejects the value', async () => {
+  it("in the called API's spelling, even if the domain rejects the value", async () => {
     const answer = await renter.rest('POST', '/instances', { machine_id: 'm', disk_gb: 1_000_001 });
     expect(answer.body.error.message).toMatch(/^disk_gb /);
   });
 });
 
-describe('a value of the wrong type for a whole number', () => {
+describe('a non-integer value where an integer is expected', () => {
   const must = 'must be a whole number from 1 to 1000000';
   it.each<[string, object | undefined, string]>([
     [
@@ -211,7 +211,7 @@ describe('a value of the wrong type for a whole number', () => {
       { f: { ramGbMin: '"; Int' } },
       'ramGbMin must be a whole number from 1 to 1000000',
     ],
-  ])('is rejected with its bounds: %s', async (query, variables, message) => {
+  ])('is rejected with the allowed range: %s', async (query, variables, message) => {
     const { status, body } = await renter.graphql(query, variables as Record<string, unknown>);
     expect(body.errors[0].message).toBe(message);
     // Literals in a document are rejected like its other errors.
@@ -232,7 +232,7 @@ describe('a refusal by the domain', () => {
     expectGraphqlRefusal(await renter.graphql(DEPLOY, { input }), 422, 'invalid_request', `stopAt ${must}`);
   });
 
-  it('comes after the checks of the input in both APIs', async () => {
+  it('comes after input validation in both APIs', async () => {
     const price = 'must be a number from 0 to 1000000';
     const move = await renter.rest('POST', `/instances/${ID}/move`, { max_price_per_hour: -1 });
     expectRefusal(move, 422, 'invalid_request', `max_price_per_hour ${price}`);
@@ -271,7 +271,7 @@ describe('the error missing_machine', () => {
     expectRefusal(await renter.rest('POST', '/instances', body), 422, 'missing_machine', 'machine_id is required');
   });
 
-  it('is also reported for a misspelling, which the message names', async () => {
+  it('is also reported for a misspelling, which is named in the message', async () => {
     const answer = await renter.rest('POST', '/instances', { machineId: 'm-00000000' });
     expectRefusal(answer, 422, 'missing_machine', 'machine_id is required; machineId is unknown');
   });
@@ -361,12 +361,12 @@ describe('request bodies', () => {
 });
 
 describe('the order of checks', () => {
-  it('begins with the check of the route', async () => {
+  it('begins with the route', async () => {
     expectRefusal(await service.anyone.rest('POST', '/nothing', '{'), 404, 'no_route');
     expectRefusal(await service.anyone.rest('PUT', '/instances', '{'), 405, 'method_not_allowed');
   });
 
-  it('continues with the check of the key', async () => {
+  it('continues with the API key', async () => {
     const requests = [
       ['POST', '/instances', '{'],
       ['POST', '/instances', {}],
@@ -380,7 +380,7 @@ describe('the order of checks', () => {
     }
   });
 
-  it('continues with the checks of the body and the headers', async () => {
+  it('continues with the body and the headers', async () => {
     const path = `/instances/${ID}/actions`;
     expectRefusal(await renter.rest('POST', path, '{'), 400, 'invalid_json');
     expectRefusal(await renter.rest('POST', path, { action: 'reboot' }), 422, 'bad_action');
@@ -392,7 +392,7 @@ describe('the order of checks', () => {
     expectRefusal(await poor.rest('POST', '/instances', taken), 422, 'invalid_request');
   });
 
-  it('continues with the check that the instance exists', async () => {
+  it("continues with the instance's existence", async () => {
     for (const action of ['start', 'stop', 'destroy']) {
       expectRefusal(await renter.rest('POST', `/instances/${ID}/actions`, { action }), 404, 'not_found');
       const answer = await renter.graphql(ACTION, { id: ID, action: action.toUpperCase() });
@@ -400,7 +400,7 @@ describe('the order of checks', () => {
     }
   });
 
-  it('ends with the checks of the business rules', async () => {
+  it('ends with the business rules', async () => {
     const id = await running();
     expectRefusal(await renter.rest('POST', `/instances/${id}/actions`, { action: 'start' }), 409, 'action_failed');
   });

@@ -225,7 +225,7 @@ describe('a renamed field', () => {
 });
 
 describe('a request', () => {
-  it('gets a 401 only if every field lacks a key', async () => {
+  it('gets a 401 only if every field fails for lack of a key', async () => {
     const nothing = await service.anyone.graphql('{ balance { balance } instances { id } }');
     expect(nothing.status).toBe(401);
     expect(nothing.headers.get('www-authenticate')).toBe('Bearer');
@@ -268,7 +268,7 @@ describe('a request', () => {
     expect((await renter.rest('GET', `/instances/${first.id}`)).status).toBe(200);
   });
 
-  it('that is refused has HTTP status 200 and names the code, status and field', async () => {
+  it('that is refused gets HTTP status 200 and an error with code, status and field', async () => {
     const renter = await service.renter();
     const answer = await renter.graphql('mutation { deploy(input: { machineId: "m", diskGb: 0 }) { id } }');
     expect(answer.status).toBe(200);
@@ -282,7 +282,7 @@ describe('a request', () => {
     ['with a value of the wrong type', '{ offers(limit: "ten") { gpu } }'],
     ['with an unknown enum value', 'mutation { action(id: "i", action: REBOOT) { id } }'],
     ['without a selection', '{ pricing }'],
-  ])("%s is rejected as the client's error", async (_, query) => {
+  ])('%s is rejected as a client error', async (_, query) => {
     const answer = await service.anyone.graphql(query);
     expect(answer.status).toBeLessThan(500);
     expect(answer.body.data).toBeUndefined();
@@ -303,7 +303,7 @@ describe('a request', () => {
     expect(answer.body.errors[0].extensions?.code).not.toBe('internal');
   });
 
-  it('returns null without an error for an instance that is not in the account', async () => {
+  it('gets null without an error for an instance outside the account', async () => {
     const [renter, stranger] = [await service.renter(), await service.renter()];
     const id = await rent(renter);
     for (const target of [id, 'i-00000000', 'nonsense', '']) {
@@ -319,7 +319,7 @@ describe('a request', () => {
 });
 
 describe('the account query', () => {
-  it('shows the hourly cost, the time of exhaustion, limits and spend', async () => {
+  it('shows the hourly cost, the time credit runs out, the limits and the spend', async () => {
     const renter = await service.renter('43.94');
     const ACCOUNT = `{ account { id name demo createdAt balance monthSpend lifetimeSpend burnPerHour exhaustsAt diskDeleteAt
       liveInstances limits { requestsPerMinute instances apiKeys } } }`;
@@ -470,7 +470,7 @@ describe('instanceHistory', () => {
     expect(middle).toEqual(ids.slice(1, 4));
   });
 
-  it('keeps its position in the list while new instances are added', async () => {
+  it('keeps its position while new instances are added', async () => {
     const other = await service.renter('1000');
     const mine = [await rent(other), await rent(other)].reverse();
     const { pageInfo } = await page({ first: 1 }, other);
@@ -499,7 +499,7 @@ describe('instanceHistory', () => {
     expect(body.errors[0].extensions?.code).not.toBe('internal');
   });
 
-  it("rejects another account's cursor and shows only its own account's instances", async () => {
+  it("rejects other accounts' cursors and shows only the caller's instances", async () => {
     const stranger = await service.renter();
     const { cursors } = await page({});
     expect((await page({}, stranger)).ids).toEqual([]);

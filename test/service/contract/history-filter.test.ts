@@ -5,7 +5,7 @@ import type { Renter } from '../../support/gateway.js';
 import { rowsTouched } from '../../support/rows-touched.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** One more than twice the number of rows that a page searches. */
+/** One more than twice the number of rows searched for a page. */
 const COUNT = 2 * MAX_ROWS_SCANNED + 1;
 const PAGE = 100;
 const BEGUN = Date.parse('2025-01-01T00:00:00Z') / 1_000;
@@ -100,7 +100,7 @@ const CASES: [name: string, filter: object, fits: (past: Past) => boolean][] = [
   ['nothing', { gpus: [], modes: null, statuses: [], stopReasons: null, createdFrom: null }, () => true],
 ];
 
-it.each(CASES)('a filter finds matches from the newest and from the oldest: %s', async (_name, filter, fits) => {
+it.each(CASES)('a filter finds matches from either end: %s', async (_name, filter, fits) => {
   const expected = all.filter(fits).map(idOf);
   const seen: string[] = [];
   for (let after: string | null = null; seen.length < 3 * PAGE; ) {
@@ -124,7 +124,7 @@ it.each(CASES)('a filter finds matches from the newest and from the oldest: %s',
 });
 
 describe('a rare match', () => {
-  it('is found page by page, each searching a limited part of the history', async () => {
+  it('is found after several pages, each of which searches a limited number of rows', async () => {
     const filter = { gpus: ['a40'] };
     const first = await page(filter);
     expect(first.ids).toEqual([]);
@@ -139,8 +139,8 @@ describe('a rare match', () => {
     expect(backwards.pageInfo).toMatchObject({ hasPreviousPage: true, startCursor: expect.any(String) });
   });
 
-  it('requires reading at most that part, and a common match at most one page', async () => {
-    // The plan depends on the database's statistics, which the database collects automatically some time later.
+  it('a page reads at most its search limit, and far fewer rows for common matches', async () => {
+    // Query plans depend on statistics, which the database would otherwise collect only some time later.
     await service.sql('vacuum analyze instance');
     const touchedBy = (filter: object | null) => rowsTouched(service.deps.db.pool, () => page(filter, { first: 25 }));
     expect(await touchedBy({ gpus: ['p4'] })).toBeLessThanOrEqual(MAX_ROWS_SCANNED + 10);

@@ -49,7 +49,7 @@ describe('a lost response', () => {
   const LOST = 'query ($key: String!) { instanceByIdempotencyKey(idempotencyKey: $key) { id status } }';
   const lookFor = async (by: Renter, key: string) => (await by.graphql(LOST, { key })).body;
 
-  it('can be looked up by its key for 24 hours, by its own account only', async () => {
+  it('can be looked up by its key for 24 hours, but only by its own account', async () => {
     const [key, by, other] = [newKey(), await service.renter(), await service.renter()];
     expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
     const { id } = (await deploy(by, key, { machine_id: await service.machine() })).body;
@@ -61,7 +61,7 @@ describe('a lost response', () => {
     expect((await lookFor(by, key)).data.instanceByIdempotencyKey).toBeNull();
   });
 
-  it('can only be looked up once the request is no longer in progress', async () => {
+  it('can be looked up only after the request has finished', async () => {
     const [key, by] = [newKey(), await service.renter()];
     const holder = new pg.Client({ connectionString: service.databaseUrl });
     await holder.connect();
@@ -132,7 +132,7 @@ describe('a repeated request', () => {
     expect((await renter.rest('GET', `/instances/${body.id}`)).body.status).toBe('running');
   });
 
-  it('destroys only once, even if DELETE is used for one and the action for the other', async () => {
+  it('destroys only once, even across DELETE and the destroy action', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     const key = newKey();
     const first = await remove(renter, key, body.id);
@@ -158,7 +158,7 @@ describe('a repeated request', () => {
     expect((await renter.rest('POST', '/instances', { machine_id })).status).toBe(409);
   });
 
-  it('can use any key of 1 to 255 visible characters, which are case-sensitive', async () => {
+  it('can use any case-sensitive key of 1 to 255 visible characters', async () => {
     const { body } = await renter.rest('POST', '/instances', { machine_id: await service.machine() });
     for (const key of ['!', '~'.repeat(255), 'Ab', 'aB']) {
       expect(replayed(await act(renter, key, body.id, 'stop'))).toBeNull();
@@ -195,7 +195,7 @@ describe('reusing a key gets 422 idempotency_mismatch', () => {
     expect(graphql.body.errors[0].extensions).toMatchObject({ code: 'idempotency_mismatch', status: 422 });
   });
 
-  it('for another maximum price or none', async () => {
+  it('for another maximum price, or without one', async () => {
     const [key, machineId] = [newKey(), await service.machine()];
     const rent = (maxPricePerHour?: number) =>
       renter.graphql(DEPLOY, { input: { machineId, maxPricePerHour, idempotencyKey: key } });
@@ -279,7 +279,7 @@ describe('an idempotency key', () => {
     expect(await kept()).toBe(0);
   });
 
-  it('in progress delays a request with it for up to 5 s, which then gets a 409', async () => {
+  it('in progress makes another request with it wait up to 5 s, then fail with a 409', async () => {
     const [key, other] = [newKey(), await service.renter()];
     const machine_id = await service.machine();
     const input = { machineId: machine_id, idempotencyKey: key };
@@ -324,7 +324,7 @@ describe('an idempotency key', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('sent ten times concurrently executes the request once and returns one response', async () => {
+  it('yields one execution and one response when sent ten times concurrently', async () => {
     const [key, machine_id, by] = [newKey(), await service.machine(), await service.renter()];
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>

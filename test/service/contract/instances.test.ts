@@ -68,7 +68,7 @@ describe('state transitions', () => {
     ),
   );
 
-  it.each(PAIRS)('$action of a $state instance by $surface: $next', async ({ state, action, next, surface }) => {
+  it.each(PAIRS)('$action on a $state instance through $surface: $next', async ({ state, action, next, surface }) => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine());
     if (state !== 'running') await act(renter, id, state === 'stopped' ? 'stop' : 'destroy');
@@ -153,7 +153,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(renter, machine, { disk_gb: 60 });
   });
 
-  it('for a disk larger than stopped instances in any account leave free', async () => {
+  it("for a disk larger than the space left by any account's stopped instances", async () => {
     const [first, second] = [await service.renter(), await service.renter()];
     const machine = await service.machine({ diskGb: 1000 });
     for (const renter of [first, second]) {
@@ -174,7 +174,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(await service.renter('2.197'), machine);
   });
 
-  it("for a balance below an hour's cost of the new instance and all others", async () => {
+  it('for a balance below the hourly cost of the new instance and all others', async () => {
     const renter = await service.renter('4.394');
     await deployed(renter, await service.machine());
     await deployed(renter, await service.machine());
@@ -185,7 +185,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     );
   });
 
-  it("for a balance below an hour's cost including stopped instances' disks", async () => {
+  it("for a balance below the hourly cost, including stopped instances' disks", async () => {
     const renter = await service.renter('2.3');
     const stopped = await deployed(renter, await service.machine(), { disk_gb: 400 });
     await act(renter, stopped, 'stop');
@@ -210,7 +210,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await deployed(renter, machine);
   });
 
-  it('and changes nothing: the machine stays free and nothing is charged', async () => {
+  it('without occupying the machine or charging anything', async () => {
     const machine = await service.machine();
     const poor = await service.renter('1');
     await deploy(poor, machine);
@@ -303,7 +303,7 @@ describe('interruptible instances', () => {
     expect((await act(renter, spot, 'start')).message).toBe(`machine ${machine} is taken`);
   });
 
-  it('yield to a deploy by the same account, which needs cover for only one of them', async () => {
+  it('yield to a deploy by the same account, whose balance must cover only one of them', async () => {
     const renter = await service.renter('2.204');
     const machine = await service.machine();
     const spot = await deployed(renter, machine, { type: 'interruptible' });
@@ -330,7 +330,7 @@ describe('interruptible instances', () => {
     expect(body.data.offers.map((offer: { machineId: string }) => offer.machineId)).not.toContain(held);
   });
 
-  it('are not preempted by an account with too low a balance', async () => {
+  it('are not preempted by an account whose balance is too low', async () => {
     const [spot, poor] = [await service.renter(), await service.renter('1')];
     const machine = await service.machine();
     const id = await deployed(spot, machine, { type: 'interruptible' });
@@ -356,7 +356,7 @@ describe('preempting another account’s instance', () => {
     expect(await stateOf(stranger, id)).toBe('stopped');
   });
 
-  it('needs the same balance for a start', async () => {
+  it('needs the same balance when starting a stopped instance', async () => {
     const [renter, stranger] = [await service.renter('2.3'), await service.renter()];
     const machine = await service.machine();
     const id = await deployed(renter, machine);
@@ -376,7 +376,7 @@ describe('preempting another account’s instance', () => {
 
 describe('a suspended account', () => {
   /**
-   * Suspends the account as another gateway does. Its notice has not arrived yet, so the key is still cached as
+   * Suspends the account as another gateway would. The notice has not arrived yet, so the key is still cached as
    * accepted.
    */
   async function suspendUnnoticed(renter: Renter): Promise<void> {
@@ -451,7 +451,7 @@ describe('reserved instances', () => {
     await own.close();
   });
 
-  it('repay the announced discount if destroyed early', async () => {
+  it('are charged the announced early-exit cost if destroyed early', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine({ numGpus: 2 }), { type: 'res' });
     service.clock.advance(5400);
@@ -475,7 +475,7 @@ describe('reserved instances', () => {
     });
   });
 
-  it("can't be destroyed early without the balance for it, which the refusal states", async () => {
+  it("can't be destroyed early if the stated cost exceeds the balance", async () => {
     const renter = await service.renter('2');
     const id = await deployed(renter, await service.machine(), { type: 'res' });
     service.clock.advance(3600);

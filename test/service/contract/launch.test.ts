@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sealingKeysOf } from '../../../src/compose/sealing-keys.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { exportAccount } from '../../../src/domain/accounts/export-account.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { secretsForAgent } from '../../../src/domain/fleet/start-secrets.js';
-import { sealingKey } from '../../../src/domain/rules/sealing.js';
+import { sealingKey } from '../../../src/domain/kernel/sealing.js';
 import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
 import { secretsOfStart } from '../../../src/domain/secrets/secrets.js';
-import { sealingKeysOf } from '../../../src/sealing-keys.js';
 import { hardware, seen } from '../../support/agent.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
@@ -81,13 +81,13 @@ describe('a launch', () => {
     expect((await launchOf(answer.id)).launch).toEqual(launch);
   });
 
-  it("with only defaults is not stored, and the instance's name is its id", async () => {
+  it("with only defaults isn't stored and leaves the instance named after its id", async () => {
     const { id, name, launch } = await deploy({ env: {}, restart: 'ALWAYS', onExit: null });
     expect([name, launch]).toEqual([id, null]);
     expect(await service.sql('select from instance_launch where instance_id = $1', [id])).toEqual([]);
   });
 
-  it("is part of an idempotency key's input", async () => {
+  it('is compared when an idempotency key is reused', async () => {
     const machineId = await service.machine();
     const send = async (launch?: object) =>
       (await renter.graphql(DEPLOY, { input: { machineId, idempotencyKey: 'launch-1', launch } })).body;
@@ -148,7 +148,7 @@ describe('a launch', () => {
       { type: 'res', restart: 'never', on_exit: 'destroy' },
       "a reserved instance can't be destroyed when its command ends",
     ],
-  ])("out of bounds is rejected with the field's name before renting (%#)", async (members, message) => {
+  ])('out of bounds is rejected before renting, with the name of the field (%#)', async (members, message) => {
     const machine_id = await service.machine();
     const { status, body } = await renter.rest('POST', '/instances', { machine_id, ...members });
     expect([status, body.error.code]).toEqual([422, 'invalid_request']);
@@ -352,7 +352,7 @@ describe('a host agent', () => {
     ['KEEP', 'RUNNING', null],
     ['STOP', 'STOPPED', 'COMMAND_ENDED'],
     ['DESTROY', 'DESTROYED', 'COMMAND_ENDED'],
-  ])('reports the end of a command, and onExit %s is then applied', async (onExit, status, stopReason) => {
+  ])('triggers onExit %s by reporting that the command has ended', async (onExit, status, stopReason) => {
     const agent = await join();
     const { id } = await deploy({ command: ['false'], restart: 'NEVER', onExit }, { machineId: agent.machineId });
     await agent.desired();
@@ -382,7 +382,7 @@ describe('a host agent', () => {
     });
   });
 
-  it('that is too old receives no launch with options that it would ignore', async () => {
+  it('receives no launch with options that it is too old to support', async () => {
     const agent = await join();
     agent.launches = false;
     await agent.report();
@@ -390,7 +390,7 @@ describe('a host agent', () => {
     const message = `the host agent of machine ${agent.machineId} is too old for an entrypoint, secrets, a registry login or a restart policy`;
     for (const launch of [{ entrypoint: ['sh'] }, { restart: 'NEVER' }, { registryLogin: 'hub' }])
       expect(await rent(launch)).toMatchObject({ message, extensions: { code: 'deploy_failed' } });
-    // It understands everything else. Instances rented before a downgrade of the agent wait for a newer agent.
+    // It understands everything else. Instances rented before an agent downgrade wait for a newer agent.
     const { id } = await rent({ name: 'old', command: ['serve'], env: { A: '1' }, ports: [{ port: 80 }] });
     expect((await agent.desired()).instances).toMatchObject([
       { phase: 'running', command: ['serve'], env: { A: '1' } },

@@ -50,7 +50,7 @@ const MEASURED = {
 const BUSY = { busyPercent: 97.5, memoryUsedMb: 20_000, powerWatts: 449.5, celsius: 83, smMhz: 2_520, faults: 2 };
 
 describe('metrics and load', () => {
-  it('are those that the agent measured and are shown only to the renter', async () => {
+  it("are the agent's measurements and are shown only to the renter", async () => {
     service.clock.advance(20);
     await report(sampled(id, { ...MEASURED, gpus: [gpuSampled({ place: 1 }), gpuSampled(BUSY)] }));
     const second = service.clock.now();
@@ -95,7 +95,7 @@ describe('metrics and load', () => {
     expect(few.body.errors).toBeUndefined();
   });
 
-  it('are refused for too many time ranges, and ranges are read sequentially', async () => {
+  it('are refused for too many time ranges, and otherwise read one range at a time', async () => {
     const fieldsOf = (count: number) =>
       Array.from({ length: count }, (_, n) => `m${n}: metrics(points: ${n + 1}) { stepSeconds }`).join(' ');
     const { pool } = service.deps.db;
@@ -214,7 +214,7 @@ describe('accountChanged', () => {
     }
   };
 
-  it('reports new samples once, only to the account that requests them', async () => {
+  it('reports each new sample once, and only to its own account', async () => {
     service.clock.advance(100);
     const { loadWatch } = service.deps;
     const [toAnn, toBob] = [
@@ -272,7 +272,7 @@ describe('a lying agent', () => {
     ],
     ['65 GPUs', (sample) => ({ ...sample, gpus: Array(65).fill(sample.gpus[0]) }), 'samples.0.gpus'],
     ['a sample without an id', ({ id: _, ...sample }) => sample, 'samples.0.id'],
-  ])("can't report %s, and the message names the member", async (_name, lie, member) => {
+  ])("can't report %s without an error that names the member", async (_name, lie, member) => {
     const sent = report(lie(sampled(id)));
     await expect(sent).rejects.toThrow(new RegExp(`422 .*"${member.replaceAll('.', '\\.')}: `));
   });

@@ -73,7 +73,7 @@ describe('API keys', () => {
     createApiKey(name: $name, idempotencyKey: $key) { apiKey { id name isCurrent } secret } }`;
   const KEYS = '{ apiKeys { id name isCurrent } }';
 
-  it('have names, and the list shows which one is in use', async () => {
+  it('have names and are marked as current if used for the request', async () => {
     const caller = await service.renter();
     const { apiKey, secret } = (await caller.graphql(CREATE, { name: 'laptop' })).body.data.createApiKey;
     expect(apiKey).toMatchObject({ name: 'laptop', isCurrent: false });
@@ -90,7 +90,7 @@ describe('API keys', () => {
     }
   });
 
-  it('are created once per idempotency key, and their secret is shown once', async () => {
+  it('are created once per idempotency key and show their secret only once', async () => {
     const caller = await service.renter();
     const same = { name: 'ci', key: 'once' };
     const answers = await Promise.all(Array.from({ length: 5 }, () => caller.graphql(CREATE, same)));
@@ -107,7 +107,7 @@ describe('API keys', () => {
 });
 
 describe('the price sheet', () => {
-  it('shows the price of disk, which a deploy locks in', async () => {
+  it('shows the disk price that a deploy locks in', async () => {
     const { body } = await service.anyone.graphql('{ pricing { diskPricePerGbHour } }');
     const machineId = await service.machine();
     const deployed = await renter.graphql(

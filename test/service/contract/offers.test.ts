@@ -53,7 +53,7 @@ async function offers(query: string): Promise<Entry[]> {
 }
 
 describe('the price sheet', () => {
-  it('lists 83 models at 70% of the median, rounded down, and 50% and 65% of that', async () => {
+  it('prices 83 models at 70% of the median, rounded down, and at 50% and 65% of that', async () => {
     const { data, count, market_snapshot, price_rule } = await sheet();
     expect({ count, market_snapshot }).toEqual({ count: 83, market_snapshot: '2026-09-26' });
     expect(price_rule).toBe('public marketplace median for the model x 0.70, rounded down');
@@ -122,7 +122,7 @@ describe('offers', () => {
     expect(ties.length).toBeGreaterThan(10);
   });
 
-  it('break ties by reliability and then by id', async () => {
+  it('are ordered by reliability and then by id if their prices are equal', async () => {
     const region = 'ap-kr-sel';
     const common = { gpu: 'mi325x', numGpus: 3, region };
     for (const [id, reliability] of [
@@ -161,7 +161,7 @@ describe('offers', () => {
   });
 
   it.each(['gpu=unknown', 'region=nowhere', 'gpu=rtx-4090&region=nowhere', 'gpu=RTX-40900', "gpu='or''='"])(
-    'are an empty list for the unknown %s',
+    'are an empty list for unknown values: %s',
     async (query) => {
       expect(await offers(query)).toEqual([]);
     },
@@ -266,7 +266,7 @@ describe('offers', () => {
     });
   });
 
-  it('are for listed, free machines that can all be deployed', async () => {
+  it('include only listed, free machines, all of which can be deployed', async () => {
     const renter = await service.renter('1000');
     for (const offer of await offers('limit=5')) {
       const answer = await renter.rest('POST', '/instances', { machine_id: offer.machine_id, disk_gb: offer.disk_gb });
@@ -282,7 +282,7 @@ describe('offers', () => {
     expect(listed.map(({ machine_id }) => machine_id)).not.toContain(id);
   });
 
-  it('show the remaining disk and omit machines with less than 50 GB', async () => {
+  it('show the remaining disk space and omit machines with less than 50 GB', async () => {
     const renter = await service.renter('1000');
     const machine_id = await service.machine({ gpu: 'l4', region: 'us-ga', diskGb: 150 });
     const left = async () => {
@@ -316,7 +316,7 @@ describe('offers', () => {
 });
 
 describe('a new market snapshot', () => {
-  it('becomes the price sheet and sets the prices of the offers', async () => {
+  it('becomes the price sheet and determines offer prices', async () => {
     await service.publish('2026-11-21', { 'rtx-3090': 0.25 });
     const { market_snapshot, data } = await sheet();
     expect(market_snapshot).toBe('2026-11-21');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STATUS_OF } from '../../../src/domain/rules/errors.js';
+import { STATUS_OF } from '../../../src/domain/kernel/errors.js';
 import * as tables from '../../support/contract-tables.js';
 import { dereferenced, type OpenApiDocument, type Operation, operationsOf, pointerOf } from '../../support/openapi.js';
 import { type Service, startService } from '../../support/service.js';
@@ -99,7 +99,7 @@ describe('the OpenAPI document', () => {
     expect(operations.size).toBe(20);
   });
 
-  it('contains only members that its structure allows', () => {
+  it('contains only expected members', () => {
     const allowed = ['openapi', 'info', 'servers', 'tags', 'paths', 'components'];
     expect(Object.keys(resolved).filter((name) => !allowed.includes(name))).toEqual([]);
     for (const { path, operation } of operationsOf(resolved)) {
@@ -207,7 +207,7 @@ describe('the OpenAPI document', () => {
     expect(optional('type')).toEqual({ type: 'string', enum: ['od', 'interruptible', 'res', 'spot'], default: 'od' });
   });
 
-  it('has the actions, and idempotency keys where they are accepted', () => {
+  it('lists the actions, and idempotency keys wherever they are accepted', () => {
     const { required, properties } = bodyOf('actOnInstance');
     expect([required, properties.action.enum]).toEqual([['action'], ['start', 'stop', 'destroy']]);
     const accepting = [...operations].filter(([id]) => 'Idempotency-Key' in parametersOf(id)).map(([id]) => id);
@@ -316,7 +316,7 @@ describe('the OpenAPI document', () => {
     expect(sheet.data.items.properties.tier.enum).toEqual(['flagship', 'datacenter', 'consumer-flagship', 'consumer']);
   });
 
-  it('names each object only once', () => {
+  it('defines each object only once', () => {
     const { schemas } = service.api.document.components;
     expect(Object.keys(schemas)).toEqual([
       'ActionRequest',
@@ -357,7 +357,7 @@ describe('the OpenAPI document', () => {
       'WebToken',
       'WebTokenRequest',
     ]);
-    // No operation has a copy of its own.
+    // No operation has its own copy.
     expect(schemasIn(service.api.document.paths).filter(([, { type }]) => type === 'object')).toEqual([]);
   });
 
@@ -368,8 +368,8 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('responses', () => {
-  it('match the document for each operation, both if it succeeds and if it is refused', async () => {
+describe('the API', () => {
+  it('responds as documented for each operation, on success and on refusal', async () => {
     const renter = await service.renter();
     const poor = await service.renter('1');
     const machine_id = await service.machine();
@@ -508,7 +508,7 @@ describe('responses', () => {
     ['out of bounds', { limit: 101 }],
     ['out of bounds', { num_min: 0 }],
     ['out of bounds', { price_max: -1 }],
-  ])('reject what the document forbids: %s', async (_, query) => {
+  ])('rejects what the document forbids: %s', async (_, query) => {
     const [[name, value]] = Object.entries(query) as [[string, string | number]];
     const index = operations.get('listOffers')!.parameters!.findIndex((parameter) => parameter.name === name);
     const validate = service.api.validator(pointerOf(['paths', '/offers', 'get', 'parameters', index, 'schema']));
@@ -516,7 +516,7 @@ describe('responses', () => {
     expect((await service.anyone.rest('GET', `/offers?${name}=${value}`)).status).toBe(422);
   });
 
-  it('accept a deploy if and only if the document allows its body', async () => {
+  it('accepts a deploy if and only if the document allows its body', async () => {
     const validate = service.api.validator(
       pointerOf(['paths', '/instances', 'post', 'requestBody', 'content', 'application/json', 'schema']),
     );
@@ -578,7 +578,7 @@ describe('examples', () => {
   it('name no machine if none is free, and never an id or idempotency key', async () => {
     const empty = await startService();
     await empty.sql(`update machine set state = 'DRAINED'`);
-    // A change of this many machines is reread in the background.
+    // A change to this many machines is reread in the background.
     const count = async () => (await empty.anyone.rest('GET', '/offers')).body.count;
     await expect.poll(count, { timeout: 10_000 }).toBe(0);
     const document: OpenApiDocument = await (await fetch(`${empty.address}/v1/openapi.json`)).json();

@@ -10,16 +10,16 @@ import {
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/index.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { buildSchema } from '../../../src/schema/index.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { gpu } from '../../support/cli/command.js';
 import { startGateway, type TestGateway } from '../../support/gateway.js';
 import { dereferenced } from '../../support/openapi.js';
 import { ID, type Json, OPERATIONS, type RestOperation, readOperations } from '../../support/operations.js';
 
 /**
- * Parameters whose GraphQL names differ from REST, and those that a command takes as an argument or expresses by its
- * name instead of an option.
+ * Parameters whose GraphQL names differ from their REST names, and those that a command takes as an argument or implies
+ * by its name.
  */
 const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
 const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action', 'command']);
@@ -82,7 +82,7 @@ test('the CLI has a command per operation and an option per parameter', async ()
   for (const { id, names } of operations) {
     for (const command of OPERATIONS[id]!.cli) {
       const { stdout } = await gpu([...command.split(' '), '--help'], {});
-      // The name of a volume is an argument of its command.
+      // A volume's name is a positional argument of its command.
       const isArgument = (name: string) =>
         IN_ARGUMENTS.has(name) || OF_PAGES.has(name) || (id === 'createVolume' && name === 'name');
       for (const name of names.filter((parameter) => !isArgument(parameter))) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseUsd, usdNumber } from '../../../src/domain/rules/money.js';
+import { parseUsd, usdNumber } from '../../../src/domain/kernel/money.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 
@@ -38,7 +38,7 @@ async function deploy(input: object, caller: Renter = renter) {
 const act = (id: string, action: string, caller: Renter = renter) => caller.graphql(ACT, { id, action });
 
 describe('a quote', () => {
-  it('shows the prices that deploy locks in, in every mode, even after a new price', async () => {
+  it('shows the prices that deploy locks in for every mode, even after a price change', async () => {
     for (const date of ['2027-01-01', '2027-01-02']) {
       await service.publish(date, { 'h100-sxm': date.endsWith('1') ? 3.21 : 2.99 });
       for (const mode of MODES) {
@@ -72,7 +72,7 @@ describe('a quote', () => {
     expect(reserved.reserved).toMatchObject({ months: 3, onDemandPriceHr: 2.99, discountHr: 1.0465 });
   });
 
-  it("shows preemption and its minimum, even for the account's own instances", async () => {
+  it("shows preemption and the minimum charge, even for the account's own instances", async () => {
     const machineId = await service.machine();
     const held = await deploy({ machineId, mode: 'INTERRUPTIBLE' });
     const taken = await quote({ machineId }, service.anyone);
@@ -192,7 +192,7 @@ describe('canStart', () => {
   const canStart = async (id: string, caller: Renter = renter) =>
     (await caller.graphql(CAN, { id })).body.data.instance.canStart;
 
-  it('predicts a start on a free, taken or preemptible machine or with a low balance', async () => {
+  it('predicts starts on free, taken or preemptible machines and with a low balance', async () => {
     const machineId = await service.machine();
     const caller = await service.renter('20');
     const { id, priceHr, diskPriceHr } = await deploy({ machineId }, caller);

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readConfig } from '../../../src/config.js';
+import { readConfig } from '../../../src/compose/config.js';
 import { createRateLimiter } from '../../../src/http/rate-limit/rate-limit.js';
 import type { Answer, Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
@@ -96,7 +96,7 @@ describe('the rate limit', () => {
     }
   });
 
-  it('refuses with 429 rate_limited and Retry-After without counting the refusals', async () => {
+  it('refuses requests with 429 rate_limited and Retry-After without counting them', async () => {
     const renter = await service.renter();
     await use(renter, LIMIT);
     for (let turn = 0; turn < 3; turn += 1) {
@@ -117,7 +117,7 @@ describe('the rate limit', () => {
     }
   });
 
-  it('is checked after the key and before the body and existence', async () => {
+  it("is checked after the key but before the body and the instance's existence", async () => {
     const renter = await service.renter();
     await use(renter, LIMIT);
     expect((await service.anyone.rest('POST', '/instances', '{')).status).toBe(401);
@@ -163,7 +163,7 @@ describe('the rate limit', () => {
     await use(renter, LIMIT);
   });
 
-  it("doesn't apply to public routes, even for a key with nothing remaining", async () => {
+  it("doesn't apply to public routes, even for a key with no requests left", async () => {
     const renter = await service.renter();
     await use(renter, LIMIT);
     for (const path of ['/gpus/pricing', '/offers?limit=1', '/offers?limit=0']) {
@@ -275,7 +275,7 @@ describe('the rate limit based on spend', () => {
     [1000, 60],
     [9999.999999, 60],
     [10_000, 120],
-  ])('for %d USD of lifetime spend is %d a minute', async (usd, limit) => {
+  ])('for %d USD of lifetime spend is %d per minute', async (usd, limit) => {
     const renter = await service.renter();
     const units = String(BigInt(Math.round(usd * 1_000_000)) * 3600n);
     await service.sql('update account set spend_units = $2, credit_units = $2 where id = $1', [

@@ -26,7 +26,7 @@ function raw(method: string, path: string, headers: Record<string, string> = {})
   return fetch(service.address + path, { method, headers: { authorization: `Bearer ${renter.key}`, ...headers } });
 }
 
-describe('a valid request', () => {
+describe('a request', () => {
   it('to GET /gpus/pricing returns 200 gpu_pricing without a key', async () => {
     const { status, body } = await service.anyone.rest('GET', '/gpus/pricing');
     expect(status).toBe(200);
@@ -129,7 +129,7 @@ describe('a valid request', () => {
     ['interruptible', 'spot', 1.095],
     ['spot', 'spot', 1.095],
     ['res', 'res', 1.4235],
-  ])('to deploy the type %s returns the type %s', async (type, returnedType, price) => {
+  ])('to deploy type %s returns type %s', async (type, returnedType, price) => {
     const { status, body } = await renter.rest('POST', '/instances', {
       machine_id: await service.machine(),
       type,
@@ -138,7 +138,7 @@ describe('a valid request', () => {
     expect(body).toMatchObject({ type: returnedType, price_hr: price });
   });
 
-  it('may set absent members to null', async () => {
+  it('may set optional members to null', async () => {
     const body = { machine_id: await service.machine(), template: null, disk_gb: null, type: null };
     const deployed = await renter.rest('POST', '/instances', body);
     expect(deployed.status).toBe(201);
@@ -225,8 +225,8 @@ describe('a launch', () => {
   });
 });
 
-describe('offers by model and CUDA version', () => {
-  it("can be filtered by a model's name, and an unknown name matches nothing", async () => {
+describe('offers', () => {
+  it("can be filtered by a model's name, and are empty for an unknown name", async () => {
     const slugs = async (gpu: string) => {
       const query = new URLSearchParams({ gpu, limit: '100' });
       const { body } = await service.anyone.rest('GET', `/offers?${query}`);
@@ -242,7 +242,7 @@ describe('offers by model and CUDA version', () => {
     expect(found).toEqual([{ gpu }]);
   });
 
-  it('for an unknown model make the CLI exit with 1 and suggest one', async () => {
+  it('for an unknown model make the CLI exit with 1 and suggest a similar one', async () => {
     const env = { GPU_BASE_URL: `${service.address}/v1` };
     const unknown = await gpu(['offers', '--gpu', 'RTX 4091'], env);
     expect([unknown.code, unknown.stderr]).toEqual([
@@ -253,7 +253,7 @@ describe('offers by model and CUDA version', () => {
     expect([known.code, known.stdout]).toEqual([0, expect.stringMatching(/h100-/)]);
   });
 
-  it('have at least the requested CUDA version', async () => {
+  it('are from machines with at least the requested CUDA version', async () => {
     const versions = async (query: string) => {
       const { body } = await service.anyone.rest('GET', `/offers?limit=100${query}`);
       return body.data.map(({ cuda_max }: { cuda_max: string }) => cuda_max);
@@ -316,7 +316,7 @@ describe('routes', () => {
   it.each(['/gpus/pricing', '/offers?limit=3', '/balance', '/instances', '/openapi.json'])(
     'respond to HEAD %s as to GET, but without a body',
     async (path) => {
-      // `fetch` decompresses responses, so that the length would differ from the header's.
+      // `fetch` decompresses responses, so the length would differ from the header's.
       const plain = { 'accept-encoding': 'identity' };
       const [get, head] = [await raw('GET', `/v1${path}`, plain), await raw('HEAD', `/v1${path}`, plain)];
       expect(head.status).toBe(200);
@@ -440,7 +440,7 @@ describe('API keys', () => {
     expect(rows.filter(({ row }) => String(row).includes(secret.slice(0, 20)))).toEqual([]);
   });
 
-  it("get the same bytes for another account's instance as for a missing instance", async () => {
+  it("get the same bytes for other accounts' instances as for missing ones", async () => {
     const id = await running();
     const stranger = await service.renter();
     const requests = [

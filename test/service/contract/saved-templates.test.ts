@@ -70,7 +70,7 @@ describe('a saved template', () => {
     expect(JSON.parse(stored).saved_template).toHaveLength(2);
   });
 
-  it('can be shared by a link that omits the names and values of secrets', async () => {
+  it('can be shared by a link that omits secret names and values', async () => {
     const env = {
       MODEL: 'a/b',
       VLLM_API_KEY: 'typed-in-clear',
@@ -115,7 +115,7 @@ describe('a saved template', () => {
     ]);
   });
 
-  it('can be shared by a long link, and one that is too long is refused with a reason', async () => {
+  it('can be shared by a long link, but sharing is refused if the link is too long', async () => {
     const env = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`A${index}`, '%'.repeat(1_000)]));
     const { link } = (await save({ name: 'large', launch: { env } })).data.saveTemplate;
     const visit = (address: string) => fetch(address, { headers: { accept: 'text/html' } });

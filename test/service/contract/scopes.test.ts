@@ -8,8 +8,8 @@ import {
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKeyOnce } from '../../../src/domain/accounts/api-keys.js';
-import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
-import { OPERATION_SCOPES, PUBLIC, SCOPES, type Scope } from '../../../src/domain/rules/scopes.js';
+import { UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
+import { OPERATION_SCOPES, PUBLIC, SCOPES, type Scope } from '../../../src/domain/kernel/scopes.js';
 import { routes } from '../../../src/rest/routes.js';
 import { buildSchema } from '../../../src/schema/index.js';
 import { gpu } from '../../support/cli/command.js';
@@ -95,7 +95,8 @@ async function codeOf(response: Response): Promise<{ code: string | undefined; s
 }
 
 /**
- * Reads the next text, or nothing after 300 ms. A refused stream sends an event immediately, and others may be silent.
+ * Reads the next chunk of text, or nothing after 300 ms. A refused stream sends an event immediately, and others may be
+ * silent.
  */
 async function nextText(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
   const silence = new Promise<string>((resolve) => setTimeout(resolve, 300, ''));
@@ -131,7 +132,7 @@ describe('a scope', () => {
   }
 
   it.each(OPERATIONS.map((operation, index) => ({ ...operation, index })))(
-    'is checked for $name, both by key and by console session',
+    'is checked for $name, both with a key and with a console session',
     async ({ name, kind, field, index }) => {
       const query = documentOf(kind, field);
       const needed = OPERATION_SCOPES[name]!;
@@ -307,7 +308,7 @@ it.each<[Scope, string]>([
   }
 });
 
-it('a write with a key that lacks read returns the fields that it wrote', async () => {
+it('a write with a key that lacks read returns the fields it wrote', async () => {
   const { body } = await keys.money.renter.graphql('mutation { setMonthlyLimit(monthlyLimit: 7) { id monthlyLimit } }');
   expect(body.data.setMonthlyLimit.monthlyLimit).toBe(7);
 });

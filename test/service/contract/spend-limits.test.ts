@@ -50,7 +50,7 @@ describe('a key created with a limit', () => {
     createApiKey(name: "ci", scopes: [READ, RENT], monthlyLimit: $monthlyLimit, idempotencyKey: $idempotencyKey) {
       secret apiKey { id scopes monthlyLimit monthSpend limitReachedAt } } }`;
 
-  it("is limited from its first second, and the account's other keys are unaffected", async () => {
+  it("is limited from its first second without affecting the account's other keys", async () => {
     const owner = await service.renter('100');
     const input = { monthlyLimit: 0.447, idempotencyKey: 'limited-key' };
     const { secret, apiKey } = await send(owner, CREATE, input);
@@ -117,7 +117,7 @@ describe("an instance's spend limit", () => {
     expect(BigInt(units) + 7_000n * 8_053n <= 3_600n * 1_000_000n).toBe(true);
   });
 
-  it("is part of an idempotency key's input in REST, but not part of the response", async () => {
+  it("is compared when an idempotency key is reused in REST, but isn't returned", async () => {
     const renter = await service.renter('100');
     const machine_id = await service.machine();
     const headers = { 'idempotency-key': 'limit-1' };
@@ -151,7 +151,7 @@ describe("an instance's spend limit", () => {
     expect(await shown(renter, id)).toMatchObject({ status: 'RUNNING' });
   });
 
-  it('stops the instance in the current second if already exceeded when it is set', async () => {
+  it('stops the instance in the current second if it is already exceeded when set', async () => {
     const renter = await service.renter('100');
     const { id } = await deploy(renter);
     service.clock.advance(3_600.4);
@@ -209,7 +209,7 @@ describe("an account's monthly limit", () => {
 });
 
 describe("an API key's monthly limit", () => {
-  it('stops only instances that the key started, in the second it is reached', async () => {
+  it('stops only instances started by the key, in the second it is reached', async () => {
     const { owner, small, id } = await withKeys();
     const [mine, ofKey] = [(await deploy(owner)).id, (await deploy(small)).id];
     const begun = now();
@@ -236,7 +236,7 @@ describe("an API key's monthly limit", () => {
     expect((await shown(owner, ofKey)).status).toBe('RUNNING');
   });
 
-  it("includes other keys' instances that the key started and spend before it was set", async () => {
+  it("includes other keys' instances started by the key, and spend before it was set", async () => {
     const { owner, small, id } = await withKeys();
     const { id: instance } = await deploy(owner);
     await send(owner, ACT, { id: instance, action: 'STOP' });

@@ -79,7 +79,7 @@ describe('TCP ports in a launch', () => {
     expect(await deploy([3])).toMatchObject({ launch: { tcpPorts: [3] } });
   });
 
-  it('are assigned only once each, even with concurrent requests', async () => {
+  it('are each assigned only once, even with concurrent requests', async () => {
     const renters = await Promise.all(Array.from({ length: 6 }, () => service.renter('1000')));
     while (machines.length < renters.length) machines.unshift(await newMachine());
     const answers = await Promise.all(renters.map((caller) => deploy([1], caller)));

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sealingKeysOf } from '../../../src/compose/sealing-keys.js';
 import { exportAccount } from '../../../src/domain/accounts/export-account.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
-import { sealingKeysOf } from '../../../src/sealing-keys.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 import { WireAgent } from '../../support/wire-agent.js';
@@ -138,7 +138,7 @@ describe('a gallery template', () => {
     expect((await renter.rest('GET', '/instances')).body.data).toEqual([]);
   });
 
-  it('needs no values in a repeat of a request that was already executed', async () => {
+  it('needs no values when an already executed request is repeated', async () => {
     const headers = { 'idempotency-key': 'before' };
     const body = { machine_id: await service.machine(), template: 'ollama' };
     const first = await renter.rest('POST', '/instances', body, headers);
@@ -237,7 +237,7 @@ describe('a generated token', () => {
     await destroyAndErase(id);
   });
 
-  it('is replaced by a value from the renter, even if that is empty or a secret', async () => {
+  it("is replaced by the renter's value, even if that is empty or a secret", async () => {
     const create = 'mutation { createSecret(input: { name: "own", value: "of-the-renter" }) { name } }';
     expect((await renter.graphql(create)).body.errors).toBeUndefined();
     const secrets = [{ secret: 'own', variable: 'TOKEN' }];
@@ -298,7 +298,7 @@ describe('a generated token', () => {
     await destroyAndErase(id);
   });
 
-  it('is omitted on a machine whose agent is too old for it', async () => {
+  it('is omitted on a machine whose agent is too old to support it', async () => {
     const old = await machineWith(service, false);
     const launch = { env: { MODEL: 'a' } };
     const { body } = await renter.graphql(DEPLOY, { input: { machineId: old.machineId, template: 'serve', launch } });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
-import { timelineCursor } from '../../../src/domain/rules/timeline.js';
+import { timelineCursor } from '../../../src/domain/instances/rules/timeline.js';
 import { seen } from '../../support/agent.js';
 import { withoutTimers } from '../../support/background.js';
 import type { Renter } from '../../support/gateway.js';
@@ -206,7 +206,7 @@ describe("an instance's timeline", () => {
     expect(entries[2]).toMatchObject({ volumeName: name, sizeBytes: 5e9 });
   });
 
-  it('reads as much for a page in a long timeline as for one in a short timeline', async () => {
+  it('reads as much for a page of a long timeline as for a page of a short one', async () => {
     const [renter, other] = [await service.renter('50'), await service.renter('50')];
     const [long, short] = [await rented(renter), await rented(other)];
     await service.sql(
@@ -215,7 +215,7 @@ describe("an instance's timeline", () => {
        from instance, generate_series(1, $3::int) n where instance.id = $2`,
       [renter.accountId, long.id, NOTES],
     );
-    // The plan depends on the database's statistics, which the database collects automatically some time later.
+    // Query plans depend on statistics, which the database would otherwise collect only some time later.
     await service.sql('vacuum analyze activity');
     const touchedBy = (who: Renter, id: string, variables: object) =>
       rowsTouched(service.deps.db.pool, async () => expect(await page(who, id, variables)).not.toBeNull());

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { adjustAccount, creditAccount, resumeAccount, suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { authenticate, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { createDeps } from '../../../src/domain/deps.js';
+import { UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
 import { deploy } from '../../../src/domain/instances/instances.js';
-import { hashApiKey } from '../../../src/domain/rules/api-key.js';
-import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
-import { unitsOfMicro } from '../../../src/domain/rules/money.js';
+import { hashApiKey } from '../../../src/domain/kernel/api-key.js';
+import { unitsOfMicro } from '../../../src/domain/kernel/money.js';
 import { createTestDatabase } from '../../support/database.js';
 import { type DatabaseWire, openWire } from '../../support/database-wire.js';
 import type { Renter } from '../../support/gateway.js';
 import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
-/** Two gateways on one database. The first one's change notices can be delayed or disconnected. */
+/** Two gateways on one database. The first gateway's change notices can be delayed or disconnected. */
 let wire: DatabaseWire;
 let first: Service;
 let second: Service;
-/** Another program that writes and bypasses the wire protocol. */
+/** Another program that writes directly to the database. */
 let another: pg.Client;
 
 beforeAll(async () => {
@@ -196,7 +196,7 @@ describe('a gateway reflects its own writes before any notice arrives', () => {
 });
 
 describe('a cached key', () => {
-  it('is refused immediately by the gateway that revokes it, and by others on notice', async () => {
+  it('is refused immediately by the revoking gateway, and by others once notified', async () => {
     const { renter, elsewhere } = await knownRenter();
     const id = await keyOf(renter);
     await revokeApiKey(second.deps, renter.accountId, id);
@@ -231,7 +231,7 @@ describe('a cached key', () => {
     }
   });
 
-  it('is not kept if the gateway is notified of its revocation during its lookup', async () => {
+  it('is dropped if notice of its revocation arrives during its lookup', async () => {
     const renter = await first.renter();
     const { apiKeyCache, db } = first.deps;
     const hash = hashApiKey(renter.key)!;
@@ -253,7 +253,7 @@ describe('a cached key', () => {
     expect(await statusOf(renter)).toBe(401);
   });
 
-  it("has its tier's rate limit as spend changes with time, stops and adjustments", async () => {
+  it("has the current tier's rate limit despite passing time, stops and adjustments", async () => {
     const limits = async (who: Renter) => Number((await who.rest('GET', '/instances')).headers.get('ratelimit-limit'));
     const { renter, elsewhere } = await knownRenter('20000');
     // 8 × 5.95 USD per hour, and 0.07 for the disk.
@@ -290,7 +290,7 @@ describe('a cached key', () => {
     }
   });
 
-  it("has its tier's rate limit even if another program changes only the spend", async () => {
+  it("has the current tier's rate limit even if another program changes the spend", async () => {
     const { renter, elsewhere } = await knownRenter('20000');
     const limitOf = async (who: Renter) => (await who.rest('GET', '/instances')).headers.get('ratelimit-limit');
     expect([await limitOf(renter), await limitOf(elsewhere)]).toEqual(['1000', '1000']);
@@ -335,7 +335,7 @@ describe('missed notices', () => {
     }
   });
 
-  it('about writes during a broken connection are sent on the next connection', async () => {
+  it('about writes made while the connection is broken are sent on the next one', async () => {
     const id = await freeMachine();
     await bothCaughtUp();
     const renter = await first.renter();
@@ -352,7 +352,7 @@ describe('missed notices', () => {
     expect(await offered(first, id)).toBe(false);
   });
 
-  it('about rentals during a broken connection are sent regardless', async () => {
+  it('about rentals are sent even while the connection is broken', async () => {
     const id = await freeMachine();
     await bothCaughtUp();
     const renter = await first.renter();
@@ -493,7 +493,7 @@ describe('missed notices', () => {
 });
 
 describe('a temporary database outage', () => {
-  it.each(['cut', 'refused'] as const)('with connections %s leads to correct responses or 503 only', async (how) => {
+  it.each(['cut', 'refused'] as const)('with connections %s leads only to correct responses or 503s', async (how) => {
     const id = await freeMachine();
     const { renter } = await knownRenter();
     const bystander = await knownRenter();

@@ -195,7 +195,7 @@ describe('the agent API', () => {
     expect(record.status).toBe(201);
   });
 
-  test('causes no notices and no rereading for heartbeats', async () => {
+  test('sends no notices and rereads nothing for heartbeats', async () => {
     const { token } = await joinAgent();
     const report = reporter(token, first);
     // Machines of other tests are unreachable by now, which correctly causes notices. Their heartbeats are written
@@ -274,14 +274,14 @@ describe('invalid input', () => {
     ['GET', '/join', 405],
     ['GET', '/nowhere', 404],
     ['GET', '/constructor', 404],
-  ])('in %s %s gets the status %i', async (method, path, status) => {
+  ])('in %s %s gets status %i', async (method, path, status) => {
     const { token } = await joinAgent();
     const answer = await send(first, method, path, { token });
     expect(answer.status).toBe(status);
     expect(answer.body.error.code).toEqual(expect.any(String));
   });
 
-  test('in the body of a join is refused, and nothing is revealed to unknown tokens', async () => {
+  test('in the body of a join is refused without revealing anything to unknown tokens', async () => {
     for (const body of [
       {},
       { protocol: 1, code: 5 },
@@ -297,7 +297,7 @@ describe('invalid input', () => {
       expect((await send(first, 'GET', '/desired', token === undefined ? {} : { token })).status).toBe(401);
   });
 
-  test('sent too often gets a 429', async () => {
+  test('polling too often gets a 429', async () => {
     const { token } = await joinAgent();
     // A bucket refills with time, and a busy machine takes long to send this many requests.
     const frozenClock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());

@@ -30,7 +30,7 @@ async function send(query: string, variables: Record<string, unknown> = {}): Pro
 }
 
 async function join(region: string, features: { users?: boolean; fuse?: boolean } = {}): Promise<WireAgent> {
-  // The joins of one network per minute are limited.
+  // The number of joins per network and minute is limited.
   service.clock.advance(61);
   const input = { machineId: null, gpu: null, region, online: true, demo: false };
   const agent = Object.assign(await WireAgent.join(service.address, (await enrol(service.deps, input)).code), features);
@@ -60,7 +60,7 @@ describe("a launch's user", () => {
     // No other test has a host in this region.
     const region = 'us-ca';
     const joined = [await join(region), await join(region)];
-    // Of equal offers, the one with the lower id comes first.
+    // If offers are equal, the one with the lower id comes first.
     const [old, other] = joined.sort((one, another) => (one.machineId < another.machineId ? -1 : 1)) as [
       WireAgent,
       WireAgent,

@@ -151,7 +151,7 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'RUNNING' });
   });
 
-  it('restarts the idle time after load or unknown load', async () => {
+  it('restarts the idle time after load, or if the load is unknown', async () => {
     const host = await Host.join();
     await host.rent(5);
     for (const interruption of [true, undefined]) {
@@ -175,7 +175,7 @@ describe('stopWhenIdle', () => {
         timeout: 20_000,
       })
       .not.toEqual([{ active_at: null }]);
-    // The earlier warning is void. An open connection is recorded every minute, and here the test does that.
+    // The earlier warning is void. An open connection is recorded every minute, which the test does here.
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await host.pass(60, false);
       await other.deps.fleet.connections.write();

@@ -12,7 +12,7 @@ import { WireAgent } from '../../support/wire-agent.js';
 const MACHINES = 3;
 
 describe('two gateways', () => {
-  test('book each credit only once if they book the same outage concurrently', { timeout: 60_000 }, async () => {
+  test('book each credit only once, even if they book the same outage concurrently', { timeout: 60_000 }, async () => {
     const databaseUrl = await createTestDatabase();
     const gateways = [await startService({ databaseUrl }), await startService({ databaseUrl })];
     try {

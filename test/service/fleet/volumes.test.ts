@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ObservedVolume } from '../../../src/agent/protocol.js';
+import type { ObservedVolume } from '../../../src/agent-protocol/protocol.js';
 import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { enrol, forgetContainers, revokeHost } from '../../../src/domain/fleet/enrolment.js';
 import { markUnreachable } from '../../../src/domain/fleet/heartbeats.js';
@@ -128,7 +128,7 @@ async function silence(seconds: number): Promise<void> {
 }
 
 describe('an instance with volumes', () => {
-  it('holds their leases, and only its agent receives access to them', async () => {
+  it('holds their leases, with access granted only to its agent', async () => {
     const host = await Host.join();
     const [one, two] = [await volume(10), await volume(20)];
     const newest = await snapshot(one, null);
@@ -261,7 +261,7 @@ describe('an instance with volumes', () => {
 });
 
 describe('a lease holder', () => {
-  it('is only one of two concurrent deploys', async () => {
+  it('is exactly one of two concurrent deploys', async () => {
     const hosts = [await Host.join(), await Host.join()];
     const id = await volume();
     const answers = await Promise.all(hosts.map((host) => host.deploy([at(id)])));
@@ -342,7 +342,7 @@ describe('a lease holder', () => {
     expect(volumes).toHaveLength(2);
   });
 
-  it('is not credited for the time that a restore takes', async () => {
+  it('is not credited for the time taken by a restore', async () => {
     const host = await Host.join();
     const [full, empty] = [await volume(), await volume()];
     await snapshot(full, null);
@@ -397,7 +397,7 @@ describe('a lease holder', () => {
     expect((await act(never, 'start')).status).toBe(200);
   });
 
-  it('keeps the lease after its destroy until the volume is saved or erased', async () => {
+  it('keeps the lease after being destroyed until the volume is saved or erased', async () => {
     const host = await Host.join();
     const [id, lost] = [await volume(), await volume()];
     const instance = await host.run(at(id), at(lost, '/lost'));
@@ -417,7 +417,7 @@ describe('a lease holder', () => {
     expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
   });
 
-  it('loses access when the volume is deleted, and a week after its own destroy', async () => {
+  it('loses access when the volume is deleted, and a week after being destroyed', async () => {
     const host = await Host.join();
     const [deleted, unsaved] = [await volume(), await volume()];
     const instance = await host.run(at(deleted), at(unsaved, '/unsaved'));
@@ -604,7 +604,7 @@ describe('a move', () => {
     expect(other.id).toBeTruthy();
   });
 
-  it('can leave a host that has been silent for 20 minutes and is no longer paid', async () => {
+  it('can leave a host that has been silent for 20 minutes, which is no longer paid', async () => {
     const region = 'us-va';
     const [host, other] = [await Host.join({ region }), await Host.join({ region })];
     const id = await volume();

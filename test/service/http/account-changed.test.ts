@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { creditAccount, suspendAccount } from '../../../src/domain/accounts/accounts.js';
-import { createDeps } from '../../../src/domain/deps.js';
 import { accountChanges } from '../../../src/domain/updates/change-streams.js';
 import { testSettings } from '../../support/clock.js';
 import { type EventStream, subscribe } from '../../support/events.js';
@@ -167,7 +167,7 @@ describe('an instance in a GraphQL response', () => {
     expect(stopped.balance.burnPerHour).toBeLessThan(0.01);
   });
 
-  it('has the same second in all its figures', async () => {
+  it('reports all its figures as of the same second', async () => {
     const renter = await here.renter('50');
     const id = await rent(renter, await here.machine(), 'res');
     advance(3_601);

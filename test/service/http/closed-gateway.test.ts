@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import type { Deps } from '../../../src/domain/deps.js';
+import type { Deps } from '../../../src/compose/deps.js';
 import { openTestDomain } from '../../support/domain.js';
 import { subscribe } from '../../support/events.js';
 import { startGateway } from '../../support/gateway.js';
@@ -43,7 +43,7 @@ async function closedDomain(): Promise<Parts> {
 it.each([
   ['gateway', closedGateway],
   ['domain', closedDomain],
-])('a closed %s leaves no object in memory', async (_name, close) => {
+])('a closed %s leaves no objects in memory', async (_name, close) => {
   const parts = await close();
   const left = () => parts.filter(([, part]) => part.deref() !== undefined).map(([name]) => name);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

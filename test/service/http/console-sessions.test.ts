@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openGateway } from '../../../src/compose.js';
-import { readConfig } from '../../../src/config.js';
+import { readConfig } from '../../../src/compose/config.js';
+import { openGateway } from '../../../src/compose/gateway.js';
 import { resumeAccount, suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { createApiKey, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
 import { TestClock } from '../../support/clock.js';
@@ -185,7 +185,7 @@ describe('a page from another origin', () => {
     expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  it('is recognized by the protocol that a trusted proxy reports', async () => {
+  it('is recognized by the protocol reported by a trusted proxy', async () => {
     const { key } = await here.renter();
     const { host } = new URL(there.address);
     const behindTls = { 'x-forwarded-proto': 'https', origin: `https://${host}` };
@@ -206,7 +206,7 @@ describe('a page from another origin', () => {
   });
 });
 
-describe('the end of a session', () => {
+describe('a session and its streams', () => {
   async function signedIn(): Promise<{ renter: Renter; cookie: string; open: EventStream[] }> {
     const renter = await here.renter();
     const cookie = await signIn(here, renter.key);
@@ -226,7 +226,7 @@ describe('the end of a session', () => {
     }
   }
 
-  it("comes when the user signs out, without affecting the key's other sessions", async () => {
+  it("end when the user signs out, without affecting the key's other sessions", async () => {
     const session = await signedIn();
     const other = await signIn(there, session.renter.key, { ...own(there), 'x-forwarded-for': '192.0.2.77' });
     const otherStream = await follow(there, own(there, other));
@@ -243,14 +243,14 @@ describe('the end of a session', () => {
     expect((await call(here, 'DELETE', '/console/session', own(here))).status).toBe(204);
   });
 
-  it('comes when its key is revoked', async () => {
+  it('end when their key is revoked', async () => {
     const session = await signedIn();
     const keys = await session.renter.graphql('{ apiKeys { id } }');
     await revokeApiKey(there.deps, session.renter.accountId, keys.body.data.apiKeys[0].id);
     await expectEnd(session);
   });
 
-  it('comes when the account is suspended, and is permanent', async () => {
+  it('end permanently when the account is suspended', async () => {
     const session = await signedIn();
     await suspendAccount(there.deps, session.renter.accountId);
     await expectEnd(session);
@@ -259,7 +259,7 @@ describe('the end of a session', () => {
     expect(await hasEnded(here, session.cookie)).toBe(true);
   });
 
-  it('comes after exactly 12 hours', async () => {
+  it('end after exactly 12 hours', async () => {
     const session = await signedIn();
     const pass = (seconds: number) => {
       for (const { clock } of [here, there]) clock.advance(seconds);
@@ -317,7 +317,7 @@ describe('session limits', () => {
          select 'acc-' || lpad(to_hex(n), 16, 'f'), 'Signed up', $1, $1, $1 from generate_series(1, 196) n`,
         [new Date(Number(here.clock.now()) * 1_000)],
       );
-      // Connections are already open, so that all requests count concurrently and each would see room for one.
+      // The connections are opened first, so the requests count concurrently and each would see room for one.
       await Promise.all([1, 2, 3, 4].map(() => another.deps.db.pool.query('select pg_sleep(0.2)')));
       const last = await Promise.all([create(another), create(another), create(another)]);
       expect(last.map(({ status }) => status).sort()).toEqual([201, 429, 429]);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 test.each(['0000-01-01', '1969-12-31', '2027-02-30', '2027-13-01', '10000-01-01', '2027-1-1', ''])(
-  'the day %j is rejected as a date and as the day of an instant',
+  'the day %j is rejected both as a date and within an instant',
   async (day) => {
     const history = await renter.graphql(
       'query($day: Date) { gpuModel(slug: "p4") { priceHistory(from: $day) { snapshot } } }',

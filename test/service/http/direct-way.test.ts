@@ -9,7 +9,7 @@ import { type RawAnswer, sendRaw } from '../../support/http.js';
 import { isLong } from '../../support/long.js';
 import { type Service, startService } from '../../support/service.js';
 
-/** Number of times Yoga executes a text before it is compiled and, if it is a query, executed without Yoga. */
+/** Number of times Yoga executes a document before it is compiled. Compiled queries are then executed without Yoga. */
 const LEARNED = 3;
 const RUNS = isLong ? 25 : 9;
 
@@ -56,7 +56,7 @@ function post({
 
 let texts = 0;
 
-/** Sends a text that is new to the gateway, so that Yoga and the interpreter execute it. */
+/** Sends a document that is new to the gateway, so that Yoga and the interpreter execute it. */
 function postNew(request: TestRequest): Promise<RawAnswer> {
   texts += 1;
   return post({ ...request, query: `${request.query}\n# ${texts}` });
@@ -169,7 +169,7 @@ async function apply([kind, place]: [string, number]): Promise<void> {
 }
 
 describe('an offer list', () => {
-  it('is byte for byte the same from the cache as from Yoga while offers change', async () => {
+  it('is byte-for-byte identical from the cache and from Yoga while offers change', async () => {
     const prepare = vi.spyOn(CachedLists.prototype, 'prepare');
     const executions = countExecutions();
     const seen = { direct: 0, offers: 0 };
@@ -295,7 +295,7 @@ describe('execution without Yoga', () => {
     }
   });
 
-  it('is counted and refused by the rate limit, as it is with Yoga', async () => {
+  it('is counted and refused by the rate limit just as with Yoga', async () => {
     const who = await service.renter();
     const executions = countExecutions();
     const request = { query: BALANCE, who, of: limited };

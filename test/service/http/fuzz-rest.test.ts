@@ -32,7 +32,7 @@ const LIKELY: Readonly<Record<string, unknown>> = {
   stop_at: '8h',
   destroy_at: null,
   spend_limit: null,
-  // No machine here has an agent that could see the load.
+  // No machine here has an agent that measures load.
   stop_when_idle: null,
   volumes: [],
   size_gb: 10,

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { getOperationAST, getVariableValues, parse, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GRAPHIQL_EXAMPLES } from '../../../src/http/graphiql/examples.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { buildSchema } from '../../../src/schema/index.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { GRAPHIQL_ASSETS, type GraphiqlServer, serveGraphiql } from '../../support/console/graphiql-server.js';
 
 const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8';
@@ -81,7 +81,7 @@ describe("GraphiQL's server", () => {
     expect(await compressed.text()).toBe(await plain.text());
   });
 
-  it('explains how to build the page if it is not built', async () => {
+  it("explains how to build the page if it hasn't been built", async () => {
     const unbuilt = await serveGraphiql(join(GRAPHIQL_ASSETS, 'nowhere'));
     try {
       const response = await fetch(`${unbuilt.origin}/graphql`, { headers: { accept: BROWSER_ACCEPT } });

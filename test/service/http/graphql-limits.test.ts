@@ -50,7 +50,7 @@ describe('a GraphQL request within the limits', () => {
     },
   );
 
-  it('is admitted if it is the introspection query that tools send', async () => {
+  it('is admitted if it is the introspection query sent by tools', async () => {
     expectAdmitted(await service.anyone.graphql(FULL_INTROSPECTION));
   });
 
@@ -313,7 +313,7 @@ describe('error messages', () => {
     expect(errors.at(-1)!.message).toBe('and 41 more errors');
   });
 
-  it('include every rejected field in a mutation that was executed', async () => {
+  it('include every rejected field in an executed mutation', async () => {
     const { body } = await renter.graphql(`{ ${many(40, (index) => `a${index}: offers(limit: 0) { gpu }`)} }`);
     expect(body.errors.length).toBeGreaterThan(0);
     const answer = await renter.graphql(

@@ -58,7 +58,7 @@ describe('a persisted query', () => {
     errors: [{ message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } }],
   };
 
-  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the response, as %s, that makes Apollo send the document', async (type) => {
+  it.each([JSON_TYPE, RESPONSE_TYPE])('gets the response that makes Apollo send the document, as %s', async (type) => {
     const { status, text } = await post(type, { operationName: 'A', variables: {}, extensions });
     expect([status, JSON.parse(text)]).toEqual([200, REFUSED]);
     const address = `${gateway.address}/graphql?extensions=${encodeURIComponent(JSON.stringify(extensions))}`;
@@ -80,7 +80,7 @@ it.each([
   ['a missing key', 'subscription { instanceChanged { id } }', 401],
   ['a value out of bounds', 'subscription { offersChanged(limit: 0) { machineId } }', 422],
   ['a missing document', '', 400],
-])('an event stream by GET is refused with a status that ends EventSource: %s', async (_name, query, status) => {
+])('an event stream over GET is refused with a status that ends EventSource: %s', async (_name, query, status) => {
   const address = `${gateway.address}/graphql?query=${encodeURIComponent(query)}`;
   const answer = await fetch(address, {
     headers: { accept: 'text/event-stream' },

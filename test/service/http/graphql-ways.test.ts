@@ -45,7 +45,7 @@ interface Operation {
 
 let texts = 0;
 
-/** Returns the same operation with a text that was never sent before. */
+/** Returns the same operation in a document that was never sent before. */
 function withNewText({ query, ...rest }: Operation): Operation {
   texts += 1;
   return { query: `${query}\n# ${texts}`, ...rest };
@@ -60,7 +60,7 @@ const headersOf = (caller: Renter | null, accept: string) => ({
 const post = (body: string, caller: Renter | null, accept = TYPES[0]!) =>
   sendRaw(service.address, '/graphql', { body, headers: headersOf(caller, accept) });
 
-/** Sends a body of unknown length, which Express reads and Yoga answers as a whole. */
+/** Sends a chunked body, which Express parses before Yoga responds. */
 async function postInChunks(body: string, caller: Renter | null, accept = TYPES[0]!): Promise<RawAnswer> {
   const lines = Object.entries(headersOf(caller, accept)).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `POST /graphql HTTP/1.1\r\nhost: gateway\r\ntransfer-encoding: chunked\r\nconnection: close\r\n${lines.join('')}\r\n`;

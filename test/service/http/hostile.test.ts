@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openGateway } from '../../../src/compose.js';
-import { readConfig } from '../../../src/config.js';
+import { readConfig } from '../../../src/compose/config.js';
+import { openGateway } from '../../../src/compose/gateway.js';
 import { revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
 import type { UnsentLimits } from '../../../src/http/connections.js';
 import { createMessages } from '../../../src/http/messages.js';
@@ -23,7 +23,7 @@ let service: Service;
 let renter: Renter;
 let machine: string;
 let auth: string;
-/** The response to a head that never ends. The request is sent first, since it takes long. */
+/** The response to a head that never ends. The request is sent first, since it takes a long time. */
 let slowHead: Promise<WireAnswer>;
 
 beforeAll(async () => {
@@ -140,7 +140,7 @@ describe('an invalid HTTP request', () => {
     expect([...text.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '201', '400']);
   });
 
-  it('gets a 431 above 16 kB of address and headers, and a 404 for a shorter address', async () => {
+  it('gets a 431 if its URL and headers exceed 16 kB, and otherwise a 404', async () => {
     const long = 'a'.repeat(17_000);
     for (const head of [`GET /v1/${long} HTTP/1.1\r\n${HOST}`, `GET /v1/balance HTTP/1.1\r\n${HOST}X: ${long}\r\n`]) {
       expectEnvelope(await send(service.address, `${head}\r\n`), 431, 'payload_too_large');
@@ -285,7 +285,7 @@ describe('an unread response', () => {
       },
     ));
 
-  it('is aborted early, starting with the oldest, if too much is pending in total', () => {
+  it('is aborted early, oldest first, if too much is pending in total', () => {
     const closed: string[] = [];
     const sockets: Socket[] = [];
     const listener: RequestListener = (request, response) => {
@@ -313,7 +313,7 @@ describe('an unread response', () => {
     });
   });
 
-  it('counts together with the other pipelined responses on its connection', () => {
+  it('is counted with the other pipelined responses on its connection', () => {
     let ended = 0;
     const listener: RequestListener = (_request, response) => {
       response.once('close', () => {
@@ -580,7 +580,7 @@ describe('CORS', () => {
   });
 });
 
-/** Returns a stream for a log that collects its lines. */
+/** Returns a log stream that collects its lines. */
 function logInto(lines: string[]): Writable {
   return new Writable({
     write: (chunk, _encoding, done) => {
@@ -680,7 +680,7 @@ it('a request head that never ends times out with the default settings', async (
   expect(answer.elapsedMs).toBeLessThan(45_000);
 });
 
-describe('JSON that is nested too deeply', () => {
+describe('JSON nested too deeply', () => {
   const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
   const query = '{ pricing { count } }';
 

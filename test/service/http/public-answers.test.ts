@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PublicAnswers } from '../../../src/http/public-answers/public-answers.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import type { Renter } from '../../support/gateway.js';
 import { Line, type RawAnswer, type RawRequest, sendRaw } from '../../support/http.js';
 import { allCaughtUp, type Service, startService } from '../../support/service.js';
@@ -170,7 +170,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     }
   });
 
-  it('has another ETag after a change and returns new bytes to holders of the old one', async () => {
+  it('gets a new ETag after a change and returns new bytes to holders of the old one', async () => {
     const before = await get(path);
     const id = await service.machine({ gpu: 'gtx-1080', numGpus: 1, reliability: 1 });
     const after = await get(path, { 'if-none-match': before.headers.etag! });
@@ -193,7 +193,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
   });
 });
 
-it('each address has its own response, regardless of the order of requests', async () => {
+it('each URL has its own response, regardless of the order of requests', async () => {
   const queries = ['', '?limit=2', '?limit=3', '?gpu=l4&limit=2', '?gpu=l4', '?gpu=unknown'];
   const counts = async (order: readonly string[]) => {
     const counted: Record<string, number> = {};
@@ -207,7 +207,7 @@ it('each address has its own response, regardless of the order of requests', asy
 });
 
 describe('the service description', () => {
-  it('is linked completely in /llms.txt', async () => {
+  it('is fully linked from /llms.txt', async () => {
     const { status, text, headers } = await get('/llms.txt');
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
     const links = [...text.matchAll(/\]\(http:\/\/[^/]+(\/[^)]*)\)/g)].map(([, path]) => path!);
@@ -667,7 +667,7 @@ describe('many requests on one connection', () => {
     }
   });
 
-  it('get responses, but excess bytes after a body are rejected as the next request', async () => {
+  it('get responses until excess bytes after a body are rejected as the next request', async () => {
     const line = await Line.open(service.address);
     await line.write(`${graphql(CACHED)}{"query":"more"}`);
     counts(await line.next());

@@ -19,7 +19,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-/** Sends a text and nothing more, and never closes the connection. */
+/** Sends only this text and never closes the connection. */
 async function sendOnly(port: number, text: string, localAddress = '127.0.0.1'): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port, localAddress, allowHalfOpen: true });
   sockets.push(socket);
@@ -32,7 +32,7 @@ const join =
 const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const portOf = (address: string) => Number(new URL(address).port);
 
-it('the server closes connections that are too slow, even if the client never does', async () => {
+it("the server closes connections that are too slow, even if the client doesn't", async () => {
   const timeouts = { headersMs: 200, requestMs: 300, checkEveryMs: 50, idleMs: 400 };
   const server = createHttpServer(
     createMessages(),
@@ -65,7 +65,7 @@ it('an idle connection is not closed before a proxy would close it', async () =>
   server.close();
 });
 
-it("a host can join despite 20 stalled bodies, and 550 don't delay the shutdown", async () => {
+it("20 stalled bodies don't block a host's join, and 550 don't delay the shutdown", async () => {
   const service = await startService();
   const port = portOf(service.address);
   await Promise.all(Array.from({ length: 20 }, () => sendOnly(port, join, '127.0.0.9')));

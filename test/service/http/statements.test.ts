@@ -14,10 +14,10 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 afterEach(() => void vi.restoreAllMocks());
 
-/** Statements that don't belong to a request: background reads of machines, and what a connection prepares once. */
+/** Statements that don't belong to a request: background machine reads and each connection's one-time preparation. */
 const BACKGROUND = /^(offered-|PREPARE )/;
 
-/** Returns the database messages of a request in order. Some of them contain several statements. */
+/** Returns a request's database messages in order. Some of them contain several statements. */
 async function statementsOf(request: () => Promise<Answer>): Promise<string[]> {
   const statements: string[] = [];
   const real = pg.Client.prototype.query;
@@ -57,7 +57,7 @@ async function renterWithMachines(count: number): Promise<{ renter: Renter; mach
   return { renter, machines: rows.map(({ id }) => String(id)) };
 }
 
-it('a request waits up to 5 s for a connection, unlike the 20 s during startup', () => {
+it('a request waits up to 5 s for a connection, compared to 20 s during startup', () => {
   expect(service.deps.db.pool.options.connectionTimeoutMillis).toBe(5_000);
 });
 
@@ -114,7 +114,7 @@ describe('a request with a cached key', () => {
     machine { id cpu gpuModel { name tier } regionInfo { name country } }
   } }`;
 
-  it('sends at most three statements for nested instances, for 100 as well as for 10', {
+  it('sends at most three statements for nested instances, whether 10 or 100', {
     timeout: 120_000,
   }, async () => {
     const { renter, machines } = await renterWithMachines(100);
@@ -136,7 +136,7 @@ describe('a request with a cached key', () => {
     expect(counts[100]!.length).toBe(counts[10]!.length);
   });
 
-  it('sends two statements for a write: locks with reads, then changes with COMMIT', async () => {
+  it('sends two statements for a write: locks and reads, then changes and COMMIT', async () => {
     const { renter, machines } = await renterWithMachines(4);
     const [one, two, three, four] = machines;
     const ids: string[] = [];

@@ -29,7 +29,7 @@ interface Sheet {
 
 const priceOf = ({ data }: Sheet, gpu: string) => data.find(({ slug }) => slug === gpu)!.pricePerGpuHour.onDemand;
 
-describe('the number of open streams', () => {
+describe('open streams', () => {
   async function openMany(count: number, query: string, options: Subscribing): Promise<EventStream[]> {
     const streams = await Promise.all(Array.from({ length: count }, () => subscribe(here.address, query, options)));
     open.push(...streams);
@@ -37,7 +37,7 @@ describe('the number of open streams', () => {
   }
   const statuses = (streams: EventStream[]) => streams.map(({ status }) => status).sort();
 
-  it('is limited per account across all fields, and closing a stream frees its slot', async () => {
+  it('are limited per account across all fields, and free their slots when closed', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const streams = [
       ...(await openMany(7, BALANCE, { key: ann.key })),
@@ -78,7 +78,7 @@ describe('the number of open streams', () => {
     });
     afterAll(() => behind.close());
 
-    it('is limited per address without affecting other addresses', async () => {
+    it('are limited per address without affecting other addresses', async () => {
       const streams = await openFrom('198.51.100.7', MAX_STREAMS_PER_ADDRESS + 5);
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
       const refused = streams.find(({ status }) => status === 429)!;
@@ -90,7 +90,7 @@ describe('the number of open streams', () => {
       expect(accepted(await openFrom('198.51.100.7', 3))).toBe(1);
     });
 
-    it('is limited per IPv6 /64 network, which a single customer may hold', async () => {
+    it('are limited per IPv6 /64 network, which a single customer may hold', async () => {
       const network = ['2001:db8:1:2::1', '2001:db8:1:2:3::', '2001:0db8:0001:0002:ffff:ffff:ffff:ffff'];
       const streams = (await Promise.all(network.map((address) => openFrom(address, 10)))).flat();
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
@@ -99,7 +99,7 @@ describe('the number of open streams', () => {
       expect(accepted(await openFrom('203.0.113.9', 15))).toBe(5);
     });
 
-    it('is limited regardless of the addresses that a client forges', async () => {
+    it('are limited regardless of forged client addresses', async () => {
       const streams = await Promise.all(
         Array.from({ length: MAX_STREAMS_PER_ADDRESS + 5 }, (_, index) =>
           subscribe(here.address, OFFERS, from(`198.51.100.${index}`)),
@@ -109,7 +109,7 @@ describe('the number of open streams', () => {
       expect(accepted(streams)).toBe(MAX_STREAMS_PER_ADDRESS);
     });
 
-    it('never mixes the selections of subscriptions that share a list', async () => {
+    it('never mix their selections if they share a list', async () => {
       const fields = 'machineId gpu numGpus region cpu vcpus ramGb diskGb ports pcie nvlink cudaMax reliability';
       for (let visitor = 0; visitor < 3; visitor += 1) {
         const query = `subscription S${visitor} { offersChanged(limit: 100) { own${visitor}: machineId ${fields} } }`;
@@ -123,7 +123,7 @@ describe('the number of open streams', () => {
       }
     });
 
-    it('requires only one computation of each event for equal subscriptions', async () => {
+    it('share one computation of each event if their subscriptions are equal', async () => {
       const query = `subscription { offersChanged(gpu: "h100-sxm", region: "${REGION}", limit: 100) { machineId regionInfo { name } } }`;
       const streams: EventStream[] = [];
       for (let visitor = 0; visitor < 12; visitor += 1) {
@@ -144,7 +144,7 @@ describe('the number of open streams', () => {
       current.mockRestore();
     });
 
-    it('requires only one computation of a new price sheet, with and without keys', async () => {
+    it('share one computation of a new price sheet, even with streams that have keys', async () => {
       const query =
         'subscription { pricingChanged { marketSnapshot data { slug pricePerGpuHour { onDemand } gpuModel { name } } } }';
       const ann = await behind.renter();
@@ -182,7 +182,7 @@ describe('the number of open streams', () => {
     });
   });
 
-  it('excludes refused streams', async () => {
+  it("don't include refused ones", async () => {
     const renter = await here.renter();
     const refused = await openMany(15, OFFERS, { key: renter.key, variables: { limit: 1_000 } });
     expect(statuses(refused)).toEqual(Array(15).fill(200));
@@ -192,7 +192,7 @@ describe('the number of open streams', () => {
     expect(statuses(await openMany(10, BALANCE, { key: renter.key }))).toEqual(Array(10).fill(200));
   });
 
-  it('returns to zero after clients disconnect, early or late, without leaking timers', async () => {
+  it('all end after clients disconnect, early or late, without leaking timers', async () => {
     const renter = await here.renter();
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     await (await openMany(1, BALANCE, { key: renter.key }))[0]!.next();
@@ -215,9 +215,9 @@ describe('the number of open streams', () => {
     await expect.poll(timers, PATIENCE).toBeLessThan(before + 20);
   });
 
-  it('excludes clients that disconnect while their subscription opens', async () => {
+  it("don't include those of clients that disconnect while subscribing", async () => {
     const renter = await here.renter();
-    // This caches the key, so that the streams are the first to read the table of keys.
+    // This caches the key, so only the streams read the table that is locked below.
     await renter.rest('GET', '/balance');
     const blocker = await here.deps.db.pool.connect();
     try {

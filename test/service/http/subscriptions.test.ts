@@ -3,11 +3,11 @@ import { runInNewContext } from 'node:vm';
 import { parse } from 'graphql';
 import { createClient } from 'graphql-sse';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createDeps } from '../../../src/compose/deps.js';
 import { openDatabase } from '../../../src/database/database.js';
 import { Notices } from '../../../src/database/notices.js';
 import { creditAccount, resumeAccount, suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { createApiKey, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { createDeps } from '../../../src/domain/deps.js';
 import { act, deploy, operatorAct } from '../../../src/domain/instances/instances.js';
 import { balanceChanges, instanceChanges, offerChanges } from '../../../src/domain/updates/change-streams.js';
 import { GRAPHIQL_EXAMPLES } from '../../../src/http/graphiql/examples.js';
@@ -575,7 +575,7 @@ describe("GraphiQL's page", () => {
       );
   }
 
-  it("shows a subscription's events until it is stopped, and other responses", async () => {
+  it("shows ordinary responses, and a subscription's events until it is stopped", async () => {
     const run = await pageFetcher(here.address);
     const { query, variables } = GRAPHIQL_EXAMPLES.at(-1)!;
     const events = await run(query, variables);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settleDue } from '../../../src/domain/billing/settlement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import { DomainError } from '../../../src/domain/rules/errors.js';
+import { DomainError } from '../../../src/domain/kernel/errors.js';
 import { isLong, randomHistories } from '../../support/long.js';
 import { type MarketTruth, readTruth } from '../../support/market/market-truth.js';
 import { allCaughtUp, type Service, startService } from '../../support/service.js';
@@ -49,7 +49,7 @@ async function textOf(answer: Promise<Response>): Promise<string> {
 }
 
 function rest(path: string, check: Probe['check']): Probe {
-  // Empty parameters make another address for the same request.
+  // Empty parameters produce different URLs for the same request.
   const mark = path.includes('?') ? '&' : '?';
   const other = (fresh: string) => `${mark}${'&'.repeat(Number(fresh) % 300)}`;
   return {
@@ -302,7 +302,7 @@ class World {
         const input = { machineId: this.machines[step.machine]!, mode, diskGb };
         this.instances.push((await deploy(deps, this.accountId, input)).instance.id);
       } else if (this.instances.length > 0) {
-        // Usually picks a recent one, since recent ones still exist.
+        // Picks one of the newest four, since older ones may no longer exist.
         const id = this.instances.at(-1 - (step.pick % Math.min(this.instances.length, 4)))!;
         await act(deps, this.accountId, { id, action: step.action });
       }

@@ -122,7 +122,7 @@ it('the next response reads only the machines added by a statement', async () =>
   expect(names).not.toContain('offered-page');
 });
 
-describe('an inventory that is reading all machines again', () => {
+describe('an inventory that is rereading all machines', () => {
   it('provides the previous data until the current data is complete', async () => {
     const id = await service.machine({ gpu: GPU, reliability: 1 });
     expect(await isOffered(id)).toBe(true);
@@ -167,7 +167,7 @@ describe('an inventory that is reading all machines again', () => {
     expect(await isOffered(id)).toBe(false);
   });
 
-  it('ends with the current state of machines that were deleted and added', async () => {
+  it('ends with the current state of deleted and added machines', async () => {
     const removed = await service.machine({ id: 'z-last', gpu: GPU, reliability: 1 });
     const { reached, release } = holdPages();
     await service.sql('update machine set reliability = 0.94 where gpu = $1 and id <> $2', [GPU, removed]);
@@ -196,7 +196,7 @@ async function rentWithoutNotice(accountId: string, machineId: string): Promise<
   );
 }
 
-it('machines rented by a crashed gateway leave the offers before all are read again', async () => {
+it('machines rented by a crashed gateway leave the offers before the full reread', async () => {
   const id = await service.machine({ gpu: GPU, reliability: 1 });
   const held = await service.machine({ gpu: GPU, reliability: 1 });
   const { accountId } = await service.renter('1000');

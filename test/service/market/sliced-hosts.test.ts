@@ -3,9 +3,9 @@ import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { deployBest } from '../../../src/domain/inventory/deploy-best.js';
 import { checkFilter } from '../../../src/domain/inventory/offer-search.js';
 import { quote } from '../../../src/domain/inventory/quote.js';
-import { bestOffer } from '../../../src/domain/rules/best-offer.js';
-import { criteriaOf } from '../../../src/domain/rules/offer-filter.js';
-import { blocksOf, shareOf } from '../../../src/domain/rules/slices.js';
+import { bestOffer } from '../../../src/domain/inventory/rules/best-offer.js';
+import { criteriaOf } from '../../../src/domain/inventory/rules/offer-filter.js';
+import { blocksOf, shareOf } from '../../../src/domain/kernel/slices.js';
 import { randomFrom } from '../../support/long.js';
 import { type NaiveHost, type NaiveMachine, naiveMachines } from '../../support/market/naive-host.js';
 import { type Service, startService } from '../../support/service.js';
@@ -168,7 +168,7 @@ async function expectSame(done: string): Promise<void> {
   }
 }
 
-it('offers of parts of hosts match a naive model after every change', async () => {
+it('offers for parts of hosts match a naive model after every change', async () => {
   const random = randomFrom(SEED);
   const oneOf = <T>(list: readonly T[]): T | undefined => list[random(list.length)];
   let rentals = 0;
@@ -294,7 +294,7 @@ it('concurrent deployBest calls rent each GPU of a host exactly once', async () 
   for (const each of results) if (each.status === 'rejected') expect(each.reason.code).toBe('deploy_failed');
 });
 
-it('deployBest preempts interruptible instances in two accounts for one block', async () => {
+it('deployBest preempts interruptible instances of two accounts for one block', async () => {
   await storeOther('held', 'a40');
   await deploy(service.deps, accountId, { machineId: 'held.g4-7', diskGb: 10 });
   await deploy(service.deps, accountId, { machineId: 'held.g2-3', diskGb: 10 });

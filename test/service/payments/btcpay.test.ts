@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfirmations } from '../../../src/domain/rules/top-up-assets.js';
 import type { PaymentEvent } from '../../../src/domain/top-ups/book-payments.js';
 import { reconcile } from '../../../src/domain/top-ups/reconcile.js';
+import { readConfirmations } from '../../../src/domain/top-ups/rules/top-up-assets.js';
 import { createBtcpay } from '../../../src/payments/btcpay.js';
 import { type Renter, startGateway, type TestGateway } from '../../support/gateway.js';
 import { STORE, TestBtcpay } from '../../support/payments/btcpay.js';
@@ -79,7 +79,7 @@ describe('the BTCPay integration', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50 });
   });
 
-  test('never credits a reversed payment, and reports one that had been credited', async () => {
+  test('never credits a reversed payment, and reports one that had already been credited', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-3-0', value: '0.625', fee: '0', status: 'Processing' });
     await btcpay.notify('InvoiceReceivedPayment', invoice);

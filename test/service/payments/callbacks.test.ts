@@ -129,7 +129,7 @@ describe('a payment callback', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('is quarantined, and nothing is booked, if it is signed but invalid', async () => {
+  test('is quarantined without booking anything if it is signed but invalid', async () => {
     const { created, notification } = await paid();
     const other = await topUp(renter, 50);
     const [transaction] = notification.transactions;
@@ -199,7 +199,7 @@ describe('a payment callback', () => {
 });
 
 describe('a payment', () => {
-  test('counts in the unverified sum from the time it is credited, not first seen', async () => {
+  test('counts toward the unverified sum once it is credited, not when first seen', async () => {
     const fair = await shop.gateway.renter('0');
     // The payment is visible for more than a day before it is final.
     const slow = await topUp(fair, 400);
@@ -213,7 +213,7 @@ describe('a payment', () => {
     await shop.chain.mine(5);
     await shop.shkeeper.poll();
     expect((await read(fair, slow.id)).credited).toBe(400);
-    // With the next payment, the sum is above the setting. SHKeeper must confirm that payment and is unreachable.
+    // The next payment raises the sum above the limit, so SHKeeper must confirm it, but SHKeeper is unreachable.
     const created = await topUp(fair, 400);
     await shop.chain.pay(created.address, created.amount);
     await shop.chain.mine(6);
@@ -250,7 +250,7 @@ describe('a payment', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'LATE', credited: 50 });
   });
 
-  test('above the setting is credited only if the processor confirms it', async () => {
+  test('above TOPUP_ASK_ABOVE_USD is credited only if the processor confirms it', async () => {
     const big = await shop.gateway.renter('0');
     const created = await topUp(big, 600);
     // The transaction is forged with a leaked secret, and the processor doesn't know it.
@@ -268,7 +268,7 @@ describe('a payment', () => {
     };
     expect((await post(JSON.stringify({ ...forged, transactions: [transaction] }))).status).toBe(202);
     expect(await read(big, created.id)).toMatchObject({ state: 'QUARANTINED', credited: 0, balance: 0 });
-    // It is split into amounts below the setting, which are added up over a day.
+    // It is split into amounts below the limit, which are added up over a day.
     for (const part of ['a', 'b', 'c', 'd']) {
       const parts = [{ ...transaction, txid: `split-${part}`, amount_fiat_without_fee: '200' }];
       expect((await post(JSON.stringify({ ...forged, transactions: parts }))).status).toBe(202);

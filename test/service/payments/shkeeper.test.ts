@@ -30,7 +30,7 @@ async function sweep(): Promise<void> {
   await reconcile(shop.gateway.deps, () => {});
 }
 
-describe('the fee that SHKeeper adds', () => {
+describe('the fee added by SHKeeper', () => {
   const PERCENT: Fee = { policy: 'PERCENT_FEE', percent: '2' };
   const FIXED: Fee = { policy: 'FIXED_FEE', percent: '2', fixed: '1.5' };
   const BOTH: Fee = { policy: 'PERCENT_OR_MINIMAL_FIXED_FEE', percent: '2', fixed: '1.5' };
@@ -80,7 +80,7 @@ describe('the fee that SHKeeper adds', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('quarantines only the affected payment if the fee exceeds the payment', async () => {
+  test('quarantines only the affected payment if it exceeds the payment', async () => {
     shop.shkeeper.fee = FIXED;
     const created = await topUp(renter, 50);
     for (const coins of ['0.01', created.amount, '0.64375']) {
@@ -100,7 +100,7 @@ describe('the fee that SHKeeper adds', () => {
   });
 });
 
-describe('a transaction that was replaced', () => {
+describe('a replaced transaction', () => {
   test('is gone once its replacement is credited, even though SHKeeper never drops it', async () => {
     const created = await topUp(renter, 50);
     const first = await chain.pay(created.address, created.amount);

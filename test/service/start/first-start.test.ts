@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import { type Config, readConfig } from '../../../src/compose/config.js';
 import { openConfiguredDatabase } from '../../../src/compose/database.js';
-import { openGateway } from '../../../src/compose.js';
-import { type Config, readConfig } from '../../../src/config.js';
+import { openGateway } from '../../../src/compose/gateway.js';
 import { TestClock } from '../../support/clock.js';
 import { createEmptyDatabase, createTestDatabase } from '../../support/database.js';
 import { client, startGateway } from '../../support/gateway.js';
@@ -78,7 +78,7 @@ describe('a first start with an empty database in DATABASE_URL', () => {
     }
   });
 
-  it('loads nothing, then or later, and serves an empty price sheet if SEED is none', async () => {
+  it('loads nothing, now or later, and serves an empty price sheet if SEED is none', async () => {
     const databaseUrl = await createEmptyDatabase();
     const gateway = await startGateway({ databaseUrl, seed: 'none' });
     expect([await seedsOf(databaseUrl), await rows(databaseUrl)]).toEqual([['none'], NOTHING]);
@@ -131,7 +131,7 @@ describe('a one-line error names an unusable database', () => {
     );
   });
 
-  it('that a newer version has migrated', async () => {
+  it('migrated by a newer version', async () => {
     const databaseUrl = await createTestDatabase();
     await query(
       databaseUrl,

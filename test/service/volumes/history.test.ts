@@ -60,7 +60,7 @@ describe("deletion by a volume's owner", () => {
   });
 });
 
-test('an index that its owner deletes during verification gets no result', async () => {
+test('an index deleted by its owner during verification gets no result', async () => {
   const [deleted, kept] = [await put(renter.key, 'index'), await put(renter.key, 'index')];
   await requestVolume(gateway, renter.key, 'DELETE', `${id}/index/${deleted}`);
   await markIndexes(gateway.deps, id, [deleted, kept], 'FAILED');
@@ -71,7 +71,7 @@ test('an index that its owner deletes during verification gets no result', async
 describe('a stale lock', () => {
   const locks = async (secret: string) => (await requestVolume(gateway, secret, 'GET', `${id}/locks/`)).json();
 
-  test('is removed when an instance takes the volume, if the owner left it', async () => {
+  test('is removed when an instance takes the volume if the owner left it behind', async () => {
     const lock = await put(renter.key, 'locks');
     expect(await locks(renter.key)).toEqual([lock]);
     const token = await takeLease(gateway, id);
@@ -89,7 +89,7 @@ describe('a stale lock', () => {
     expect(await locks(renter.key)).toEqual([]);
   });
 
-  test('takes no space, so that a full volume can still be restored', async () => {
+  test('takes no space, so a full volume can still be restored', async () => {
     const token = await takeLease(gateway, id);
     await gateway.deps.db.pool.query('update volume set stored_bytes = 1000000000000 where id = $1', [id]);
     await put(token, 'locks');

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
-import { keyOf } from '../../../src/domain/rules/restic-key.js';
+import { UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
+import { keyOf } from '../../../src/domain/volumes/rules/restic-key.js';
 import { deleteVolume } from '../../../src/domain/volumes/volumes.js';
 import type { Renter } from '../../support/gateway.js';
 import { keyFile, masterOf } from '../../support/restic-repository.js';
@@ -118,7 +118,7 @@ describe('access to a volume', () => {
     expect((await requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`)).status).toBe(404);
   });
 
-  test("doesn't include deleting packs based on indexes that were read before a lease", async () => {
+  test("doesn't include deleting packs based on indexes read before a lease", async () => {
     const remove = () => requestVolume(gateway, renter.key, 'DELETE', `${id}/data/${name}`);
     await endLease(gateway, id);
     expect((await put(renter.key, 'data', bytes)).status).toBe(200);
@@ -126,13 +126,13 @@ describe('access to a volume', () => {
     await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     const next = await takeLease(gateway, id);
     expect(await (await requestVolume(gateway, next, 'GET', `${id}/locks/`)).json()).toEqual([]);
-    // The index that the lease writes later is not in this list.
+    // An index that the lease writes later is missing from this list.
     await requestVolume(gateway, renter.key, 'GET', `${id}/index/`);
     await endLease(gateway, id);
     expect((await remove()).status).toBe(409);
     expect((await put(renter.key, 'locks', bytes)).status).toBe(200);
     expect((await remove()).status).toBe(409);
-    // A key that can't delete isn't the prune's: a check that it runs at the same time says nothing about the prune.
+    // A key that can't delete can't belong to a prune, so it doesn't matter that it has read the index.
     const creator = { accountId: renter.accountId, ...UNRESTRICTED };
     const { secret } = await createApiKeyOnce(gateway.deps, creator, { scopes: ['read'] });
     expect((await requestVolume(gateway, secret!, 'GET', `${id}/index/`)).status).toBe(200);

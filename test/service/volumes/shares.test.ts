@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKeyOnce, revokeApiKey } from '../../../src/domain/accounts/api-keys.js';
-import { UNRESTRICTED } from '../../../src/domain/rules/key-restrictions.js';
+import { UNRESTRICTED } from '../../../src/domain/accounts/rules/key-restrictions.js';
 import { maintainVolumes } from '../../../src/domain/volumes/upkeep.js';
 import { Transfers } from '../../../src/http/transfers.js';
 import { runRestic } from '../../../src/volumes/restic.js';
@@ -96,7 +96,7 @@ describe('transfer slots', () => {
   const limits = { perTarget: 2, perAccount: 3, all: 5, waitingPerAccount: 2, waiting: 4 };
   const never = () => new Promise<void>(() => {});
 
-  test('are limited per account, as is the number of transfers that wait for them', async () => {
+  test('are limited per account, as is the number of waiting transfers', async () => {
     const transfers = new Transfers(limits);
     const { signal } = new AbortController();
     const started: string[] = [];
@@ -148,7 +148,7 @@ test('an upload to a full volume is refused with a 503 while the volume is prune
   expect((await requestVolume(gateway, token, 'POST', `${id}/data/${nameOf(body)}`, { body })).status).toBe(503);
 });
 
-test("many failing copies of volumes don't block other copies", async () => {
+test("many failing volume copies don't block others", async () => {
   const renter = await gateway.renter();
   const { deps } = gateway;
   const { pool } = deps.db;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DomainError } from '../../../src/domain/rules/errors.js';
+import { DomainError } from '../../../src/domain/kernel/errors.js';
 import { type ObjectKind, type ObjectName, StoreFault, type VolumeStore } from '../../../src/domain/volumes/store.js';
 import { FolderStore } from '../../../src/volumes/folder-store.js';
 import { S3Store } from '../../../src/volumes/s3-store.js';
@@ -139,7 +139,7 @@ describe.each([
     expect(await all(store.list(TWO, 'data'))).toHaveLength(1);
   });
 
-  test('copies missing objects, and the copies remain after the source is erased', async () => {
+  test('copies missing objects, which remain after the source is erased', async () => {
     const all = [randomBytes(10), randomBytes(2_000), randomBytes(30)];
     for (const bytes of all) await put(store, ONE, named('data', bytes), bytes);
     await put(store, ONE, CONFIG, Buffer.from('config'));
@@ -187,7 +187,7 @@ describe('a folder store', () => {
     expect(await readdir(join(folder, ONE, 'arriving'))).toHaveLength(0);
   });
 
-  test('erases a volume together with its uploads in progress', async () => {
+  test('erases a volume along with its in-progress uploads', async () => {
     const store = new FolderStore(folder);
     const bytes = randomBytes(6_000_000);
     const arriving = await store.receive(ONE, named('data', bytes), pieces(bytes));

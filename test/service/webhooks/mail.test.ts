@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { creditAccount } from '../../../src/domain/accounts/accounts.js';
-import { mailOfEvent } from '../../../src/domain/rules/mail.js';
+import { mailOfEvent } from '../../../src/domain/webhooks/rules/mail.js';
 import { createMailSender } from '../../../src/mail/send.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
@@ -157,7 +157,7 @@ describe('a mail address', () => {
     });
   });
 
-  it('gets a confirmation link that is valid for a day and replaced for a new address', async () => {
+  it('gets a confirmation link, valid for a day or until the address is changed', async () => {
     const renter = await here.renter('50');
     await renter.graphql(SET, { address: 'old@example.com' });
     const first = await nthMail('old@example.com');

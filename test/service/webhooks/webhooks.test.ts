@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { creditAccount } from '../../../src/domain/accounts/accounts.js';
-import { type SealingKey, sealingKey } from '../../../src/domain/rules/sealing.js';
+import { type SealingKey, sealingKey } from '../../../src/domain/kernel/sealing.js';
 import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
 import { type SealedRow, secretsOf } from '../../../src/domain/webhooks/webhooks.js';
 import { createSender } from '../../../src/webhooks/send.js';
@@ -62,7 +62,7 @@ async function allSent(renter: Renter) {
 }
 
 describe('webhooks', () => {
-  it('report the events that they subscribe to, signed and in order per instance', async () => {
+  it('report the events they subscribe to, signed and in order per instance', async () => {
     const renter = await here.renter('50');
     const [all, some] = [await receiver(), await receiver()];
     const { secret } = await hook(renter, all.url);
@@ -164,7 +164,7 @@ describe('webhooks', () => {
     expect(of(instance).at(-2)).toBe('instance.running');
   });
 
-  it('are paused after three days of failures or on a 410, and the others report it', async () => {
+  it('are paused after three days of failures or on a 410, and reported by the others', async () => {
     const renter = await here.renter('50');
     const witness = await receiver();
     const gone = await receiver((_event, response) => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { Gateway } from '../../../src/compose.js';
-import { hashWebPass } from '../../../src/domain/rules/web-pass.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import type { Gateway } from '../../../src/compose/gateway.js';
+import { hashWebPass } from '../../../src/domain/web-ports/rules/web-pass.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { freePort } from '../free-port.js';
 import { client, createRenter, type Renter } from '../gateway.js';
 import { gatewayHere, RealFleet, type RealHost } from '../hosts/real-fleet.js';

@@ -1,4 +1,4 @@
-import type { Clock, Instant } from '../../../src/domain/rules/time.js';
+import type { Clock, Instant } from '../../../src/domain/kernel/time.js';
 import {
   type Cap,
   exitCost,

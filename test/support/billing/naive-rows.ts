@@ -1,4 +1,4 @@
-import type { Instant } from '../../../src/domain/rules/time.js';
+import type { Instant } from '../../../src/domain/kernel/time.js';
 
 /** Rows that the naive billing model writes and sums over these rows. */
 export type Mode = 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { type Env, type Exit, type Program, run } from '../process.js';
 
 export const GPU = join(PACKAGE_ROOT, 'dist/src/cli/main.js');

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import express, { type RequestHandler } from 'express';
 import { createYoga } from 'graphql-yoga';
 import { createGraphiql } from '../../../src/http/graphiql/graphiql.js';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
 import { buildSchema } from '../../../src/schema/index.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 
 /** Written by `npm run build`. */
 export const GRAPHIQL_ASSETS = join(PACKAGE_ROOT, 'dist/graphiql');

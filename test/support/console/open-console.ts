@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
+import { createDeps, type Deps } from '../../../src/compose/deps.js';
 import { type Database, openDatabase } from '../../../src/database/database.js';
-import { createDeps, type Deps } from '../../../src/domain/deps.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
-import { systemClock } from '../../../src/system-clock.js';
+import { systemClock } from '../../../src/std/system-clock.js';
 import { sharedChromium } from '../chromium.js';
 import { testSettings } from '../clock.js';
 import { createSharedDatabase, createTestDatabase } from '../database.js';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { type Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { type ConnectionOptions, connect } from 'node:tls';
-import { PACKAGE_ROOT } from '../../../src/package-root.js';
+import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { freePort } from '../free-port.js';
 import { folder } from '../process.js';
 import { find } from '../tools.js';

@@ -7,7 +7,7 @@ import { settleDue } from '../../../src/domain/billing/settlement.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
 import { findOffers } from '../../../src/domain/inventory/offers.js';
-import { DomainError } from '../../../src/domain/rules/errors.js';
+import { DomainError } from '../../../src/domain/kernel/errors.js';
 import { seen, TestAgent, tick } from '../agent.js';
 import { NaiveModel } from '../billing/naive-model.js';
 import { isRunning, type Rental } from '../billing/naive-rows.js';

@@ -1,4 +1,4 @@
-import type { Instant } from '../../../src/domain/rules/time.js';
+import type { Instant } from '../../../src/domain/kernel/time.js';
 import type { Rental } from '../billing/naive-rows.js';
 
 interface Seconds {

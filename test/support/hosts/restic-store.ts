@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { DesiredInstance, VolumeAccess } from '../../../src/agent/protocol.js';
+import type { DesiredInstance, VolumeAccess } from '../../../src/agent-protocol/protocol.js';
 import { freePort } from '../free-port.js';
 import { emptyRepository, keyFile, masterOf, object } from '../restic-repository.js';
 import { find } from '../tools.js';

@@ -9,7 +9,7 @@ import {
   type Report,
   report,
   type StartSecrets,
-} from '../../../src/agent/protocol.js';
+} from '../../../src/agent-protocol/protocol.js';
 import { until } from '../until.js';
 import type { ResticStore } from './restic-store.js';
 

@@ -1,5 +1,5 @@
-import { layoutOf } from '../../../src/domain/rules/layout.js';
-import type { OfferedHost, OfferedMachine } from '../../../src/domain/rules/offer.js';
+import { layoutOf } from '../../../src/domain/inventory/rules/layout.js';
+import type { OfferedHost, OfferedMachine } from '../../../src/domain/inventory/rules/offer.js';
 
 /** An instance on GPUs [first, first + count) of its host. */
 export interface Running {

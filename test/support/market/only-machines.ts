@@ -1,4 +1,4 @@
-import type { Deps } from '../../../src/domain/deps.js';
+import type { Deps } from '../../../src/compose/deps.js';
 
 export interface Like {
   id: string;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Config } from '../../../src/config.js';
+import type { Config } from '../../../src/compose/config.js';
 import { createTestDatabase } from '../database.js';
 import { type Renter, startGateway, type TestGateway } from '../gateway.js';
 import { type Chain, WrittenChain } from './chain.js';

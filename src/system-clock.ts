@@ -1,4 +1,0 @@
-import { type Clock, instantOf } from './domain/rules/time.js';
-
-/** The machine's clock. */
-export const systemClock: Clock = { now: () => instantOf(new Date()), nowMs: () => Date.now() };
