@@ -443,7 +443,7 @@ export interface components {
             destroy_at?: string | null;
             /** @description Maximum total cost of the instance in USD: GPUs, disk, the minimum after preempting another instance, and an early exit. The instance stops at the second in which it reaches the limit. Its disk is kept and billed. */
             spend_limit?: number | null;
-            /** @description Minutes of idleness after which the instance stops automatically: no GPU was more than 5 % busy and no client was connected. Its disk is kept and billed. Requires a machine whose host agent reports GPU load. This is a convenience that trusts the agent; use a spend limit to cap costs. */
+            /** @description Minutes of idleness after which the instance stops automatically: no GPU was more than 5% busy and no client was connected. Its disk is kept and billed. Requires a machine whose host agent reports GPU load. This is a convenience that trusts the agent; use a spend limit to cap costs. */
             stop_when_idle?: number | null;
             /** @description Volumes of the account to mount in the container, each at its path. A volume can be in one instance at a time. A volume at /workspace replaces that folder of the instance's own disk. */
             volumes?: {

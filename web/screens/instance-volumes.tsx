@@ -100,7 +100,7 @@ function Saved({ volume, isRunning }: { volume: Attached; isRunning: boolean }) 
   if (volume.volume.deletedAt !== null) return <>{texts.deleted}</>;
   if (lostSince !== null) return <span class="bad">{texts.lost(<Time at={secondsOf(lostSince)} />)}</span>;
   if (!holdsLease) return <>{texts.allSaved}</>;
-  if (isRunning) return last === null ? <>{texts.noSnapshot}</> : texts.savedTo(last);
+  if (isRunning) return last === null ? texts.noSnapshot : texts.savedTo(last);
   return last === null ? texts.saving : texts.savingTo(last);
 }
 

@@ -38,13 +38,15 @@ describe('gpu-agent.mjs', () => {
     const own = modules.filter((path) => /^(dist|src|prisma|web)\//.test(path));
     expect(own).toContain('dist/src/agent/reconciler.js');
     const shared = [
-      'command-help',
-      'deadline',
-      'log-output',
-      'quoted',
-      'untrusted/byte-queue',
-      'untrusted/line-splitter',
-      'visible',
+      'agent-protocol/protocol',
+      'agent-protocol/tunnel-protocol',
+      'logging/log-output',
+      'std/command-help',
+      'std/deadline',
+      'std/quoted',
+      'std/untrusted/byte-queue',
+      'std/untrusted/line-splitter',
+      'std/visible',
     ].map((name) => `dist/src/${name}.js`);
     expect(own.filter((path) => !path.startsWith('dist/src/agent/')).sort()).toEqual(shared);
     expect(modules.filter((path) => /prisma|\/(pg|graphql|express)\//.test(path))).toEqual([]);
