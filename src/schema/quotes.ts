@@ -1,7 +1,9 @@
-import { fields } from '../domain/fields.js';
+import { instanceFields } from '../domain/instances/fields.js';
+import { offerFields } from '../domain/inventory/fields.js';
 import { type Quote, type QuoteForAccount, quote, quotedMachine } from '../domain/inventory/quote.js';
 import { RESERVED_MONTHS } from '../domain/kernel/reserved.js';
 import { mayDo } from '../domain/kernel/scopes.js';
+import { volumeFields } from '../domain/volumes/fields.js';
 import { builder, COUNTS_WITH_KEY, fromField } from './builder.js';
 import { LaunchInput, VolumeAtPathInput } from './launch.js';
 import { OfferFilterInput } from './offer-search.js';
@@ -14,24 +16,24 @@ const QuoteInput = builder.inputType('QuoteInput', {
   fields: (t) => ({
     machineId: t.id({
       description: 'The machine. Without it, the best matching machine is quoted.',
-      extensions: { field: fields.machineId },
+      extensions: { field: instanceFields.machineId },
     }),
     filter: t.field({
       type: OfferFilterInput,
       description: "Requirements for the machine; can't be combined with machineId.",
     }),
-    gpus: t.stringList(fromField(fields.preferredGpus)),
-    regions: t.stringList(fromField(fields.preferredRegions)),
-    maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
-    template: t.string(fromField(fields.template)),
-    diskGb: t.int(fromField(fields.diskGb)),
-    mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
+    gpus: t.stringList(fromField(offerFields.preferredGpus)),
+    regions: t.stringList(fromField(offerFields.preferredRegions)),
+    maxPricePerHour: t.float(fromField(instanceFields.maxPricePerHour)),
+    template: t.string(fromField(instanceFields.template)),
+    diskGb: t.int(fromField(instanceFields.diskGb)),
+    mode: t.field({ type: PricingMode, ...fromField(instanceFields.mode) }),
     launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
-    stopAt: t.string(fromField(fields.stopAt)),
-    destroyAt: t.string(fromField(fields.destroyAt)),
-    spendLimit: t.float(fromField(fields.spendLimit)),
-    stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
-    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(fields.volumes) }),
+    stopAt: t.string(fromField(instanceFields.stopAt)),
+    destroyAt: t.string(fromField(instanceFields.destroyAt)),
+    spendLimit: t.float(fromField(instanceFields.spendLimit)),
+    stopWhenIdle: t.int(fromField(instanceFields.stopWhenIdle)),
+    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(volumeFields.volumes) }),
   }),
 });
 

@@ -5,7 +5,7 @@ import type { SettlingDeps } from '../billing/deps.js';
 import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
 import { settleUnlocked } from '../billing/settlement.js';
-import { checkOptional, fields, priceLimit } from '../fields.js';
+import { instanceFields } from '../instances/fields.js';
 import {
   checkEnds,
   checkTerms,
@@ -18,6 +18,7 @@ import {
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
 import { DomainError } from '../kernel/errors.js';
+import { checkOptional, priceLimit } from '../kernel/field.js';
 import { modelsNamed, type NamedModel } from '../kernel/gpu-names.js';
 import { needsAgent } from '../kernel/launch.js';
 import type { Account } from '../kernel/lifecycle.js';
@@ -25,6 +26,7 @@ import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '.
 import { formatUsd } from '../kernel/money.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
 import type { InventoryDeps } from './deps.js';
+import { offerFields } from './fields.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
 import { type BestOffer, bestOffer } from './rules/best-offer.js';
@@ -280,9 +282,9 @@ function checkDeployBest(input: DeployBestInput) {
 export function checkPreferences(input: Preferences) {
   return {
     filter: checkFilter(input.filter),
-    gpus: checkList('gpus', fields.preferredGpus, input.gpus),
-    regions: checkList('regions', fields.preferredRegions, input.regions),
-    maxRate: priceLimit(checkOptional('maxPricePerHour', fields.maxPricePerHour, input.maxPricePerHour)),
+    gpus: checkList('gpus', offerFields.preferredGpus, input.gpus),
+    regions: checkList('regions', offerFields.preferredRegions, input.regions),
+    maxRate: priceLimit(checkOptional('maxPricePerHour', instanceFields.maxPricePerHour, input.maxPricePerHour)),
   };
 }
 
