@@ -25,14 +25,14 @@ import { commonFields } from '../domain/kernel/fields.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { type Instant, secondOf } from '../domain/kernel/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
-import { volumeFields } from '../domain/volumes/fields.js';
 import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
-import { accountForRental, LaunchInput, LaunchType, VolumeAtPathInput } from './launch.js';
+import { accountForRental, LaunchType } from './launch.js';
 import { Node } from './node.js';
 import { pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
 import { RefusalType } from './refusals.js';
+import { rentalTerms } from './terms.js';
 
 const INTERVAL_CURSOR = /^GPC:T:\["S:i-[0-9a-f]{8}","S:(GPU|DISK)","N:\d{1,9}"\]$/;
 
@@ -321,15 +321,7 @@ const DeployInput = builder.inputType('DeployInput', {
   description: 'The rental to create.',
   fields: (t) => ({
     machineId: t.id({ required: true, ...fromField(instanceFields.machineId) }),
-    template: t.string(fromField(instanceFields.template)),
-    diskGb: t.int(fromField(instanceFields.diskGb)),
-    mode: t.field({ type: PricingMode, ...fromField(instanceFields.mode) }),
-    launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
-    stopAt: t.string(fromField(instanceFields.stopAt)),
-    destroyAt: t.string(fromField(instanceFields.destroyAt)),
-    spendLimit: t.float(fromField(instanceFields.spendLimit)),
-    stopWhenIdle: t.int(fromField(instanceFields.stopWhenIdle)),
-    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(volumeFields.volumes) }),
+    ...rentalTerms(t),
     maxPricePerHour: t.float(fromField(instanceFields.maxPricePerHour)),
     idempotencyKey: t.string(fromField(commonFields.idempotencyKey)),
   }),

@@ -12,15 +12,14 @@ import {
 } from '../domain/inventory/offer-search.js';
 import type { OfferPosition } from '../domain/inventory/rules/offer-order.js';
 import { commonFields } from '../domain/kernel/fields.js';
-import { volumeFields } from '../domain/volumes/fields.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
 import { callerOf } from './context.js';
 import { InstanceType, resultOf } from './instances.js';
-import { accountForRental, LaunchInput, VolumeAtPathInput } from './launch.js';
+import { accountForRental } from './launch.js';
 import { OfferType } from './offers.js';
 import { DEFAULT_PAGE, pageLimit } from './pages.js';
-import { PricingMode } from './pricing.js';
+import { rentalTerms } from './terms.js';
 
 const OfferSort = builder.enumType('OfferSort', {
   description: 'Sort order of offers, by on-demand price. Ties are sorted like PRICE.',
@@ -72,15 +71,7 @@ const DeployBestInput = builder.inputType('DeployBestInput', {
     gpus: t.stringList(fromField(offerFields.preferredGpus)),
     regions: t.stringList(fromField(offerFields.preferredRegions)),
     maxPricePerHour: t.float(fromField(instanceFields.maxPricePerHour)),
-    template: t.string(fromField(instanceFields.template)),
-    diskGb: t.int(fromField(instanceFields.diskGb)),
-    mode: t.field({ type: PricingMode, ...fromField(instanceFields.mode) }),
-    launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
-    stopAt: t.string(fromField(instanceFields.stopAt)),
-    destroyAt: t.string(fromField(instanceFields.destroyAt)),
-    spendLimit: t.float(fromField(instanceFields.spendLimit)),
-    stopWhenIdle: t.int(fromField(instanceFields.stopWhenIdle)),
-    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(volumeFields.volumes) }),
+    ...rentalTerms(t),
     idempotencyKey: t.string(fromField(commonFields.idempotencyKey)),
   }),
 });

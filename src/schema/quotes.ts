@@ -3,12 +3,11 @@ import { offerFields } from '../domain/inventory/fields.js';
 import { type Quote, type QuoteForAccount, quote, quotedMachine } from '../domain/inventory/quote.js';
 import { RESERVED_MONTHS } from '../domain/kernel/reserved.js';
 import { mayDo } from '../domain/kernel/scopes.js';
-import { volumeFields } from '../domain/volumes/fields.js';
 import { builder, COUNTS_WITH_KEY, fromField } from './builder.js';
-import { LaunchInput, VolumeAtPathInput } from './launch.js';
 import { OfferFilterInput } from './offer-search.js';
 import { PricingMode } from './pricing.js';
 import { RefusalType } from './refusals.js';
+import { rentalTerms } from './terms.js';
 
 const QuoteInput = builder.inputType('QuoteInput', {
   description:
@@ -25,15 +24,7 @@ const QuoteInput = builder.inputType('QuoteInput', {
     gpus: t.stringList(fromField(offerFields.preferredGpus)),
     regions: t.stringList(fromField(offerFields.preferredRegions)),
     maxPricePerHour: t.float(fromField(instanceFields.maxPricePerHour)),
-    template: t.string(fromField(instanceFields.template)),
-    diskGb: t.int(fromField(instanceFields.diskGb)),
-    mode: t.field({ type: PricingMode, ...fromField(instanceFields.mode) }),
-    launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
-    stopAt: t.string(fromField(instanceFields.stopAt)),
-    destroyAt: t.string(fromField(instanceFields.destroyAt)),
-    spendLimit: t.float(fromField(instanceFields.spendLimit)),
-    stopWhenIdle: t.int(fromField(instanceFields.stopWhenIdle)),
-    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(volumeFields.volumes) }),
+    ...rentalTerms(t),
   }),
 });
 

@@ -234,13 +234,10 @@ async function deployMachine(
   keyId: string | null,
 ): Promise<Outcome> {
   const wanted = { ...checkDeploy(input), keyId };
-  const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle, volumes } = wanted;
-  const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
-  // Requests without these inputs must keep their fingerprint, because it is stored with earlier responses.
-  const idle = stopWhenIdle === undefined ? undefined : { stopWhenIdle };
-  const attached = volumes === undefined ? undefined : { volumes };
-  const others = [maxRate ?? undefined, launch, deadlines, limit, idle, attached].filter((each) => each !== undefined);
-  const what = [machineId, template, diskGb, mode, ...others];
+  const { machineId, template, diskGb, mode, maxRate, launch, deadlines } = wanted;
+  const others = [maxRate ?? undefined, launch, deadlines].filter((each) => each !== undefined);
+  const optional = Object.entries(optionalTerms(wanted)).map(([name, value]) => ({ [name]: value }));
+  const what = [machineId, template, diskGb, mode, ...others, ...optional];
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   const inUse = await templateInUse(deps, template, launch);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
@@ -249,6 +246,18 @@ async function deployMachine(
     if (current.machine === undefined) throw unknownMachine(machineId);
     return rent(deps, current, account, current.machine, { ...wanted, inUse });
   });
+}
+
+/**
+ * Returns the given optional terms for a request's fingerprint. Omits the others, because a request without them must
+ * keep its fingerprint, which is stored with earlier responses.
+ */
+export function optionalTerms({ spendLimit, stopWhenIdle, volumes }: Omit<RentalTerms, 'keyId' | 'maxRate' | 'inUse'>) {
+  return {
+    ...(spendLimit !== undefined && { spendLimit: `${spendLimit}` }),
+    ...(stopWhenIdle !== undefined && { stopWhenIdle }),
+    ...(volumes !== undefined && { volumes }),
+  };
 }
 
 /**

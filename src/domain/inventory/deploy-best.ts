@@ -11,6 +11,7 @@ import {
   checkTerms,
   countOutcome,
   type Outcome,
+  optionalTerms,
   type RentalTerms,
   rent,
   type TermsInput,
@@ -82,14 +83,10 @@ async function deployBestMachine(
   keyId: string | null,
 ): Promise<Outcome> {
   const wanted = checkDeployBest(input);
-  const { idempotencyKey, maxRate, spendLimit, stopWhenIdle, volumes, ...rest } = wanted;
-  const limits = {
-    maxRate: `${maxRate}`,
-    ...(spendLimit !== undefined && { spendLimit: `${spendLimit}` }),
-    ...(stopWhenIdle !== undefined && { stopWhenIdle }),
-    ...(volumes !== undefined && { volumes }),
-  };
-  const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [{ ...rest, ...limits }]);
+  // The members' order is part of the fingerprint.
+  const { idempotencyKey, maxRate, spendLimit: _limit, stopWhenIdle, volumes, ...rest } = wanted;
+  const what = { ...rest, maxRate: `${maxRate}`, ...optionalTerms(wanted) };
+  const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [what]);
   const { gpuModels } = (await deps.inventory.current()).catalogue;
   const best = {
     ...bestOffer({ ...inSlugs(gpuModels, wanted), volumeGb: await sizeOfVolumes(deps, accountId, volumes) }),
@@ -315,10 +312,7 @@ export function nothingFits({
   maxRate,
   diskGb,
   mode,
-}: Omit<
-  CheckedDeployBest,
-  'template' | 'launch' | 'deadlines' | 'spendLimit' | 'stopWhenIdle' | 'volumes' | 'idempotencyKey'
->): string {
+}: Pick<CheckedDeployBest, 'filter' | 'gpus' | 'regions' | 'maxRate' | 'diskGb' | 'mode'>): string {
   const cap = maxRate === null ? '' : `, at most ${formatUsd(maxRate)} USD per hour`;
   const requirements = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
     .filter(([name, value]) => value !== null && (value !== false || name !== 'includePreemptible'))
