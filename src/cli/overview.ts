@@ -15,6 +15,7 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
     ['move'],
     ['destroy'],
     ['deadline, idle', 'Show or set when an instance stops automatically'],
+    ['label'],
     ['top, metrics', 'Show the load of instances, now or over time'],
     ['timeline'],
   ],

@@ -16,6 +16,7 @@ import type {
   Destroyed,
   Instance,
   InstanceAction,
+  InstanceFilter,
   InstanceLaunch,
   InstanceList,
   InstanceMetrics,
@@ -68,7 +69,7 @@ export interface GpuClient {
   };
   instances: {
     /** Returns the active instances, newest first. */
-    list(options?: CallOptions): Promise<InstanceList>;
+    list(options?: CallOptions & InstanceFilter): Promise<InstanceList>;
     /** Rents a machine at its current hourly rate, locked for the life of the instance. */
     deploy(request: DeployRequest, options?: WriteOptions): Promise<Instance>;
     /** Returns an instance, active or destroyed. */
@@ -148,7 +149,7 @@ export function createClient(options: ClientOptions = {}): GpuClient {
     offers: { list: (query, options = {}) => send({ method: 'GET', path: '/offers', query, options }) },
     balance: { get: (options = {}) => send({ method: 'GET', path: '/balance', options }) },
     instances: {
-      list: (options = {}) => send({ method: 'GET', path: '/instances', options }),
+      list: ({ labels, ...options } = {}) => send({ method: 'GET', path: '/instances', query: { labels }, options }),
       deploy: (body, options = {}) =>
         send({ method: 'POST', path: '/instances', body, idempotencyKey: keyOf(options), options }),
       get: (id, options = {}) => send({ method: 'GET', path: pathOf(id), options }),

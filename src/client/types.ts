@@ -5,6 +5,7 @@ type Schemas = components['schemas'];
 export type PriceSheet = Schemas['PriceSheet'];
 export type GpuPricing = Schemas['GpuPrice'];
 export type OfferFilter = NonNullable<operations['listOffers']['parameters']['query']>;
+export type InstanceFilter = NonNullable<operations['listInstances']['parameters']['query']>;
 export type OfferList = Schemas['OfferList'];
 export type Offer = Schemas['Offer'];
 export type Balance = Schemas['Balance'];

@@ -17,6 +17,7 @@ const SCALARS: Readonly<Record<string, Json>> = {
   DateTime: { type: 'string', format: 'date-time' },
   Date: { type: 'string', format: 'date' },
   Variables: { type: 'object', additionalProperties: { type: 'string' } },
+  Labels: { type: 'object', additionalProperties: { type: 'string' } },
 };
 
 /** Collects a document's named schemas, each only once, while its operations are described. */

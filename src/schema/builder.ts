@@ -17,6 +17,7 @@ export interface SchemaTypes {
     USD: { Input: bigint; Output: bigint };
     DateTime: { Input: Instant; Output: Instant | Date };
     Date: { Input: string; Output: string | Date };
+    Labels: { Input: Record<string, string>; Output: Record<string, string> };
     Variables: { Input: Record<string, string>; Output: Record<string, string> };
     ID: { Input: string; Output: string };
   };

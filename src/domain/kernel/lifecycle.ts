@@ -115,6 +115,8 @@ export interface Instance {
    * idle.
    */
   stopWhenIdle: number | null;
+  /** The renter's labels, or null for none. */
+  labels: Readonly<Record<string, string>> | null;
   /** The API keys that deployed the instance and began its last run, respectively. Null for the operator. */
   keyId: string | null;
   runKeyId: string | null;
@@ -310,7 +312,7 @@ export interface NewInstance
   extends LockedRates,
     Deadlines,
     Pick<Instance, 'template' | 'diskGb' | 'mode' | 'spendLimit' | 'stopWhenIdle' | 'keyId'>,
-    Partial<Pick<Instance, 'volumeGb'>> {
+    Partial<Pick<Instance, 'volumeGb' | 'labels'>> {
   id: string;
   machine: Pick<Instance, 'hostId' | 'firstGpu' | 'gpu' | 'numGpus' | 'region'> & { id: string };
   takeover: Takeover;
@@ -345,6 +347,7 @@ export function deploy(step: Step, { id, machine, takeover, template, diskGb, mo
     spendLimit: terms.spendLimit,
     limitReachedAt: null,
     stopWhenIdle: terms.stopWhenIdle,
+    labels: terms.labels == null || Object.keys(terms.labels).length === 0 ? null : terms.labels,
     keyId: terms.keyId,
     runKeyId: terms.keyId,
     stopReason: null,
@@ -384,6 +387,12 @@ export function setDeadlines(step: Step, instance: Instance, { stopAt, destroyAt
  */
 export function setStopWhenIdle({ changes }: Step, instance: Instance, minutes: number | null): void {
   instance.stopWhenIdle = minutes;
+  changes.updated.add(instance);
+}
+
+/** Replaces the instance's labels. */
+export function setLabels({ changes }: Step, instance: Instance, labels: Readonly<Record<string, string>>): void {
+  instance.labels = Object.keys(labels).length === 0 ? null : labels;
   changes.updated.add(instance);
 }
 
