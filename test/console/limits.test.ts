@@ -157,7 +157,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     }
   });
 
-  it('send a test to a webhook, show the result and record it in the activity', async () => {
+  it('send a test event to a webhook, show the result and record it in the activity', async () => {
     const owner = await renter();
     const receiver = await startReceiver();
     try {

@@ -110,7 +110,7 @@ describe('a rental', () => {
     expect(admit({ liveInstances: [yielding] }, 401)).toThrow(refusal('disk'));
   });
 
-  it('throws, rather than being refused, if its model has no price', () => {
+  it('causes an internal error, not a refusal, if its model has no price', () => {
     const admit = () => admitMachine(machine({ ratePerGpu: null }), { mode: 'ON_DEMAND', diskGb: 1 }, DISK_RATE);
     expect(admit).toThrow(new Error('model h100 has no price'));
     expect(admit).not.toThrow(DomainError);

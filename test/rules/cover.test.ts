@@ -40,7 +40,7 @@ describe('the balance needed for a deploy or start', () => {
     );
   });
 
-  it('is compared with the balance remaining in that second', () => {
+  it('is compared with the balance remaining in the same second', () => {
     expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too low');
   });
 

@@ -197,7 +197,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('is limited to eight shells per instance, evicting only abandoned ones', async () => {
+  it('can have at most eight shells per instance, evicting only abandoned ones', async () => {
     const used = [];
     for (let count = 0; count < MAX_SHELLS_PER_INSTANCE; count += 1) used.push(await open().ready());
     expect(await open().end()).toMatchObject({ type: 'refused', reason: 'busy' });

@@ -25,7 +25,7 @@ const MANY_BYTES = 100 * MB;
 const WARM_UP_BYTES = 30 * MB;
 const MORE_MEMORY_MB = 50;
 
-describe('web access to a real container, over two gateways', needsEngine('podman', 'ldd'), () => {
+describe('web access to a real container, through two gateways', needsEngine('podman', 'ldd'), () => {
   let web: WebFleet;
   /** Cookie that grants access to the first port. */
   let cookie: string;

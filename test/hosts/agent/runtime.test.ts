@@ -83,7 +83,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by %s’s runt
   /** Returns the number of this process's open descriptors. */
   const descriptors = () => readdirSync('/proc/self/fd').length;
 
-  it('have the same permissions and view as through the engine, for every user', async () => {
+  it('have the same permissions and view as if started by the engine, for every user', async () => {
     for (const id of [ID, OTHER]) {
       const [own, engines] = [await begin(LOOKS, { id }), await begin(LOOKS, { id, env: ELSEWHERE })];
       expect([own.constructor.name, engines.constructor.name]).toEqual(['Command', 'Object']);

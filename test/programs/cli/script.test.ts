@@ -364,7 +364,7 @@ describe('completion', () => {
   });
 
   // Here bash itself splits the line, including at colons.
-  it('works at a bash prompt, even after an address or `help`', needs('script', 'bash'), async () => {
+  it('works at a bash prompt, even after a URL or `help`', needs('script', 'bash'), async () => {
     const { key, rest } = await service.renter('1000');
     const { id } = (await rest('POST', '/instances', { machine_id: await service.machine() })).body;
     const bin = folder();

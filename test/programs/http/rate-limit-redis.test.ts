@@ -66,7 +66,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       refused: answers.filter(({ status }) => status === 429).length,
     });
 
-    it('admit exactly the limit of 300 concurrent requests with two keys on both APIs', async () => {
+    it('together admit exactly the limit when two keys send 300 requests to both APIs', async () => {
       await becomes('ok');
       const answers = await burst(await callers(), 300);
       expect(tally(answers)).toEqual({ admitted: LIMIT, refused: 300 - LIMIT });

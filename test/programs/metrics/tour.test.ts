@@ -170,7 +170,7 @@ describe('the metrics after a tour', () => {
     expect(labels).not.toMatch(/\b[im]-[0-9a-f]{8}\b|[0-9a-f]{16}/);
   });
 
-  it('are bounded in number and state whether they may be summed over gateways', () => {
+  it('are bounded in number and state whether they may be summed across gateways', () => {
     expect(result.samples.length).toBeLessThan(3_000);
     const helps = [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)];
     expect(helps.length).toBeGreaterThan(35);
@@ -248,7 +248,7 @@ describe('promtool', needs('promtool'), () => {
     expect(promtool(['check', 'metrics'], worse).said).toContain('counter metrics should have "_total" suffix');
   });
 
-  it('finds no fault in the metrics of an instance', () => {
+  it("finds no fault in an instance's metrics", () => {
     const gpu = {
       busyPercent: 97.5,
       memoryUsedMb: 20_000,

@@ -23,7 +23,7 @@ describe('an operator command', () => {
     databaseUrl = await createTestDatabase();
   });
 
-  it('prints the same in a separate process as within this one', async () => {
+  it('prints the same output in a separate process as in this one', async () => {
     for (const args of [
       ['account', 'create', '--name', ''],
       ['audit', '--json'],

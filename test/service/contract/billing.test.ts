@@ -102,7 +102,7 @@ describe('billing', () => {
     ['od', 4.408],
     ['interruptible', 2.218],
     ['res', 2.875],
-  ])('for type %s comes to %d USD for two hours', async (type, spend) => {
+  ])('of type %s totals %d USD for two hours', async (type, spend) => {
     const renter = await service.renter();
     await rent(renter, type);
     service.clock.advance(7200);

@@ -427,7 +427,7 @@ describe('INTROSPECTION=off', () => {
   });
 });
 
-it('introspection returns the printed schema if it is enabled', async () => {
+it('introspection, when enabled, returns the printed schema', async () => {
   const { body } = await service.anyone.graphql(FULL_INTROSPECTION);
   const introspected = printSchema(buildClientSchema(body.data));
   expect(introspected).toBe(printSchema(buildSchema(introspected)));

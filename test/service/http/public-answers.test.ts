@@ -183,7 +183,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     expect(again.bytes).toEqual(before.bytes);
   });
 
-  it('returns the same with a valid key, an unknown key or no key', async () => {
+  it('returns the same response with a valid key, an unknown key or no key', async () => {
     await invalidate();
     const answers: RawAnswer[] = [];
     for (const headers of [withKey(ann), { authorization: 'Bearer gpu_live_nobody' }, {}, withKey(bob)]) {

@@ -182,7 +182,7 @@ describe('open streams', () => {
     });
   });
 
-  it("don't include refused ones", async () => {
+  it('exclude refused streams', async () => {
     const renter = await here.renter();
     const refused = await openMany(15, OFFERS, { key: renter.key, variables: { limit: 1_000 } });
     expect(statuses(refused)).toEqual(Array(15).fill(200));
@@ -215,7 +215,7 @@ describe('open streams', () => {
     await expect.poll(timers, PATIENCE).toBeLessThan(before + 20);
   });
 
-  it("don't include those of clients that disconnect while subscribing", async () => {
+  it('exclude those of clients that disconnect while subscribing', async () => {
     const renter = await here.renter();
     // This caches the key, so only the streams read the table that is locked below.
     await renter.rest('GET', '/balance');

@@ -418,7 +418,7 @@ describe('a delivery', () => {
     expect([lookups.length, target.received.length]).toEqual([3, 1]);
   });
 
-  it('never takes more than two slots per account, no matter how many webhooks it has', async () => {
+  it('waits while two others for its account are in progress, even to other webhooks', async () => {
     const [busy, other] = [await here.renter('50'), await here.renter('50')];
     let [open, maxOpen] = [0, 0];
     const silent = await receiver((_event, response) => {
