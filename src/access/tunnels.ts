@@ -105,7 +105,7 @@ export interface Tunnel extends Duplex {
 export interface TunnelsOptions {
   deps: SettlingDeps & Pick<FleetDeps, 'fleet'>;
   log: Logger;
-  /** Address at which agents reach this particular gateway, or null for the address shared by all gateways. */
+  /** URL at which agents reach this particular gateway, or null for the URL shared by all gateways. */
   tunnelsUrl: string | null;
 }
 

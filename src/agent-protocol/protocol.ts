@@ -142,9 +142,7 @@ export type DesiredInstance = z.infer<typeof desiredInstance>;
 /** A tunnel that the gateway is waiting for. The agent dials `<url>/agent/v1/streams/<id>` (see tunnel-protocol.ts). */
 const wantedTunnel = z.object({
   id: z.string().regex(/^[a-f0-9]{32}$/),
-  /**
-   * Address of the gateway that requested the tunnel, or null for the address at which the agent reaches its gateway.
-   */
+  /** URL of the gateway that requested the tunnel, or null for the URL at which the agent reaches its gateway. */
   url: z.string().max(300).nullable(),
 });
 export type WantedTunnel = z.infer<typeof wantedTunnel>;
@@ -329,7 +327,7 @@ export const volumeAccess = z.object({
         id: volumeId,
         lease,
         /**
-         * Path of the volume's repository under the gateway's address, as given to restic without `rest:`, such as
+         * Path of the volume's repository under the gateway's URL, as given to restic without `rest:`, such as
          * `/volumes/v-…/`.
          */
         path: z.string().max(100),

@@ -21,7 +21,7 @@ export const MAX_TUNNELS_PER_INSTANCE = 256;
  * abandoned but the agent still holds.
  */
 export const MAX_TUNNELS_PER_HOST = 1_024;
-/** Seconds after which a tunnel that was not dialled is abandoned. */
+/** Seconds to wait for a tunnel to be dialled before abandoning it. */
 export const WANT_SECONDS = 10;
 /** Maximum size of one frame, in bytes. */
 export const MAX_FRAME_BYTES = 1_048_576;

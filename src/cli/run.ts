@@ -287,7 +287,7 @@ class Following {
   }
 }
 
-/** Thrown when a signal ends the client. */
+/** Thrown when the client is terminated by a signal. */
 class Ended extends Error {
   constructor(
     readonly signal: Signal,

@@ -25,7 +25,8 @@ export interface TemplateVariable {
   /** Whether the value should be one of the account's secrets. */
   secret: boolean;
   /**
-   * Whether the service generates a value if the launch provides none. `instances.links` returns the generated value.
+   * Whether the service generates a value if the launch doesn't provide one. `instances.links` returns the generated
+   * value.
    */
   isGenerated: boolean;
   /** @deprecated Renamed to isGenerated. */

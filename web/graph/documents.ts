@@ -134,7 +134,7 @@ export const OfferSearch = graphql(
   [OfferRow],
 );
 
-/** A machine in a comparison. */
+/** Fetches one machine for the comparison view. */
 export const OneOffer = graphql(
   `
   query OneOffer($machineId: ID!) {

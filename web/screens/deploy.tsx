@@ -136,10 +136,7 @@ function Page() {
   );
 }
 
-/**
- * Keeps the form's address up to date with those parts of the launch that it may contain. A link's address isn't
- * changed.
- */
+/** Keeps the form's URL up to date with the parts of the launch that it may contain. A link's URL isn't changed. */
 function useAddressOfLaunch(): void {
   const { name, ports } = draft.value;
   useEffect(() => {

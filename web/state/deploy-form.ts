@@ -13,7 +13,7 @@ import { modeOf } from './modes.js';
 const DEFAULT_TEMPLATE = 'pytorch';
 const DEFAULT_DISK_GB = 50;
 
-/** Fields that are empty by default. The address contains their text as typed. */
+/** Fields that are empty by default. The URL contains their text as typed. */
 export type PlainField = 'stop-at' | 'destroy-at' | 'idle' | 'limit';
 
 /** Returns the input in the page's fields and the quote query for it, which is null while a field is invalid. */

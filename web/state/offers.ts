@@ -56,7 +56,7 @@ export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
  */
 const BY_CLASS = 'CLASS';
 
-/** Whether the address selects models, by name or by class. */
+/** Whether the URL selects models, by name or by class. */
 export const isNarrow = computed(
   () => chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier'),
 );
@@ -64,7 +64,7 @@ export const isNarrow = computed(
 /** Whether a column is selected for sorting, in which case only that column determines the order. */
 const isSorted = computed(() => Object.hasOwn(ORDERS, query.value.get('sort') ?? ''));
 
-/** The order in the address. The default is by machine price, or by class while no model is chosen. */
+/** The order selected in the URL. The default is by machine price, or by class while no model is chosen. */
 export const order = computed<OrderName | typeof BY_CLASS>(() => {
   if (isSorted.value) return query.value.get('sort') as OrderName;
   return isNarrow.value ? 'PRICE' : BY_CLASS;
@@ -193,7 +193,7 @@ function sortBy(offers: Offer[], value: Order['value']): void {
   });
 }
 
-/** Maximum number of machines to compare, whose ids are in the address. */
+/** Maximum number of machines to compare, whose ids are in the URL. */
 export const MAX_COMPARED = 4;
 export const compared = computed<readonly string[]>(() =>
   (query.value.get('compare')?.split(',') ?? []).filter(Boolean).slice(0, MAX_COMPARED),

@@ -51,7 +51,7 @@ const PAGE_OF_REFUSAL: Partial<Record<TunnelRefused['reason'], Page>> = {
 
 export interface WebFrontOptions {
   deps: Pick<WebPortDeps, 'db' | 'clock' | 'settings' | 'visits'>;
-  /** Address at which agents reach this particular gateway, or null for the address shared by all gateways. */
+  /** URL at which agents reach this particular gateway, or null for the URL shared by all gateways. */
   streamsUrl: string | null;
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;
   /** Returns whether an address, `hop` hops away, belongs to a proxy whose X-Forwarded headers are trusted. */

@@ -186,7 +186,7 @@ class OffersChanged extends Error {}
 export interface Search extends BestOffer {
   /** Whether the machine's host agent must support launches. */
   needsAgent: boolean;
-  /** Whether the machine's host agent must be able to start containers as the user given by a launch. */
+  /** Whether the machine's host agent must be able to start containers as the user a launch specifies. */
   needsUsers: boolean;
   /** Whether the machine's host agent must report how busy instances are. */
   needsLoad: boolean;

@@ -95,8 +95,8 @@ function compare(one: Listing, other: Listing): number {
 }
 
 /**
- * Returns the value that would be at `place` after sorting. Rearranges the values, using Hoare's selection algorithm
- * with the middle value as the pivot.
+ * Returns the value that would be at index `place` if the array were sorted. Reorders the array in place (Hoare's
+ * quickselect, with the middle element as pivot).
  */
 function selected(values: Float64Array, place: number): number {
   let [left, right] = [0, values.length - 1];

@@ -11,7 +11,7 @@ import { addMonths, formatInstant, type Instant, LAST_INSTANT, latest, monthStar
  * beyond it. Disks continue to be charged.
  */
 
-/** Before a deploy or start, a limit must leave room for this many seconds of all charges. */
+/** A deploy or start is refused unless every limit leaves room for at least this many seconds of total charges. */
 export const LIMIT_MARGIN_SECONDS = 60n;
 /**
  * Number of months to check ahead. At least one of any two consecutive months has 31 days, so at a constant rate, a

@@ -28,7 +28,8 @@ export interface TemplateVariable {
   /** Whether the value is confidential. If so, it is given as one of the account's secrets rather than as text. */
   secret?: boolean;
   /**
-   * Whether the service generates a value if the renter doesn't provide one. The account's keys can read that value.
+   * Whether the service generates a value if the renter doesn't provide one. The account's API keys can read the
+   * generated value.
    */
   made?: boolean;
 }
