@@ -98,7 +98,7 @@ export interface Tunnel extends Duplex {
   readonly wasTaken: boolean;
   resize(columns: number, rows: number): void;
   signal(name: (GatewayControl & { type: 'signal' })['name']): void;
-  /** Ends the tunnel like a closed terminal, without keeping a shell. */
+  /** Ends the tunnel as closing a terminal would, without keeping a shell. */
   hangUp(): void;
 }
 
@@ -145,7 +145,7 @@ export class Tunnels {
     return this.#open.size;
   }
 
-  /** Returns the number of open tunnels of a kind. */
+  /** Returns the number of open tunnels of this kind. */
   count(kind: TunnelTarget['kind']): number {
     let count = 0;
     for (const { target } of this.#open) if (target.kind === kind) count += 1;

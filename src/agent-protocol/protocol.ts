@@ -13,7 +13,7 @@ const protocol = z.union([z.literal(1), z.literal(AGENT_PROTOCOL)]);
 export const HEARTBEAT_SECONDS = 10;
 /** Maximum seconds that a request for the desired state waits for changes. */
 export const MAX_WAIT_SECONDS = 25;
-/** Maximum instances of one machine in a document or a report. */
+/** Maximum instances per machine in a document or report. */
 export const MAX_INSTANCES = 1_200;
 /** Maximum tunnels in one response. */
 export const MAX_WANTED_TUNNELS = 512;
@@ -25,7 +25,7 @@ export const SAMPLE_SECONDS = 10;
 export const MAX_SAMPLE_AGE_SECONDS = 60;
 const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
-/** Maximum volumes of one instance. */
+/** Maximum volumes per instance. */
 export const MAX_VOLUMES = 8;
 /** Maximum ports that an instance's template or image can have. */
 export const MAX_PORTS = 100;
@@ -87,7 +87,7 @@ export type JoinRequest = z.infer<typeof joinRequest>;
 export const joinAnswer = z.object({ machineId: z.string(), token: z.string(), gpu: z.string() });
 export type JoinAnswer = z.infer<typeof joinAnswer>;
 
-/** Desired state of one instance. `absent` means that its container, disk and files must be erased. */
+/** One instance's desired state. `absent` means that its container, disk and files must be erased. */
 const desiredInstance = z.object({
   id: instanceId,
   phase: z.enum(['running', 'stopped', 'absent']),
@@ -147,7 +147,7 @@ const wantedTunnel = z.object({
 });
 export type WantedTunnel = z.infer<typeof wantedTunnel>;
 
-/** Complete desired state of a host. A document with a higher generation is newer. */
+/** A host's complete desired state. A document with a higher generation is newer. */
 export const desiredState = z.object({
   generation: z.number().int().min(0),
   instances: z.array(desiredInstance).max(MAX_INSTANCES),
@@ -182,11 +182,11 @@ const observedVolume = z.object({
   lease,
   /** The newest snapshot of the volume that the gateway accepted under this lease, or null before the first. */
   snapshot: snapshotId.nullable(),
-  /** Size of all files in that snapshot. */
+  /** Total size of the files in that snapshot. */
   sizeBytes: bytes.nullable(),
   /** Whether the container has ended and that snapshot contains everything it wrote, so that the lease can end. */
   saved: z.boolean(),
-  /** Reason for the renter why the last snapshot failed, or null if it didn't fail. */
+  /** Why the last snapshot failed, as shown to the renter. Null if it didn't fail. */
   message: text.nullable(),
 });
 export type ObservedVolume = z.infer<typeof observedVolume>;
@@ -273,7 +273,7 @@ export const report = z.object({
   protocol,
   /** Identifies the agent's run. It is different after each start of the agent. */
   session: z.string().min(1).max(64),
-  /** Number of the report within its session. A report with a lower number than one already received is outdated. */
+  /** The report's number within its session. A report with a lower number than one already received is outdated. */
   sequence: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
   /** Generation of the document that was last applied or is being applied, or 0 before the first. */
   generation: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),

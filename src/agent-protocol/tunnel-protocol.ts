@@ -108,8 +108,8 @@ export type TunnelTarget = z.infer<typeof tunnelTarget>;
 export type ExecTarget = z.infer<typeof execTarget>;
 export type ShellTarget = z.infer<typeof shellTarget>;
 /**
- * Kinds of tunnels. An agent lists those it supports when it dials, separated by commas. An agent that lists none
- * supports the first three.
+ * Tunnel kinds. An agent lists those it supports when it dials, separated by commas. An agent that lists none supports
+ * the first three.
  */
 export const TUNNEL_KINDS = ['exec', 'port', 'logs', 'shell'] as const satisfies readonly TunnelTarget['kind'][];
 /** Listed after the kinds by an agent that can run commands as a user other than the container's. */

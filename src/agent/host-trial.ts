@@ -13,7 +13,7 @@ const IMAGE = 'localhost/gpu-rental-probe';
 /** Time for which a host that passed a trial is trusted, unless an image fails to start. */
 const TRUSTED_MS = 600_000;
 
-/** The parts of an instance's desired state that a trial uses. */
+/** The parts of an instance's desired state used by a trial. */
 export type Tried = WantedGpus & Pick<DesiredInstance, 'cpus' | 'vcpus' | 'memoryMb'>;
 
 export interface HostTrialDeps {

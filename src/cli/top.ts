@@ -18,7 +18,7 @@ const TOP = `{ instances {
     cpuPercent memoryUsedBytes networkInBytesPerSecond networkOutBytesPerSecond
     gpus { busyPercent memoryUsedMb memoryTotalMb powerWatts celsius } } } }`;
 
-/** Load of one GPU. Values are null if unknown. */
+/** One GPU's load. Values are null if unknown. */
 interface GpuLoad {
   busyPercent: number | null;
   memoryUsedMb: number | null;
@@ -27,7 +27,7 @@ interface GpuLoad {
   celsius: number | null;
 }
 
-/** Current load of an instance. Values are null if unknown. */
+/** An instance's current load. Values are null if unknown. */
 interface Load {
   cpuPercent: number | null;
   memoryUsedBytes: number | null;

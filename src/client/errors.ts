@@ -13,10 +13,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/**
- * Error with which every failed call of the client rejects, except for an aborted one, which rejects with the signal's
- * reason.
- */
+/** The error with which every failed client call rejects. An aborted call rejects with the signal's reason instead. */
 export class GpuError extends Error {
   override readonly name: string = 'GpuError';
   readonly code: RefusalCode | TransportCode;

@@ -23,7 +23,7 @@ interface Setting {
   name: string;
   /** Schema for the accepted values, created by `text`. */
   takes: z.ZodType<unknown, string>;
-  /** Default, as written in the environment. Without one, the value is null or as described by `unset`. */
+  /** Default, as written in the environment. If there is none, the value is null or as described by `unset`. */
   default?: string;
   /** Describes what happens if the variable is unset. */
   unset?: string;
@@ -287,7 +287,7 @@ export const SETTINGS = {
   },
   DISK_USD_PER_GB_HOUR: {
     group: 'Billing',
-    /** Rate in micro-USD per GB and hour. */
+    /** Rate in micro-USD per GB per hour. */
     name: 'diskRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.00014',
@@ -296,7 +296,7 @@ export const SETTINGS = {
   },
   VOLUME_USD_PER_GB_HOUR: {
     group: 'Billing',
-    /** Rate in micro-USD per GB and hour. */
+    /** Rate in micro-USD per GB per hour. */
     name: 'volumeRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.0001',

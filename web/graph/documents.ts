@@ -451,7 +451,7 @@ const AccountFields = graphql(`
   }
 `);
 
-/** All amounts of money on which the page's projections are based. */
+/** All amounts on which the page's projections are based. */
 export const Settle = graphql(
   `
   query Settle {

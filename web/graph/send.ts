@@ -13,7 +13,7 @@ export class Refusal extends Error {
     this.retryAt = retryAfterSeconds === null ? null : performance.now() + retryAfterSeconds * 1_000;
   }
 
-  /** When a retry is allowed, in the time of `performance.now()`. Null if the service doesn't specify it. */
+  /** When a retry is allowed, on the `performance.now()` clock. Null if the service doesn't specify it. */
   readonly retryAt: number | null;
 }
 

@@ -8,8 +8,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
  */
 const MAX_WHOLE = 100;
 /**
- * Number of rows that are drawn or omitted as a group and, below, the distance from the viewport within which they are
- * drawn.
+ * Number of rows that are drawn or omitted as a group, followed by the distance from the viewport within which a group
+ * is drawn.
  */
 const GROUP = 20;
 const NEAR = '1200px';

@@ -43,8 +43,8 @@ type QuoteOf = ReturnType<typeof useQuote>;
 const FOREIGN_PARAMETERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', ...LAUNCH] as const;
 
 /**
- * The screen that rents a machine, either a given one or the best match for the requirements. The price is the
- * service's own quote for exactly this rental.
+ * The rent page, for either a given machine or the best match for the requirements. The price is the service's own
+ * quote for exactly this rental.
  */
 export function DeployPage({ isLink = false }: { isLink?: boolean }) {
   useTitle(texts.title);

@@ -122,7 +122,7 @@ function ModeChoice() {
   );
 }
 
-/** Returns the displayed mode as a parameter for the page that rents. */
+/** Returns the displayed mode as a parameter for the rent page. */
 const modeParameter = () => ({ mode: modeShown() === MODES[0] ? null : modeShown().value });
 
 const modeShown = () => modeOf(query.value.get('priced') ?? '');

@@ -15,8 +15,8 @@ type Account = NonNullable<Answer['account']>;
 export type Instance = NonNullable<Answer['instances']>[number];
 
 /**
- * The single source of all amounts of money on the page: what the service had settled by a certain second, and the
- * hourly cost since then. Everything shown between two responses is projected from this, using the service's clock.
+ * The single source of every amount on the page: what the service had settled by a certain second, and the hourly cost
+ * since then. Everything shown between two responses is projected from this, using the service's clock.
  */
 export interface Settled extends Figures {
   /** Running and stopped instances, newest first. */
@@ -60,8 +60,8 @@ export function loadNow(id: string): Load | null {
 /** Counts changes in the account, so that lists with their own query are refreshed. */
 export const accountChanges = signal(0);
 /**
- * Counts everything that makes separately read sums of money outdated: changes, and the passage of time while anything
- * is billed.
+ * Counts everything that makes separately read sums outdated: changes, and the passage of time while anything is
+ * billed.
  */
 export const sumsAge = signal(0);
 

@@ -26,5 +26,5 @@ export function deployPathOfOld(parameters: URLSearchParams): string {
   return withParameters('/deploy', next);
 }
 
-/** Returns whether the user is on the page that rents, or on the sign-in page that leads to it. */
+/** Returns whether the user is on the rent page, or on the sign-in page that leads to it. */
 export const isRenting = (): boolean => ['/deploy', '/launch', '/sign-in'].includes(path.peek());

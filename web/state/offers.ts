@@ -17,8 +17,8 @@ const PAGE = 100;
 export const MAX_OFFERS = 2_000;
 
 /**
- * The order by a column. If it is supported by the API, the machines are read page by page. Otherwise, all of them are
- * read first.
+ * Sorting by a column. If the API supports it, the machines are read page by page. Otherwise, all of them are read
+ * first.
  */
 interface Order {
   api: OfferSort | null;

@@ -13,7 +13,7 @@ export const connection = signal<Connection>('waiting');
 /** Counts reconnects, after which the data that a screen has read may be outdated. */
 export const regained = signal(0);
 
-/** When a rate-limited account may connect again, in the time of `performance.now()`. */
+/** When a rate-limited account may connect again, on the `performance.now()` clock. */
 export const limitedUntil = signal<number | null>(null);
 
 /** Number of streams that the page wants. At zero, there is no connection to report. */

@@ -13,7 +13,7 @@ const OPENS_WITHIN_MS = 10_000;
  * typed input would be delayed behind it.
  */
 const MAX_UNSHOWN_BYTES = 262_144;
-/** Maximum number of text frames per page and second. */
+/** Maximum number of text frames per page per second. */
 const MAX_MESSAGES_PER_SECOND = 1_000;
 /** Minimum interval between resizes. While the user drags a window's edge, only the last size matters. */
 const RESIZE_EVERY_MS = 50;

@@ -44,7 +44,7 @@ const LONG_CALL_MS = 180_000;
 /** A pull fails after this long without progress. */
 const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
-/** Maximum characters to read of the reason why a command didn't start. */
+/** Maximum number of characters to read from the message that says why a command didn't start. */
 const MAX_REASON = 10_000;
 const LOOKS_EVERY_MS = 20;
 /** Maximum concurrent calls of those kinds that are made for every instance. */

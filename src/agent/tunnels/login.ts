@@ -1,8 +1,8 @@
 import type { ExecTarget } from '../../agent-protocol/tunnel-protocol.js';
 
 /**
- * Runs a command like sshd would: in the user's home, with the user's shell from /etc/passwd. The image's own
- * environment is kept, because most images need it and a login shell's profile would replace it.
+ * Runs a command as sshd would: in the user's home, with the user's shell from /etc/passwd. The image's own environment
+ * is kept, because most images need it and a login shell's profile would replace it.
  */
 const SCRIPT = `
 uid=$(id -u 2>/dev/null || echo 0)

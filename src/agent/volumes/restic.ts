@@ -15,7 +15,7 @@ const RESTORES_SPARSE = [0, 15];
 /** Time that restic has to exit after SIGINT, during which it removes its lock from the repository. */
 const ENDS_WITHIN_MS = 5_000;
 const MAX_LINE = 2_000;
-/** Maximum bytes to read of a line before secrets are removed from it. */
+/** Maximum number of bytes to read from a line before secrets are removed from it. */
 const MAX_READ_LINE_BYTES = 65_536;
 const MAX_LINES = 200;
 

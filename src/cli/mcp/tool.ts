@@ -63,7 +63,7 @@ export class Refused extends Error {
   }
 }
 
-/** Annotations for tools that change nothing. */
+/** Annotations for tools that don't change anything. */
 export const READS = { readOnlyHint: true, openWorldHint: false } as const;
 
 export const ID = z.string().max(64).describe('Instance id: `i-` and 8 hex characters.');

@@ -66,7 +66,7 @@ export function modelsNamed<M extends NamedModel>(models: readonly M[], name: st
 }
 
 /**
- * Returns the slugs to which the names refer, in the order of the names. Unknown names are kept as they are and don't
+ * Returns the slugs to which the names refer, in the order of the names. Unknown names are kept unchanged and don't
  * match any offer.
  */
 export function slugsOf(models: readonly NamedModel[], names: readonly string[]): string[] {

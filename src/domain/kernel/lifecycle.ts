@@ -79,7 +79,7 @@ export interface Instance {
   accountId: string;
   sequence: number;
   machineId: string;
-  /** The machine's host, and the place of the machine's first GPU on that host. */
+  /** The machine's host, and the position of the machine's first GPU on that host. */
   hostId: string;
   firstGpu: number;
   status: InstanceStatus;
@@ -243,8 +243,8 @@ export function noChanges(): RowChanges {
 }
 
 /**
- * The inputs of a step: the account, the step's second, and the place to record changes. Everything that begins in the
- * step begins at `at`, and everything that ends in it ends at `end`.
+ * The inputs of a step: the account, the step's second, and the object that records changes. Everything that begins in
+ * the step begins at `at`, and everything that ends in it ends at `end`.
  */
 export interface Step extends Second {
   account: Account;

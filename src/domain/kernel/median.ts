@@ -62,7 +62,7 @@ export class ListingPrices {
     return this.#gpus[Math.floor(index / PIECE)]![index % PIECE]!;
   }
 
-  /** Returns the listing at a given position in sorted order. `value` is its rounded price. */
+  /** Returns the listing at the given position in sorted order. `value` is its rounded price. */
   #at(place: number, value: number): Listing {
     let before = 0;
     const alike = new Map<number, number>();

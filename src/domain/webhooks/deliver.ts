@@ -324,7 +324,7 @@ const NEXT_SEND = `
   ) waiting`;
 
 /**
- * Omits events that events of an open transaction may still precede, because those have lower numbers. In a restored
+ * Omits events that may still be preceded by an open transaction's events, which have lower numbers. In a restored
  * backup, transaction ids come from another cluster, so they are ignored after one minute.
  */
 const HEADS = `
