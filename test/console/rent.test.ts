@@ -171,7 +171,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     }
   });
 
-  it('rents and destroys using only the keyboard, and keeps the focus in place', async () => {
+  it('rents and destroys by keyboard only, keeping the focus in place', async () => {
     const keyboardOwner = await renter();
     await here.pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
       const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());

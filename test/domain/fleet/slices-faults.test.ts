@@ -155,7 +155,7 @@ describe('missing GPUs', () => {
     await act(domain, bob, { id: other.id, action: 'DESTROY' });
   });
 
-  it("block a stopped instance's start until they return, and may go missing again", async () => {
+  it("block a stopped instance's start until they return, each time they go missing", async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await agent.fetch();

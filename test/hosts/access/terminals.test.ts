@@ -282,7 +282,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(flood.closed).toBe(1_008);
   });
 
-  it('ends with the session or the key and leaves no shell behind', async () => {
+  it('ends when the session ends or the key is revoked, and leaves no shell behind', async () => {
     const [signedOut, revoked] = [await newKey(), await newKey()];
     for (const key of [signedOut, revoked]) {
       const command = uniqueSleep();
