@@ -117,7 +117,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('request confirmation of an email address, and delete the address', async () => {
+  it('request confirmation of a new email address and can delete it', async () => {
     const mails = await startMailServer();
     const sender = await startProcess({
       ...here.env,

@@ -94,7 +94,7 @@ describe('the blocks for sale', () => {
 });
 
 describe('a share', () => {
-  it('is proportional to the GPUs, rounded down, and at least 1 if anything exists', () => {
+  it('is proportional to the GPUs and rounded down, but at least 1 of a non-zero total', () => {
     expect([1, 2, 4, 8].map((count) => shareOf(100, { count }, 8))).toEqual([12, 25, 50, 100]);
     expect([shareOf(3, { count: 1 }, 8), shareOf(0, { count: 1 }, 8), shareOf(7, { count: 3 }, 3)]).toEqual([1, 0, 7]);
   });

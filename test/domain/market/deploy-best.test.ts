@@ -140,7 +140,7 @@ describe('deployBest', () => {
     expect(await best({ diskGb: 100, filter: { diskGbMin: 400 } })).toBe('c');
   });
 
-  it('preempts only on request, for a higher mode, and if no free machine is as cheap', async () => {
+  it('preempts only on request, for a higher mode and if no free machine is as cheap', async () => {
     await offer({ id: 'a' }, { id: 'b', reliability: 0.95 }, { id: 'dear', numGpus: 2 });
     const bob = await domain.account();
     const bobs = await hold('a', bob, 'INTERRUPTIBLE');

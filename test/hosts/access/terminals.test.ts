@@ -156,7 +156,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await fourth.end()).toEqual({ type: 'exit', code: 9 });
   });
 
-  it('serves one page at a time, and the newest page takes over', async () => {
+  it('serves one page at a time, which is always the newest', async () => {
     const first = await open().ready();
     first.type('echo mine\n');
     await first.waitForText('\nmine\r\n');

@@ -80,7 +80,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       }
     });
 
-    it('limit separately if Redis fails, keep earlier counts, and later share them again', async () => {
+    it('limit separately while Redis is down, with earlier counts, then share them again', async () => {
       const before = await callers();
       expect(tally(await burst(before, 80))).toEqual({ admitted: 80, refused: 0 });
 

@@ -139,7 +139,7 @@ describe('a due re-check', () => {
     expect(source.requests()).toBe(before + 2);
   });
 
-  test('runs in one of two processes, and the other then finds it done', async () => {
+  test('runs in only one of two processes at a time and isn’t repeated by the other', async () => {
     const second = other();
     const before = source.requests();
     const asked = held();

@@ -89,7 +89,7 @@ describe('an operator command on a data folder', () => {
     await expectNoServer();
   });
 
-  it('may start together with the gateway, and the last to exit stops the server', async () => {
+  it('may start with the gateway, in which case the last to exit stops the server', async () => {
     const credit = adminJson(['account', 'credit', early.id, '--amount', '2'], env);
     gateway = await startProcess(env);
     expect((await credit).balance).toBe(3);

@@ -164,7 +164,7 @@ describe('webhooks', () => {
     expect(of(instance).at(-2)).toBe('instance.running');
   });
 
-  it('are paused after three days of failures or on a 410, and reported by the others', async () => {
+  it('are paused after three days of failures or on a 410, which the others report', async () => {
     const renter = await here.renter('50');
     const witness = await receiver();
     const gone = await receiver((_event, response) => {
