@@ -369,7 +369,7 @@ function knows({ headers }: IncomingMessage, target: TunnelTarget): boolean {
   return named.has(target.kind) && (!hasUser || named.has(TUNNEL_USERS));
 }
 
-/** Given the numbers of open tunnels, returns why an instance can't get another one, or null if it can. */
+/** Returns why an instance can't get another tunnel, given the numbers of open ones, or null if it can. */
 export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess: number }): string | null {
   if (open.ofInstance >= MAX_TUNNELS_PER_INSTANCE)
     return `the instance has ${MAX_TUNNELS_PER_INSTANCE} open tunnels, the maximum; close one first`;

@@ -80,7 +80,7 @@ function Charts({ shown: { times, charts } }: { shown: LoadCharts }) {
   );
 }
 
-/** A table with the newest steps of all charts, for screen readers and for copying. */
+/** Shows the newest steps of all charts as a table, for screen readers and for copying. */
 function Rows({ times, charts }: LoadCharts) {
   const columns = charts.flatMap(({ title, unit, lines }) => lines.map((line) => ({ title, unit, line })));
   const newest = times

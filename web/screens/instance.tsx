@@ -103,7 +103,7 @@ function NoInstance({ error, isAnswered }: { error: unknown; isAnswered: boolean
   );
 }
 
-/** If the focus was on an action that disappeared when the state changed, moves it to the heading. */
+/** Moves the focus to the heading if it was on an action that disappeared when the state changed. */
 function useFocusWhenGone(status: string | undefined): void {
   const last = useRef(status);
   useEffect(() => {

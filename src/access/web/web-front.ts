@@ -56,7 +56,7 @@ export interface WebFrontOptions {
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;
   /** Returns whether an address, `hop` hops away, belongs to a proxy whose X-Forwarded headers are trusted. */
   isTrusted(address: string, hop: number): boolean;
-  /** Called with errors of the gateway itself. */
+  /** Called with the gateway's own errors. */
   onFault(error: unknown): void;
 }
 

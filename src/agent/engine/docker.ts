@@ -217,7 +217,7 @@ export class DockerEngine implements Engine {
     );
   }
 
-  /** Only checks the users, because Docker's container configuration already names the devices. */
+  /** Checks only the users, because Docker's container configuration already names the devices. */
   async prepare(instanceId: string): Promise<void> {
     await this.#checkUsers(instanceId);
   }

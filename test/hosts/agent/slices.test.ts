@@ -19,7 +19,7 @@ describe.each<[EngineName, number[]]>([
   const half = places.length / 2;
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is skipped', wanted, () => {});
+    it('are skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;
