@@ -109,7 +109,7 @@ const desiredInstance = z.object({
   vcpus: z.number().int().min(1),
   memoryMb: z.number().int().min(1),
   diskGb: z.number().int().min(1),
-  /** Container ports, the first of which is the instance's web port. */
+  /** Container ports. The first one is the instance's web port. */
   ports: z.array(port).max(MAX_PORTS),
   /**
    * Maximum seconds between SIGTERM and SIGKILL if the instance must stop. If omitted, the agent's own setting applies.
@@ -142,7 +142,7 @@ export type DesiredInstance = z.infer<typeof desiredInstance>;
 /** A tunnel that the gateway is waiting for. The agent dials `<url>/agent/v1/streams/<id>` (see tunnel-protocol.ts). */
 const wantedTunnel = z.object({
   id: z.string().regex(/^[a-f0-9]{32}$/),
-  /** URL of the gateway that requested the tunnel, or null for the URL at which the agent reaches its gateway. */
+  /** URL of the gateway that requested the tunnel, or null for the agent's own gateway URL. */
   url: z.string().max(300).nullable(),
 });
 export type WantedTunnel = z.infer<typeof wantedTunnel>;
@@ -231,7 +231,7 @@ const gpuSample = z.object({
     .int()
     .min(0)
     .max(MAX_GPUS - 1),
-  /** Percentage of the time during which a kernel was running. */
+  /** Percentage of the time that a kernel was running. */
   busyPercent: percent.nullable(),
   memoryUsedMb: count.nullable(),
   memoryTotalMb: count.nullable(),

@@ -30,14 +30,16 @@ const SENT_TOGETHER_BYTES = 131_072;
 /** Bytes that can wait for a reader on one side, in addition to those in the connection's own buffers. */
 const BUFFERED_BYTES = 262_144;
 const PING_EVERY_MS = 20_000;
-/** Time without a message after which the other side counts as gone. It only applies while messages are being read. */
+/**
+ * Maximum time without a message before the other side counts as gone. It only applies while messages are being read.
+ */
 const SILENT_MS = 60_000;
 const MAX_ARGUMENT = 131_072;
 const MAX_MESSAGE = 1_000;
 
 /** Number of newest bytes of a shell's output to keep for replay. */
 export const KEPT_OUTPUT_BYTES = 262_144;
-/** Seconds for which a shell without a connected client is kept. */
+/** Seconds to keep a shell that has no connected client. */
 export const KEPT_SHELL_SECONDS = 300;
 /** Format of a shell's id. */
 export const SHELL_ID = /^[0-9a-f]{32}$/;

@@ -5,7 +5,7 @@ import { openSession } from './session.js';
 import { type Output, show, type View } from './show.js';
 import { type Column, table, text, usd } from './table.js';
 
-/** Interval at which hosts measure load, in seconds. */
+/** Interval between the hosts' load measurements, in seconds. */
 const EVERY_SECONDS = 10;
 const INTERRUPT = '\u0003';
 const MIB_OF_GIB = 1_024;

@@ -23,7 +23,7 @@ interface Setting {
   name: string;
   /** Schema for the accepted values, created by `text`. */
   takes: z.ZodType<unknown, string>;
-  /** Default, as written in the environment. If there is none, the value is null or as described by `unset`. */
+  /** Default, as written in the environment. If it is omitted, the value is null or as described by `unset`. */
   default?: string;
   /** Describes what happens if the variable is unset. */
   unset?: string;
@@ -55,9 +55,8 @@ const MAX_MICRO_PER_GB_HOUR = 1_000_000n;
 const MAX_ASK_ABOVE_MICRO = 1_000_000_000_000n;
 
 /**
- * All environment variables, in the order in which `npm run settings` writes them from this table to .env.example and
- * docs/configuration.md. `Config` and the domain's `Settings` are derived from the table, so a new setting needs only a
- * new row.
+ * All environment variables. `npm run settings` writes them in this order to .env.example and docs/configuration.md.
+ * `Config` and the domain's `Settings` are derived from the table, so a new setting needs only a new row.
  */
 export const SETTINGS = {
   PORT: {

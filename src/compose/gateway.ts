@@ -59,7 +59,7 @@ export interface Gateway extends Domain {
    * Shuts down. For the first `noticeMs`, only the readiness check fails, so that load balancers stop sending requests.
    */
   close(noticeMs?: number): Promise<void>;
-  /** URL at which the gateway listens, such as http://127.0.0.1:4000. */
+  /** URL that the gateway listens on, such as http://127.0.0.1:4000. */
   address: string;
   /** Address for SSH connections to instances. Null if SSH is disabled. */
   sshAddress: Deps['settings']['ssh'];

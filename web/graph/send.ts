@@ -6,7 +6,7 @@ export class Refusal extends Error {
     readonly code: string,
     message: string,
     retryAfterSeconds: number | null = null,
-    /** The rest of the response, in which refused fields are null. Null if the response contains no data. */
+    /** The rest of the response. Refused fields are null. Null if the response contains no data. */
     readonly partial: object | null = null,
   ) {
     super(message);

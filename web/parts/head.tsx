@@ -141,7 +141,7 @@ function More() {
   );
 }
 
-/** Screens without their own link, with the link to which they belong. */
+/** Screens without their own link, with the link they belong to. */
 const BELOW: Readonly<Record<string, string>> = { '/deploy': '/machines', '/launch': '/machines' };
 
 function isAt(to: string): boolean {

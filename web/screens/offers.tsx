@@ -35,7 +35,7 @@ interface Column {
   room?: 'roomy' | 'speed' | 'network';
 }
 
-/** The columns in the order in which they are shown. */
+/** The columns, in display order. */
 const COLUMNS: readonly Column[] = [
   { order: 'PRICE_PER_GPU', kind: 'number' },
   { order: 'PRICE', kind: 'number' },

@@ -25,7 +25,7 @@ export interface Settled extends Figures {
 
 /** The account's own figures. */
 export interface Figures {
-  /** The second to which the figures refer, counted from 1970. */
+  /** The second that the figures refer to, counted from 1970. */
   asOf: number;
   balance: Micro;
   /** Total hourly cost. */
@@ -66,7 +66,7 @@ export const accountChanges = signal(0);
 export const sumsAge = signal(0);
 
 /**
- * The time up to which amounts are projected. Once the credit has run out, nothing more is billed until the next
+ * The time that amounts are projected up to. Once the credit has run out, nothing more is billed until the next
  * response.
  */
 const projectedTo = computed(() => {

@@ -70,7 +70,7 @@ export const order = computed<OrderName | typeof BY_CLASS>(() => {
   return isNarrow.value ? 'PRICE' : BY_CLASS;
 });
 
-/** Returns the searches for matching machines, in the order in which to run them. */
+/** Returns the searches for matching machines, in execution order. */
 function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }[] {
   if (order.value !== BY_CLASS) return [{ filter: wanted, sort: ORDERS[order.value].api ?? 'PRICE' }];
   return TIERS.map((tier) => ({ filter: { ...wanted, tiers: [tier] }, sort: 'PRICE_PER_GPU' as const }));

@@ -21,7 +21,7 @@ const LOGIN_MS = 20_000;
 /** Maximum login attempts per connection, which also limits how many keys a client can offer. */
 const MAX_ATTEMPTS = 20;
 /**
- * How long after a login to check again, in case the key was revoked or the instance ended while the login was in
+ * Delay after a login before checking again, in case the key was revoked or the instance ended while the login was in
  * progress.
  */
 const CHECKED_AFTER_MS = 10_000;

@@ -20,7 +20,7 @@ const RESIZE_EVERY_MS = 50;
 const PING_EVERY_MS = 20_000;
 /** A page that sends no frame for this long is considered gone. */
 const SILENT_MS = 60_000;
-/** Time within which a closed shell must report its end. */
+/** Maximum time for a closed shell to report its end. */
 const ENDS_WITHIN_MS = 5_000;
 const DONE = 1_000;
 const BROKEN_RULES = 1_008;

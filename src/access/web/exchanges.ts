@@ -14,8 +14,8 @@ const MAX_PER_INSTANCE = 200;
 const MAX_PER_NETWORK = 200;
 const MAX_EXCHANGES = 4_000;
 /**
- * Interval between checks of exchanges, which is also the maximum time for which an exchange opened with a cookie
- * outlives that cookie's expiry.
+ * Interval between checks of exchanges. It is also the longest that an exchange opened with a cookie can outlive the
+ * cookie's expiry.
  */
 const CHECK_EVERY_MS = 30_000;
 /** Pause before checking again while the database can't determine which visitors may stay. */

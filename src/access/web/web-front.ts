@@ -257,8 +257,8 @@ function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Returns whether two programs could interpret the message differently, in which case one of them would mistake part of
- * its body for the next request.
+ * Returns whether two programs could interpret the message differently. If so, one of them would mistake part of its
+ * body for the next request.
  */
 function isAmbiguous(request: IncomingMessage): boolean {
   const { url, method, headers } = request;

@@ -34,7 +34,7 @@ import { PullCounter, type PullLine } from './pull-progress.js';
 import { isSuited, type RuntimeCommands } from './runtime.js';
 import { userFilesFault } from './user-files.js';
 
-/** Maximum duration of a call, after which the engine is considered down. */
+/** Maximum duration of a call before the engine is considered down. */
 const CALL_MS = 30_000;
 /**
  * Maximum duration of slow calls. Creating or starting a container runs GPU driver hooks, and erasing one deletes its

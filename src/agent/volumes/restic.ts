@@ -19,7 +19,7 @@ const MAX_LINE = 2_000;
 const MAX_READ_LINE_BYTES = 65_536;
 const MAX_LINES = 200;
 
-/** Paths inside restic's root: the volume for a backup, and the folder under which a snapshot is restored. */
+/** Paths inside restic's root: the volume for a backup, and the parent folder for a restored snapshot. */
 export const BACKUP_PATH = '/mnt';
 export const RESTORE_ROOT = '/to';
 

@@ -181,7 +181,7 @@ class LockedByOthers extends Error {
  */
 class OffersChanged extends Error {}
 
-/** Requirements for the machine, and the order in which candidates are tried. */
+/** Requirements for the machine, and the order for trying candidates. */
 export interface Search extends BestOffer {
   /** Whether the machine's host agent must support launches. */
   needsAgent: boolean;

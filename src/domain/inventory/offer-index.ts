@@ -258,7 +258,7 @@ export class OfferIndex {
     return group;
   }
 
-  /** Returns the host to which the machine belongs, or null if there is none. */
+  /** Returns the host that the machine belongs to, or null if there is none. */
   #find(machineId: string): OfferedHost | null {
     const whole = this.#hosts.get(machineId);
     if (whole !== null) return whole;

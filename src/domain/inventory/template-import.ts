@@ -106,8 +106,8 @@ export const TEMPLATE_COLUMNS = ['slug', 'image', 'description'];
 export const MORE_TEMPLATE_COLUMNS = Object.keys(templateRow.shape).filter((name) => !TEMPLATE_COLUMNS.includes(name));
 
 /**
- * Creates or updates templates by slug, either all of them or none. Existing instances keep the values with which they
- * were deployed.
+ * Creates or updates templates by slug, either all of them or none. Existing instances keep the values they were
+ * deployed with.
  */
 export function importTemplates(
   deps: Pick<KernelDeps, 'db'>,

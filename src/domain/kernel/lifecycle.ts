@@ -178,7 +178,7 @@ export interface Volume {
 export interface NewVolume extends Volume {
   sealedPassword: string;
   sealingKeyId: string;
-  /** The volume whose repository is copied, and the snapshot from which to start. Null for an empty volume. */
+  /** The volume whose repository is copied, and the snapshot to start from. Null for an empty volume. */
   copyOf: string | null;
   headSnapshotId: string | null;
 }
@@ -259,7 +259,7 @@ export interface Takeover {
   preempts: boolean;
 }
 
-/** The states in which each action is allowed. An action is rejected in any other state. */
+/** The states that allow each action. An action is rejected in any other state. */
 const ALLOWED_FROM: Record<InstanceActionKind, readonly InstanceStatus[]> = {
   START: ['STOPPED'],
   STOP: ['RUNNING'],
@@ -500,7 +500,7 @@ export function resume({ account, changes }: Step): void {
 }
 
 /**
- * Returns the running instances to which a monthly limit applies. For a key, these are the instances started by that
+ * Returns the running instances that a monthly limit applies to. For a key, these are the instances started by that
  * key. For the account, they are all of its running instances.
  */
 export function runsOf(limit: LimitedKey | Account, live: readonly Instance[]): Instance[] {

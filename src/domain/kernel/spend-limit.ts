@@ -40,7 +40,7 @@ interface Point {
   rate: Rate;
 }
 
-/** A running instance to which a limit applies. */
+/** A running instance that a limit applies to. */
 export interface Run {
   gpuRate: Rate;
   minimumUntil: Instant | null;
