@@ -36,7 +36,7 @@ export interface ContainerDetail extends Container {
   devices: { nodes: string[]; requested: string[] };
 }
 
-/** How a container gets its GPUs. */
+/** The mechanism that gives a container its GPUs. */
 export type GpuGrant =
   | { kind: 'cdi'; names: string[] }
   | { kind: 'nvidia'; uuids: string[] }
