@@ -152,7 +152,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows the name of an offer’s CPU as plain text', async () => {
+  it("shows an offer's CPU name as plain text", async () => {
     const owner = await renter();
     const machine = await here.cheapest('rtx-4080');
     const [before] = await here.sql('select cpu from machine where id = $1', [machine]);

@@ -86,7 +86,7 @@ function account(credit: bigint, changes: Partial<Account> = {}): Account {
 }
 
 describe('a rental', () => {
-  it("locks in the whole machine's rate for its mode and the rate of its disk", () => {
+  it("locks in the whole machine's rate for its mode, and its disk rate", () => {
     const terms = { mode: 'INTERRUPTIBLE', diskGb: 50 } as const;
     const rates = { gpuRate: 2n * USD, diskRate: 5_000n, onDemandRate: 4n * USD };
     expect(admitMachine(machine(), terms, DISK_RATE)).toEqual({ ...rates, preempted: [] });

@@ -245,7 +245,7 @@ describe('the desired state', () => {
     expect(await phases(agent)).toEqual([]);
   });
 
-  test('asks the agent to erase an unknown container of a destroyed instance', async () => {
+  test("asks the agent to erase a destroyed instance's unknown container", async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });

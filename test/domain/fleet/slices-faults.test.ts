@@ -324,7 +324,7 @@ describe("an agent's downgrade from protocol 2 to 1", () => {
   });
 });
 
-describe('an import of machines', () => {
+describe('a machine import', () => {
   const csv = (changes: Record<string, unknown>) => ({
     gpu: 'rtx-4090',
     num_gpus: 4,

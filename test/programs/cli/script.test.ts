@@ -207,7 +207,7 @@ describe('exit codes', () => {
     expect([code, stderr]).toEqual([1, 'gpu: missing or unknown API key (unauthorized)\n']);
   });
 
-  it('are 1 for an internal error of the service, with the request id shown', async () => {
+  it('are 1 for an internal service error, with the request id shown', async () => {
     wire.next({ ...refusal(500, 'internal'), headers: { 'x-request-id': 'r-1' } });
     const { code, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect([code, stderr]).toEqual([1, 'gpu: this is internal (internal, request r-1)\n']);

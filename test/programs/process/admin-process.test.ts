@@ -80,7 +80,7 @@ describe('an operator command on a data folder', () => {
     expect((await client(gateway.address).rest('GET', '/gpus/pricing')).body.count).toBe(83);
   });
 
-  it('uses the server of the running gateway and leaves it running', async () => {
+  it('uses the running gateway’s server and leaves it running', async () => {
     const server = await serverOf(dataDir);
     const { api_key } = await adminJson(['key', 'create', '--account', early.id], env);
     expect((await client(gateway.address, api_key).rest('GET', '/balance')).body.balance).toBe(1);

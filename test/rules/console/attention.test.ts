@@ -59,7 +59,7 @@ describe('the list of notices that need attention', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY + 1 }))).toEqual([]);
   });
 
-  it('lists credit ending within a day, marked severe within six hours or once ended', () => {
+  it('includes credit that ends within a day, severe within six hours or once ended', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY - 1 }))).toEqual(['credit-ends']);
     expect(kinds(account({ exhaustsAt: NOW + 6 * HOUR - 1 }))).toEqual(['credit-ends!']);
     expect(kinds(account({ exhaustsAt: NOW, diskDeleteAt: NOW + DAY }))).toEqual(['credit-over!']);

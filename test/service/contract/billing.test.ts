@@ -140,7 +140,7 @@ describe('billing', () => {
 });
 
 describe('the hourly rate', () => {
-  it('is locked for the life of the instance, despite new prices, stops and starts', async () => {
+  it("is locked for the instance's lifetime, despite new prices, stops and starts", async () => {
     const renter = await service.renter();
     const machine_id = await service.machine();
     const { body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 100 });

@@ -201,7 +201,7 @@ describe('an instance with volumes', () => {
       .toContain(host.id);
   });
 
-  it('is rejected if the list of volumes is out of bounds', async () => {
+  it('is rejected if its volume list is out of bounds', async () => {
     const host = await Host.join();
     const ids = await Promise.all(Array.from({ length: 9 }, () => volume(1)));
     const [one = '', two = ''] = ids;

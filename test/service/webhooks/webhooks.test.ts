@@ -138,7 +138,7 @@ describe('webhooks', () => {
     await expect.poll(() => target.types().at(-1), PATIENCE).toBe('webhook.test');
   });
 
-  it("keep the order of one instance's events without delaying another instance's", async () => {
+  it("keep one instance's events in order without delaying another instance's", async () => {
     const renter = await here.renter('50');
     let held = '';
     const target = await receiver(({ type, data }, response) => {
@@ -313,7 +313,7 @@ describe('webhooks', () => {
     setClocks(new Date().toISOString());
   });
 
-  it('report the use of a key from a new network, but not from its first network', async () => {
+  it("report a key's use from a new network, but not from its first one", async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     await hook(renter, target.url, ['key.new_network']);
