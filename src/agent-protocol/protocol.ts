@@ -317,9 +317,7 @@ export const startSecrets = z.object({
 });
 export type StartSecrets = z.infer<typeof startSecrets>;
 
-/**
- * Access to the volumes of an instance that holds their leases (`GET /agent/v1/volumes`). It is only kept in memory.
- */
+/** Access to the volumes that an instance holds leases on (`GET /agent/v1/volumes`). It is kept only in memory. */
 export const volumeAccess = z.object({
   volumes: z
     .array(

@@ -25,7 +25,7 @@ export class GpuError extends Error {
   readonly retryAfter: number | null;
   /** Number of times the request was sent. */
   attempts = 1;
-  /** Idempotency key of a write. A write that is repeated with this key within 24 hours is executed only once. */
+  /** A write's idempotency key. A write that is repeated with this key within 24 hours is executed only once. */
   idempotencyKey: string | null = null;
 
   constructor(code: RefusalCode | TransportCode, message: string, details: ErrorDetails = {}) {

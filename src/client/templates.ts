@@ -99,7 +99,7 @@ const DELETE = 'mutation ($name: String!) { deleteTemplate(name: $name) { name }
 const LINKS = `query ($id: ID!) { instanceLinks(id: $id) {
   links { name port path url open } tokens { variable value inLink } } }`;
 
-/** Returns the fields of a deploy request that repeats a saved launch, or the launch of an instance. */
+/** Returns the fields of a deploy request that repeats a saved launch, or an instance's launch. */
 export function requestOf({
   template,
   diskGb,

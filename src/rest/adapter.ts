@@ -149,8 +149,7 @@ function readInputs(route: PreparedRoute, request: Request): Record<string, unkn
 }
 
 /**
- * Rejects unknown parameters. Ignoring one could rent the wrong machine, for example if the name of a filter is
- * misspelled.
+ * Rejects unknown parameters. Ignoring one could rent the wrong machine, for example if a filter's name is misspelled.
  */
 function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', values: object): void {
   const known = namesOf(route, place);

@@ -106,7 +106,7 @@ export function keepFollowing<Data, Variables>(
     current = null;
     look();
   };
-  /** Reconnects as soon as the browser is back online instead of waiting for the end of the pause. */
+  /** Reconnects as soon as the browser is back online, without waiting out the pause. */
   const whenOnline = () => isLost && restart();
   /**
    * Checks the connection when the browser goes offline, which may take a long time to show on an open stream. A

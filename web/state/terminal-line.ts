@@ -152,7 +152,7 @@ export class TerminalLine {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  /** Reconnects as soon as the browser is back online instead of waiting for the end of the pause. */
+  /** Reconnects as soon as the browser is back online, without waiting out the pause. */
   readonly #online = () => {
     if (this.state.peek().kind === 'lost') this.open();
   };

@@ -27,7 +27,7 @@ import { PortAgent, portOptions } from './port-agent.js';
 
 /** A connection is cut after this long without a byte in either direction. */
 const IDLE_MS = 900_000;
-/** Maximum size of the head of a container's response. */
+/** Maximum size of a container's response head. */
 const MAX_HEAD_BYTES = 65_536;
 const ROUTE = 'web port';
 /** Time that the container has to end its side of a WebSocket after the visitor has ended theirs. */

@@ -499,7 +499,7 @@ export function environment({ env, gpus }: ContainerSpec): Record<string, string
 }
 
 /**
- * Returns the size of the container's shared memory, which is half of the instance's memory and counts against it. The
+ * Returns the container's shared memory size, which is half of the instance's memory and counts against it. The
  * engines' default of 64 MB is too small for PyTorch data loaders.
  */
 export function sharedMemory(spec: ContainerSpec): number {

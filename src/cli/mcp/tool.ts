@@ -6,7 +6,7 @@ import type { Quotes } from './quotes.js';
 /** The dependencies of one MCP server. */
 export interface Service {
   settings: Settings;
-  /** Maximum hourly cost of the account after a deploy or start, in USD, or null if only the calls' own caps apply. */
+  /** The account's maximum hourly cost after a deploy or start, in USD, or null if only the calls' own caps apply. */
   maxPerHour: number | null;
   identity: string | undefined;
   quotes: Quotes;

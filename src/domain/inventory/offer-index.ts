@@ -96,12 +96,12 @@ export class OfferIndex {
     for (const [group, entries] of members) group.fill(entries);
   }
 
-  /** Returns the number of a model's GPUs in offers without a running instance. Each GPU is counted once. */
+  /** Returns how many of a model's GPUs are in offers without a running instance. Each GPU is counted once. */
   availableGpus(gpu: string): number {
     return this.#models.has(gpu) ? (this.#availableGpus.get(gpu) ?? 0) : 0;
   }
 
-  /** Returns the number of a model's offers without a running instance. */
+  /** Returns how many of a model's offers have no running instance. */
   offersOf(gpu: string): number {
     return this.#models.has(gpu) ? (this.#offersOf.get(gpu) ?? 0) : 0;
   }

@@ -57,7 +57,7 @@ const variable = z
   .refine((each) => !(each.secret || each.made) || each.default === undefined, 'must not give a secret a default')
   .refine(({ secret, made }) => !made || secret !== false, 'must not have generated variables with secret false');
 
-/** A row of an operator's file or the built-in catalogue. */
+/** A row in an operator's file or the built-in catalogue. */
 export const templateRow = z
   .object({
     slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),

@@ -33,7 +33,7 @@ const FORM_FACTORS = ['sxm', 'pcie', 'nvl'];
  */
 export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: string, vramMb: number): M | null {
   const named = wordsOf(name);
-  // For some models with SXM boards, the driver reports only the name of the chip.
+  // For some models with SXM boards, the driver reports only the chip's name.
   const words = new Set(named.some((word) => FORM_FACTORS.includes(word)) ? named : [...named, 'sxm']);
   const fitting = models.filter((model) => {
     const own = wordsOf(model.name);

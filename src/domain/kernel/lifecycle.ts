@@ -79,7 +79,7 @@ export interface Instance {
   accountId: string;
   sequence: number;
   machineId: string;
-  /** The machine's host, and the position of the machine's first GPU on that host. */
+  /** The machine's host, and its first GPU's position on that host. */
   hostId: string;
   firstGpu: number;
   status: InstanceStatus;

@@ -181,7 +181,7 @@ export function checkMonthlyLimit(
   const then = { ...limit };
   advance(then, at);
   const spent = then.spendUnits - then.monthStartSpendUnits;
-  // A preempted instance is charged until the end of the second in which it is stopped.
+  // A preempted instance is charged until the end of the second that it is stopped in.
   then.spendUnits += added.yieldedRate;
   changeRate(then, added.addedRate - added.yieldedRate, at);
   const reachedAt = monthlyLimitAt(then, [...runs, added]);
