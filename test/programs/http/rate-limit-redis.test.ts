@@ -14,7 +14,7 @@ const NOBODY = 'redis://:hunter2@127.0.0.1:1';
 
 let redis: TestRedis;
 
-describe('the rate limit through Redis', needs('redis-server'), () => {
+describe('the Redis rate limit', needs('redis-server'), () => {
   beforeAll(async () => {
     redis = await startRedis();
   });
