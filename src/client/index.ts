@@ -95,7 +95,7 @@ export interface GpuClient {
      * `end_cursor`.
      */
     timeline(id: string, place?: TimelinePlace, options?: CallOptions): Promise<Timeline>;
-    /** Returns the state of the instance's container through GraphQL, or null if its machine has no host agent. */
+    /** Returns the instance's container state through GraphQL, or null if its machine has no host agent. */
     runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
     /** Returns the container states of active instances, by instance id. */
     runtimes(options?: CallOptions): Promise<ReadonlyMap<string, Runtime>>;

@@ -30,5 +30,5 @@ export type VolumeList = Schemas['VolumeList'];
 export type VolumeWithSnapshots = Schemas['VolumeWithSnapshots'];
 export type CreateVolumeRequest = Schemas['CreateVolumeRequest'];
 
-/** Codes with which the service refuses requests. */
+/** Codes that the service refuses requests with. */
 export type RefusalCode = Schemas['Error']['error']['code'];

@@ -103,7 +103,7 @@ export class Schemas {
   }
 }
 
-/** Builds the schema for a response object, in which all members are required and no others are allowed. */
+/** Builds the schema for a response object. All members are required and no others are allowed. */
 export function objectSchema(properties: Json): Json {
   return { type: 'object', required: Object.keys(properties), properties, additionalProperties: false };
 }

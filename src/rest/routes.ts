@@ -4,7 +4,7 @@ import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 /** A REST route, defined by a GraphQL document, the sources of its variables, and its response envelope. */
 export interface Route {
   method: 'GET' | 'POST' | 'DELETE';
-  /** Path under `/v1`, in which `{name}` is a path parameter. */
+  /** Path under `/v1`. `{name}` is a path parameter. */
   path: string;
   operationId: string;
   /** The operation's group in clients. */

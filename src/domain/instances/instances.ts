@@ -88,7 +88,7 @@ export interface TermsInput extends DeadlinesInput {
   diskGb?: number | null;
   mode?: PricingMode | null;
   launch?: LaunchInput | null;
-  /** Maximum total cost of the instance in USD. */
+  /** The instance's maximum total cost, in USD. */
   spendLimit?: number | null;
   /** Number of idle minutes after which the instance stops. */
   stopWhenIdle?: number | null;

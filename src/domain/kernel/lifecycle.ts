@@ -79,7 +79,7 @@ export interface Instance {
   accountId: string;
   sequence: number;
   machineId: string;
-  /** The machine's host, and the place of the machine's first GPU on that host. */
+  /** The machine's host, and its first GPU's position on that host. */
   hostId: string;
   firstGpu: number;
   status: InstanceStatus;
@@ -180,7 +180,7 @@ export interface Volume {
 export interface NewVolume extends Volume {
   sealedPassword: string;
   sealingKeyId: string;
-  /** The volume whose repository is copied, and the snapshot from which to start. Null for an empty volume. */
+  /** The volume whose repository is copied, and the snapshot to start from. Null for an empty volume. */
   copyOf: string | null;
   headSnapshotId: string | null;
 }
@@ -245,8 +245,8 @@ export function noChanges(): RowChanges {
 }
 
 /**
- * The inputs of a step: the account, the step's second, and the place to record changes. Everything that begins in the
- * step begins at `at`, and everything that ends in it ends at `end`.
+ * The inputs of a step: the account, the step's second, and the object that records changes. Everything that begins in
+ * the step begins at `at`, and everything that ends in it ends at `end`.
  */
 export interface Step extends Second {
   account: Account;
@@ -261,7 +261,7 @@ export interface Takeover {
   preempts: boolean;
 }
 
-/** The states in which each action is allowed. An action is rejected in any other state. */
+/** The states that allow each action. An action is rejected in any other state. */
 const ALLOWED_FROM: Record<InstanceActionKind, readonly InstanceStatus[]> = {
   START: ['STOPPED'],
   STOP: ['RUNNING'],
@@ -509,7 +509,7 @@ export function resume({ account, changes }: Step): void {
 }
 
 /**
- * Returns the running instances to which a monthly limit applies. For a key, these are the instances started by that
+ * Returns the running instances that a monthly limit applies to. For a key, these are the instances started by that
  * key. For the account, they are all of its running instances.
  */
 export function runsOf(limit: LimitedKey | Account, live: readonly Instance[]): Instance[] {

@@ -45,7 +45,7 @@ async function withKeys() {
   return { owner, small: service.withKey(created.secret), id: created.apiKey.id };
 }
 
-describe('a key created with a limit', () => {
+describe('a new API key with a limit', () => {
   const CREATE = `mutation($monthlyLimit: Float, $idempotencyKey: String) {
     createApiKey(name: "ci", scopes: [READ, RENT], monthlyLimit: $monthlyLimit, idempotencyKey: $idempotencyKey) {
       secret apiKey { id scopes monthlyLimit monthSpend limitReachedAt } } }`;
@@ -79,7 +79,7 @@ describe('a key created with a limit', () => {
     expect(recorded.edges).toContainEqual({ node: { operation: 'createApiKey', targets: [apiKey.id] } });
   });
 
-  it('is not created beyond the maximum number of keys or with an invalid limit', async () => {
+  it('is refused if the account has too many keys or the limit is invalid', async () => {
     const owner = await service.renter('100');
     const create = (count: number) =>
       Promise.all(Array.from({ length: count }, () => send(owner, CREATE, { monthlyLimit: 1 })));
