@@ -25,17 +25,18 @@ module.exports = {
     only(
       'kernel-knows-no-area',
       '^src/domain/kernel/',
-      '^src/domain/kernel/|^src/database/|^src/std/',
+      '^src/domain/kernel/|^src/database/|^src/std/|^src/agent-protocol/limits',
       'every area uses the kernel, so it uses none of them',
     ),
     {
       name: 'rules-are-pure',
-      comment: 'rules import other rules of their area and the kernel, and from Node only hashing and address parsing',
+      comment:
+        'rules import other rules of their area, the kernel and the limits of host agents, and from Node only hashing and address parsing',
       severity: 'error',
       from: { path: [RULES, '^src/domain/kernel/'], pathNot: NOT_RULES },
       to: {
         path: '^src/|node_modules/|^[a-z]',
-        pathNot: ['^src/domain/kernel/', RULES, '^(node:)?(crypto|net)$'],
+        pathNot: ['^src/domain/kernel/', RULES, '^src/agent-protocol/limits', '^(node:)?(crypto|net)$'],
       },
     },
     {

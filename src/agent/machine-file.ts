@@ -34,8 +34,8 @@ const joinedMachine = z.object({
 export type JoinedMachine = z.infer<typeof joinedMachine>;
 
 /**
- * Interval at which the time of the last contact is stored. It is stored so that 15 minutes of silence count as 15
- * minutes even if the agent is restarted often.
+ * Interval at which the time of the last contact is stored. It is stored so that silence counts from the last contact
+ * even if the agent is restarted often.
  */
 const CONTACT_WRITTEN_EVERY_MS = 5_000;
 

@@ -38,6 +38,7 @@ describe('gpu-agent.mjs', () => {
     const own = modules.filter((path) => /^(dist|src|prisma|web)\//.test(path));
     expect(own).toContain('dist/src/agent/reconciler.js');
     const shared = [
+      'agent-protocol/limits',
       'agent-protocol/protocol',
       'agent-protocol/tunnel-protocol',
       'logging/log-output',

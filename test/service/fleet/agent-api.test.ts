@@ -281,6 +281,24 @@ describe('invalid input', () => {
     expect(answer.body.error.code).toEqual(expect.any(String));
   });
 
+  test('as the cut-off time is refused by name, and the join code stays valid', async () => {
+    const message = 'cutOffSeconds: GPU_AGENT_CUT_OFF_SECONDS must be a whole number from 1 to 900';
+    const input = { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false };
+    const { code } = await enrol(first.deps, input);
+    const join = (cutOffSeconds: unknown) =>
+      send(first, 'POST', '/join', { body: { protocol: 2, code, hardware: hardware(), cutOffSeconds } });
+    const wrong = [0, 901, 86_400, 1.5, -1, '600', null];
+    for (const value of wrong)
+      expect(await join(value), `${value}`).toMatchObject({ status: 422, body: { error: { message } } });
+    const { status, body } = await join(900);
+    expect(status).toBe(201);
+    const report = reporter(body.token, first);
+    for (const cutOffSeconds of [undefined, 1, 900])
+      expect((await report([], { cutOffSeconds })).status, `${cutOffSeconds}`).toBe(200);
+    for (const cutOffSeconds of wrong)
+      expect(await report([], { cutOffSeconds })).toMatchObject({ status: 422, body: { error: { message } } });
+  });
+
   test('in the body of a join is refused without revealing anything to unknown tokens', async () => {
     for (const body of [
       {},
