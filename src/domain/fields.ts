@@ -12,7 +12,7 @@ import { GPU_TIERS } from './kernel/gpu-tier.js';
 import { MAX_IDLE_MINUTES, MIN_IDLE_MINUTES } from './kernel/idle.js';
 import { inputFault, shortened } from './kernel/input-fault.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from './kernel/launch.js';
-import { INSTANCE_STATUSES } from './kernel/lifecycle.js';
+import { INSTANCE_STATUSES, STOP_REASONS } from './kernel/lifecycle.js';
 import { microNotAbove, microOfUsd } from './kernel/money.js';
 import { parseNetwork } from './kernel/networks.js';
 import { SCOPES } from './kernel/scopes.js';
@@ -101,18 +101,7 @@ export const fields = {
     'Current states. An instance matches if it has any of them; an empty list matches all.',
   ),
   stopReasons: choices(
-    [
-      'USER',
-      'PREEMPTED',
-      'BALANCE_EXHAUSTED',
-      'ACCOUNT_SUSPENDED',
-      'OPERATOR',
-      'START_FAILED',
-      'COMMAND_ENDED',
-      'DEADLINE',
-      'SPEND_LIMIT',
-      'IDLE',
-    ],
+    STOP_REASONS,
     'stop reasons',
     'Stop reasons. An instance matches if it has any of them; an empty list matches all, including running instances.',
   ),
