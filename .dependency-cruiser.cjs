@@ -31,12 +31,13 @@ module.exports = {
     {
       name: 'rules-are-pure',
       comment:
-        'rules import other rules of their area, the kernel and the limits of host agents, and from Node only hashing and address parsing',
+        'rules import other rules of their area, the kernel, the limits of host agents and addresses, and from Node only hashing and address parsing',
       severity: 'error',
       from: { path: [RULES, '^src/domain/kernel/'], pathNot: NOT_RULES },
       to: {
         path: '^src/|node_modules/|^[a-z]',
-        pathNot: ['^src/domain/kernel/', RULES, '^src/agent-protocol/limits', '^(node:)?(crypto|net)$'],
+        // The host agent uses the same networks, so they are in std. They are as pure as a rule.
+        pathNot: ['^src/domain/kernel/', RULES, '^src/(agent-protocol/limits|std/networks)', '^(node:)?(crypto|net)$'],
       },
     },
     {

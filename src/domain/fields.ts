@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nearestName } from '../std/nearest-name.js';
+import { parseNetwork } from '../std/networks.js';
 import { MAX_SSH_KEY_LENGTH } from './accounts/rules/ssh-key.js';
 import { IMAGE_REFERENCE, REGISTRY_HOST } from './instances/rules/image-reference.js';
 import { MAX_TCP_PORTS } from './instances/rules/tcp-ports.js';
@@ -14,7 +15,6 @@ import { inputFault, shortened } from './kernel/input-fault.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from './kernel/launch.js';
 import { INSTANCE_STATUSES, STOP_REASONS } from './kernel/lifecycle.js';
 import { microNotAbove, microOfUsd } from './kernel/money.js';
-import { parseNetwork } from './kernel/networks.js';
 import { SCOPES } from './kernel/scopes.js';
 import { INSTANT_TEXT, parseInstant } from './kernel/time.js';
 import { MAX_VOLUME_GB, MAX_VOLUME_NAME, VOLUME_ID } from './kernel/volume.js';

@@ -44,6 +44,7 @@ describe('gpu-agent.mjs', () => {
       'logging/log-output',
       'std/command-help',
       'std/deadline',
+      'std/networks',
       'std/quoted',
       'std/untrusted/byte-queue',
       'std/untrusted/line-splitter',
