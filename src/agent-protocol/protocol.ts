@@ -3,8 +3,7 @@ import { MAX_CUT_OFF_SECONDS, MAX_STOP_SECONDS } from './limits.js';
 
 /**
  * Protocol between the gateway and the host agent under `/agent/v1`: JSON over HTTP, with all requests sent by the
- * agent. This file is the only code that the two programs share. Both sides ignore unknown fields, so that either side
- * may be newer.
+ * agent. Both sides ignore unknown fields, so that either side may be newer.
  */
 
 /** Agents that use protocol 1 can only rent out the whole host. They are supported until they are updated. */
