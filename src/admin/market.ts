@@ -5,6 +5,7 @@ import { LISTING_COLUMNS, listingRows, readListings } from '../domain/market/lis
 import { type MarketPlan, type ModelPlan, planSnapshot, publishPlan } from '../domain/market/market.js';
 import { type RecheckStatus, recheckStatus } from '../domain/market/recheck.js';
 import { percentOf } from '../domain/market/rules/market-snapshot.js';
+import { alignColumns } from '../std/columns.js';
 import { visible } from '../std/visible.js';
 import { recordsOf } from './files.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd, withProgress } from './output.js';
@@ -81,7 +82,8 @@ function showStatus(status: RecheckStatus, { json }: Output): void {
     ...(lastError === null ? [] : [['Last error', lastError] as [string, string]]),
     ['Next', source === null ? '-' : time(status.nextAt)],
   ];
-  process.stdout.write(lines.map(([name, text]) => `${name.padEnd(16)}${visible(text)}\n`).join(''));
+  for (const line of alignColumns(lines.map(([name, text]) => [name, visible(text)])))
+    process.stdout.write(`${line}\n`);
 }
 
 function show(plan: MarketPlan, { json }: Options): void {

@@ -196,6 +196,7 @@ export class Agent {
             volumes: this.deps.volumes.isOffered,
             users: true,
             fuse: this.deps.allowsFuse,
+            cutOffSeconds: this.deps.cutOffSeconds,
             ...(samples.length > 0 && { samples }),
           },
           this.#call.signal,

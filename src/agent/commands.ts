@@ -1,4 +1,5 @@
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
+import { MAX_CUT_OFF_SECONDS, MAX_STOP_SECONDS } from '../agent-protocol/limits.js';
 import { finishProgram, newProgram } from '../std/command-help.js';
 import { visible, visibleJson } from '../std/visible.js';
 import { blockCounts } from './blocks.js';
@@ -34,14 +35,14 @@ Environment:
   GPU_AGENT_ALLOW_FUSE          1 is the same as run --allow-fuse; 0 disables it
                                 (default: 0)
   GPU_AGENT_STOP_SECONDS        seconds between a container's SIGTERM and
-                                SIGKILL, 0 to 300 (default: 10)
+                                SIGKILL, 0 to ${MAX_STOP_SECONDS} (default: 10)
   GPU_AGENT_PULL_SECONDS        maximum seconds to pull an image for a start,
                                 1 to 86400 (default: 1200)
   GPU_AGENT_PULL_KB_PER_SECOND  minimum pull speed in kB/s, up to 1000000;
                                 0 disables the check (default: 100)
   GPU_AGENT_CUT_OFF_SECONDS     seconds without contact with the gateway after
-                                which containers are stopped, 1 to 86400
-                                (default: 900)
+                                which containers are stopped, 1 to ${MAX_CUT_OFF_SECONDS}
+                                (default: ${MAX_CUT_OFF_SECONDS})
   LOG_LEVEL                     level of the JSON log on stderr: fatal, error,
                                 warn, info, debug, trace or silent
                                 (default: info)

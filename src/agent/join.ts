@@ -18,24 +18,25 @@ export interface JoinOptions {
 
 /** Reports the hardware to the gateway and stores the token that it returns. The code can't be used again. */
 export async function join(
-  settings: AgentSettings,
+  settings: Pick<AgentSettings, 'dataDir' | 'cutOffSeconds'>,
   engine: Engine,
   { url, code, name, pretended }: JoinOptions,
 ): Promise<{ machine: JoinedMachine; hardware: Hardware }> {
-  const file = new MachineFile(settings.dataDir);
+  const { dataDir, cutOffSeconds } = settings;
+  const file = new MachineFile(dataDir);
   const before = file.read();
   if (before !== null && pretended === null) {
     throw new UsageError(`this host is already machine ${before.machineId}; remove ${file.path} to join again`);
   }
-  const disks = await probeDisks(settings.dataDir, engine.info);
-  const hardware = await findHardware(settings.dataDir, engine.info, disks, pretended, name);
+  const disks = await probeDisks(dataDir, engine.info);
+  const hardware = await findHardware(dataDir, engine.info, disks, pretended, name);
   const gateway = gatewayUrl(url);
   try {
     file.prepare();
   } catch (error) {
-    throw new UsageError(`can't write to the data folder ${settings.dataDir}: ${(error as Error).message}`);
+    throw new UsageError(`can't write to the data folder ${dataDir}: ${(error as Error).message}`);
   }
-  const answer = await new Gateway(gateway, null).join({ protocol: AGENT_PROTOCOL, code, hardware });
+  const answer = await new Gateway(gateway, null).join({ protocol: AGENT_PROTOCOL, code, hardware, cutOffSeconds });
   const machine = { gateway, ...answer, diskLimit: disks.limit, pretended };
   file.write(machine);
   return { machine, hardware };

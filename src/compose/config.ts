@@ -1,10 +1,10 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseUsd } from '../domain/kernel/money.js';
 import { isAddress } from '../domain/market/market-source.js';
 import { isSchedule } from '../domain/market/schedule.js';
 import { readConfirmations } from '../domain/top-ups/rules/top-up-assets.js';
 import { isMailAddress } from '../domain/webhooks/rules/mail.js';
+import { parseNetwork } from '../std/networks.js';
 
 interface Setting {
   /** Heading in docs/configuration.md. */
@@ -604,20 +604,14 @@ function readOrigins(input: string): '*' | string[] | undefined {
 
 function readProxies(input: string): false | number | string[] | undefined {
   if (input === 'off') return false;
-  if (/^[1-9]$/.test(input)) return Number(input);
-  const list = input.split(',').map((proxy) => proxy.trim());
-  return list.every(isProxy) ? list : undefined;
+  return /^[1-9]$/.test(input) ? Number(input) : networksIn(input);
 }
 
 function readNetworks(input: string): string[] | undefined {
-  if (input === 'none') return [];
-  const list = input.split(',').map((network) => network.trim());
-  return list.every(isProxy) ? list : undefined;
+  return input === 'none' ? [] : networksIn(input);
 }
 
-function isProxy(text: string): boolean {
-  const [ip, bits, ...rest] = text.split('/');
-  const version = isIP(ip!);
-  if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+function networksIn(input: string): string[] | undefined {
+  const list = input.split(',').map((network) => network.trim());
+  return list.every((network) => parseNetwork(network) !== null) ? list : undefined;
 }

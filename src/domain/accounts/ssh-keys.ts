@@ -1,10 +1,10 @@
 import type { Prisma, SshKey } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { holds, networkList } from '../../std/networks.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { check } from '../kernel/field.js';
 import { INSTANCE_ID } from '../kernel/lifecycle.js';
-import { holds, networkList } from '../kernel/networks.js';
 import { randomId } from '../kernel/random-id.js';
 import { formatInstant } from '../kernel/time.js';
 import { lockForGrant } from './api-keys.js';

@@ -1,4 +1,4 @@
-import type { RowChanges } from './lifecycle.js';
+import type { RowChanges, StopReason } from './lifecycle.js';
 import { shownSpend } from './money.js';
 import { formatInstant, type Instant } from './time.js';
 
@@ -49,7 +49,10 @@ export interface NewEvent {
 
 export const ACCOUNT_SUBJECT = 'account';
 
-const STOPS: Readonly<Record<string, EventType>> = { PREEMPTED: 'instance.preempted', START_FAILED: 'instance.failed' };
+const STOPS: Readonly<Partial<Record<StopReason, EventType>>> = {
+  PREEMPTED: 'instance.preempted',
+  START_FAILED: 'instance.failed',
+};
 
 /**
  * Returns the events for rows about to be written. `runsImmediately` means that instances run without being started by

@@ -41,7 +41,8 @@ describe('gpu-agent join', () => {
     expect(exit).toMatchObject({ code: 0 });
     expect(exit.stdout).toContain('machine m-test');
     expect(exit.stdout + exit.stderr).not.toContain(TOKEN);
-    const [{ hardware }] = gateway.joins as [(typeof gateway.joins)[number]];
+    const [{ hardware, cutOffSeconds }] = gateway.joins as [(typeof gateway.joins)[number]];
+    expect(cutOffSeconds).toBe(900);
     expect(hardware).toMatchObject({ hostname: 'host-1', engine: { name: 'podman' }, pretended: false });
     expect(hardware.vcpus).toBeGreaterThan(0);
     expect(['volume', 'none', 'quota']).toContain(hardware.diskLimit);

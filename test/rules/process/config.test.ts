@@ -198,6 +198,7 @@ const VARIABLES: Record<string, Variable> = {
       '10.0.0.0/',
       '10.0.0.1/8/8',
       '10.0.0.1,',
+      'fe80::1%eth0',
     ],
     message: 'must be off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8',
   },
@@ -214,7 +215,7 @@ const VARIABLES: Record<string, Variable> = {
       ['none', { webhookNetworks: [] }],
       ['10.1.0.0/16, 127.0.0.1,fd00::/8', { webhookNetworks: ['10.1.0.0/16', '127.0.0.1', 'fd00::/8'] }],
     ],
-    refuses: ['off', '10.0.0.0/33', 'localhost', '10.0.0.0/8,'],
+    refuses: ['off', '10.0.0.0/33', 'localhost', '10.0.0.0/8,', 'fe80::1%eth0'],
     message: 'must be none, or networks such as 10.1.0.0/16,127.0.0.1',
   },
   SMTP_URL: {

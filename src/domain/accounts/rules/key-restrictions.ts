@@ -1,5 +1,5 @@
+import { areWithin } from '../../../std/networks.js';
 import { DomainError } from '../../kernel/errors.js';
-import { areWithin } from '../../kernel/networks.js';
 import type { Scope, Scopes } from '../../kernel/scopes.js';
 import type { Instant } from '../../kernel/time.js';
 
