@@ -176,11 +176,11 @@ function exitCodeOf(error: unknown): number {
     return EXIT.usage;
   }
   if (error instanceof EngineFault) {
-    complain(`the engine ${error.kind === 'unreachable' ? 'does not answer' : 'refused'}: ${error.message}`);
+    complain(`the engine ${error.kind === 'unreachable' ? 'is not responding' : 'refused'}: ${error.message}`);
     return EXIT.failed;
   }
   if (error instanceof GatewayFault) {
-    complain(error.kind === 'unreachable' ? `the gateway does not answer: ${error.message}` : error.message);
+    complain(error.kind === 'unreachable' ? `the gateway is not responding: ${error.message}` : error.message);
     return error.kind === 'unreachable' ? EXIT.noConnection : EXIT.failed;
   }
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);

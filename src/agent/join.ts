@@ -25,7 +25,7 @@ export async function join(
   const file = new MachineFile(settings.dataDir);
   const before = file.read();
   if (before !== null && pretended === null) {
-    throw new UsageError(`this host is already machine ${before.machineId}; remove ${file.path} to join again`);
+    throw new UsageError(`this host has already joined as machine ${before.machineId}; remove ${file.path} to join again`);
   }
   const disks = await probeDisks(settings.dataDir, engine.info);
   const hardware = await findHardware(settings.dataDir, engine.info, disks, pretended, name);
@@ -47,11 +47,11 @@ export async function join(
  */
 export function gatewayUrl(url: string): string {
   if (!URL.canParse(url))
-    throw new UsageError(`the gateway's address must be like https://gpu.example.com; got ${url}`);
+    throw new UsageError(`the gateway URL must look like https://gpu.example.com; got ${url}`);
   const { protocol, hostname } = new URL(url);
   const here = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol !== 'https:' && !(protocol === 'http:' && here)) {
-    throw new UsageError("the gateway's address must begin with https://; http:// is allowed only for this computer");
+    throw new UsageError('the gateway URL must begin with https://; http:// is allowed only for this computer');
   }
   return url.replace(/\/+$/, '');
 }

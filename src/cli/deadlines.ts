@@ -118,7 +118,7 @@ function minutesOf(time: string): number {
   try {
     return idleMinutes(time);
   } catch {
-    throw new Failure(EXIT.usage, `time must be ${IDLE_TIME}, or none; got ${visible(time)}`);
+    throw new Failure(EXIT.usage, `time must be ${IDLE_TIME}, or "none"; got ${visible(time)}`);
   }
 }
 

@@ -85,7 +85,7 @@ function usdOf(text: string): number | null {
     return amount(text);
   } catch (error) {
     if (error instanceof InvalidArgumentError)
-      throw new Failure(EXIT.usage, `limit must be an amount in USD or none; got ${visible(text)}`);
+      throw new Failure(EXIT.usage, `limit must be an amount in USD or "none"; got ${visible(text)}`);
     throw error;
   }
 }

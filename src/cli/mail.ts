@@ -49,7 +49,7 @@ export function addMailCommands(program: Command): void {
     });
   for (const [name, description, isDone] of [
     ['test', 'Send a test mail', 'a test mail is sent'],
-    ['delete', 'Delete the mail address and stop sending mail', 'the mail address is deleted'],
+    ['delete', 'Delete the mail address and stop sending mail', 'the mail address has been deleted'],
   ] as const)
     mail
       .command(name)

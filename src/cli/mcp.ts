@@ -37,5 +37,5 @@ export function addMcpCommand(program: Command): void {
 function cap(text: string): number {
   const usd = amount(text);
   if (usd >= 0) return usd;
-  throw new InvalidArgumentError('must be a number of 0 or more.');
+  throw new InvalidArgumentError('must be at least 0.');
 }

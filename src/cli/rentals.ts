@@ -271,7 +271,7 @@ async function destroy(
   command: Command,
 ): Promise<void> {
   if (!options.yes && !canPrompt()) {
-    throw new Failure(EXIT.usage, 'destroy erases the disk of the instance: confirm with --yes');
+    throw new Failure(EXIT.usage, "destroy erases the instance's disk; confirm with --yes");
   }
   const session = openSession(command, { needsKey: true });
   if (!options.yes) {
@@ -282,7 +282,7 @@ async function destroy(
     }
   }
   const view = {
-    lines: (body: { id: string }) => [done(`${body.id} is destroyed`)],
+    lines: (body: { id: string }) => [done(`${body.id} has been destroyed`)],
     ids: (body: { id: string }) => [body.id],
   };
   const { ensure = false } = options;
@@ -310,7 +310,7 @@ function withKey(command: Command): Command {
 
 /** Checks that a key can be sent in a header. The service checks its length. */
 function visibleAscii(key: string): string {
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new InvalidArgumentError('must be visible ASCII characters without spaces.');
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new InvalidArgumentError('must contain only visible ASCII characters, with no spaces.');
   return key;
 }
 

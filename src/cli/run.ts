@@ -272,7 +272,7 @@ class Following {
         if (ended === null) process.exitCode = exitCodeOf(error);
       } finally {
         await run.destroy();
-        this.#report(`${run.id} is destroyed`);
+        this.#report(`${run.id} has been destroyed`);
       }
       return;
     }
@@ -308,5 +308,5 @@ function addFolder(text: string, before: (Folder | VolumeAtPath)[] = []): (Folde
 function seconds(text: string): number {
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= 1 && value <= MAX_LINGER) return value;
-  throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_LINGER}.`);
+  throw new InvalidArgumentError(`must be a whole number of seconds from 1 to ${MAX_LINGER}.`);
 }

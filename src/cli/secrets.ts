@@ -47,7 +47,7 @@ export function addSecretCommands(program: Command): void {
     .action(async (name: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, 'mutation ($name: String!) { deleteSecret(name: $name) { name } }', { name });
-      printLines([done(`${name} is deleted`)]);
+      printLines([done(`${name} has been deleted`)]);
     });
 }
 

@@ -70,7 +70,7 @@ export function addTemplateCommands(program: Command): void {
     .action(async (name: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, 'mutation ($name: String!) { deleteTemplate(name: $name) { name } }', { name });
-      printLines([done(`${name} is deleted`)]);
+      printLines([done(`${name} has been deleted`)]);
     });
   template
     .command('link <name>')

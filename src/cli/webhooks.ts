@@ -85,7 +85,7 @@ export function addWebhookCommands(program: Command): void {
     .option('--json', 'Print JSON')
     .action(attempts);
   simple(webhook, 'test', 'Send a webhook.test event to a webhook', (id) => `a test event is sent to ${id}`);
-  simple(webhook, 'delete', 'Delete a webhook and its log of attempts', (id) => `${id} is deleted`);
+  simple(webhook, 'delete', 'Delete a webhook and its log of attempts', (id) => `${id} has been deleted`);
   webhook
     .command('redeliver <id> <event>')
     .description('Resend an event from the last 30 days')
@@ -122,7 +122,7 @@ export function addWebhookCommands(program: Command): void {
     .action(async (usd: string, _options: object, command: Command) => {
       const below = usd === 'off' ? null : Number(usd);
       if (Number.isNaN(below))
-        throw new Failure(EXIT.usage, `threshold must be an amount in USD or off; got ${visible(usd)}`);
+        throw new Failure(EXIT.usage, `threshold must be an amount in USD or "off"; got ${visible(usd)}`);
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, NOTICE, { below });
       printLines([done(below === null ? 'balance.low is disabled' : `balance.low is sent at ${below} USD`)]);

@@ -123,7 +123,7 @@ export const SETTINGS = {
   VOLUME_STORE: {
     group: 'Data',
     name: 'volumeStore',
-    takes: text('an address such as s3://bucket/prefix', readS3),
+    takes: text('a URL such as s3://bucket/prefix', readS3),
     unset: 'the volumes folder in DATA_DIR',
     about: "Store for volume snapshots. The AWS SDK's own variables configure access.",
   },
@@ -339,7 +339,7 @@ export const SETTINGS = {
   MARKET_SOURCE: {
     group: 'Market',
     name: 'marketSource',
-    takes: text('a file path or an address such as https://example.com/listings.csv', (input) =>
+    takes: text('a file path or a URL such as https://example.com/listings.csv', (input) =>
       isAddress(input) || !HAS_SCHEME.test(input) ? input : undefined,
     ),
     unset: 'prices change only by import',
@@ -549,7 +549,7 @@ function oneOf<const T extends string>(choices: readonly T[], takes: string) {
 }
 
 function address(protocols: string[], example: string, tidy = (input: string) => input) {
-  return text(`an address such as ${example}`, (input) =>
+  return text(`a URL such as ${example}`, (input) =>
     URL.canParse(input) && protocols.includes(new URL(input).protocol) ? tidy(input) : undefined,
   );
 }

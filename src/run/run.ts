@@ -116,7 +116,7 @@ export class Run {
     const terms = termsOf(launch?.entrypoint);
     if (terms === null)
       throw new RunFailed(`${id} was not started by \`gpu run\`; \`gpu logs -f ${id}\` shows its output`, id);
-    if (status === 'DESTROYED') throw new RunFailed(`${id} is destroyed`);
+    if (status === 'DESTROYED') throw new RunFailed(`${id} has been destroyed`);
     if (status === 'STOPPED') {
       hooks.onStep(`${id} was stopped; starting it to fetch its results`);
       await client.instances.action(id, 'start', { signal: hooks.signal });
@@ -148,7 +148,7 @@ export class Run {
   async open(): Promise<void> {
     const { identity, describe, onRuntime, signal } = this.#hooks;
     const { ssh } = await readInstance(this.#client, this.id, signal);
-    if (ssh === null) throw new RunFailed('this service offers no SSH; a run needs it', this.id);
+    if (ssh === null) throw new RunFailed("this service doesn't offer SSH, which runs need", this.id);
     if (identity === undefined) {
       const publicKey = await this.#connection.makeKey(`gpu run ${this.id}`);
       this.#keyId = await addKey(this.#client, publicKey, this.id);

@@ -168,7 +168,7 @@ class Run:
         if len(entrypoint) < 6 or entrypoint[3] != NAME:
             raise RunFailed(f"{id} is not a run", id)
         if seen["status"] == "DESTROYED":
-            raise RunFailed(f"{id} is destroyed")
+            raise RunFailed(f"{id} has been destroyed")
         terms = _terms_of(entrypoint[5], id)
         if seen["status"] == "STOPPED":
             transport.request(Instance, "POST", f"/instances/{id}/actions", body=b'{"action":"start"}')

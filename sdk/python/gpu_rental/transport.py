@@ -163,7 +163,7 @@ class Transport:
         except (OSError, http.client.HTTPException, ValueError) as error:
             certain = isinstance(error, ssl.SSLCertVerificationError)
             reason = str(error) or type(error).__name__
-            raise ConnectionFailed(f"no answer from {self._host}: {reason}", retryable=not certain) from error
+            raise ConnectionFailed(f"no response from {self._host}: {reason}", retryable=not certain) from error
 
 
 class _BoundedSocket:

@@ -36,7 +36,7 @@ export const PAGES = {
   },
   unreachable: {
     status: 504,
-    title: 'The machine does not answer',
+    title: 'The machine is not responding',
     text: 'The machine of this instance is unreachable at the moment. Try again later.',
     retryAfterSeconds: 30,
   },

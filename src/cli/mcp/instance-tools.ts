@@ -206,7 +206,7 @@ async function destroy(
   const { instance } = await queryGraphql<{ instance: Instance | null }>(settings, ONE, { id });
   if (instance !== null && isAbove(instance.earlyExitCost, maxCost)) {
     const cost = `destroying it now costs ${formatUsd(instance.earlyExitCost)} USD for leaving its reserved term early`;
-    throw new Refused('price_cap', `${cost}, above maxCost of ${formatUsd(maxCost)}; nothing was destroyed`);
+    throw new Refused('price_cap', `${cost}, more than maxCost (${formatUsd(maxCost)}); nothing was destroyed`);
   }
   return act(settings, id, 'DESTROY', idempotencyKey);
 }

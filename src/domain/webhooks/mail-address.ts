@@ -134,7 +134,7 @@ async function recordConfirmation(
     return inDay >= day || inMonth >= month;
   });
   if (full !== undefined)
-    throw new DomainError('rate_limited', `too many confirmation mails for this ${full.scope}; try again tomorrow`, {
+    throw new DomainError('rate_limited', `too many confirmation emails for this ${full.scope}; try again tomorrow`, {
       retryAfterSeconds: Number(SECONDS_PER_DAY),
     });
   await transaction.query(
@@ -173,7 +173,7 @@ export async function testMailAddress(
       [known.id, formatInstant(now - MINUTE)],
     );
     if (rowCount !== 0)
-      throw new DomainError('rate_limited', 'a test was sent within the last minute', { retryAfterSeconds: 60 });
+      throw new DomainError('rate_limited', 'a test was already sent within the last minute', { retryAfterSeconds: 60 });
     await notifyOne(transaction, { accountId, id: known.id, type: 'mail.test', data: {} }, now);
     deps.activity?.writeWith(transaction, now);
   });

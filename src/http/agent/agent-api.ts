@@ -128,7 +128,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
         try {
           await recordReport(deps, machineId, checked(reportShape, await readBody(request, MAX_REPORT_BYTES)));
         } catch (error) {
-          if (error instanceof DomainError) log.warn({ machine: machineId, reason: error.message }, 'report refused');
+          if (error instanceof DomainError) log.warn({ machine: machineId, reason: error.message }, 'report rejected');
           throw error;
         }
         const generation = (await fleet.desired.current(machineId))?.generation ?? 0;

@@ -160,7 +160,7 @@ function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind;
   if (paths.length !== 1 || !kinds.includes(kind as PathKind))
     throw new DomainError(
       'invalid_request',
-      `the address needs one of: ${kinds.map((name) => `?${name}=`).join(', ')}`,
+      `the URL needs one of: ${kinds.map((name) => `?${name}=`).join(', ')}`,
       {
         field: 'path',
       },
@@ -181,7 +181,7 @@ function sizeOf({ headers }: Request): number {
   const length = headers['content-length'];
   const size = Number(length);
   if (length === undefined || !Number.isSafeInteger(size))
-    throw new DomainError('invalid_request', 'the header content-length is required: the size of the file in bytes');
+    throw new DomainError('invalid_request', 'the content-length header is required: the file size in bytes');
   if (size > MAX_FILE_BYTES)
     throw new DomainError('payload_too_large', `a file must be at most ${MAX_FILE_BYTES} bytes`);
   return size;

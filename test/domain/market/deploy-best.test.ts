@@ -175,7 +175,7 @@ describe('deployBest', () => {
       poor,
     ]);
     expect(await refusal(best({}, poor))).toMatch(
-      /^deploy_failed: the account has 1000 undestroyed instances, the maximum/,
+      /^deploy_failed: the account has 1000 active instances, the maximum/,
     );
     await domain.db.pool.query('update account set live_instances = 0 where id = $1', [poor]);
     await suspendAccount(domain, poor);

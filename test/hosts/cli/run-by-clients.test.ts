@@ -110,14 +110,14 @@ describe('a run by another client', needsRuns(), () => {
     const assistant = await openAssistant(env);
     const image = { image: `${fleet.registry.at}/busybox`, gpus: ['rtx-4090'] };
     const below = { ...image, command: 'true', maxPricePerHour: 0.000001 };
-    expect(await assistant.refused('run', below)).toMatch(/above maxPricePerHour of 0\.000001; nothing was rented/);
+    expect(await assistant.refused('run', below)).toMatch(/more than maxPricePerHour \(0\.000001\); nothing was rented/);
     const command = 'echo "$MODEL"; seq 10000 >&2; exit 3';
     const wanted = { ...image, command, env: { MODEL: 'a  b' }, maxPricePerHour: 9 };
     const done = await assistant.call('run', wanted);
     expect(done).toMatchObject({ exitCode: 3, stdout: 'a  b\n', instance: { status: 'DESTROYED' } });
     expect([done.stderr.endsWith('\n9999\n10000\n'), done.stderr.length]).toEqual([true, 20_000]);
     expect(done.stderrCharactersLeftOff).toBe(48_894 - 20_000);
-    expect(done.summary).toMatch(/^exit code 3; cost 0\.\d+ USD; i-\w+ is destroyed$/);
+    expect(done.summary).toMatch(/^exit code 3; cost 0\.\d+ USD; i-\w+ has been destroyed$/);
     await on.nothingLeft(done.instance.id);
     const late = await assistant.call('run', {
       ...image,

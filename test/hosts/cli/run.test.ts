@@ -136,8 +136,8 @@ describe('gpu run', needsRuns(), () => {
 
   it.each([
     [['-v', '/nowhere'], '/nowhere is not a folder here'],
-    [['--out', '../up'], '../up must be a path below the workspace'],
-    [['--out', '/etc'], '/etc must be a path below the workspace'],
+    [['--out', '../up'], '../up must be a path under the workspace'],
+    [['--out', '/etc'], '/etc must be a path under the workspace'],
   ])('rejects %j before renting', async (wrong, message) => {
     const { code, stderr } = await gpuHere(['run', ...on.image(), ...wrong, '--', 'true'], env);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);

@@ -84,7 +84,7 @@ describe('gpu mcp', () => {
     expect(quote.summary).toContain(`${quote.totalPriceHr} USD per hour`);
     const below = quote.totalPriceHr - 0.000001;
     expect(await assistant.refused('deploy', { quote: quote.quote, maxPricePerHour: below })).toBe(
-      `it costs ${quote.totalPriceHr} USD per hour with its disk, above maxPricePerHour of ${below}; nothing was rented (price_cap)`,
+      `it costs ${quote.totalPriceHr} USD per hour with its disk, more than maxPricePerHour (${below}); nothing was rented (price_cap)`,
     );
     expect(await assistant.refused('deploy', { quote: quote.quote })).toContain('maxPricePerHour');
     expect(await assistant.refused('deploy', { quote: quote.quote, maxPricePerHour: CAP, max: 1 })).toContain('max');

@@ -145,9 +145,9 @@ describe('fetching a hostile instance’s results', () => {
   it.each(['../stash/a', '/etc/passwd', 'a/../../b', 'a/..', 'a\0b', '', '.', '..\\up', '\\\\up'])(
     'rejects the path %j on the command line and in a launch',
     (path) => {
-      expect(() => checkOut([path])).toThrow('must be a path below the workspace');
+      expect(() => checkOut([path])).toThrow('must be a path under the workspace');
       const launched = entrypointOf({ out: ['results', path], keep: false }, 600);
-      expect(() => termsOf(launched)).toThrow('must be a path below the workspace');
+      expect(() => termsOf(launched)).toThrow('must be a path under the workspace');
     },
   );
 

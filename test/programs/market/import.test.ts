@@ -367,7 +367,7 @@ describe('machines', () => {
     ['an empty list', 'empty.json', '[]'],
   ])('aren’t imported from a file with %s', async (_name, name, text) => {
     const refused = await admin(['machine', 'import', file(name, text)], env);
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file has no machine\n' });
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file contains no machines\n' });
   });
 
   test('are rejected with the first 20 faults of each kind and the number of others', async () => {
@@ -411,7 +411,7 @@ describe('machines', () => {
     const act = (action: string) => ann.rest('POST', `/instances/${instance.id}/actions`, { action });
     await admin(['machine', 'drain', 'rig-1'], env);
     expect((await ann.rest('GET', `/instances/${instance.id}`)).body.status).toBe('running');
-    expect((await admin(['machine', 'retire', 'rig-1'], env)).stderr).toContain('has an undestroyed instance');
+    expect((await admin(['machine', 'retire', 'rig-1'], env)).stderr).toContain('still has an active instance');
     await act('stop');
     for (const change of ['drain', 'offline']) {
       await admin(['machine', change, 'rig-1'], env);

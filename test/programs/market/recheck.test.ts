@@ -292,7 +292,7 @@ describe('the source', () => {
     [
       'redirects to a file',
       status(302, { location: 'file:///etc/passwd' }),
-      /^the source redirects to an address that isn't http or https$/,
+      /^the source redirects to a URL that isn't http or https$/,
     ],
     [
       'is a web page',
@@ -306,7 +306,7 @@ describe('the source', () => {
     [
       'is mostly unreadable',
       csv(`${market()}\n${unreadable}`),
-      /^most rows of the source can't be read, the first in line 357/,
+      /^most of the source's rows can't be read; the first of them is on line 357/,
     ],
     ['raises a price too far', csv(market(listings('l4', '9'))), /^prices would move by more than 50%: l4 \d+%$/],
     [

@@ -258,7 +258,7 @@ describe('operator commands on a running gateway', () => {
     );
     expect(Object.keys(exported)).toEqual(expect.arrayContaining(owning.map(({ name }) => name)));
     const unknown = await admin(['export', '--account', 'acc-0000000000000000'], env);
-    expect(unknown).toMatchObject({ code: 2, stdout: '', stderr: 'no account acc-0000000000000000\n' });
+    expect(unknown).toMatchObject({ code: 2, stdout: '', stderr: 'no such account: acc-0000000000000000\n' });
   });
 
   it('audit finds no mismatch after all these commands', async () => {
@@ -332,14 +332,14 @@ describe('bad input', () => {
     [['account', 'create', '--name', 'x'.repeat(201)], /^name must be/],
     [['account', 'create', '--name', 'two\nlines'], /^name must be/],
     [[...CREATE, '1e3'], /--credit.*1e3.*at most 6 decimals/],
-    [[...CREATE, '-5'], /^amount must be 0\.000001 to 1000000 USD$/],
-    [[...CREATE, '0'], /^amount must be 0\.000001/],
+    [[...CREATE, '-5'], /^amount must be between 0\.000001 and 1000000 USD$/],
+    [[...CREATE, '0'], /^amount must be between 0\.000001/],
     [[...CREATE, '0.0000001'], /at most 6 decimals/],
-    [[...CREATE, '1000000.000001'], /^amount must be 0\.000001/],
+    [[...CREATE, '1000000.000001'], /^amount must be between 0\.000001/],
     [[...CREATE, '99999999999999999999'], /--credit/],
     [[...CREATE, ''], /--credit/],
-    [['account', 'credit', NOBODY, '--amount', '5'], new RegExp(`^no account ${NOBODY}$`)],
-    [['account', 'credit', 'Zoë\nand more', '--amount', '5'], /^no account Zoë and more$/],
+    [['account', 'credit', NOBODY, '--amount', '5'], new RegExp(`^no such account: ${NOBODY}$`)],
+    [['account', 'credit', 'Zoë\nand more', '--amount', '5'], /^no such account: Zoë and more$/],
     [['account', 'credit', '--amount', '5'], /missing required argument 'id'/],
     [['account', 'credit', ACCOUNT, '--amount', '5', '--note', ''], /^note must be/],
     [['account', 'adjust', ACCOUNT, '--amount', '5'], /--note/],

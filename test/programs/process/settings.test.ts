@@ -63,7 +63,7 @@ describe('the .env file', () => {
 
 const NOWHERE = 'postgresql://gateway:hunter2@127.0.0.1:1/gateway';
 const REFUSED = {
-  databaseUrl: 'DATABASE_URL must be an address such as postgresql://user:password@host:5432/database',
+  databaseUrl: 'DATABASE_URL must be a URL such as postgresql://user:password@host:5432/database',
 };
 
 describe('a problem the operator can fix', () => {

@@ -71,7 +71,7 @@ describe('an instance name', () => {
     const twin = await deploy('train');
     const ambiguous = await gpu(['destroy', 'train', '--yes'], own);
     expect(ambiguous.code).toBe(2);
-    expect(ambiguous.stderr).toContain('2 instances have the name train');
+    expect(ambiguous.stderr).toContain('2 instances are named train');
     for (const each of [id, twin]) expect(ambiguous.stderr).toContain(each);
     for (const each of [id, twin, shadow]) await gpu(['destroy', each, '--yes'], own);
     expect(await gpu(['cp', './a', 'train:/workspace'], own)).toMatchObject({ code: 1 });

@@ -61,7 +61,7 @@ describe('gpu webhook', () => {
     const wrong = await gpu(['webhook', 'low-balance', 'much'], env);
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
-      expect.stringContaining('threshold must be an amount in USD or off; got much'),
+      expect.stringContaining('threshold must be an amount in USD or "off"; got much'),
     ]);
     expect(await run('webhook', 'low-balance', 'off')).toContain('disabled');
     await run('webhook', 'delete', id);

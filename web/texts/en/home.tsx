@@ -47,7 +47,7 @@ export const texts = {
       Volume {volume} of {name} hasn’t been saved since {at}.
     </>
   ),
-  silent: (name: Shown) => <>The machine of {name} is unreachable. It may come back without your help.</>,
+  silent: (name: Shown) => <>{name}’s machine is unreachable. It may come back without your help.</>,
   failed: (name: Shown, why: Shown) => (
     <>
       The container of {name} failed: {why}
