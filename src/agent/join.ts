@@ -25,7 +25,9 @@ export async function join(
   const file = new MachineFile(settings.dataDir);
   const before = file.read();
   if (before !== null && pretended === null) {
-    throw new UsageError(`this host has already joined as machine ${before.machineId}; remove ${file.path} to join again`);
+    throw new UsageError(
+      `this host has already joined as machine ${before.machineId}; remove ${file.path} to join again`,
+    );
   }
   const disks = await probeDisks(settings.dataDir, engine.info);
   const hardware = await findHardware(settings.dataDir, engine.info, disks, pretended, name);
@@ -46,8 +48,7 @@ export async function join(
  * token.
  */
 export function gatewayUrl(url: string): string {
-  if (!URL.canParse(url))
-    throw new UsageError(`the gateway URL must look like https://gpu.example.com; got ${url}`);
+  if (!URL.canParse(url)) throw new UsageError(`the gateway URL must look like https://gpu.example.com; got ${url}`);
   const { protocol, hostname } = new URL(url);
   const here = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol !== 'https:' && !(protocol === 'http:' && here)) {

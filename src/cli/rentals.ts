@@ -310,7 +310,8 @@ function withKey(command: Command): Command {
 
 /** Checks that a key can be sent in a header. The service checks its length. */
 function visibleAscii(key: string): string {
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new InvalidArgumentError('must contain only visible ASCII characters, with no spaces.');
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new InvalidArgumentError('must contain only visible ASCII characters, with no spaces.');
   return key;
 }
 

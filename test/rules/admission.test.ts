@@ -121,7 +121,9 @@ describe('a rental', () => {
     const admit = (of: Account) => () => admitAccount(of, 0n, claim, 3_600n);
     expect(admit(account(2n * USD + 5n))).not.toThrow();
     const poor = admit(account(2n * USD + 4n));
-    expect(poor).toThrow('balance too low: 2.000004 USD does not cover 1 h for all instances, which costs 2.000005 USD');
+    expect(poor).toThrow(
+      'balance too low: 2.000004 USD does not cover 1 h for all instances, which costs 2.000005 USD',
+    );
     expect(poor).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'balance' }));
     expect(admit(account(9n * USD, { liveInstances: 999 }))).not.toThrow();
     const full = admit(account(9n * USD, { liveInstances: 1_000 }));

@@ -13,7 +13,10 @@ const MEANINGS: readonly [pattern: RegExp, reason: string, rest?: { final?: true
     'the registry is unreachable',
     { unreachable: true },
   ],
-  [/i\/o timeout|timeout exceeded|handshake timeout|connection reset|unexpected EOF/i, 'the registry is not responding'],
+  [
+    /i\/o timeout|timeout exceeded|handshake timeout|connection reset|unexpected EOF/i,
+    'the registry is not responding',
+  ],
   [/toomanyrequests|too many requests/i, 'the registry limits the rate of pulls'],
   [/denied|unauthorized|authentication required|no basic auth credentials|forbidden/i, DENIED, { final: true }],
   [

@@ -63,7 +63,10 @@ export class Ports {
     try {
       return await Helper.start(container.pid, network);
     } catch (error) {
-      this.log.warn({ message: (error as Error).message }, "connecting to container ports only through the engine's network");
+      this.log.warn(
+        { message: (error as Error).message },
+        "connecting to container ports only through the engine's network",
+      );
       return null;
     }
   }

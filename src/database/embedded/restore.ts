@@ -52,7 +52,9 @@ export async function restore(file: string, dataDirectory: string): Promise<void
     const launcher = await chooseLauncher(await loadBinaries(), dataDir);
     await giveTo(attempt, launcher.ownerUid);
     await rename(unpacked, cluster).catch((error: NodeJS.ErrnoException) => {
-      throw isCluster(cluster) ? new RestoreRefused(`${dataDir} now contains a database created by another process`) : error;
+      throw isCluster(cluster)
+        ? new RestoreRefused(`${dataDir} now contains a database created by another process`)
+        : error;
     });
     await syncDirectory(dataDir);
   } finally {

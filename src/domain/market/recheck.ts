@@ -222,7 +222,9 @@ async function planFromSource(
   const plan = await planSnapshot(deps, today, (models) => readSourceInWorker({ source, models, limits }, signal));
   const [first] = plan.rejected;
   if (first !== undefined && isMostlyUnreadable(plan)) {
-    throw new SourceFault(`most of the source's rows can't be read; the first of them is on line ${first.line}: ${first.reason}`);
+    throw new SourceFault(
+      `most of the source's rows can't be read; the first of them is on line ${first.line}: ${first.reason}`,
+    );
   }
   return plan;
 }

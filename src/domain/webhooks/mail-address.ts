@@ -173,7 +173,9 @@ export async function testMailAddress(
       [known.id, formatInstant(now - MINUTE)],
     );
     if (rowCount !== 0)
-      throw new DomainError('rate_limited', 'a test was already sent within the last minute', { retryAfterSeconds: 60 });
+      throw new DomainError('rate_limited', 'a test was already sent within the last minute', {
+        retryAfterSeconds: 60,
+      });
     await notifyOne(transaction, { accountId, id: known.id, type: 'mail.test', data: {} }, now);
     deps.activity?.writeWith(transaction, now);
   });

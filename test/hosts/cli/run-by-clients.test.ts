@@ -110,7 +110,9 @@ describe('a run by another client', needsRuns(), () => {
     const assistant = await openAssistant(env);
     const image = { image: `${fleet.registry.at}/busybox`, gpus: ['rtx-4090'] };
     const below = { ...image, command: 'true', maxPricePerHour: 0.000001 };
-    expect(await assistant.refused('run', below)).toMatch(/more than maxPricePerHour \(0\.000001\); nothing was rented/);
+    expect(await assistant.refused('run', below)).toMatch(
+      /more than maxPricePerHour \(0\.000001\); nothing was rented/,
+    );
     const command = 'echo "$MODEL"; seq 10000 >&2; exit 3';
     const wanted = { ...image, command, env: { MODEL: 'a  b' }, maxPricePerHour: 9 };
     const done = await assistant.call('run', wanted);

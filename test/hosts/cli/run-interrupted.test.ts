@@ -78,7 +78,10 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
     const id = await idOf(pulling);
     await renter.phase(id, 'PULLING');
     pulling.signal('SIGINT');
-    expect(await pulling.ended).toMatchObject({ code: 130, stderr: expect.stringContaining(`${id} has been destroyed`) });
+    expect(await pulling.ended).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining(`${id} has been destroyed`),
+    });
     await on.nothingLeft(id);
   });
 
