@@ -52,7 +52,7 @@ export function addAgentCommands(machine: Command, run: Run): void {
     .action((id: string) =>
       run(async (deps) => {
         await revokeHost(deps, id);
-        process.stdout.write(`rejected the token of machine ${id}\n`);
+        process.stdout.write(`revoked machine ${id}'s token\n`);
       }),
     );
   machine
@@ -61,7 +61,7 @@ export function addAgentCommands(machine: Command, run: Run): void {
     .action((id: string) =>
       run(async (deps) => {
         const containers = await forgetContainers(deps, id);
-        process.stdout.write(`forgot ${containers} containers of machine ${id}\n`);
+        process.stdout.write(`forgot ${containers} containers on machine ${id}\n`);
       }),
     );
 }

@@ -78,7 +78,7 @@ export function describe({
   pretended,
 }: Hardware): string {
   const kept = {
-    quota: 'limited by a quota of the storage driver',
+    quota: 'limited by a storage driver quota',
     volume: '/workspace is a separate file system per instance; writes elsewhere are not limited',
     none: "NOT limited: an instance can fill the host's disk",
   };

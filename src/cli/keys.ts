@@ -75,7 +75,7 @@ export function addKeyCommands(program: Command): void {
     .action(async (id: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, REVOKE, { id });
-      printLines([done(`${id} is revoked`)]);
+      printLines([done(`${id} has been revoked`)]);
     });
 }
 

@@ -23,16 +23,16 @@ const SET = `mutation ($address: String!, $events: [String!]) {
   setMailAddress(address: $address, events: $events) { ${FIELDS} } }`;
 
 export function addMailCommands(program: Command): void {
-  const mail = program.command('mail').description('Manage the mail address that receives events');
+  const mail = program.command('mail').description('Manage the email address that receives events');
   mail
     .command('show')
-    .description('Show the mail address and whether mail is sent to it')
+    .description('Show the email address and whether mail is sent to it')
     .option('--json', 'Print JSON')
     .action(async ({ json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const { mailAddress } = await queryGraphql<{ mailAddress: MailAddress | null }>(settings, SHOW);
       if (json) return printText(JSON.stringify(mailAddress));
-      if (mailAddress === null) remark('No mail address. `gpu mail set ADDRESS` sets one.');
+      if (mailAddress === null) remark('No email address. `gpu mail set ADDRESS` sets one.');
       else printLines([sentence(mailAddress)]);
     });
   mail
@@ -48,8 +48,8 @@ export function addMailCommands(program: Command): void {
       printLines([done(sentence(setMailAddress))]);
     });
   for (const [name, description, isDone] of [
-    ['test', 'Send a test mail', 'a test mail is sent'],
-    ['delete', 'Delete the mail address and stop sending mail', 'the mail address has been deleted'],
+    ['test', 'Send a test email', 'a test email has been sent'],
+    ['delete', 'Delete the email address and stop sending mail', 'the email address has been deleted'],
   ] as const)
     mail
       .command(name)

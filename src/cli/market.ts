@@ -85,7 +85,7 @@ export function addMarketCommands(program: Command): void {
     .option('--region <code>', 'Only this region')
     .option('--num-min <n>', 'Minimum number of GPUs', amount)
     .option('--price-max <usd>', 'Maximum price of the whole machine in USD per hour', amount)
-    .option('--cuda-min <version>', 'Minimum CUDA version of the driver, such as 12.4', cudaVersion)
+    .option('--cuda-min <version>', 'Minimum CUDA version supported by the driver, such as 12.4', cudaVersion)
     .option('--limit <n>', 'Maximum number of machines, 1 to 100 (default: 25)', amount)
     .option('--json', "Print the service's JSON response unchanged")
     .option('-q, --quiet', 'Print only the machine ids')

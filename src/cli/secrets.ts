@@ -66,5 +66,5 @@ async function create(name: string, { registry, username }: CreateOptions, comma
   const { settings } = openSession(command, { needsKey: true });
   const input = { name, value, registry, username };
   await queryGraphql(settings, 'mutation ($input: SecretInput!) { createSecret(input: $input) { name } }', { input });
-  printLines([done(`${name} is stored`)]);
+  printLines([done(`${name} has been stored`)]);
 }

@@ -260,7 +260,7 @@ async function runProgram(name: string, args: readonly string[], onRefused: () =
         process.stderr.write(chunk);
       });
       child.once('error', ({ code, message }: NodeJS.ErrnoException) =>
-        reject(new Failure(EXIT.usage, code === 'ENOENT' ? `${name} is not installed (OpenSSH's client)` : message)),
+        reject(new Failure(EXIT.usage, code === 'ENOENT' ? `the OpenSSH client (${name}) is not installed` : message)),
       );
       child.once('close', (code) => {
         if (isRefused && code === SSH_FAILED) onRefused();

@@ -124,7 +124,7 @@ async function save(name: string, words: string[], options: SaveOptions, command
   await session.request((client) =>
     client.templates.save(name, launch, { ...(description !== undefined && { description }) }),
   );
-  printLines([done(`${name} is saved`)]);
+  printLines([done(`${name} has been saved`)]);
 }
 
 async function savedUnder<Found>(settings: Settings, name: string, selection: string): Promise<Found> {

@@ -74,7 +74,7 @@ function detailsOf(entry: TimelineEntry): string {
     case 'running':
       return 'its container is running';
     case 'failed':
-      return `its container could not be started${hostFault ? ' because of a fault of the machine' : ''}`;
+      return `its container could not be started${hostFault ? ' because of a machine fault' : ''}`;
     case 'unreachable':
       return 'its machine stopped responding';
     case 'reachable':

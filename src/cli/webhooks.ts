@@ -84,7 +84,7 @@ export function addWebhookCommands(program: Command): void {
     .description("List a webhook's latest delivery attempts, newest first")
     .option('--json', 'Print JSON')
     .action(attempts);
-  simple(webhook, 'test', 'Send a webhook.test event to a webhook', (id) => `a test event is sent to ${id}`);
+  simple(webhook, 'test', 'Send a webhook.test event to a webhook', (id) => `a test event has been sent to ${id}`);
   simple(webhook, 'delete', 'Delete a webhook and its log of attempts', (id) => `${id} has been deleted`);
   webhook
     .command('redeliver <id> <event>')
@@ -92,7 +92,7 @@ export function addWebhookCommands(program: Command): void {
     .action(async (id: string, eventId: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, REDELIVER, { id, eventId });
-      printLines([done(`${eventId} is sent again`)]);
+      printLines([done(`${eventId} has been resent`)]);
     });
   for (const [name, paused] of [
     ['pause', true],

@@ -54,8 +54,8 @@ export async function openMail(config: Config, log: Logger): Promise<SendMail | 
   if (url === null || from === null) return null;
   const { createMailSender } = await import('../mail/send.js');
   const onDelivery = (reason: string | null) => {
-    if (reason === null) log.info('mail is being sent again');
-    else log.warn({ reason }, "can't send mail; retrying");
+    if (reason === null) log.info('email is being sent again');
+    else log.warn({ reason }, "can't send email; retrying");
   };
   return createMailSender({ url, tls, from, onDelivery });
 }

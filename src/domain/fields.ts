@@ -121,7 +121,7 @@ export const fields = {
     'pricing modes',
     'Pricing modes. An instance matches if it has any of them; an empty list matches all.',
   ),
-  vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory of one GPU in GB.'),
+  vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory per GPU, in GB.'),
   numMax: wholeNumber(1, 8, 'Maximum number of GPUs in the machine.'),
   cudaMin: {
     schema: z.string().regex(CUDA_VERSION),
@@ -176,7 +176,7 @@ export const fields = {
   },
   launchName: {
     schema: z.string().regex(LAUNCH_NAME),
-    must: "a name of 1 to 63 lower-case letters, digits and hyphens that doesn't start or end with a hyphen",
+    must: "a name of 1 to 63 lowercase letters, digits and hyphens that doesn't start or end with a hyphen",
     description: "Your name for the instance; doesn't have to be unique. By default, the instance id.",
   },
   env: {
@@ -287,7 +287,7 @@ export const fields = {
   registryUser: text(1, 255, 'User name at the registry.'),
   savedTemplateName: {
     schema: z.string().regex(LAUNCH_NAME),
-    must: "a name of 1 to 63 lower-case letters, digits and hyphens that doesn't start or end with a hyphen",
+    must: "a name of 1 to 63 lowercase letters, digits and hyphens that doesn't start or end with a hyphen",
     description: 'Name of the saved template, unique in the account.',
   },
   savedTemplateDescription: text(0, 200, 'Purpose of the saved template.'),
@@ -348,8 +348,8 @@ export const fields = {
   },
   mailAddress: {
     schema: z.string().max(254).refine(isMailAddress),
-    must: 'one mail address such as you@example.com, in ASCII',
-    description: 'Address to which mails are sent, in ASCII. Write an internationalized domain in its xn-- form.',
+    must: 'one eemail address such as you@example.com, in ASCII',
+    description: 'Address to which email is sent, in ASCII. Write an internationalized domain in its xn-- form.',
   },
   webhookEvents: {
     schema: z

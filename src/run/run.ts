@@ -331,7 +331,7 @@ export class Run {
       const { status, stopReason, runtime } = await readInstance(this.#client, this.id);
       if (status !== 'RUNNING') throw new RunFailed(whyStopped(this.id, status, stopReason), this.id);
       if (runtime?.phase === 'EXITED' || runtime?.phase === 'FAILED') {
-        const reason = `the container of ${this.id} ended with ${runtime.exitCode ?? 'no exit code'}`;
+        const reason = `${this.id}'s container ended with ${runtime.exitCode ?? 'no exit code'}`;
         throw new RunFailed(`${reason}; \`gpu attach ${this.id}\` fetches its results`, this.id);
       }
     } catch (error) {

@@ -13,7 +13,7 @@ import { ATTEMPTS } from './webhooks.js';
 
 const MailAddressType = builder.prismaObject('Webhook', {
   variant: 'MailAddress',
-  description: 'A mail address to which events of the account are sent after it is confirmed.',
+  description: 'A email address to which events of the account are sent after it is confirmed.',
   fields: (t) => ({
     address: t.string({ select: { url: true }, description: 'The address.', resolve: addressOf }),
     events: t.stringList({
@@ -55,7 +55,7 @@ builder.queryFields((t) => ({
     type: MailAddressType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'The mail address to which events of the account are sent; null if none is set. Needs an API key.',
+    description: 'The email address to which events of the account are sent; null if none is set. Needs an API key.',
     resolve: (query, _root, _args, context) => findMailAddress(context.deps, accountOf(context), query),
   }),
 }));
@@ -66,7 +66,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Sends events of the account to a mail address, which replaces the previous one once it is confirmed. The confirmation link in the mail is valid for a day. Setting a confirmed address again keeps it confirmed and resumes it if it is paused.',
+      'Sends events of the account to a email address, which replaces the previous one once it is confirmed. The confirmation link in the mail is valid for a day. Setting a confirmed address again keeps it confirmed and resumes it if it is paused.',
     args: {
       address: t.arg.string({ required: true, ...fromField(fields.mailAddress) }),
       events: t.arg.stringList(fromField(fields.webhookEvents)),
@@ -77,7 +77,7 @@ builder.mutationFields((t) => ({
   deleteMailAddress: t.string({
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Removes the mail address and sends nothing more to it. Returns the address.',
+    description: 'Removes the email address and sends nothing more to it. Returns the address.',
     resolve: async (_root, _args, context) => addressOf(await deleteMailAddress(context.deps, accountOf(context))),
   }),
   testMailAddress: t.field({

@@ -319,7 +319,7 @@ class Run:
         try:
             subprocess.run(command, check=True, capture_output=True)
         except FileNotFoundError as error:
-            raise RunFailed("OpenSSH's client (ssh and ssh-keygen) is not installed", self.id) from error
+            raise RunFailed("the OpenSSH client (ssh and ssh-keygen) is not installed", self.id) from error
         return file.with_suffix(".pub").read_text().strip()
 
     def _configure(self, address: Mapping[str, Any]) -> None:

@@ -167,8 +167,8 @@ async function checkHosts(
   for (const id of parts.filter((part) => hostIds.has(hostIdOf(part)!)))
     faults.add(
       lines.get(id)!,
-      `${id} is a part of host ${hostIdOf(id)}: name the host instead`,
-      'id is a part of a host',
+      `${id} is part of host ${hostIdOf(id)}; specify the host instead`,
+      'id is part of a host',
     );
   const { rows } = await client.query<{ id: string; gpu: string; numGpus: number }>(
     `select machine.id, machine.gpu, machine.num_gpus as "numGpus"
@@ -176,7 +176,7 @@ async function checkHosts(
      where (machine.gpu, machine.num_gpus) <> (imported.gpu, imported.num_gpus) order by machine.id for no key update of machine`,
   );
   for (const { id, gpu, numGpus } of rows) {
-    const reason = `the agent of ${id} found other GPUs: gpu ${gpu}, num_gpus ${numGpus}`;
+    const reason = `${id}'s agent found other GPUs: gpu ${gpu}, num_gpus ${numGpus}`;
     faults.add(lines.get(id)!, reason, 'gpu or num_gpus differs from what its agent found');
   }
 }

@@ -247,7 +247,7 @@ async function fail(
   { onEvent }: RecheckOptions,
 ): Promise<Instant | null> {
   const expected = error instanceof SourceFault || error instanceof DomainError;
-  const reason = (expected ? error.message : 'internal error of the gateway').slice(0, MAX_REASON);
+  const reason = (expected ? error.message : 'internal gateway error').slice(0, MAX_REASON);
   const now = deps.clock.now();
   const nextAttemptAt = retryAt(attempt, now);
   const failure = { failedAt: dateOf(now), error: reason };

@@ -89,7 +89,7 @@ function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): Vol
   if (row.holding === 'COPYING') throw new DomainError(code, `volume ${id} is being copied; try again later`, held);
   if (row.holding === 'IN_USE') throw new DomainError(code, `volume ${id} is in use by instance ${row.holderId}`, held);
   if (row.holding !== 'SAVING') return row;
-  const message = `volume ${id} is still being saved by instance ${row.holderId} on ${row.hostId}; try again in a while, or release it`;
+  const message = `volume ${id} is still being saved by instance ${row.holderId} on ${row.hostId}; try again later, or release it`;
   throw new DomainError(code, message, held);
 }
 

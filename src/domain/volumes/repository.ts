@@ -232,7 +232,7 @@ function checkSpace(
   if (volume.storedBytes + added <= limit || kind === 'upkeep') return;
   const gb = volume.sizeGb * settings.volumeHistoryFactor + 1;
   throw new VolumeFull(
-    `the snapshots of volume ${volume.id} take ${gb} GB, the maximum; grow the volume or delete old snapshots`,
+    `volume ${volume.id}'s snapshots use ${gb} GB, the maximum; grow the volume or delete old snapshots`,
   );
 }
 

@@ -31,7 +31,7 @@ import {
 } from './webhooks.js';
 
 /*
- * A mail address receives events in the same way as a webhook, and its row, deliveries and attempts are stored in the
+ * A email address receives events in the same way as a webhook, and its row, deliveries and attempts are stored in the
  * same tables. It must first be confirmed through a link sent to it.
  */
 
@@ -47,7 +47,7 @@ interface Requester {
   address: string;
 }
 
-/** Returns the account's mail address, or null if it has none. */
+/** Returns the account's email address, or null if it has none. */
 export function findMailAddress(
   deps: Pick<KernelDeps, 'db'>,
   accountId: string,
@@ -76,7 +76,7 @@ export async function setMailAddress(
 ): Promise<MailAddress> {
   const address = check('address', fields.mailAddress, input.address);
   const events = checkOptional('events', fields.webhookEvents, input.events) ?? null;
-  if (deps.sendMail === null) throw new DomainError('action_failed', 'this service sends no mail');
+  if (deps.sendMail === null) throw new DomainError('action_failed', "this service doesn't send email");
   const id = randomId('ma', ID_BYTES);
   const { sealed, keyId } = await newSecret(deps, accountId, id);
   const now = deps.clock.now();
@@ -217,7 +217,7 @@ export async function endByLink(
   if (row === null) return 'unknown';
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    const reason = 'stopped by a link in a mail';
+    const reason = 'stopped through a link in an email';
     const { rowCount } = await transaction.query(
       'update webhook set confirmed_at = null, confirm_by = null where id = $1 and confirmed_at is not null',
       [id],
@@ -255,6 +255,6 @@ async function ofLink(
 
 async function ownAddress(deps: Pick<KernelDeps, 'db'>, accountId: string): Promise<MailAddress> {
   const found = await findMailAddress(deps, accountId);
-  if (found === null) throw new DomainError('not_found', 'the account has no mail address');
+  if (found === null) throw new DomainError('not_found', 'the account has no email address');
   return found;
 }

@@ -93,7 +93,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
       POST: async (request, response) => {
         const network = clientNetworkOf(proxyAddr(request, isTrusted));
         const joined = joiners.run(network, () => joinHost(request, response));
-        if (joined === null) throw busy('too many agents of this address are joining');
+        if (joined === null) throw busy('too many agents are joining from this address');
         await joined;
       },
     },

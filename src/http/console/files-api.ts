@@ -63,7 +63,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   const [transfers, commands] = [new Transfers(TRANSFERS), new Transfers(COMMANDS)];
   const requests = createTokenBuckets({
     ...REQUESTS,
-    refusal: (seconds) => `too many file requests of this account; try again in ${seconds} s`,
+    refusal: (seconds) => `too many file requests from this account; try again in ${seconds} s`,
   });
 
   const readRequest = async (request: Request, response: Response, kinds: readonly PathKind[]) => {

@@ -299,8 +299,8 @@ describe('the source', () => {
       csv('<!doctype html>\n<p>Away, sorry'),
       /^the source is missing the columns listing_id, gpu_slug/,
     ],
-    ['is empty', csv(''), /^the file has no listing of a known model$/],
-    ['has no known model', csv(`${MARKET_HEADER}x,rtx-9090,1,3,us`), /^the file has no listing of a known model$/],
+    ['is empty', csv(''), /^the file has no listings for known models$/],
+    ['has no known model', csv(`${MARKET_HEADER}x,rtx-9090,1,3,us`), /^the file has no listings for known models$/],
     ['is one endless cell', csv(`${MARKET_HEADER}"${'x,'.repeat(4_000_000)}`), /^the source can't be read: /],
     ['isn’t CSV', csv(`${MARKET_HEADER}x,"l4`), /^the source can't be read: /],
     [

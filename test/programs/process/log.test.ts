@@ -162,7 +162,7 @@ describe('an API key appears in no log line', () => {
     expect(plain(gateway.stderr())).not.toContain(digits());
   });
 
-  it('even if an internal error of the gateway quotes the caller’s input', async () => {
+  it('even if an internal gateway error quotes the caller’s input', async () => {
     const before = gateway.stderr().length;
     await query(env.DATABASE_URL!, 'alter table ledger_entry rename to mislaid');
     const renter = client(gateway.address, key);

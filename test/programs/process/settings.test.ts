@@ -85,7 +85,7 @@ describe('a problem the operator can fix', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
-    expect(await refusal({ ...env, PORT: port })).toMatch(new RegExp(`^PORT ${port} is used by another program.*set `));
+    expect(await refusal({ ...env, PORT: port })).toMatch(new RegExp(`^PORT ${port} is in use by another program.*set `));
     other.close();
   });
 });

@@ -164,7 +164,7 @@ describe('the reason for a failed pull', () => {
       false,
     ],
     ['Get "https://x/v2/": net/http: TLS handshake timeout', 'the registry is not responding', false, false],
-    ['toomanyrequests: You have reached your pull rate limit', 'the registry limits the rate of pulls', false, false],
+    ['toomanyrequests: You have reached your pull rate limit', 'the registry is rate-limiting pulls', false, false],
     ['received unexpected HTTP status: 500 {"secret":"hush"}', 'the image could not be pulled', false, false],
   ])('is recognized in %s', (words, message, final, unreachable) => {
     expect(pullFault(words, false)).toMatchObject({ message, detail: words, final, unreachable, kind: 'refused' });

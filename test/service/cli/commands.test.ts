@@ -98,7 +98,7 @@ describe('a volume', () => {
     expect((await gpu(['volume', 'snapshots', id, '--json'], own)).stdout).toContain('"snapshots":[]');
     expect((await gpu(['volume', 'password', id], own)).stdout).toMatch(/^[0-9a-f]{64}\n$/);
     expect((await gpu(['volume', 'delete', id], own)).code).toBe(2);
-    expect((await gpu(['volume', 'delete', id, '--yes'], own)).stdout).toBe(`${id} is deleted\n`);
+    expect((await gpu(['volume', 'delete', id, '--yes'], own)).stdout).toBe(`${id} has been deleted\n`);
     expect((await gpu(['volume', 'show', id], own)).stdout).toMatch(/Deleted/);
     expect((await gpu(['volume', 'password', id], own)).stderr).toContain('no such volume');
   });

@@ -119,7 +119,7 @@ describe('a launch', () => {
   });
 
   it.each([
-    [{ name: 'Train' }, 'name must be a name of 1 to 63 lower-case letters'],
+    [{ name: 'Train' }, 'name must be a name of 1 to 63 lowercase letters'],
     [{ name: '-a' }, 'name must be'],
     [{ secrets: [{ secret: 'hf', variable: '__proto__' }] }, 'secrets[0].variable must be a name'],
     [{ env: { '1A': 'x' } }, 'env["1A"] must be a name of 1 to 128 letters'],

@@ -285,7 +285,7 @@ describe('a lease holder', () => {
     await host.report(seen(instance, 'RUNNING', { volumes: [observed(id, 1, { snapshot: during })] }));
     expect(await row(id)).toMatchObject({ holder: instance });
     expect((await act(instance, 'stop')).status).toBe(200);
-    const saving = `volume ${id} is still being saved by instance ${instance} on ${host.id}; try again in a while, or release it`;
+    const saving = `volume ${id} is still being saved by instance ${instance} on ${host.id}; try again later, or release it`;
     expect((await other.deploy([at(id)])).body.error).toMatchObject({ code: 'deploy_failed', message: saving });
     expect((await act(instance, 'start')).body.error).toMatchObject({ code: 'action_failed', message: saving });
     const check = `{ instance(id: "${instance}") { canStart { allowed refusal { message } } } }`;
@@ -561,7 +561,7 @@ describe('a move', () => {
     const old = await stoppedOn(host, id, { disk_gb: 70, spend_limit: 50, type: 'res' }, false);
     expect(await move(old)).toMatchObject({
       code: 'action_failed',
-      message: `volume ${id} is still being saved by instance ${old} on ${host.id}; try again in a while, or release it`,
+      message: `volume ${id} is still being saved by instance ${old} on ${host.id}; try again later, or release it`,
     });
     expect(await shown(old)).toEqual({
       volumes: [

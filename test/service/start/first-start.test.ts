@@ -50,10 +50,10 @@ describe('a first start with an empty database in DATABASE_URL', () => {
       );
     await expect(refused({ port })).rejects.toMatchObject({ code: 'EADDRINUSE', port });
     await expect(refused({ sshPort: port })).rejects.toThrow(
-      new RegExp(`^SSH_PORT ${port} is used by another program.*set `),
+      new RegExp(`^SSH_PORT ${port} is in use by another program.*set `),
     );
     await expect(refused({ metricsPort: port })).rejects.toThrow(
-      new RegExp(`^METRICS_PORT ${port} is used by another program.*set `),
+      new RegExp(`^METRICS_PORT ${port} is in use by another program.*set `),
     );
     other.close();
     expect(await seedsOf(databaseUrl)).toEqual([]);

@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { EventType } from '../../kernel/events.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../../kernel/time.js';
 
-/** Maximum length of an email address in SMTP (RFC 5321). */
+/** Maximum length of an eemail address in SMTP (RFC 5321). */
 const MAX_ADDRESS = 254;
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
 const MAX_LOCAL_PART = 64;
@@ -98,8 +98,8 @@ export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, pub
       '',
       `Your account: ${publicUrl}`,
       '',
-      'You receive this mail because this address was confirmed for notices of an account there.',
-      `To stop these mails, open ${endUrl}`,
+      'You are receiving this email because this address was confirmed for notices about an account there.',
+      `To stop these emails, open ${endUrl}`,
       '',
     ].join('\n'),
     id,
@@ -121,7 +121,7 @@ export function confirmationMail(id: string, to: string, publicUrl: string, conf
       `If that was you, open this link within one day and confirm:`,
       confirmUrl,
       '',
-      'If it was not you, ignore this mail. Without a confirmation nothing more is sent.',
+      'If it was not you, ignore this email. Nothing more is sent unless you confirm.',
       '',
     ].join('\n'),
     id,
@@ -175,16 +175,16 @@ const SENTENCES: Readonly<Record<EventType, (values: Values) => string>> = {
   'balance.low': (values) => `Your balance is low: ${values.balance} USD`,
   'balance.exhausted': () => 'Your credit ran out: all running instances were stopped',
   'balance.credited': (values) => `${values.usd} USD were credited to your account`,
-  'topup.seen': (values) => `A payment of top-up ${values.top_up} was seen`,
-  'topup.confirming': (values) => `A payment of top-up ${values.top_up} is being confirmed`,
-  'topup.quarantined': (values) => `A payment of top-up ${values.top_up} is quarantined until it is confirmed`,
-  'topup.credited': (values) => `A payment of top-up ${values.top_up} was credited`,
-  'topup.refused': (values) => `A payment of top-up ${values.top_up} was refused`,
-  'topup.gone': (values) => `A payment of top-up ${values.top_up} was replaced or never arrived`,
+  'topup.seen': (values) => `A payment for top-up ${values.top_up} was seen`,
+  'topup.confirming': (values) => `A payment for top-up ${values.top_up} is being confirmed`,
+  'topup.quarantined': (values) => `A payment for top-up ${values.top_up} is quarantined until it is confirmed`,
+  'topup.credited': (values) => `A payment for top-up ${values.top_up} was credited`,
+  'topup.refused': (values) => `A payment for top-up ${values.top_up} was refused`,
+  'topup.gone': (values) => `A payment for top-up ${values.top_up} was replaced or never arrived`,
   'topup.reversed': (values) => `The credit for top-up ${values.top_up} was reversed`,
   'key.new_network': (values) => `API key ${values.key} was used from a new network: ${values.network}`,
   'webhook.paused': (values) => `Webhook ${values.webhook} is paused: ${values.reason}`,
   'webhook.test': () => 'This is a test',
   'mail.paused': (values) => `Mail is paused: ${values.reason}`,
-  'mail.test': () => 'This is a test mail',
+  'mail.test': () => 'This is a test email',
 };
