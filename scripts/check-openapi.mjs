@@ -31,7 +31,7 @@ async function redocly(document) {
 }
 
 const ruleset = new spectral.Spectral();
-// The contact is set by the operator. The service always knows a URL for it, but not an e-email address.
+// The contact is set by the operator. The service always knows a URL for it, but not an e-mail address.
 ruleset.setRuleset({ extends: [[oas, 'all']], rules: { 'contact-properties': 'off' } });
 
 async function spectralOf(document) {

@@ -245,7 +245,8 @@ class Following {
       process.exit(SIGNAL_CODES[name]);
     }
     if (this.#isPrompting || this.#ending.signal.aborted) return;
-    if (run === null && !this.isBegun) this.#report("waiting for the service's response before destroying the instance");
+    if (run === null && !this.isBegun)
+      this.#report("waiting for the service's response before destroying the instance");
     const isKept = this.isBegun && (run === null || run.isKept || name === 'SIGHUP');
     let isDestroyed = !this.isDetached && !isKept;
     if (isDestroyed && this.isBegun && name === 'SIGINT' && canPrompt()) {

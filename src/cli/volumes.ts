@@ -47,7 +47,9 @@ const OF_ONE: View<VolumeWithSnapshots> = {
 
 const RELEASED: View<VolumeRelease> = {
   lines: ({ volume_id, lost_since }) => [
-    done(`${volume_id} has been detached${lost_since === null ? '' : `; changes since ${readable(lost_since)} are lost`}`),
+    done(
+      `${volume_id} has been detached${lost_since === null ? '' : `; changes since ${readable(lost_since)} are lost`}`,
+    ),
   ],
   ids: ({ volume_id }) => [volume_id],
 };

@@ -333,7 +333,8 @@ export const SETTINGS = {
     name: 'volumeHistoryFactor',
     takes: whole(1, 100),
     default: '3',
-    about: "Maximum size of all of a volume's snapshots, as a multiple of the volume size. 1 GB is added to the result.",
+    about:
+      "Maximum size of all of a volume's snapshots, as a multiple of the volume size. 1 GB is added to the result.",
     domain: true,
   },
   MARKET_SOURCE: {

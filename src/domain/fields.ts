@@ -348,7 +348,7 @@ export const fields = {
   },
   mailAddress: {
     schema: z.string().max(254).refine(isMailAddress),
-    must: 'one eemail address such as you@example.com, in ASCII',
+    must: 'one email address such as you@example.com, in ASCII',
     description: 'Address to which email is sent, in ASCII. Write an internationalized domain in its xn-- form.',
   },
   webhookEvents: {

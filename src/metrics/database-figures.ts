@@ -151,10 +151,7 @@ function createGauges(registry: Registry, { settings, payments }: Pick<TopUpDeps
   const aside =
     payments === null
       ? null
-      : gauge(
-          'gpu_rental_payment_callbacks_aside',
-          'Payment processor callbacks that the operator must review.',
-        );
+      : gauge('gpu_rental_payment_callbacks_aside', 'Payment processor callbacks that the operator must review.');
   if (aside !== null) single.push(aside);
   const up = new Gauge({
     name: 'gpu_rental_database_figures_up',

@@ -117,7 +117,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('request confirmation of an eemail address, and delete the address', async () => {
+  it('request confirmation of an email address, and delete the address', async () => {
     const mails = await startMailServer();
     const sender = await startProcess({
       ...here.env,
@@ -131,7 +131,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       const there = new Pages(here.pages.browser, sender.address);
       const { page, complaints } = await there.visit('/webhooks', await there.context(owner));
       const mail = page.getByRole('region', { name: 'Email' });
-      await mail.getByLabel('Your eemail address').fill('owner@example.com');
+      await mail.getByLabel('Your email address').fill('owner@example.com');
       await mail.getByRole('button', { name: 'Send confirmation link' }).click();
       await mail.getByText(/sent a confirmation link to owner@example\.com\. Open it by/).waitFor();
       await expect.poll(() => mails.received.length, PATIENCE).toBe(1);
@@ -148,7 +148,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       await expect.poll(() => mails.subjects().at(-1), PATIENCE).toBe('This is a test email');
       await expectSoundInLongRun(page);
       await mail.getByRole('button', { name: 'Delete address' }).click();
-      await mail.getByLabel('Your eemail address').waitFor();
+      await mail.getByLabel('Your email address').waitFor();
       expect(complaints).toEqual([]);
       await there.close();
     } finally {

@@ -46,17 +46,16 @@ const LAUNCH = z
     secrets: z
       .array(z.strictObject({ secret: z.string(), variable: z.string().optional(), file: z.string().optional() }))
       .optional()
-      .describe("The account's secrets by name (list_secrets), each passed as a variable or as a file under /run/secrets."),
+      .describe(
+        "The account's secrets by name (list_secrets), each passed as a variable or as a file under /run/secrets.",
+      ),
     entrypoint: words("Replaces the image's entrypoint."),
     command: words('Replaces the command of the template or the image, one word per item.'),
     ports: z
       .array(z.strictObject({ port: z.number(), name: z.string().optional() }))
       .optional()
       .describe('Ports that serve HTTP, with names to display.'),
-    tcpPorts: z
-      .array(z.number())
-      .optional()
-      .describe('Ports that anyone can reach over TCP through the service.'),
+    tcpPorts: z.array(z.number()).optional().describe('Ports that anyone can reach over TCP through the service.'),
     registryLogin: z.string().optional().describe('Name of a registry login to pull the image with.'),
     user: z
       .string()

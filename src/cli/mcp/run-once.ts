@@ -43,7 +43,9 @@ const INPUT = {
   secrets: z
     .array(z.strictObject({ secret: z.string(), variable: z.string().optional(), file: z.string().optional() }))
     .optional()
-    .describe("The account's secrets by name (list_secrets), each passed as a variable or as a file under /run/secrets."),
+    .describe(
+      "The account's secrets by name (list_secrets), each passed as a variable or as a file under /run/secrets.",
+    ),
   user: z
     .string()
     .max(65)

@@ -193,7 +193,9 @@ function checkAddressLimit(held: number, openWithoutKey: number): void {
     );
   }
   if (held > 0 && openWithoutKey >= shared) {
-    throw tooManyStreams(`an IP address may have only one subscription without a key while more than ${shared} are open`);
+    throw tooManyStreams(
+      `an IP address may have only one subscription without a key while more than ${shared} are open`,
+    );
   }
 }
 

@@ -26,12 +26,12 @@ interface Texts {
 
 const TEXTS: Readonly<Record<LinkPurpose, Texts>> = {
   confirm: {
-    question: "Send the account's notices to your eemail address?",
+    question: "Send the account's notices to your email address?",
     button: 'Send notices',
     done: 'Your address is confirmed. It will receive notices.',
   },
   end: {
-    question: 'Stop sending notices to your eemail address?',
+    question: 'Stop sending notices to your email address?',
     button: 'Unsubscribe',
     done: 'Your address no longer receives notices.',
   },

@@ -49,7 +49,7 @@ describe('gpu-agent join', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ machineId: 'm-test', token: TOKEN });
     const again = await runAgent(['join', gateway.url, CODE, ...at('one')]).ended;
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is already machine m-test') });
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('has already joined as machine m-test') });
     expect(gateway.joins).toHaveLength(1);
   });
 

@@ -188,7 +188,7 @@ describe('gpu mcp', () => {
     );
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const refused = outcomes.find((outcome) => outcome.status === 'rejected')!;
-    expect(String(refused.reason)).toMatch(/above the 3\.00 of --max-per-hour \(spending_limit\)/);
+    expect(String(refused.reason)).toMatch(/more than --max-per-hour \(3\.00\) \(spending_limit\)/);
     expect(await rented(own)).toHaveLength(1);
     // Repeating the completed deploy is allowed, although a second rental at this price would exceed the limit.
     const done = quotes[outcomes.findIndex(({ status }) => status === 'fulfilled')]!;

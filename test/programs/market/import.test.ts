@@ -162,7 +162,7 @@ bad-3,rtx-4090,1,free,us`;
     const { body: instance } = await ann.rest('POST', '/instances', { machine_id: offers.data[0].machine_id });
     const path = file('new.csv', market({ 'rtx-4090': Array.from({ length: 7 }, () => 'rtx-4090,1,0.80') }));
     const done = await admin(['market', 'import', path, '--date', '2026-10-02'], env);
-    expect(done.stdout).toContain('published the price sheet of 2026-10-02');
+    expect(done.stdout).toContain('published the price sheet for 2026-10-02');
     await expect.poll(() => priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-10-02', market_median: 0.8 });
     const price = await priceOf('rtx-4090');
     expect(price.price_per_gpu_hour).toEqual({ on_demand: 0.56, interruptible: 0.28, reserved: 0.364 });
@@ -192,10 +192,10 @@ bad-3,rtx-4090,1,free,us`;
     ['lacks a column', ['--date', '2026-10-10'], 'gpu_slug,num_gpus\nrtx-4090,1', /is missing the columns/],
     ['isn’t CSV', ['--date', '2026-10-10'], `${MARKET_HEADER}a,"b`, /can't be read/],
     [
-      'has no listing of a known model',
+      'has no listings for known models',
       ['--date', '2026-10-10'],
       `${MARKET_HEADER}a,rtx-9090,1,2,us`,
-      /no listing of a known model/,
+      /no listings for known models/,
     ],
     [
       'cuts a price too far',

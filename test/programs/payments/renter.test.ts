@@ -77,7 +77,7 @@ describe('gpu topup', () => {
     expect(await gpu(['topup', 'LTC', 'much'], env)).toMatchObject({ code: 2, stdout: '' });
     expect(await gpu(['topup', 'LTC', '1'], env)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('must be 5 to'),
+      stderr: expect.stringContaining('must be between 5 and'),
     });
     expect(await gpu(['topup', 'USDT', '50'], env)).toMatchObject({ code: 2, stderr: expect.stringContaining('USDT') });
   });

@@ -6,7 +6,7 @@ type Shown = ComponentChildren;
 
 export const texts = {
   title: 'Email',
-  what: 'Sends the same events to one eemail address.',
+  what: 'Sends the same events to one email address.',
   paused: (address: Shown, since: Shown, why: string) => (
     <>
       Email to {address} is paused since {since}: {why}. Enter the address again to resume.
@@ -30,7 +30,7 @@ export const texts = {
   test: 'Send test email',
   delete: 'Delete address',
   tested: 'A test email is being sent.',
-  yourAddress: 'Your eemail address',
+  yourAddress: 'Your email address',
   anotherAddress: 'New address, or the same again',
   example: 'you@example.com',
   confirm: 'Send confirmation link',

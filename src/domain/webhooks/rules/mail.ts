@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { EventType } from '../../kernel/events.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../../kernel/time.js';
 
-/** Maximum length of an eemail address in SMTP (RFC 5321). */
+/** Maximum length of an email address in SMTP (RFC 5321). */
 const MAX_ADDRESS = 254;
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
 const MAX_LOCAL_PART = 64;
