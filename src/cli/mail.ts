@@ -26,7 +26,7 @@ export function addMailCommands(program: Command): void {
   const mail = program.command('mail').description('Manage the email address that receives events');
   mail
     .command('show')
-    .description('Show the email address and whether mail is sent to it')
+    .description('Show the email address and whether email is sent to it')
     .option('--json', 'Print JSON')
     .action(async ({ json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
@@ -37,7 +37,7 @@ export function addMailCommands(program: Command): void {
     });
   mail
     .command('set <address>')
-    .description('Send mail to an address once its owner opens the mailed confirmation link')
+    .description('Send email to an address once its owner opens the emailed confirmation link')
     .option('--event <type>', 'Only events of this type, such as balance.low; repeatable (default: all)', collectList)
     .action(async (address: string, { event }: { event?: string[] }, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
@@ -49,7 +49,7 @@ export function addMailCommands(program: Command): void {
     });
   for (const [name, description, isDone] of [
     ['test', 'Send a test email', 'a test email has been sent'],
-    ['delete', 'Delete the email address and stop sending mail', 'the email address has been deleted'],
+    ['delete', 'Delete the email address and stop sending email', 'the email address has been deleted'],
   ] as const)
     mail
       .command(name)
@@ -63,8 +63,8 @@ export function addMailCommands(program: Command): void {
 
 function sentence({ address, events, confirmedAt, confirmBy, pausedAt, pauseReason, waiting }: MailAddress): string {
   const to = visible(address);
-  if (pausedAt !== null) return `mail to ${to} is paused: ${visible(pauseReason ?? '')}`;
+  if (pausedAt !== null) return `email to ${to} is paused: ${visible(pauseReason ?? '')}`;
   if (confirmedAt === null)
-    return `${to} is not confirmed yet; the mailed link is valid until ${readableWithAge(confirmBy)}`;
+    return `${to} is not confirmed yet; the emailed link is valid until ${readableWithAge(confirmBy)}`;
   return `${to} receives ${events?.join(' ') ?? 'all events'}; ${waiting} waiting`;
 }

@@ -31,7 +31,7 @@ import {
 } from './webhooks.js';
 
 /*
- * A email address receives events in the same way as a webhook, and its row, deliveries and attempts are stored in the
+ * An email address receives events in the same way as a webhook, and its row, deliveries and attempts are stored in the
  * same tables. It must first be confirmed through a link sent to it.
  */
 
@@ -164,7 +164,7 @@ export async function testMailAddress(
 ): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   if (known.confirmedAt === null) throw new DomainError('action_failed', 'the address is not confirmed');
-  if (known.pausedAt !== null) throw new DomainError('action_failed', 'mail to the address is paused');
+  if (known.pausedAt !== null) throw new DomainError('action_failed', 'email to the address is paused');
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
     const { rowCount } = await transaction.query(

@@ -80,7 +80,7 @@ async function confirmed(events?: string[]): Promise<{ renter: Renter; address: 
   return { renter, address };
 }
 
-describe('a email address', () => {
+describe('an email address', () => {
   it('receives notices only after it is confirmed, and in the same order as webhooks', async () => {
     const renter = await here.renter('50');
     const address = 'first@example.com';

@@ -185,6 +185,6 @@ const SENTENCES: Readonly<Record<EventType, (values: Values) => string>> = {
   'key.new_network': (values) => `API key ${values.key} was used from a new network: ${values.network}`,
   'webhook.paused': (values) => `Webhook ${values.webhook} is paused: ${values.reason}`,
   'webhook.test': () => 'This is a test',
-  'mail.paused': (values) => `Mail is paused: ${values.reason}`,
+  'mail.paused': (values) => `Email is paused: ${values.reason}`,
   'mail.test': () => 'This is a test email',
 };
