@@ -18,7 +18,7 @@ interface EnrolOptions extends Output {
 export function addAgentCommands(machine: Command, run: Run): void {
   machine
     .command('enroll [id]')
-    .description('Print a join code that works once within an hour; without an id, the agent joins as a new machine')
+    .description('Print a single-use join code, valid for one hour; without an id, the agent joins as a new machine')
     .option('--gpu <slug>', "GPU model that the host must have; required for models the catalogue can't identify")
     .option('--count <number>', 'Number of GPUs that the host must have, 1 to 8')
     .option('--region <code>', 'Region for a new machine; optional if there is only one region')

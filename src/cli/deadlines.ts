@@ -52,7 +52,7 @@ export function addDeadlineCommand(program: Command): void {
   program
     .command('deadline <instance>')
     .description('Show or set when an instance is stopped or destroyed automatically')
-    .option('--stop-at <when>', `Stop the instance ${WHEN}; none means never`)
+    .option('--stop-at <when>', `Stop the instance ${WHEN}, or "none" for never`)
     .option('--destroy-at <when>', 'Destroy the instance and its disk; same format')
     .option('--json', "Print the service's JSON response unchanged")
     .action(async (id: string, { stopAt, destroyAt, json }: DeadlineOptions & Output, command: Command) => {
@@ -96,7 +96,7 @@ const SET_IDLE =
 export function addIdleCommand(program: Command): void {
   program
     .command('idle <instance>')
-    .argument('[time]', `Idle time, ${IDLE_TIME}; none disables it`)
+    .argument('[time]', `Idle time, ${IDLE_TIME}, or "none" to disable it`)
     .description('Show or set the idle time after which an instance stops')
     .addHelpText('after', '\nActivity means a GPU load above 5%, or a connection over SSH or to a web or TCP\nport.')
     .option('--json', "Print the service's JSON response unchanged")

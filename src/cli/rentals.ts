@@ -188,14 +188,14 @@ export function addRentalCommands(program: Command): void {
     withOutput(
       program
         .command('move <instance>')
-        .description('Move an instance with its volumes to another host')
+        .description('Move an instance and its volumes to another host')
         .addHelpText(
           'after',
           '\nThis rents the best machine on another host and relaunches the workload there as\n' +
             'a new instance. The old one must be stopped, have been destroyed in the last\n' +
             '7 days, or be on a host that is gone.',
         )
-        .option('--max-price <usd>', 'Maximum price of the whole machine in USD per hour', amount),
+        .option('--max-price <usd>', 'Maximum price for the whole machine, in USD per hour', amount),
     ),
   ).action(async (id: string, options: WriteOptions & { maxPrice?: number }, command: Command) => {
     const session = openSession(command, { needsKey: true });

@@ -54,7 +54,7 @@ export function addRunCommands(program: Command): void {
     .option('--gpu <slug>', 'GPU model; repeatable, most preferred first (default: any)', collect)
     .option('--region <code>', 'Region; repeatable, most preferred first (default: any)', collect)
     .option('--num-min <n>', 'Minimum number of GPUs (default: 1)', amount)
-    .option('--max-price <usd>', 'Maximum price of the whole machine in USD per hour', amount)
+    .option('--max-price <usd>', 'Maximum price for the whole machine, in USD per hour', amount)
     .option('--image <image>', 'OCI image with /bin/sh, or template slug (default: pytorch)')
     .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
     .option('--interruptible', 'Pay half the price for a machine that can be preempted')
@@ -68,7 +68,7 @@ export function addRunCommands(program: Command): void {
     .option('-d, --detach', 'Exit once the command has started, and print only the instance id to stdout')
     .option(
       '--linger <seconds>',
-      `Stop the instance after this time without a client, 1 to ${MAX_LINGER} s (default: ${DEFAULT_LINGER})`,
+      `Stop the instance after this long without a client, 1 to ${MAX_LINGER} s (default: ${DEFAULT_LINGER})`,
       seconds,
     )
     .option('--idempotency-key <key>', 'Idempotency key; repeated requests within 24 hours rent only once');
@@ -81,7 +81,7 @@ export function addRunCommands(program: Command): void {
   ).action(attach);
   program
     .command('wait <instance>')
-    .description("Wait until a run's command has ended, and exit with its exit code")
+    .description("Wait for a run's command to finish, and exit with its exit code")
     .option('-i, --identity <file>', 'Private key for SSH (default: a new one)')
     .action(waitFor);
 }

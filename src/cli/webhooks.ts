@@ -117,7 +117,7 @@ export function addWebhookCommands(program: Command): void {
   });
   webhook
     .command('low-balance')
-    .argument('<usd>', 'Balance in USD that triggers balance.low; off disables it')
+    .argument('<usd>', 'Balance in USD that triggers balance.low, or "off" to disable it')
     .description('Set the low-balance notice threshold')
     .action(async (usd: string, _options: object, command: Command) => {
       const below = usd === 'off' ? null : Number(usd);

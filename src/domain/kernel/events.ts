@@ -28,7 +28,7 @@ export const EVENT_TYPES = {
   'key.new_network': 'an API key was used from a new network; not sent for its first network',
   'webhook.paused': 'deliveries to another webhook of the account were paused',
   'webhook.test': 'a test was requested',
-  'mail.paused': "eemail to the account's address was paused",
+  'mail.paused': "email to the account's address was paused",
   'mail.test': 'a test was requested',
 } as const;
 
