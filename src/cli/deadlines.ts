@@ -123,7 +123,7 @@ function minutesOf(time: string): number {
 }
 
 function deadlineOf(action: 'stopped' | 'destroyed', at: string | null): string {
-  return at === null ? `is not ${action} automatically` : `is ${action} at ${readableWithAge(at)}`;
+  return at === null ? `will not be ${action} automatically` : `will be ${action} at ${readableWithAge(at)}`;
 }
 
 function nullOfNone(when: string): string | null {

@@ -46,7 +46,7 @@ const PRICING: View<PriceSheet> = {
   lines: ({ data }) => table(data, PRICING_COLUMNS),
   ids: ({ data }) => data.map(({ slug }) => slug),
   remark: ({ count, market_snapshot }) =>
-    `${count} models. USD per GPU-hour, billed per second; market prices of ${market_snapshot}.`,
+    `${count} models. USD per GPU-hour, billed per second; market prices as of ${market_snapshot}.`,
 };
 
 const OFFERS: View<OfferList> = {

@@ -87,7 +87,7 @@ export const instanceTools: readonly Tool[] = [
   tool({
     name: 'read_logs',
     title: 'Read logs',
-    description: 'Returns the last log lines of the container of an instance, running or stopped, oldest first.',
+    description: "Returns the last log lines of an instance's container, running or stopped, oldest first.",
     input: {
       id: ID,
       tail: z.number().int().min(1).max(MAX_LINES).default(100).describe('Number of last lines.'),
@@ -128,7 +128,7 @@ export const instanceTools: readonly Tool[] = [
     name: 'stop_instance',
     title: 'Stop an instance',
     description:
-      'Stops the container of an instance. Its disk is kept and billed. Other accounts can rent its machine, so a later start may be refused.',
+      'Stops an instance's container. Its disk is kept and billed. Other accounts can rent its machine, so a later start may be refused.',
     input: { id: ID, idempotencyKey: IDEMPOTENCY_KEY },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: ({ settings }, { id, idempotencyKey }) => act(settings, id, 'STOP', idempotencyKey),

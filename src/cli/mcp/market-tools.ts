@@ -50,7 +50,7 @@ const LAUNCH = z
         "The account's secrets by name (list_secrets), each passed as a variable or as a file under /run/secrets.",
       ),
     entrypoint: words("Replaces the image's entrypoint."),
-    command: words('Replaces the command of the template or the image, one word per item.'),
+    command: words("Replaces the template's or image's command, one word per item."),
     ports: z
       .array(z.strictObject({ port: z.number(), name: z.string().optional() }))
       .optional()

@@ -29,7 +29,7 @@ describe('a deadline', () => {
     const id = stdout.trim();
     const stopAt = new Date(service.clock.nowMs() + 28_800_000).toISOString().replace(/\.\d+/, '');
     expect((await gpu(['deadline', id], own)).stdout).toBe(
-      `${id} is stopped at ${stopAt}\n${id} is not destroyed automatically\n`,
+      `${id} will be stopped at ${stopAt}\n${id} will not be destroyed automatically\n`,
     );
     const changed = await gpu(['deadline', id, '--stop-at', 'none', '--destroy-at', stopAt, '--json'], own);
     expect(JSON.parse(changed.stdout)).toEqual({ id, stopAt: null, destroyAt: stopAt });
