@@ -128,7 +128,7 @@ export const instanceTools: readonly Tool[] = [
     name: 'stop_instance',
     title: 'Stop an instance',
     description:
-      'Stops an instance's container. Its disk is kept and billed. Other accounts can rent its machine, so a later start may be refused.',
+      "Stops an instance's container. Its disk is kept and billed. Other accounts can rent its machine, so a later start may be refused.",
     input: { id: ID, idempotencyKey: IDEMPOTENCY_KEY },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: ({ settings }, { id, idempotencyKey }) => act(settings, id, 'STOP', idempotencyKey),
