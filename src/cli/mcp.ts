@@ -17,7 +17,7 @@ export function addMcpCommand(program: Command): void {
       "Limit on the account's hourly cost in USD; refuse any deploy or start that would exceed it",
       cap,
     )
-    .option('--read-only', 'Offer only tools that don't change anything')
+    .option('--read-only', "Offer only tools that don't change anything")
     .option('-i, --identity <file>', 'Private key for run_command (default: the keys that ssh tries)')
     .addHelpText('after', '\nAssistants start this command and use its standard input and output.')
     .action(async (options: McpOptions, command: Command) => {
