@@ -95,7 +95,7 @@ describe('a run by another client', needsRuns(), () => {
     it('destroys its instance if it is interrupted, and rejects a missing folder', needed, async () => {
       const here = folder();
       const none = await begin(join(here, 'none'), here, 'true').ended;
-      expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining('is not a folder here')]);
+      expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining('is not a local folder')]);
       expect(await renter.instances()).toEqual([]);
       const running = begin(here, here, 'sh', '-c', WAITS);
       await running.says(/^begun$/m);

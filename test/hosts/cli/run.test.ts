@@ -135,7 +135,7 @@ describe('gpu run', needsRuns(), () => {
   });
 
   it.each([
-    [['-v', '/nowhere'], '/nowhere is not a folder here'],
+    [['-v', '/nowhere'], '/nowhere is not a local folder'],
     [['--out', '../up'], '../up must be a path under the workspace'],
     [['--out', '/etc'], '/etc must be a path under the workspace'],
   ])('rejects %j before renting', async (wrong, message) => {

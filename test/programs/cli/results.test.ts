@@ -156,7 +156,7 @@ describe('fetching a hostile instance’s results', () => {
     for (const path of ['link', 'link/keys'])
       expect(() => checkDestinations([path], into)).toThrow('link is a link here');
     writeFileSync(join(into, 'file'), '');
-    expect(() => checkDestinations(['file/a'], into)).toThrow('file is not a folder here');
+    expect(() => checkDestinations(['file/a'], into)).toThrow('file is not a local folder');
     expect(() => checkDestinations(['file', 'new/a'], into)).not.toThrow();
   });
 

@@ -87,10 +87,10 @@ describe('gpu topup', () => {
     const { key } = await gateway.renter('0');
     const without = envOf(gateway.address, key);
     for (const args of [['topup'], ['topups']]) {
-      expect((await gpu(args, without)).stdout).toContain('This service accepts no top-ups');
+      expect((await gpu(args, without)).stdout).toContain("This service doesn't accept top-ups");
     }
     const asked = await gpu(['topup', 'LTC', '50'], without);
-    expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining('this service accepts no top-ups') });
+    expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining("this service doesn't accept top-ups") });
     await gateway.close();
   });
 
