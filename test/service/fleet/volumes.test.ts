@@ -254,7 +254,7 @@ describe('an instance with volumes', () => {
     const refused = await bare.deploy([at(own)]);
     expect(refused.body.error).toMatchObject({
       code: 'deploy_failed',
-      message: expect.stringContaining(`the host of machine ${bare.id} doesn't support volumes: `),
+      message: expect.stringContaining(`machine ${bare.id}'s host doesn't support volumes: `),
     });
     expect(await row(own)).toMatchObject({ lease: 0, holder: null });
   });
