@@ -12,13 +12,13 @@ const area = (name, others, comment) =>
   only(
     `domain-area-${name}`,
     `^src/domain/${name}/`,
-    `^src/(database|std|agent-protocol)/|^src/domain/fields\\.ts$|^src/domain/(${['kernel', name, ...others].join('|')})/`,
+    `^src/(database|std|agent-protocol)/|^src/domain/(${['kernel', name, ...others].join('|')})/`,
     comment,
   );
 
 const RULES = '^src/domain/[^/]+/rules/';
 /** The kernel's files that aren't rules: they read files, write rows or run in the background. */
-const NOT_RULES = '^src/domain/kernel/(activity-note|background|csv|deps|import|outbox)\\.ts$';
+const NOT_RULES = '^src/domain/kernel/(activity-note|background|csv|deps|fields?|import|outbox)\\.ts$';
 
 module.exports = {
   forbidden: [

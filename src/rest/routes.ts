@@ -104,14 +104,20 @@ const LAUNCH: readonly Input[] = [
   },
 ];
 
-/** Optional inputs for deadlines, the spend limit, the idle stop and volumes. */
-const ENDS: readonly Input[] = [
-  { in: 'body', name: 'stop_at', variable: 'stopAt' },
-  { in: 'body', name: 'destroy_at', variable: 'destroyAt' },
-  { in: 'body', name: 'spend_limit', variable: 'spendLimit' },
-  { in: 'body', name: 'stop_when_idle', variable: 'stopWhenIdle' },
-  { in: 'body', name: 'volumes', variable: 'volumes' },
-];
+/** Optional terms of a rental, with their GraphQL types. They have the same names in GraphQL, in camelCase. */
+const TERMS = {
+  stop_at: 'String',
+  destroy_at: 'String',
+  spend_limit: 'Float',
+  stop_when_idle: 'Int',
+  volumes: '[VolumeAtPathInput!]',
+};
+const camelCase = (name: string) => name.replace(/_(.)/g, (_all, letter: string) => letter.toUpperCase());
+const TERM_INPUTS = Object.keys(TERMS).map((name): Input => ({ in: 'body', name, variable: camelCase(name) }));
+const TERM_VARIABLES = Object.entries(TERMS)
+  .map(([name, type]) => `$${camelCase(name)}: ${type}`)
+  .join(', ');
+const TERM_ARGUMENTS = TERM_INPUTS.map(({ variable }) => `${variable}: $${variable}`).join(', ');
 
 /** All `/v1` routes: those in section 4 of the contract, and those for volumes. */
 export const routes: readonly Route[] = [
@@ -193,10 +199,9 @@ export const routes: readonly Route[] = [
     document: `mutation deployInstance($machineId: ID!, $template: String, $diskGb: Int, $mode: PricingMode, $idempotencyKey: String,
       $name: String, $env: Variables, $secrets: [LaunchSecretInput!], $entrypoint: [String!], $command: [String!],
       $ports: [LaunchPortInput!], $tcpPorts: [Int!], $registryLogin: String, $user: String, $restart: RestartPolicy, $onExit: ExitAction,
-      $stopAt: String, $destroyAt: String, $spendLimit: Float, $stopWhenIdle: Int,
-      $volumes: [VolumeAtPathInput!]) {
+      ${TERM_VARIABLES}) {
       result: deploy(input: { machineId: $machineId, template: $template, diskGb: $diskGb, mode: $mode, idempotencyKey: $idempotencyKey,
-        stopAt: $stopAt, destroyAt: $destroyAt, spendLimit: $spendLimit, stopWhenIdle: $stopWhenIdle, volumes: $volumes,
+        ${TERM_ARGUMENTS},
         launch: { name: $name, env: $env, secrets: $secrets, entrypoint: $entrypoint, command: $command, ports: $ports, tcpPorts: $tcpPorts,
           registryLogin: $registryLogin, user: $user, restart: $restart, onExit: $onExit } }) {
         ${INSTANCE} } }`,
@@ -212,7 +217,7 @@ export const routes: readonly Route[] = [
         values: { od: 'ON_DEMAND', interruptible: 'INTERRUPTIBLE', res: 'RESERVED', spot: 'INTERRUPTIBLE' },
       },
       ...LAUNCH,
-      ...ENDS,
+      ...TERM_INPUTS,
       IDEMPOTENCY_KEY,
     ],
     status: 201,

@@ -1,6 +1,6 @@
 import { type AccountState, accountState } from '../domain/accounts/accounts.js';
+import { accountFields } from '../domain/accounts/fields.js';
 import { setAccountLimit } from '../domain/accounts/monthly-limits.js';
-import { fields } from '../domain/fields.js';
 import { MAX_LIVE_API_KEYS } from '../domain/kernel/api-key.js';
 import { MAX_LIVE_INSTANCES } from '../domain/kernel/instance-limit.js';
 import { pendingTopUps } from '../domain/top-ups/top-ups.js';
@@ -95,7 +95,7 @@ builder.mutationFields((t) => ({
     nullable: true,
     description:
       "Sets the maximum spend of the account in a UTC calendar month. Omit it or pass null to remove the limit. If spend has already passed the limit, all running instances stop immediately. Raising the limit doesn't start any. Refused for an API key that has its own limit.",
-    args: { monthlyLimit: t.arg.float(fromField(fields.monthlyLimit)) },
+    args: { monthlyLimit: t.arg.float(fromField(accountFields.monthlyLimit)) },
     resolve: (_root, { monthlyLimit }, context) => setAccountLimit(context.deps, callerOf(context), monthlyLimit),
   }),
 }));

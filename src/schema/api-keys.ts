@@ -1,7 +1,8 @@
 import { type ApiKey, createApiKeyOnce, listApiKeys, revokeApiKey } from '../domain/accounts/api-keys.js';
+import { accountFields } from '../domain/accounts/fields.js';
 import { type KeyLimit, type KeySpend, keySpend, setKeyLimit } from '../domain/accounts/monthly-limits.js';
-import { fields } from '../domain/fields.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
+import { commonFields } from '../domain/kernel/fields.js';
 import { SCOPE_MEANINGS, SCOPES, type Scope } from '../domain/kernel/scopes.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
@@ -118,12 +119,12 @@ builder.mutationFields((t) => ({
     description:
       "Creates an API key for the account. It can't have more permissions than the key used for the request.",
     args: {
-      name: t.arg.string(fromField(fields.keyName)),
-      scopes: t.arg({ type: [KeyScope], ...fromField(fields.keyScopes) }),
-      expiresAt: t.arg.string(fromField(fields.keyExpiresAt)),
-      networks: t.arg.stringList(fromField(fields.keyNetworks)),
-      monthlyLimit: t.arg.float(fromField(fields.monthlyLimit)),
-      idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
+      name: t.arg.string(fromField(accountFields.keyName)),
+      scopes: t.arg({ type: [KeyScope], ...fromField(accountFields.keyScopes) }),
+      expiresAt: t.arg.string(fromField(accountFields.keyExpiresAt)),
+      networks: t.arg.stringList(fromField(accountFields.keyNetworks)),
+      monthlyLimit: t.arg.float(fromField(accountFields.monthlyLimit)),
+      idempotencyKey: t.arg.string(fromField(commonFields.idempotencyKey)),
     },
     resolve: async (_root, input, context) => {
       const created = await createApiKeyOnce(context.deps, callerOf(context), input);
@@ -139,7 +140,7 @@ builder.mutationFields((t) => ({
       "Sets the maximum spend of a key in a UTC calendar month. Omit it or pass null to remove the limit. If spend has already passed the limit, the key's running instances stop immediately. Raising the limit doesn't start any. Refused for an API key that has its own limit.",
     args: {
       id: t.arg.id({ required: true, description: 'Id of the key.' }),
-      monthlyLimit: t.arg.float(fromField(fields.monthlyLimit)),
+      monthlyLimit: t.arg.float(fromField(accountFields.monthlyLimit)),
     },
     resolve: (_root, { id, monthlyLimit }, context) =>
       setKeyLimit(context.deps, callerOf(context), { id, monthlyLimit }),

@@ -1,6 +1,8 @@
-import { fields } from '../domain/fields.js';
+import { instanceFields } from '../domain/instances/fields.js';
 import { moveInstance } from '../domain/inventory/move-instance.js';
+import { commonFields } from '../domain/kernel/fields.js';
 import type { Attachment } from '../domain/volumes/attachment-loader.js';
+import { volumeFields } from '../domain/volumes/fields.js';
 import { type Release, releaseVolume } from '../domain/volumes/release.js';
 import { MAX_ATTACHED } from '../domain/volumes/rules/volume-attachment.js';
 import { atMost, builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
@@ -78,9 +80,9 @@ builder.mutationFields((t) => ({
     description:
       'Relaunches the workload of an instance with volumes on the best machine of another host, at the current price, and returns the new instance. The old instance must be stopped, destroyed within the last 7 days, or on a host that has been unreachable for 20 minutes; in that case it is stopped. It keeps its own disk until it is destroyed.',
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
-      maxPricePerHour: t.arg.float(fromField(fields.maxPricePerHour)),
-      idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
+      maxPricePerHour: t.arg.float(fromField(instanceFields.maxPricePerHour)),
+      idempotencyKey: t.arg.string(fromField(commonFields.idempotencyKey)),
     },
     resolve: async (_root, args, context) =>
       resultOf(context, await moveInstance(context.deps, accountOf(context), args, callerOf(context).keyId)),
@@ -91,7 +93,7 @@ builder.mutationFields((t) => ({
     nullable: true,
     description:
       "Releases a volume from an instance that isn't running, even if changes are not saved. Use it if the host is lost or doesn't report that it has finished.",
-    args: { id: t.arg.id({ required: true, ...fromField(fields.volumeId) }) },
+    args: { id: t.arg.id({ required: true, ...fromField(volumeFields.volumeId) }) },
     resolve: (_root, { id }, context) => releaseVolume(context.deps, accountOf(context), id),
   }),
 }));

@@ -3,7 +3,7 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import type PrismaTypes from '../database/generated/pothos-types.js';
 import { getDatamodel } from '../database/generated/pothos-types.js';
-import type { Field } from '../domain/fields.js';
+import type { Field } from '../domain/kernel/field.js';
 import type { Instant } from '../domain/kernel/time.js';
 import type { GatewayContext } from './context.js';
 import { DEFAULT_PAGE, MAX_PAGE, PAGE_DESCRIPTIONS } from './pages.js';

@@ -1,4 +1,5 @@
-import { fields } from '../domain/fields.js';
+import { instanceFields } from '../domain/instances/fields.js';
+import { updateFields } from '../domain/updates/fields.js';
 import { followLogs, instanceLogs } from '../domain/updates/instance-logs.js';
 import type { LogLine } from '../domain/updates/rules/log-line.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
@@ -32,8 +33,8 @@ builder.queryFields((t) => ({
     description:
       'The last lines that the container wrote, oldest first; also for a stopped instance. The machine keeps about 10 MB. Needs an API key.',
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
-      tail: t.arg.int(fromField(fields.logTail)),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
+      tail: t.arg.int(fromField(updateFields.logTail)),
       since: t.arg({ type: 'DateTime', description: SINCE }),
     },
     resolve: (_root, args, context) => instanceLogs(context.deps, callerOf(context), args, context.untilGone()),
@@ -47,8 +48,8 @@ builder.subscriptionFields((t) => ({
     description:
       'The last lines that the container wrote, then new lines as they are written; an event can have several. Continues when the container is restarted. Needs an API key.',
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
-      tail: t.arg.int(fromField(fields.logTail)),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
+      tail: t.arg.int(fromField(updateFields.logTail)),
       since: t.arg({ type: 'DateTime', description: SINCE }),
     },
     subscribe: (_root, args, context) => followLogs(context.deps, callerOf(context), args, context.untilGone()),

@@ -1,7 +1,7 @@
 import { formatPrismaCursor, prismaConnectionHelpers, queryFromInfo } from '@pothos/plugin-prisma';
-import { fields } from '../domain/fields.js';
 import { asOfNow } from '../domain/instances/as-of.js';
 import { type StartCheck, startCheck } from '../domain/instances/can-start.js';
+import { instanceFields } from '../domain/instances/fields.js';
 import { instanceHistory, MAX_ROWS_SCANNED } from '../domain/instances/instance-history.js';
 import {
   act,
@@ -21,16 +21,18 @@ import { launchOf } from '../domain/instances/launch.js';
 import { changeSpendLimit, limitReachedAtOf } from '../domain/instances/spend-limits.js';
 import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
+import { commonFields } from '../domain/kernel/fields.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { type Instant, secondOf } from '../domain/kernel/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
 import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
-import { accountForRental, LaunchInput, LaunchType, VolumeAtPathInput } from './launch.js';
+import { accountForRental, LaunchType } from './launch.js';
 import { Node } from './node.js';
 import { pageLimit } from './pages.js';
 import { PricingMode } from './pricing.js';
 import { RefusalType } from './refusals.js';
+import { rentalTerms } from './terms.js';
 
 const INTERVAL_CURSOR = /^GPC:T:\["S:i-[0-9a-f]{8}","S:(GPU|DISK)","N:\d{1,9}"\]$/;
 
@@ -306,10 +308,10 @@ const InstanceFilterInput = builder.inputType('InstanceFilterInput', {
   description:
     'Requirements for instances, all of which must be met. Omitted fields, null and empty lists require nothing.',
   fields: (t) => ({
-    statuses: t.field({ type: [InstanceStatus], ...fromField(fields.statuses) }),
-    stopReasons: t.field({ type: [StopReason], ...fromField(fields.stopReasons) }),
-    gpus: t.stringList(fromField(fields.gpus)),
-    modes: t.field({ type: [PricingMode], ...fromField(fields.modes) }),
+    statuses: t.field({ type: [InstanceStatus], ...fromField(instanceFields.statuses) }),
+    stopReasons: t.field({ type: [StopReason], ...fromField(instanceFields.stopReasons) }),
+    gpus: t.stringList(fromField(commonFields.gpus)),
+    modes: t.field({ type: [PricingMode], ...fromField(instanceFields.modes) }),
     createdFrom: t.field({ type: 'DateTime', description: 'Rented in this second or later.' }),
     createdTo: t.field({ type: 'DateTime', description: 'Rented before this second.' }),
   }),
@@ -318,18 +320,10 @@ const InstanceFilterInput = builder.inputType('InstanceFilterInput', {
 const DeployInput = builder.inputType('DeployInput', {
   description: 'The rental to create.',
   fields: (t) => ({
-    machineId: t.id({ required: true, ...fromField(fields.machineId) }),
-    template: t.string(fromField(fields.template)),
-    diskGb: t.int(fromField(fields.diskGb)),
-    mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
-    launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
-    stopAt: t.string(fromField(fields.stopAt)),
-    destroyAt: t.string(fromField(fields.destroyAt)),
-    spendLimit: t.float(fromField(fields.spendLimit)),
-    stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
-    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(fields.volumes) }),
-    maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
-    idempotencyKey: t.string(fromField(fields.idempotencyKey)),
+    machineId: t.id({ required: true, ...fromField(instanceFields.machineId) }),
+    ...rentalTerms(t),
+    maxPricePerHour: t.float(fromField(instanceFields.maxPricePerHour)),
+    idempotencyKey: t.string(fromField(commonFields.idempotencyKey)),
   }),
 });
 
@@ -350,7 +344,7 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description: 'One instance, including a destroyed one; null if the account has no such instance. Needs an API key.',
-    args: { id: t.arg.id({ required: true, ...fromField(fields.instanceId) }) },
+    args: { id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }) },
     resolve: (query, _root, { id }, context) => findInstance(context.deps, accountOf(context), id, query),
   }),
   instanceByIdempotencyKey: t.prismaField({
@@ -419,9 +413,9 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: 'Starts, stops or destroys an instance and returns its new state.',
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
-      action: t.arg({ type: InstanceActionKind, required: true, ...fromField(fields.action) }),
-      idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
+      action: t.arg({ type: InstanceActionKind, required: true, ...fromField(instanceFields.action) }),
+      idempotencyKey: t.arg.string(fromField(commonFields.idempotencyKey)),
     },
     resolve: async (_root, args, context) =>
       resultOf(context, await act(context.deps, accountOf(context), args, callerOf(context).keyId)),
@@ -433,9 +427,9 @@ builder.mutationFields((t) => ({
     description:
       'Sets when an instance stops or is destroyed automatically, exact to the second. Omitted deadlines stay unchanged; null removes one.',
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
-      stopAt: t.arg.string(fromField(fields.stopAt)),
-      destroyAt: t.arg.string(fromField(fields.destroyAt)),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
+      stopAt: t.arg.string(fromField(instanceFields.stopAt)),
+      destroyAt: t.arg.string(fromField(instanceFields.destroyAt)),
     },
     resolve: (_root, { id, ...deadlines }, context) => changeDeadlines(context.deps, accountOf(context), id, deadlines),
   }),
@@ -446,8 +440,8 @@ builder.mutationFields((t) => ({
     description:
       "Sets the maximum total cost of an instance. Omit it or pass null to remove the limit. If its cost has already passed the limit, the instance stops immediately. Raising the limit doesn't start it.",
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
-      spendLimit: t.arg.float(fromField(fields.spendLimit)),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
+      spendLimit: t.arg.float(fromField(instanceFields.spendLimit)),
     },
     resolve: (_root, { id, spendLimit }, context) => changeSpendLimit(context.deps, accountOf(context), id, spendLimit),
   }),
@@ -458,8 +452,8 @@ builder.mutationFields((t) => ({
     description:
       'Sets the idle minutes after which an instance stops. Omit it or pass null to remove the setting. Idle time counts from this change.',
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
-      stopWhenIdle: t.arg.int(fromField(fields.stopWhenIdle)),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
+      stopWhenIdle: t.arg.int(fromField(instanceFields.stopWhenIdle)),
     },
     resolve: (_root, { id, stopWhenIdle }, context) =>
       changeStopWhenIdle(context.deps, accountOf(context), id, stopWhenIdle),
@@ -472,7 +466,9 @@ builder.subscriptionFields((t) => ({
     ...NEEDS_KEY,
     description:
       "Every change to the account's instances: deployed, started, stopped (also by preemption or lack of credit), destroyed. An event has the current state of the instance, so one event can cover several quick changes. The stream starts with the first change: subscribe first, then query instances. Needs an API key.",
-    args: { id: t.arg.id({ description: 'Only changes to this instance.', extensions: { field: fields.instanceId } }) },
+    args: {
+      id: t.arg.id({ description: 'Only changes to this instance.', extensions: { field: instanceFields.instanceId } }),
+    },
     subscribe: (_root, { id }, context) =>
       instanceChanges(context.deps, callerOf(context), id ?? null, context.untilGone()),
     resolve: (instance) => instance,

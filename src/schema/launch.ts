@@ -1,5 +1,6 @@
-import { fields, MAX_LAUNCH_PORTS, MAX_LAUNCH_SECRETS } from '../domain/fields.js';
+import { instanceFields, MAX_LAUNCH_PORTS, MAX_LAUNCH_SECRETS } from '../domain/instances/fields.js';
 import { MAX_TCP_PORTS } from '../domain/instances/rules/tcp-ports.js';
+
 import type { Launch, LaunchPort, LaunchSecret } from '../domain/kernel/launch.js';
 import { checkScope } from '../domain/kernel/scopes.js';
 import { atMost, builder, fromField } from './builder.js';
@@ -43,17 +44,17 @@ const LaunchPortInput = builder.inputType('LaunchPortInput', {
 export const LaunchInput = builder.inputType('LaunchInput', {
   description: 'Launch settings in addition to template and disk.',
   fields: (t) => ({
-    name: t.string(fromField(fields.launchName)),
-    env: t.field({ type: 'Variables', ...fromField(fields.env) }),
-    secrets: t.field({ type: [LaunchSecretInput], ...fromField(fields.launchSecrets) }),
-    entrypoint: t.stringList(fromField(fields.entrypoint)),
-    command: t.stringList(fromField(fields.command)),
-    ports: t.field({ type: [LaunchPortInput], ...fromField(fields.launchPorts) }),
-    tcpPorts: t.intList(fromField(fields.tcpPorts)),
-    registryLogin: t.string(fromField(fields.registryLogin)),
-    user: t.string(fromField(fields.containerUser)),
-    restart: t.field({ type: RestartPolicy, ...fromField(fields.restart) }),
-    onExit: t.field({ type: ExitAction, ...fromField(fields.onExit) }),
+    name: t.string(fromField(instanceFields.launchName)),
+    env: t.field({ type: 'Variables', ...fromField(instanceFields.env) }),
+    secrets: t.field({ type: [LaunchSecretInput], ...fromField(instanceFields.launchSecrets) }),
+    entrypoint: t.stringList(fromField(instanceFields.entrypoint)),
+    command: t.stringList(fromField(instanceFields.command)),
+    ports: t.field({ type: [LaunchPortInput], ...fromField(instanceFields.launchPorts) }),
+    tcpPorts: t.intList(fromField(instanceFields.tcpPorts)),
+    registryLogin: t.string(fromField(instanceFields.registryLogin)),
+    user: t.string(fromField(instanceFields.containerUser)),
+    restart: t.field({ type: RestartPolicy, ...fromField(instanceFields.restart) }),
+    onExit: t.field({ type: ExitAction, ...fromField(instanceFields.onExit) }),
   }),
 });
 

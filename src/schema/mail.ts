@@ -1,5 +1,5 @@
-import { fields } from '../domain/fields.js';
 import type { EventType } from '../domain/kernel/events.js';
+import { webhookFields } from '../domain/webhooks/fields.js';
 import {
   addressOf,
   deleteMailAddress,
@@ -68,8 +68,8 @@ builder.mutationFields((t) => ({
     description:
       "Sends the account's events to an email address, which replaces the previous one once it is confirmed. The confirmation link in the email is valid for a day. Setting a confirmed address again keeps it confirmed and resumes it if it is paused.",
     args: {
-      address: t.arg.string({ required: true, ...fromField(fields.mailAddress) }),
-      events: t.arg.stringList(fromField(fields.webhookEvents)),
+      address: t.arg.string({ required: true, ...fromField(webhookFields.mailAddress) }),
+      events: t.arg.stringList(fromField(webhookFields.webhookEvents)),
     },
     resolve: (_root, { address, events }, context) =>
       setMailAddress(context.deps, callerOf(context), { address, events: events as EventType[] | null | undefined }),

@@ -1,6 +1,7 @@
-import { check, checkOptional, fields } from '../domain/fields.js';
 import { DomainError } from '../domain/kernel/errors.js';
+import { check, checkOptional } from '../domain/kernel/field.js';
 import { parseInstant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../domain/kernel/time.js';
+import { sampleFields } from '../domain/samples/fields.js';
 import type { GpuMetrics, InstanceLoad, InstanceMetrics, MetricPoint } from '../domain/samples/metric-points.js';
 import { DEFAULT_POINTS, LOAD_SECONDS, MAX_POINTS, STEPS } from '../domain/samples/rules/samples.js';
 import { builder, fromField, lengthFrom } from './builder.js';
@@ -91,18 +92,21 @@ builder.prismaObjectField(InstanceType, 'metrics', (t) =>
     description: `Metrics between \`from\` and \`to\`, in the finest steps that cover the whole period: ${RETENTIONS.join(', ')}. For information only; billing doesn't depend on them.`,
     ...lengthFrom({ argument: 'points', usual: DEFAULT_POINTS, most: MAX_POINTS }),
     args: {
-      from: t.arg.string(fromField(fields.metricsFrom)),
-      to: t.arg.string(fromField(fields.metricsTo)),
-      points: t.arg.int(fromField(fields.points)),
+      from: t.arg.string(fromField(sampleFields.metricsFrom)),
+      to: t.arg.string(fromField(sampleFields.metricsTo)),
+      points: t.arg.int(fromField(sampleFields.points)),
     },
     select: { id: true },
     resolve: ({ id }, { from, to, points }, context) => {
       checkRanges(context, [from, to, points]);
-      const [begin, end] = [checkOptional('from', fields.metricsFrom, from), checkOptional('to', fields.metricsTo, to)];
+      const [begin, end] = [
+        checkOptional('from', sampleFields.metricsFrom, from),
+        checkOptional('to', sampleFields.metricsTo, to),
+      ];
       return context.deps.metricLoader.of(id, {
         from: begin === undefined ? null : parseInstant(begin),
         to: end === undefined ? null : parseInstant(end),
-        points: check('points', fields.points, points ?? DEFAULT_POINTS),
+        points: check('points', sampleFields.points, points ?? DEFAULT_POINTS),
       });
     },
   }),

@@ -1,5 +1,6 @@
-import { fields } from '../domain/fields.js';
+import { instanceFields } from '../domain/instances/fields.js';
 import { deployBest } from '../domain/inventory/deploy-best.js';
+import { offerFields } from '../domain/inventory/fields.js';
 import {
   type OfferedModel,
   type OfferedRegion,
@@ -10,14 +11,15 @@ import {
   searchOffers,
 } from '../domain/inventory/offer-search.js';
 import type { OfferPosition } from '../domain/inventory/rules/offer-order.js';
+import { commonFields } from '../domain/kernel/fields.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { GpuTier } from './catalogue.js';
 import { callerOf } from './context.js';
 import { InstanceType, resultOf } from './instances.js';
-import { accountForRental, LaunchInput, VolumeAtPathInput } from './launch.js';
+import { accountForRental } from './launch.js';
 import { OfferType } from './offers.js';
 import { DEFAULT_PAGE, pageLimit } from './pages.js';
-import { PricingMode } from './pricing.js';
+import { rentalTerms } from './terms.js';
 
 const OfferSort = builder.enumType('OfferSort', {
   description: 'Sort order of offers, by on-demand price. Ties are sorted like PRICE.',
@@ -32,19 +34,19 @@ export const OfferFilterInput = builder.inputType('OfferFilterInput', {
   description:
     'Requirements for a machine, all of which must be met. Omitted fields, null and empty lists require nothing.',
   fields: (t) => ({
-    gpus: t.stringList(fromField(fields.gpus)),
-    regions: t.stringList(fromField(fields.regions)),
-    tiers: t.field({ type: [GpuTier], ...fromField(fields.tiers) }),
-    vramGbMin: t.int(fromField(fields.vramGbMin)),
+    gpus: t.stringList(fromField(commonFields.gpus)),
+    regions: t.stringList(fromField(offerFields.regions)),
+    tiers: t.field({ type: [GpuTier], ...fromField(offerFields.tiers) }),
+    vramGbMin: t.int(fromField(offerFields.vramGbMin)),
     nvlink: t.boolean({ description: 'True: the GPUs must be linked by NVLink. False: they must not be.' }),
-    cudaMin: t.string(fromField(fields.cudaMin)),
-    reliabilityMin: t.float(fromField(fields.reliabilityMin)),
-    vcpusMin: t.int(fromField(fields.vcpusMin)),
-    ramGbMin: t.int(fromField(fields.ramGbMin)),
-    diskGbMin: t.int(fromField(fields.diskGbMin)),
-    numMin: t.int(fromField(fields.numMin)),
-    numMax: t.int(fromField(fields.numMax)),
-    pricePerGpuMax: t.float(fromField(fields.pricePerGpuMax)),
+    cudaMin: t.string(fromField(offerFields.cudaMin)),
+    reliabilityMin: t.float(fromField(offerFields.reliabilityMin)),
+    vcpusMin: t.int(fromField(offerFields.vcpusMin)),
+    ramGbMin: t.int(fromField(offerFields.ramGbMin)),
+    diskGbMin: t.int(fromField(offerFields.diskGbMin)),
+    numMin: t.int(fromField(offerFields.numMin)),
+    numMax: t.int(fromField(offerFields.numMax)),
+    pricePerGpuMax: t.float(fromField(offerFields.pricePerGpuMax)),
     includePreemptible: t.boolean({
       defaultValue: false,
       description:
@@ -66,19 +68,11 @@ const DeployBestInput = builder.inputType('DeployBestInput', {
     'The rental to create. Preferred models and regions are tried in order: the first model in each region, then the next model.',
   fields: (t) => ({
     filter: t.field({ type: OfferFilterInput, description: 'Requirements for the machine.' }),
-    gpus: t.stringList(fromField(fields.preferredGpus)),
-    regions: t.stringList(fromField(fields.preferredRegions)),
-    maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
-    template: t.string(fromField(fields.template)),
-    diskGb: t.int(fromField(fields.diskGb)),
-    mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
-    launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
-    stopAt: t.string(fromField(fields.stopAt)),
-    destroyAt: t.string(fromField(fields.destroyAt)),
-    spendLimit: t.float(fromField(fields.spendLimit)),
-    stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
-    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(fields.volumes) }),
-    idempotencyKey: t.string(fromField(fields.idempotencyKey)),
+    gpus: t.stringList(fromField(offerFields.preferredGpus)),
+    regions: t.stringList(fromField(offerFields.preferredRegions)),
+    maxPricePerHour: t.float(fromField(instanceFields.maxPricePerHour)),
+    ...rentalTerms(t),
+    idempotencyKey: t.string(fromField(commonFields.idempotencyKey)),
   }),
 });
 

@@ -1,6 +1,7 @@
-import { fields } from '../domain/fields.js';
 import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
+import { offerFields } from '../domain/inventory/fields.js';
 import { findOffer, findOffers, type Offer } from '../domain/inventory/offers.js';
+import { commonFields } from '../domain/kernel/fields.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import type { ModeRates } from '../domain/kernel/price-rule.js';
 import { offerChanges } from '../domain/updates/change-streams.js';
@@ -75,12 +76,12 @@ export const OfferType = builder.objectRef<Offer>('Offer').implement({
 });
 
 const offerArgs = builder.args((t) => ({
-  gpu: t.string(fromField(fields.gpu)),
-  region: t.string(fromField(fields.region)),
-  numMin: t.int(fromField(fields.numMin)),
-  priceMax: t.float(fromField(fields.priceMax)),
-  cudaMin: t.string(fromField(fields.cudaMin)),
-  limit: t.int(fromField(fields.limit)),
+  gpu: t.string(fromField(offerFields.gpu)),
+  region: t.string(fromField(offerFields.region)),
+  numMin: t.int(fromField(offerFields.numMin)),
+  priceMax: t.float(fromField(offerFields.priceMax)),
+  cudaMin: t.string(fromField(offerFields.cudaMin)),
+  limit: t.int(fromField(commonFields.limit)),
   includePreemptible: t.boolean({
     defaultValue: false,
     description:

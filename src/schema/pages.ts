@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { check, type Field, fields } from '../domain/fields.js';
 import { DomainError } from '../domain/kernel/errors.js';
+import { check, type Field } from '../domain/kernel/field.js';
+import { commonFields } from '../domain/kernel/fields.js';
 import type { GatewayContext } from './context.js';
 
 interface PageArguments {
@@ -21,7 +22,7 @@ export const MAX_PAGE = 100;
 export function pageLimit(cursorForm: (context: GatewayContext) => Pick<RegExp, 'test'>) {
   return (args: PageArguments, context: GatewayContext): number => {
     for (const name of ['first', 'last'] as const) {
-      if (args[name] != null) check(name, fields.page, args[name]);
+      if (args[name] != null) check(name, commonFields.page, args[name]);
     }
     for (const name of ['after', 'before'] as const) {
       const cursor = args[name];
@@ -52,10 +53,10 @@ export const PAGE_DESCRIPTIONS = {
   cursorFieldOptions: { description: 'Position of this entry: pass it as after or before to continue from here.' },
   nodeFieldOptions: { description: 'The entry.' },
   firstArgOptions: argument({
-    ...fields.page,
+    ...commonFields.page,
     description: `Number of entries from the start, 1 to ${MAX_PAGE}; by default ${DEFAULT_PAGE}.`,
   }),
-  lastArgOptions: argument({ ...fields.page, description: `Number of entries from the end, 1 to ${MAX_PAGE}.` }),
+  lastArgOptions: argument({ ...commonFields.page, description: `Number of entries from the end, 1 to ${MAX_PAGE}.` }),
   afterArgOptions: cursor('The page starts after this cursor.'),
   beforeArgOptions: cursor('The page ends before this cursor.'),
 };

@@ -1,12 +1,13 @@
-import { fields } from '../domain/fields.js';
+import { instanceFields } from '../domain/instances/fields.js';
+import { offerFields } from '../domain/inventory/fields.js';
 import { type Quote, type QuoteForAccount, quote, quotedMachine } from '../domain/inventory/quote.js';
 import { RESERVED_MONTHS } from '../domain/kernel/reserved.js';
 import { mayDo } from '../domain/kernel/scopes.js';
 import { builder, COUNTS_WITH_KEY, fromField } from './builder.js';
-import { LaunchInput, VolumeAtPathInput } from './launch.js';
 import { OfferFilterInput } from './offer-search.js';
 import { PricingMode } from './pricing.js';
 import { RefusalType } from './refusals.js';
+import { rentalTerms } from './terms.js';
 
 const QuoteInput = builder.inputType('QuoteInput', {
   description:
@@ -14,24 +15,16 @@ const QuoteInput = builder.inputType('QuoteInput', {
   fields: (t) => ({
     machineId: t.id({
       description: 'The machine. Without it, the best matching machine is quoted.',
-      extensions: { field: fields.machineId },
+      extensions: { field: instanceFields.machineId },
     }),
     filter: t.field({
       type: OfferFilterInput,
       description: "Requirements for the machine; can't be combined with machineId.",
     }),
-    gpus: t.stringList(fromField(fields.preferredGpus)),
-    regions: t.stringList(fromField(fields.preferredRegions)),
-    maxPricePerHour: t.float(fromField(fields.maxPricePerHour)),
-    template: t.string(fromField(fields.template)),
-    diskGb: t.int(fromField(fields.diskGb)),
-    mode: t.field({ type: PricingMode, ...fromField(fields.mode) }),
-    launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
-    stopAt: t.string(fromField(fields.stopAt)),
-    destroyAt: t.string(fromField(fields.destroyAt)),
-    spendLimit: t.float(fromField(fields.spendLimit)),
-    stopWhenIdle: t.int(fromField(fields.stopWhenIdle)),
-    volumes: t.field({ type: [VolumeAtPathInput], ...fromField(fields.volumes) }),
+    gpus: t.stringList(fromField(offerFields.preferredGpus)),
+    regions: t.stringList(fromField(offerFields.preferredRegions)),
+    maxPricePerHour: t.float(fromField(instanceFields.maxPricePerHour)),
+    ...rentalTerms(t),
   }),
 });
 

@@ -1,5 +1,6 @@
-import { fields } from '../domain/fields.js';
+import { instanceFields } from '../domain/instances/fields.js';
 import { launchOf } from '../domain/instances/launch.js';
+import { templateFields } from '../domain/templates/fields.js';
 import {
   deleteTemplate,
   linkOf,
@@ -35,10 +36,10 @@ const SavedTemplateType = builder.prismaObject('SavedTemplate', {
 const SavedTemplateInput = builder.inputType('SavedTemplateInput', {
   description: 'The template to save.',
   fields: (t) => ({
-    name: t.string({ required: true, ...fromField(fields.savedTemplateName) }),
-    description: t.string(fromField(fields.savedTemplateDescription)),
-    template: t.string(fromField(fields.template)),
-    diskGb: t.int(fromField(fields.diskGb)),
+    name: t.string({ required: true, ...fromField(templateFields.savedTemplateName) }),
+    description: t.string(fromField(templateFields.savedTemplateDescription)),
+    template: t.string(fromField(instanceFields.template)),
+    diskGb: t.int(fromField(instanceFields.diskGb)),
     launch: t.field({ type: LaunchInput, description: 'Launch settings in addition to template and disk.' }),
   }),
 });
@@ -68,7 +69,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description: 'Deletes a saved template. Instances deployed from it are unaffected.',
-    args: { name: t.arg.string({ required: true, ...fromField(fields.savedTemplateName) }) },
+    args: { name: t.arg.string({ required: true, ...fromField(templateFields.savedTemplateName) }) },
     resolve: (_root, { name }, context) => deleteTemplate(context.deps, accountOf(context), name),
   }),
 }));

@@ -1,4 +1,4 @@
-import { fields } from '../domain/fields.js';
+import { secretFields } from '../domain/secrets/fields.js';
 import { createSecret, deleteSecret, listSecrets, MAX_SECRETS } from '../domain/secrets/secrets.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
@@ -31,10 +31,10 @@ const SecretType = builder.prismaObject('Secret', {
 const SecretInput = builder.inputType('SecretInput', {
   description: 'A secret. With registry and username it is a registry login, and the value is the password.',
   fields: (t) => ({
-    name: t.string({ required: true, ...fromField(fields.secretName) }),
-    value: t.string({ required: true, ...fromField(fields.secretValue) }),
-    registry: t.string(fromField(fields.registry)),
-    username: t.string(fromField(fields.registryUser)),
+    name: t.string({ required: true, ...fromField(secretFields.secretName) }),
+    value: t.string({ required: true, ...fromField(secretFields.secretValue) }),
+    registry: t.string(fromField(secretFields.registry)),
+    username: t.string(fromField(secretFields.registryUser)),
   }),
 });
 
@@ -62,7 +62,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description: 'Deletes a secret. Running containers keep it; later starts that need it fail.',
-    args: { name: t.arg.string({ required: true, ...fromField(fields.secretName) }) },
+    args: { name: t.arg.string({ required: true, ...fromField(secretFields.secretName) }) },
     resolve: (_root, { name }, context) => deleteSecret(context.deps, accountOf(context), name),
   }),
 }));

@@ -7,7 +7,7 @@ import {
   type SpendDay,
   spendByDay,
 } from '../domain/billing/spend-by-day.js';
-import { fields } from '../domain/fields.js';
+import { commonFields } from '../domain/kernel/fields.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 import { InstanceStatus } from './instances.js';
@@ -106,7 +106,10 @@ builder.queryFields((t) => ({
       from: t.arg({ type: 'Date', required: true, description: 'First day.' }),
       to: t.arg({ type: 'Date', description: 'Last day. By default, and if it is in the future, today.' }),
       limit: t.arg.int({
-        ...fromField({ ...fields.limit, description: 'Maximum number of instances listed; the others are combined.' }),
+        ...fromField({
+          ...commonFields.limit,
+          description: 'Maximum number of instances listed; the others are combined.',
+        }),
         defaultValue: DEFAULT_LISTED,
       }),
     },

@@ -1,6 +1,6 @@
+import { accountFields } from '../domain/accounts/fields.js';
 import { formatSshKey } from '../domain/accounts/rules/ssh-key.js';
 import { addSshKey, listSshKeys, removeSshKey } from '../domain/accounts/ssh-keys.js';
-import { fields } from '../domain/fields.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf, callerOf } from './context.js';
 import { InstanceType } from './instances.js';
@@ -85,7 +85,7 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: 'Adds a public key. If the account already has it, it is returned unchanged. At most 50.',
     args: {
-      publicKey: t.arg.string({ required: true, ...fromField(fields.sshPublicKey) }),
+      publicKey: t.arg.string({ required: true, ...fromField(accountFields.sshPublicKey) }),
       instanceId: t.arg.id({
         description:
           'The only instance to which it grants access. The key is removed when that instance is destroyed. If omitted: all instances.',

@@ -1,6 +1,8 @@
-import { check, fields } from '../domain/fields.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
+import { check } from '../domain/kernel/field.js';
+import { commonFields } from '../domain/kernel/fields.js';
 import { createTopUp, topUpAssets } from '../domain/top-ups/create-top-up.js';
+import { topUpFields } from '../domain/top-ups/fields.js';
 import { confirmationsOf, creditedMicro, MIN_TOP_UP_MICRO, type Payment } from '../domain/top-ups/rules/top-up.js';
 import { ASSETS, type AssetCode } from '../domain/top-ups/rules/top-up-assets.js';
 import type { PaidTopUp } from '../domain/top-ups/top-up-rows.js';
@@ -135,9 +137,9 @@ function needed({ settings }: Pick<KernelDeps, 'settings'>, asset: AssetCode): n
 const CreateTopUpInput = builder.inputType('CreateTopUpInput', {
   description: 'The top-up to create.',
   fields: (t) => ({
-    asset: t.string({ required: true, ...fromField(fields.topUpAsset) }),
+    asset: t.string({ required: true, ...fromField(topUpFields.topUpAsset) }),
     usd: t.field({ type: 'USD', required: true, description: 'Requested credit, from 5 to 100000 USD.' }),
-    idempotencyKey: t.string(fromField(fields.idempotencyKey)),
+    idempotencyKey: t.string(fromField(commonFields.idempotencyKey)),
   }),
 });
 
@@ -157,16 +159,16 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description: "The account's top-ups, newest first. Needs an API key.",
-    args: { limit: t.arg.int({ ...fromField(fields.topUps), defaultValue: DEFAULT_TOP_UPS }) },
+    args: { limit: t.arg.int({ ...fromField(topUpFields.topUps), defaultValue: DEFAULT_TOP_UPS }) },
     resolve: (_root, { limit }, context) =>
-      listTopUps(context.deps, accountOf(context), check('limit', fields.topUps, limit ?? DEFAULT_TOP_UPS)),
+      listTopUps(context.deps, accountOf(context), check('limit', topUpFields.topUps, limit ?? DEFAULT_TOP_UPS)),
   }),
   topUp: t.field({
     type: TopUpType,
     ...NEEDS_KEY,
     nullable: true,
     description: 'One top-up; null when the account has no such top-up. Needs an API key.',
-    args: { id: t.arg.id({ required: true, ...fromField(fields.topUpId) }) },
+    args: { id: t.arg.id({ required: true, ...fromField(topUpFields.topUpId) }) },
     resolve: (_root, { id }, context) => findTopUp(context.deps, accountOf(context), id),
   }),
 }));
@@ -192,7 +194,7 @@ builder.subscriptionFields((t) => ({
     ...NEEDS_KEY,
     description:
       "Every change of the account's top-ups: a payment is seen, confirming, credited or quarantined. With an id, the current state is sent first. Needs an API key.",
-    args: { id: t.arg.id({ description: 'Only this top-up.', extensions: { field: fields.topUpId } }) },
+    args: { id: t.arg.id({ description: 'Only this top-up.', extensions: { field: topUpFields.topUpId } }) },
     subscribe: (_root, { id }, context) =>
       topUpChanges(context.deps, callerOf(context), id ?? null, context.untilGone()),
     resolve: (topUp) => topUp,

@@ -1,5 +1,6 @@
-import { fields } from '../domain/fields.js';
+import { commonFields } from '../domain/kernel/fields.js';
 import { MAX_VOLUMES, volumeRate } from '../domain/kernel/volume.js';
+import { volumeFields } from '../domain/volumes/fields.js';
 import { volumePassword } from '../domain/volumes/password.js';
 import {
   createVolume,
@@ -84,8 +85,8 @@ export const VolumeType = builder.prismaObject('Volume', {
 
 const ID = {
   required: true,
-  description: fields.volumeId.description,
-  extensions: { field: fields.volumeId },
+  description: volumeFields.volumeId.description,
+  extensions: { field: volumeFields.volumeId },
 } as const;
 
 builder.queryFields((t) => ({
@@ -119,21 +120,21 @@ const VolumeSnapshotInput = builder.inputType('VolumeSnapshotInput', {
   description: "A snapshot of one of the account's volumes.",
   fields: (t) => ({
     volumeId: t.id({ required: true, description: 'Id of the volume.' }),
-    snapshotId: t.string({ required: true, ...fromField(fields.snapshotId) }),
+    snapshotId: t.string({ required: true, ...fromField(volumeFields.snapshotId) }),
   }),
 });
 
 const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
   description: 'A new volume.',
   fields: (t) => ({
-    name: t.string({ required: true, ...fromField(fields.volumeName) }),
-    sizeGb: t.int({ required: true, ...fromField(fields.volumeGb) }),
+    name: t.string({ required: true, ...fromField(volumeFields.volumeName) }),
+    sizeGb: t.int({ required: true, ...fromField(volumeFields.volumeGb) }),
     fromSnapshot: t.field({
       type: VolumeSnapshotInput,
       description:
         'Initial contents. Restores a snapshot as a new volume, which must be at least as large. Instances can use it once the copy has finished.',
     }),
-    idempotencyKey: t.string(fromField(fields.idempotencyKey)),
+    idempotencyKey: t.string(fromField(commonFields.idempotencyKey)),
   }),
 });
 
@@ -154,8 +155,8 @@ builder.mutationFields((t) => ({
       'Grows a volume. It is billed at the new size starting with the next second. An instance that uses it sees the new size after its next start.',
     args: {
       id: t.arg.id(ID),
-      sizeGb: t.arg.int({ required: true, ...fromField(fields.volumeGb) }),
-      idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)),
+      sizeGb: t.arg.int({ required: true, ...fromField(volumeFields.volumeGb) }),
+      idempotencyKey: t.arg.string(fromField(commonFields.idempotencyKey)),
     },
     resolve: (_root, args, context) => outcomeOf(context, growVolume(context.deps, callerOf(context), args)),
   }),
@@ -164,7 +165,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description: 'Deletes a volume with all its snapshots. Refused while an instance holds its lease.',
-    args: { id: t.arg.id(ID), idempotencyKey: t.arg.string(fromField(fields.idempotencyKey)) },
+    args: { id: t.arg.id(ID), idempotencyKey: t.arg.string(fromField(commonFields.idempotencyKey)) },
     resolve: (_root, args, context) => outcomeOf(context, deleteVolume(context.deps, callerOf(context), args)),
   }),
 }));

@@ -1,7 +1,8 @@
-import { fields } from '../domain/fields.js';
+import { instanceFields } from '../domain/instances/fields.js';
 import { MAX_TCP_PORTS } from '../domain/instances/rules/tcp-ports.js';
 import { type TcpPort, tcpPortsOf } from '../domain/instances/tcp-ports.js';
 import { MAX_TEMPLATE_VARIABLES } from '../domain/kernel/template.js';
+import { webPortFields } from '../domain/web-ports/fields.js';
 import {
   type GeneratedToken,
   type InstanceLink,
@@ -128,12 +129,12 @@ builder.queryFields((t) => ({
     nullable: true,
     description:
       'The named ports of an instance, with the tokens and passwords generated for it. Anyone who reads this can open them. Refused once the instance is destroyed. Needs an API key.',
-    args: { id: t.arg.id({ required: true, ...fromField(fields.instanceId) }) },
+    args: { id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }) },
     resolve: (_root, { id }, context) => instanceLinks(context.deps, accountOf(context), id),
   }),
 }));
 
-const PORT_ARGUMENT = fromField(fields.port);
+const PORT_ARGUMENT = fromField(webPortFields.port);
 
 builder.mutationFields((t) => ({
   openPort: t.field({
@@ -142,7 +143,7 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: 'Lets anyone visit a port of an instance at its URL. At most 20 per instance.',
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
       port: t.arg.int({ required: true, ...PORT_ARGUMENT }),
     },
     resolve: (_root, { id, port }, context) => openPort(context.deps, accountOf(context), id, port),
@@ -153,7 +154,7 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: "Makes a port private again and ends its visitors' connections.",
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
       port: t.arg.int({ required: true, ...PORT_ARGUMENT }),
     },
     resolve: (_root, { id, port }, context) => closePort(context.deps, accountOf(context), id, port),
@@ -165,9 +166,9 @@ builder.mutationFields((t) => ({
     description:
       'Returns a link that grants one browser access to a private port, valid for one use within a minute. The link and its cookie become invalid with the API key that requested it.',
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
       port: t.arg.int({ ...PORT_ARGUMENT, description: 'The port; by default the first.' }),
-      path: t.arg.string(fromField(fields.webPath)),
+      path: t.arg.string(fromField(webPortFields.webPath)),
     },
     resolve: (_root, args, context) => createWebLink(context.deps, callerOf(context), args),
   }),
@@ -178,7 +179,7 @@ builder.mutationFields((t) => ({
     description:
       'Returns a token that grants programs access to a private port for a day, in a header. It becomes invalid with the API key that requested it, like the cookie of a webLink.',
     args: {
-      id: t.arg.id({ required: true, ...fromField(fields.instanceId) }),
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
       port: t.arg.int({ ...PORT_ARGUMENT, description: 'The port; by default the first.' }),
     },
     resolve: (_root, args, context) => createWebToken(context.deps, callerOf(context), args),

@@ -1,5 +1,6 @@
-import { fields } from '../domain/fields.js';
 import { EVENT_TYPES, type EventType } from '../domain/kernel/events.js';
+import { commonFields } from '../domain/kernel/fields.js';
+import { webhookFields } from '../domain/webhooks/fields.js';
 import { MAX_WEBHOOKS } from '../domain/webhooks/rules/webhook.js';
 import {
   balanceNotice,
@@ -56,7 +57,7 @@ builder.prismaObject('WebhookAttempt', {
 /** Field for the delivery attempts to a webhook or email address. */
 export const ATTEMPTS = {
   description: `The last attempts, newest first; at most ${MAX_SHOWN}.`,
-  args: builder.args((t) => ({ first: t.int(fromField({ ...fields.page, default: 20 })) })),
+  args: builder.args((t) => ({ first: t.int(fromField({ ...commonFields.page, default: 20 })) })),
   query: ({ first }: { first?: number | null }) => ({
     orderBy: [{ at: 'desc' as const }, { sequence: 'desc' as const }, { number: 'desc' as const }],
     take: Math.min(Math.max(first ?? 20, 1), MAX_SHOWN),
@@ -179,8 +180,8 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: `Sends events of the account to a URL, signed according to Standard Webhooks. At most ${MAX_WEBHOOKS}. Types: ${Object.keys(EVENT_TYPES).join(', ')}.`,
     args: {
-      url: t.arg.string({ required: true, ...fromField(fields.webhookUrl) }),
-      events: t.arg.stringList(fromField(fields.webhookEvents)),
+      url: t.arg.string({ required: true, ...fromField(webhookFields.webhookUrl) }),
+      events: t.arg.stringList(fromField(webhookFields.webhookEvents)),
     },
     resolve: (_root, { url, events }, context) =>
       createWebhook(context.deps, accountOf(context), { url, events: types(events) }),
@@ -192,8 +193,8 @@ builder.mutationFields((t) => ({
     description: 'Changes the given fields. A paused webhook gets no events; events during a pause are not sent later.',
     args: {
       id: t.arg.id(ID),
-      url: t.arg.string(fromField(fields.webhookUrl)),
-      events: t.arg.stringList(fromField(fields.webhookEvents)),
+      url: t.arg.string(fromField(webhookFields.webhookUrl)),
+      events: t.arg.stringList(fromField(webhookFields.webhookEvents)),
       paused: t.arg.boolean({ description: 'Whether to pause it.' }),
     },
     resolve: (_root, { id, url, events, paused }, context) =>
@@ -244,7 +245,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description: 'Sets the low-balance threshold. The account is notified once between two credits.',
-    args: { below: t.arg({ type: 'USD', description: fields.balanceBelow.description }) },
+    args: { below: t.arg({ type: 'USD', description: webhookFields.balanceBelow.description }) },
     resolve: (_root, { below }, context) => setBalanceNotice(context.deps, accountOf(context), below ?? null),
   }),
 }));

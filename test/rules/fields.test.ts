@@ -1,80 +1,89 @@
 import { expect, it } from 'vitest';
-import { check, type Field, fields } from '../../src/domain/fields.js';
+import { accountFields } from '../../src/domain/accounts/fields.js';
+import { instanceFields } from '../../src/domain/instances/fields.js';
+import { check, type Field } from '../../src/domain/kernel/field.js';
+import { commonFields } from '../../src/domain/kernel/fields.js';
+import { volumeFields } from '../../src/domain/volumes/fields.js';
 
 const VOLUME = 'v-31f72534';
 const AT = (path: unknown) => [{ id: VOLUME, path }];
 
 it.each<[string, Field<unknown>, unknown, string]>([
-  ['volumes', fields.volumes, AT('data'), 'volumes[0].path must begin with a slash, such as /data'],
-  ['volumes', fields.volumes, AT('/data/'), 'volumes[0].path must not end with a slash'],
-  ['volumes', fields.volumes, AT('/a/../b'), 'volumes[0].path must not have an empty part, . or ..'],
-  ['volumes', fields.volumes, AT('/a//b'), 'volumes[0].path must not have an empty part, . or ..'],
-  ['volumes', fields.volumes, AT('/etc'), 'volumes[0].path must not be /etc: the container needs it'],
-  ['volumes', fields.volumes, AT('/proc/self'), 'volumes[0].path must not be below /proc: the container needs it'],
-  ['volumes', fields.volumes, AT('/'), 'volumes[0].path must have 2 to 200 characters'],
-  ['volumes', fields.volumes, AT(`/${'a'.repeat(200)}`), 'volumes[0].path must have 2 to 200 characters'],
-  ['volumes', fields.volumes, AT('/a\u0000'), 'volumes[0].path must not have control characters'],
-  ['volumes', fields.volumes, AT(7), 'volumes[0].path must be a path such as /data'],
+  ['volumes', volumeFields.volumes, AT('data'), 'volumes[0].path must begin with a slash, such as /data'],
+  ['volumes', volumeFields.volumes, AT('/data/'), 'volumes[0].path must not end with a slash'],
+  ['volumes', volumeFields.volumes, AT('/a/../b'), 'volumes[0].path must not have an empty part, . or ..'],
+  ['volumes', volumeFields.volumes, AT('/a//b'), 'volumes[0].path must not have an empty part, . or ..'],
+  ['volumes', volumeFields.volumes, AT('/etc'), 'volumes[0].path must not be /etc: the container needs it'],
   [
     'volumes',
-    fields.volumes,
+    volumeFields.volumes,
+    AT('/proc/self'),
+    'volumes[0].path must not be below /proc: the container needs it',
+  ],
+  ['volumes', volumeFields.volumes, AT('/'), 'volumes[0].path must have 2 to 200 characters'],
+  ['volumes', volumeFields.volumes, AT(`/${'a'.repeat(200)}`), 'volumes[0].path must have 2 to 200 characters'],
+  ['volumes', volumeFields.volumes, AT('/a\u0000'), 'volumes[0].path must not have control characters'],
+  ['volumes', volumeFields.volumes, AT(7), 'volumes[0].path must be a path such as /data'],
+  [
+    'volumes',
+    volumeFields.volumes,
     [...AT('/data'), { id: 'v-1', path: '/other' }],
     'volumes[1].id must be a volume id: v- and 8 hexadecimal digits',
   ],
   [
     'volumes',
-    fields.volumes,
+    volumeFields.volumes,
     [...AT('/data'), { id: 'v-00000000', path: '/data' }],
     'volumes[1].path must differ from the one in entry 0',
   ],
-  ['volumes', fields.volumes, [...AT('/a'), ...AT('/b')], 'volumes[1].id must differ from the one in entry 0'],
-  ['volumes', fields.volumes, [{ id: VOLUME, mount: '/data' }], 'volumes[0].path must be a path such as /data'],
+  ['volumes', volumeFields.volumes, [...AT('/a'), ...AT('/b')], 'volumes[1].id must differ from the one in entry 0'],
+  ['volumes', volumeFields.volumes, [{ id: VOLUME, mount: '/data' }], 'volumes[0].path must be a path such as /data'],
   [
     'volumes',
-    fields.volumes,
+    volumeFields.volumes,
     [{ id: VOLUME, path: '/data', readonly: true }],
     'volumes[0] has an unknown member readonly; known: id, path',
   ],
   [
     'volumes',
-    fields.volumes,
+    volumeFields.volumes,
     'v-1:/data',
     'volumes must be a list of at most 8 volumes, each with its id and its own path such as /data',
   ],
   [
     'secrets',
-    fields.launchSecrets,
+    instanceFields.launchSecrets,
     [{ secret: 'hf', file: '../f' }],
     'secrets[0].file must be a name of 1 to 63 letters, digits, dots, hyphens and underscores that starts with a letter or digit',
   ],
-  ['secrets', fields.launchSecrets, [{ secret: 'hf' }], 'secrets[0] must have either a variable or a file'],
+  ['secrets', instanceFields.launchSecrets, [{ secret: 'hf' }], 'secrets[0] must have either a variable or a file'],
   [
     'secrets',
-    fields.launchSecrets,
+    instanceFields.launchSecrets,
     [{ secret: 'hf', varible: 'A' }],
     'secrets[0] has an unknown member varible; did you mean variable?',
   ],
   [
     'ports',
-    fields.launchPorts,
+    instanceFields.launchPorts,
     [{ port: 1 }, { port: 65_536 }],
     'ports[1].port must be a whole number from 1 to 65535',
   ],
-  ['ports', fields.launchPorts, [8080], 'ports[0] must be an object with port, name'],
-  ['tcp_ports', fields.tcpPorts, [22, 0], 'tcp_ports[1] must be a whole number from 1 to 65535'],
+  ['ports', instanceFields.launchPorts, [8080], 'ports[0] must be an object with port, name'],
+  ['tcp_ports', instanceFields.tcpPorts, [22, 0], 'tcp_ports[1] must be a whole number from 1 to 65535'],
   [
     'env',
-    fields.env,
+    instanceFields.env,
     { '1A': 'x' },
     'env["1A"] must be a name of 1 to 128 letters, digits and underscores that doesn\'t start with a digit',
   ],
-  ['env', fields.env, { A: 'a\0' }, 'env.A must be text without NUL'],
-  ['env', fields.env, { A: 1 }, 'env.A must be text without NUL'],
-  ['command', fields.command, ['sh', 'a\0'], 'command[1] must be text without NUL'],
-  ['gpus', fields.gpus, ['l4', ''], 'gpus[1] must be a string of 1 to 64 characters'],
+  ['env', instanceFields.env, { A: 'a\0' }, 'env.A must be text without NUL'],
+  ['env', instanceFields.env, { A: 1 }, 'env.A must be text without NUL'],
+  ['command', instanceFields.command, ['sh', 'a\0'], 'command[1] must be text without NUL'],
+  ['gpus', commonFields.gpus, ['l4', ''], 'gpus[1] must be a string of 1 to 64 characters'],
   [
     'networks',
-    fields.keyNetworks,
+    accountFields.keyNetworks,
     ['10.0.0.0/8', '10.0.0.0/33'],
     'networks[1] must be a network or an address such as 203.0.113.0/24 or 2001:db8::/32',
   ],
@@ -86,7 +95,7 @@ it('error messages quote neither values nor overlong names', () => {
   const secret = 'hunter2';
   const refused = (value: unknown) => {
     try {
-      check('env', fields.env, value);
+      check('env', instanceFields.env, value);
     } catch (error) {
       return (error as Error).message;
     }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { check, fields } from '../../src/domain/fields.js';
-import { REGISTRY_HOST } from '../../src/domain/instances/rules/image-reference.js';
+import { instanceFields } from '../../src/domain/instances/fields.js';
+import { check } from '../../src/domain/kernel/field.js';
+import { REGISTRY_HOST } from '../../src/domain/kernel/image-reference.js';
 
 const [HEX_64, HEX_96, HEX_128] = [64, 96, 128].map((digits) => 'a'.repeat(digits)) as [string, string, string];
 
@@ -20,7 +21,7 @@ it.each([
   `a:${'T'.repeat(128)}`,
   'a'.repeat(63),
 ])('%s is an image reference', (text) => {
-  expect(check('template', fields.template, text)).toBe(text);
+  expect(check('template', instanceFields.template, text)).toBe(text);
 });
 
 it.each([
@@ -53,13 +54,13 @@ it.each([
   '',
   'a b',
 ])('%j is not an image reference', (text) => {
-  expect(() => check('template', fields.template, text)).toThrow('template must be');
+  expect(() => check('template', instanceFields.template, text)).toThrow('template must be');
 });
 
 it('a malicious reference of maximum length is checked quickly', () => {
   const hostile = [`${'a-'.repeat(127)}!`, `${'a.'.repeat(127)}!`, `${'a'.repeat(254)}!`, `${'a/'.repeat(127)}!`];
   const begun = process.cpuUsage();
-  for (const text of hostile) expect(() => check('template', fields.template, text)).toThrow();
+  for (const text of hostile) expect(() => check('template', instanceFields.template, text)).toThrow();
   expect(process.cpuUsage(begun).user / 1_000).toBeLessThan(100);
 });
 

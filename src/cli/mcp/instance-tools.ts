@@ -162,21 +162,9 @@ async function deploy(service: Service, { quote, maxPricePerHour }: { quote: str
   if (quoted === null) {
     throw new Refused('unknown_quote', 'no such quote, or it is older than an hour; call quote again');
   }
-  const { machineId, template, diskGb, mode, launch, priceHr, totalPriceHr } = quoted;
-  const { stopAt, destroyAt, spendLimit, stopWhenIdle, volumes } = quoted;
+  const { machineId, template, diskGb, mode, terms, priceHr, totalPriceHr } = quoted;
   refuseAbove(maxPricePerHour, totalPriceHr, 'rented');
-  const ends = { stopAt, destroyAt, spendLimit, stopWhenIdle };
-  const input = {
-    machineId,
-    template,
-    diskGb,
-    mode,
-    launch,
-    ...ends,
-    volumes,
-    idempotencyKey: quote,
-    maxPricePerHour: priceHr,
-  };
+  const input = { machineId, template, diskGb, mode, ...terms, idempotencyKey: quote, maxPricePerHour: priceHr };
   return service.inTurn(async () => {
     await refuseBeyondLimit(service, totalPriceHr, quote);
     const { deploy: instance } = await queryGraphql<{ deploy: Instance }>(service.settings, DEPLOY, { input });

@@ -109,6 +109,30 @@ export interface QuoteAnswer {
   };
 }
 
+/** The launch and the optional terms of a rental, as inputs of the quote tool. */
+const TERMS = {
+  launch: LAUNCH,
+  stopAt: WHEN.describe(
+    'When it is stopped automatically: a duration such as 8h, or a time. Its disk is kept and billed.',
+  ),
+  destroyAt: WHEN.describe(
+    'When it is destroyed automatically with its disk: a duration such as 8h, or a time. Set it for work that ends.',
+  ),
+  spendLimit: z
+    .number()
+    .optional()
+    .describe('Maximum total cost in USD: the instance is stopped before it costs more. Its disk is kept and billed.'),
+  stopWhenIdle: z
+    .number()
+    .int()
+    .optional()
+    .describe('Minutes without load or connections after which it is stopped; only on machines with a host agent.'),
+  volumes: z
+    .array(z.object({ id: z.string(), path: z.string() }))
+    .optional()
+    .describe("The account's volumes to attach, each at an absolute path such as /data. They outlive the instance."),
+};
+
 export const marketTools: readonly Tool[] = [
   tool({
     name: 'search_offers',
@@ -159,44 +183,20 @@ export const marketTools: readonly Tool[] = [
         .max(1_000)
         .optional()
         .describe('Slug of a template (list_templates) or an OCI image; pytorch by default.'),
-      launch: LAUNCH,
-      stopAt: WHEN.describe(
-        'When it is stopped automatically: a duration such as 8h, or a time. Its disk is kept and billed.',
-      ),
-      destroyAt: WHEN.describe(
-        'When it is destroyed automatically with its disk: a duration such as 8h, or a time. Set it for work that ends.',
-      ),
-      spendLimit: z
-        .number()
-        .optional()
-        .describe(
-          'Maximum total cost in USD: the instance is stopped before it costs more. Its disk is kept and billed.',
-        ),
-      stopWhenIdle: z
-        .number()
-        .int()
-        .optional()
-        .describe('Minutes without load or connections after which it is stopped; only on machines with a host agent.'),
-      volumes: z
-        .array(z.object({ id: z.string(), path: z.string() }))
-        .optional()
-        .describe(
-          "The account's volumes to attach, each at an absolute path such as /data. They outlive the instance.",
-        ),
+      ...TERMS,
     },
     annotations: READS,
     run: async ({ settings, quotes }, { machineId, diskGb, mode, template, ...rest }) => {
-      const { launch, stopAt, destroyAt, spendLimit, stopWhenIdle, volumes, ...filter } = rest;
-      const ends = { stopAt, destroyAt, spendLimit, stopWhenIdle, volumes };
-      const terms = { machineId, diskGb, mode, template, launch, ...ends };
-      const input = { ...terms, ...(Object.values(filter).some((value) => value !== undefined) && { filter }) };
+      const [terms, filter] = partition(rest, (name) => name in TERMS);
+      const isFiltered = Object.values(filter).some((value) => value !== undefined);
+      const input = { machineId, diskGb, mode, template, ...terms, ...(isFiltered && { filter }) };
       const { quote } = await queryGraphql<QuoteAnswer>(settings, QUOTE, { input });
       const { priceHr, diskPriceHr, totalPriceHr } = quote;
       const price = `${formatUsd(totalPriceHr)} USD per hour: machine ${formatUsd(priceHr)}, disk ${formatUsd(diskPriceHr)}`;
       const refusal = quote.refusal === null ? '' : ` It can't be rented now: ${quote.refusal.message}.`;
       return {
         summary: `${quote.machineId} costs ${price}.${refusal}`,
-        quote: quotes.keep({ ...quote, launch, ...ends }),
+        quote: quotes.keep({ ...quote, terms }),
         ...quote,
       };
     },
@@ -215,3 +215,10 @@ export const marketTools: readonly Tool[] = [
     },
   }),
 ];
+
+/** Splits an object into the members whose names match, and the others. */
+function partition(object: object, matches: (name: string) => boolean): [object, object] {
+  const entries = Object.entries(object);
+  const part = (wanted: boolean) => Object.fromEntries(entries.filter(([name]) => matches(name) === wanted));
+  return [part(true), part(false)];
+}

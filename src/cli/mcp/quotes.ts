@@ -7,15 +7,8 @@ export interface Quoted {
   template: string;
   diskGb: number;
   mode: string;
-  launch: object | undefined;
-  /** When it stops automatically. A duration is counted from the deploy. */
-  stopAt: string | undefined;
-  destroyAt: string | undefined;
-  /** Total spending limit, in USD. */
-  spendLimit: number | undefined;
-  /** Number of idle minutes after which it is stopped. */
-  stopWhenIdle: number | undefined;
-  volumes: readonly { id: string; path: string }[] | undefined;
+  /** The launch and the optional terms, as given to the quote tool. A duration is counted from the deploy. */
+  terms: object;
   /** Price of the whole machine, in USD per hour. */
   priceHr: number;
   /** Price including the disk, in USD per hour. */

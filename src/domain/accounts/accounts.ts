@@ -1,11 +1,12 @@
 import type { Account as AccountRow } from '../../database/generated/client/client.js';
 import type { SettlingDeps } from '../billing/deps.js';
+import { billingFields } from '../billing/fields.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
-import { check, checkOptional, fields } from '../fields.js';
 import { balanceAt, lifetimeSpendAt, monthSpendAt } from '../kernel/accrual.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { check, checkOptional } from '../kernel/field.js';
 import {
   type Account,
   credit,
@@ -19,6 +20,7 @@ import { type Micro, unitsOfMicro } from '../kernel/money.js';
 import { randomId } from '../kernel/random-id.js';
 import { limitReachedAt } from '../kernel/spend-limit.js';
 import { type Instant, instantOf, latest } from '../kernel/time.js';
+import { accountFields } from './fields.js';
 import { requestsPerMinute } from './rules/rate-tier.js';
 
 /** Number of random bytes in an account id. */
@@ -112,7 +114,7 @@ export async function createAccount(
   deps: SettlingDeps,
   input: { name: string; creditMicro?: Micro; demo?: boolean },
 ): Promise<AccountState> {
-  const name = check('name', fields.name, input.name);
+  const name = check('name', accountFields.name, input.name);
   if (input.creditMicro !== undefined) checkCredit(input.creditMicro);
   const id = randomId('acc', ACCOUNT_ID_BYTES);
   await write(deps, { accountIds: [id], newAccount: { id, name, demo: input.demo ?? false } }, (current) => {
@@ -153,8 +155,8 @@ async function move(
   movement: Movement,
 ): Promise<AccountState> {
   const { amountMicro } = movement;
-  const note = checkOptional('note', fields.note, movement.note) ?? null;
-  const reference = checkOptional('reference', fields.reference, movement.reference) ?? null;
+  const note = checkOptional('note', billingFields.note, movement.note) ?? null;
+  const reference = checkOptional('reference', billingFields.reference, movement.reference) ?? null;
   return changeAccount(deps, accountId, async (current, account) => {
     if (await isBooked(current, { accountId, kind, units: unitsOfMicro(amountMicro), reference })) return;
     book(current, account, kind, amountMicro, { note, reference });

@@ -5,17 +5,19 @@ import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
-import { checkOptional, fields, limitOf } from '../fields.js';
 import { lifetimeSpendAt } from '../kernel/accrual.js';
 import { API_KEY_BYTES, API_KEY_PREFIX, formatApiKey, hashApiKey, MAX_LIVE_API_KEYS } from '../kernel/api-key.js';
 import { instantAfter } from '../kernel/deadline.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { checkOptional, limitOf } from '../kernel/field.js';
+import { commonFields } from '../kernel/fields.js';
 import { holds, networkList } from '../kernel/networks.js';
 import { randomId } from '../kernel/random-id.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import type { KeyOwner } from './api-key-cache.js';
 import type { AccountsDeps } from './deps.js';
+import { accountFields } from './fields.js';
 import { limitKey } from './key-limit.js';
 import {
   type KeyFault,
@@ -181,11 +183,11 @@ export async function createApiKeyOnce(
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKey; secret: string | null }> {
   const { accountId } = creator;
-  const name = checkOptional('name', fields.keyName, input.name) ?? null;
+  const name = checkOptional('name', accountFields.keyName, input.name) ?? null;
   const wanted = readRestrictions(input);
-  const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
+  const key = checkOptional('idempotencyKey', commonFields.idempotencyKey, input.idempotencyKey);
   // Requests without these inputs must keep their fingerprint, because it is stored with earlier responses.
-  const monthlyLimit = checkOptional('monthlyLimit', fields.monthlyLimit, input.monthlyLimit);
+  const monthlyLimit = checkOptional('monthlyLimit', accountFields.monthlyLimit, input.monthlyLimit);
   const limit = limitOf(monthlyLimit);
   const optional = { ...wanted, ...(limit !== null && { monthlyLimit }) };
   const others = Object.values(optional).some((each) => each !== undefined) ? [optional] : [];
@@ -245,9 +247,9 @@ export function limitedKey(what: string): DomainError {
 
 function readRestrictions({ scopes, expiresAt, networks }: NewApiKey) {
   return {
-    scopes: checkOptional('scopes', fields.keyScopes, scopes),
-    expiresAt: checkOptional('expiresAt', fields.keyExpiresAt, expiresAt),
-    networks: checkOptional('networks', fields.keyNetworks, networks),
+    scopes: checkOptional('scopes', accountFields.keyScopes, scopes),
+    expiresAt: checkOptional('expiresAt', accountFields.keyExpiresAt, expiresAt),
+    networks: checkOptional('networks', accountFields.keyNetworks, networks),
   };
 }
 

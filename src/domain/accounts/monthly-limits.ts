@@ -2,16 +2,17 @@ import type { ApiKey, KeyLimit } from '../../database/generated/client/client.js
 import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
 import { setMonthlyLimit } from '../billing/rules/settle.js';
-import { checkOptional, fields, limitOf } from '../fields.js';
 import { monthSpendAt } from '../kernel/accrual.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { checkOptional, limitOf } from '../kernel/field.js';
 import { type Account, runsOf } from '../kernel/lifecycle.js';
 import type { Micro } from '../kernel/money.js';
 import { limitReachedAt } from '../kernel/spend-limit.js';
 import { type Instant, instantOf, latest } from '../kernel/time.js';
 import { type AccountState, accountState } from './accounts.js';
 import { findApiKey, limitedKey } from './api-keys.js';
+import { accountFields } from './fields.js';
 import { limitKey } from './key-limit.js';
 
 export type { KeyLimit };
@@ -66,7 +67,7 @@ async function checkUnlimited(current: Write, account: Account, keyId: string | 
 
 /** Converts a limit to micro-USD. Null means no limit. Throws invalid_request if the limit is out of bounds. */
 function readMonthlyLimit(usd: number | null | undefined): Micro | null {
-  return limitOf(checkOptional('monthlyLimit', fields.monthlyLimit, usd));
+  return limitOf(checkOptional('monthlyLimit', accountFields.monthlyLimit, usd));
 }
 
 /** A limited key's spend this month, and when its limit was or will be reached this month. */

@@ -1,14 +1,15 @@
 import type { Prisma, SshKey } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import { check, fields } from '../fields.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { check } from '../kernel/field.js';
 import { INSTANCE_ID } from '../kernel/lifecycle.js';
 import { holds, networkList } from '../kernel/networks.js';
 import { randomId } from '../kernel/random-id.js';
 import { formatInstant } from '../kernel/time.js';
 import { lockForGrant } from './api-keys.js';
 import type { AccountsDeps } from './deps.js';
+import { accountFields } from './fields.js';
 import { type KeyRestrictions, keyFaultOf } from './rules/key-restrictions.js';
 import { MAX_SSH_KEYS, parseSshKey } from './rules/ssh-key.js';
 
@@ -41,7 +42,7 @@ export async function addSshKey(
 ): Promise<SshKey> {
   const { accountId, keyId, expiresAt, networks } = adder;
   const endsWith = expiresAt === null && networks === null ? null : keyId;
-  const { type, blob, fingerprint, comment } = parseSshKey(check('publicKey', fields.sshPublicKey, publicKey));
+  const { type, blob, fingerprint, comment } = parseSshKey(check('publicKey', accountFields.sshPublicKey, publicKey));
   const added = await inTransaction(deps.db.pool, async (transaction) => {
     await lockForGrant(transaction, adder);
     if (instanceId !== null) await checkInstance(transaction, accountId, instanceId);

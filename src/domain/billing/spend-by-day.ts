@@ -1,6 +1,7 @@
 import { inTransaction } from '../../database/transaction.js';
-import { check, fields } from '../fields.js';
 import { DomainError } from '../kernel/errors.js';
+import { check } from '../kernel/field.js';
+import { commonFields } from '../kernel/fields.js';
 import type { Instance } from '../kernel/lifecycle.js';
 import { type Micro, shownSpend, type Units } from '../kernel/money.js';
 import {
@@ -87,7 +88,7 @@ export async function spendByDay(
   accountId: string,
   period: { from: string; to?: string | null; limit?: number | null },
 ): Promise<SpendByDay> {
-  const limit = check('limit', fields.limit, period.limit ?? DEFAULT_LISTED);
+  const limit = check('limit', commonFields.limit, period.limit ?? DEFAULT_LISTED);
   const account = await settledAccount(deps, accountId);
   const asOf = latest(deps.clock.now(), account.settledAt);
   const today = formatDay(dateOf(asOf));

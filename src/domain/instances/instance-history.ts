@@ -1,12 +1,14 @@
 import type { Prisma } from '../../database/database.js';
 import type { SettlingDeps } from '../billing/deps.js';
 import { settledAccount } from '../billing/settlement.js';
-import { checkOptional, fields } from '../fields.js';
 import type { KernelDeps } from '../kernel/deps.js';
+import { checkOptional } from '../kernel/field.js';
+import { commonFields } from '../kernel/fields.js';
 import type { InstanceStatus, StopReason } from '../kernel/lifecycle.js';
 import type { PricingMode } from '../kernel/price-rule.js';
 import type { Instant } from '../kernel/time.js';
 import { readWith } from './as-of.js';
+import { instanceFields } from './fields.js';
 import type { InstanceRow } from './instance-row.js';
 
 /** Maximum number of instances scanned for one page. This bounds the cost even if matches are rare. */
@@ -72,10 +74,10 @@ export async function instanceHistory(
 function checkFilter({ statuses, stopReasons, gpus, modes, createdFrom, createdTo }: InstanceFilter) {
   const orNull = <T>(list: readonly T[] | undefined): readonly T[] | null => (list?.length ? list : null);
   const checked = {
-    statuses: orNull(checkOptional('statuses', fields.statuses, statuses)),
-    stopReasons: orNull(checkOptional('stopReasons', fields.stopReasons, stopReasons)),
-    gpus: orNull(checkOptional('gpus', fields.gpus, gpus)),
-    modes: orNull(checkOptional('modes', fields.modes, modes)),
+    statuses: orNull(checkOptional('statuses', instanceFields.statuses, statuses)),
+    stopReasons: orNull(checkOptional('stopReasons', instanceFields.stopReasons, stopReasons)),
+    gpus: orNull(checkOptional('gpus', commonFields.gpus, gpus)),
+    modes: orNull(checkOptional('modes', instanceFields.modes, modes)),
     createdFrom: createdFrom ?? null,
     createdTo: createdTo ?? null,
   };

@@ -14,7 +14,6 @@ import {
 import { type Scope, type Write, write } from '../billing/ledger.js';
 import type { MachineUnderLock } from '../billing/ledger-rows.js';
 import { settleDue, settledAccount } from '../billing/settlement.js';
-import { check, checkOptional, fields, limitOf, priceLimit } from '../fields.js';
 import {
   type AddedSpend,
   admitAccount,
@@ -29,6 +28,8 @@ import { type DeadlineTexts, deadlinesOf } from '../kernel/deadline.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { checkGrownVolumes } from '../kernel/disk.js';
 import { DomainError } from '../kernel/errors.js';
+import { check, checkOptional, limitOf, priceLimit } from '../kernel/field.js';
+import { commonFields } from '../kernel/fields.js';
 import { claim } from '../kernel/free-machine.js';
 import { checkIdleWatch } from '../kernel/idle.js';
 import { MAX_LIVE_INSTANCES } from '../kernel/instance-limit.js';
@@ -64,6 +65,7 @@ import { readWith } from './as-of.js';
 import { beginContainer, beginContainerStart, watchIdle } from './containers.js';
 import { type DeadlinesInput, readDeadlines } from './deadlines.js';
 import type { InstanceDeps } from './deps.js';
+import { instanceFields } from './fields.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
 import { checkLaunchOfStart, type LaunchInput, readLaunch, storeLaunch } from './launch.js';
 import { checkEarlyExit } from './rules/early-exit.js';
@@ -206,7 +208,7 @@ export async function instanceByIdempotencyKey(
   idempotencyKey: string,
   query: Pick<Prisma.InstanceFindFirstArgs, 'include' | 'select'> = {},
 ): Promise<InstanceRow | null> {
-  const key = check('idempotencyKey', fields.idempotencyKey, idempotencyKey);
+  const key = check('idempotencyKey', commonFields.idempotencyKey, idempotencyKey);
   const response = (await storedResponse(deps, accountId, key)) as { id?: unknown } | undefined;
   // Responses to other operations are stored too, but the ids in them aren't instance ids.
   return findInstance(deps, accountId, String(response?.id), query);
@@ -232,13 +234,10 @@ async function deployMachine(
   keyId: string | null,
 ): Promise<Outcome> {
   const wanted = { ...checkDeploy(input), keyId };
-  const { machineId, template, diskGb, mode, maxRate, launch, deadlines, spendLimit, stopWhenIdle, volumes } = wanted;
-  const limit = spendLimit === undefined ? undefined : { spendLimit: `${spendLimit}` };
-  // Requests without these inputs must keep their fingerprint, because it is stored with earlier responses.
-  const idle = stopWhenIdle === undefined ? undefined : { stopWhenIdle };
-  const attached = volumes === undefined ? undefined : { volumes };
-  const others = [maxRate ?? undefined, launch, deadlines, limit, idle, attached].filter((each) => each !== undefined);
-  const what = [machineId, template, diskGb, mode, ...others];
+  const { machineId, template, diskGb, mode, maxRate, launch, deadlines } = wanted;
+  const others = [maxRate ?? undefined, launch, deadlines].filter((each) => each !== undefined);
+  const optional = Object.entries(optionalTerms(wanted)).map(([name, value]) => ({ [name]: value }));
+  const what = [machineId, template, diskGb, mode, ...others, ...optional];
   const request = idempotentRequest(accountId, wanted.idempotencyKey, 'deploy', what);
   const inUse = await templateInUse(deps, template, launch);
   return writeOnce(deps, { accountIds: [accountId], machineId }, request, (current) => {
@@ -247,6 +246,18 @@ async function deployMachine(
     if (current.machine === undefined) throw unknownMachine(machineId);
     return rent(deps, current, account, current.machine, { ...wanted, inUse });
   });
+}
+
+/**
+ * Returns the given optional terms for a request's fingerprint. Omits the others, because a request without them must
+ * keep its fingerprint, which is stored with earlier responses.
+ */
+export function optionalTerms({ spendLimit, stopWhenIdle, volumes }: Omit<RentalTerms, 'keyId' | 'maxRate' | 'inUse'>) {
+  return {
+    ...(spendLimit !== undefined && { spendLimit: `${spendLimit}` }),
+    ...(stopWhenIdle !== undefined && { stopWhenIdle }),
+    ...(volumes !== undefined && { volumes }),
+  };
 }
 
 /**
@@ -317,7 +328,7 @@ export async function act(
   input: ActionInput,
   keyId: string | null = null,
 ): Promise<Outcome> {
-  const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
+  const key = checkOptional('idempotencyKey', commonFields.idempotencyKey, input.idempotencyKey);
   if (!INSTANCE_ID.test(input.id)) throw notFound();
   const request = idempotentRequest(accountId, key, 'action', [input.id, input.action]);
   const scope: Scope = { accountIds: [accountId], instanceId: input.id };
@@ -468,24 +479,24 @@ export function earlyExitCostOf(row: InstanceRow, now: Instant): Micro {
 function checkDeploy(input: DeployInput) {
   if (input.machineId === '') throw new DomainError('missing_machine', 'machineId is required', { field: 'machineId' });
   return {
-    machineId: check('machineId', fields.machineId, input.machineId),
-    maxRate: priceLimit(checkOptional('maxPricePerHour', fields.maxPricePerHour, input.maxPricePerHour)),
+    machineId: check('machineId', instanceFields.machineId, input.machineId),
+    maxRate: priceLimit(checkOptional('maxPricePerHour', instanceFields.maxPricePerHour, input.maxPricePerHour)),
     ...checkTerms(input),
   };
 }
 
 export function checkTerms(input: TermsInput) {
-  const mode = checkOptional<PricingMode>('mode', fields.mode, input.mode)!;
+  const mode = checkOptional<PricingMode>('mode', instanceFields.mode, input.mode)!;
   return {
-    template: checkOptional('template', fields.template, input.template)!,
-    diskGb: checkOptional('diskGb', fields.diskGb, input.diskGb)!,
+    template: checkOptional('template', instanceFields.template, input.template)!,
+    diskGb: checkOptional('diskGb', instanceFields.diskGb, input.diskGb)!,
     mode,
     launch: readLaunch(input.launch, mode),
     deadlines: readDeadlines(input),
-    spendLimit: limitOf(checkOptional('spendLimit', fields.spendLimit, input.spendLimit)) ?? undefined,
-    stopWhenIdle: checkOptional('stopWhenIdle', fields.stopWhenIdle, input.stopWhenIdle),
+    spendLimit: limitOf(checkOptional('spendLimit', instanceFields.spendLimit, input.spendLimit)) ?? undefined,
+    stopWhenIdle: checkOptional('stopWhenIdle', instanceFields.stopWhenIdle, input.stopWhenIdle),
     volumes: readVolumes(input.volumes),
-    idempotencyKey: checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey),
+    idempotencyKey: checkOptional('idempotencyKey', commonFields.idempotencyKey, input.idempotencyKey),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
-import { checkOptional, fields } from '../fields.js';
+import { checkOptional } from '../kernel/field.js';
 import {
   type AgentOfMachine,
   checkAgent,
@@ -12,6 +12,7 @@ import {
 import type { Instance } from '../kernel/lifecycle.js';
 import type { PricingMode } from '../kernel/price-rule.js';
 import { checkSecrets } from '../secrets/secrets.js';
+import { instanceFields } from './fields.js';
 
 /** A launch as given by the caller. Each of its properties may be omitted or null. */
 export type LaunchInput = { [Member in keyof Launch]?: Launch[Member] | null } & {
@@ -22,18 +23,18 @@ export type LaunchInput = { [Member in keyof Launch]?: Launch[Member] | null } &
 /** Reads and validates a launch. Returns undefined if it has no settings. Throws invalid_request. */
 export function readLaunch(input: LaunchInput | null | undefined, mode: PricingMode): Launch | undefined {
   if (input === null || input === undefined) return undefined;
-  const restart = checkOptional('restart', fields.restart, input.restart);
-  const onExit = checkOptional('onExit', fields.onExit, input.onExit);
+  const restart = checkOptional('restart', instanceFields.restart, input.restart);
+  const onExit = checkOptional('onExit', instanceFields.onExit, input.onExit);
   const launch = withoutEmpty({
-    name: checkOptional('name', fields.launchName, input.name),
-    env: checkOptional('env', fields.env, input.env),
-    secrets: checkOptional('secrets', fields.launchSecrets, input.secrets)?.map(withoutEmpty),
-    entrypoint: checkOptional('entrypoint', fields.entrypoint, input.entrypoint),
-    command: checkOptional('command', fields.command, input.command),
-    ports: checkOptional('ports', fields.launchPorts, input.ports)?.map(withoutEmpty),
-    tcpPorts: checkOptional('tcpPorts', fields.tcpPorts, input.tcpPorts),
-    registryLogin: checkOptional('registryLogin', fields.registryLogin, input.registryLogin),
-    user: checkOptional('user', fields.containerUser, input.user),
+    name: checkOptional('name', instanceFields.launchName, input.name),
+    env: checkOptional('env', instanceFields.env, input.env),
+    secrets: checkOptional('secrets', instanceFields.launchSecrets, input.secrets)?.map(withoutEmpty),
+    entrypoint: checkOptional('entrypoint', instanceFields.entrypoint, input.entrypoint),
+    command: checkOptional('command', instanceFields.command, input.command),
+    ports: checkOptional('ports', instanceFields.launchPorts, input.ports)?.map(withoutEmpty),
+    tcpPorts: checkOptional('tcpPorts', instanceFields.tcpPorts, input.tcpPorts),
+    registryLogin: checkOptional('registryLogin', instanceFields.registryLogin, input.registryLogin),
+    user: checkOptional('user', instanceFields.containerUser, input.user),
     restart: restart === 'ALWAYS' ? undefined : restart,
     onExit: onExit === 'KEEP' ? undefined : onExit,
   });

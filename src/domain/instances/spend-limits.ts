@@ -2,12 +2,13 @@ import { activeAccount } from '../billing/active-account.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
 import { setSpendLimit } from '../billing/rules/settle.js';
-import { checkOptional, fields, limitOf } from '../fields.js';
 import { DomainError } from '../kernel/errors.js';
+import { checkOptional, limitOf } from '../kernel/field.js';
 import { INSTANCE_ID } from '../kernel/lifecycle.js';
 import { instanceLimitAt } from '../kernel/spend-limit.js';
 import type { Instant } from '../kernel/time.js';
 import { readWith } from './as-of.js';
+import { instanceFields } from './fields.js';
 import { fromRow, type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
 
@@ -22,7 +23,7 @@ export async function changeSpendLimit(
   id: string,
   usd: number | null | undefined,
 ): Promise<InstanceRow> {
-  const limit = limitOf(checkOptional('spendLimit', fields.spendLimit, usd));
+  const limit = limitOf(checkOptional('spendLimit', instanceFields.spendLimit, usd));
   if (!INSTANCE_ID.test(id)) throw notFound();
   return write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
     const account = activeAccount(current, accountId);

@@ -1,12 +1,13 @@
 import { activeAccount } from '../billing/active-account.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
-import { checkOptional, fields } from '../fields.js';
 import { DomainError } from '../kernel/errors.js';
+import { checkOptional } from '../kernel/field.js';
 import { checkIdleWatch } from '../kernel/idle.js';
 import { INSTANCE_ID, type Instance, setStopWhenIdle } from '../kernel/lifecycle.js';
 import { readWith } from './as-of.js';
 import { watchIdle } from './containers.js';
+import { instanceFields } from './fields.js';
 import { type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
 
@@ -20,7 +21,7 @@ export async function changeStopWhenIdle(
   id: string,
   wanted: number | null | undefined,
 ): Promise<InstanceRow> {
-  const minutes = checkOptional('stopWhenIdle', fields.stopWhenIdle, wanted) ?? null;
+  const minutes = checkOptional('stopWhenIdle', instanceFields.stopWhenIdle, wanted) ?? null;
   if (!INSTANCE_ID.test(id)) throw notFound();
   return write(deps, { accountIds: [accountId], instanceId: id }, async (current) => {
     const account = activeAccount(current, accountId);

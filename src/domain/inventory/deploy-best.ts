@@ -5,12 +5,13 @@ import type { SettlingDeps } from '../billing/deps.js';
 import { type IdempotentRequest, idempotentRequest } from '../billing/idempotency.js';
 import type { Candidate, MachinePicker, Scope, Write } from '../billing/ledger.js';
 import { settleUnlocked } from '../billing/settlement.js';
-import { checkOptional, fields, priceLimit } from '../fields.js';
+import { instanceFields } from '../instances/fields.js';
 import {
   checkEnds,
   checkTerms,
   countOutcome,
   type Outcome,
+  optionalTerms,
   type RentalTerms,
   rent,
   type TermsInput,
@@ -18,6 +19,7 @@ import {
 } from '../instances/instances.js';
 import { templateInUse } from '../instances/template-terms.js';
 import { DomainError } from '../kernel/errors.js';
+import { checkOptional, priceLimit } from '../kernel/field.js';
 import { modelsNamed, type NamedModel } from '../kernel/gpu-names.js';
 import { needsAgent } from '../kernel/launch.js';
 import type { Account } from '../kernel/lifecycle.js';
@@ -25,6 +27,7 @@ import { HAS_OLD_AGENT, REPORTS_LOAD, SUPPORTS_USERS, SUPPORTS_VOLUMES } from '.
 import { formatUsd } from '../kernel/money.js';
 import { sizeOfVolumes } from '../volumes/attachments.js';
 import type { InventoryDeps } from './deps.js';
+import { offerFields } from './fields.js';
 import { CURRENT_PRICES, HOST_COLUMNS, HOSTS, type HostRow, offeredHost } from './inventory.js';
 import { checkFilter, checkList, type OfferSearchFilter, withModels } from './offer-search.js';
 import { type BestOffer, bestOffer } from './rules/best-offer.js';
@@ -80,14 +83,10 @@ async function deployBestMachine(
   keyId: string | null,
 ): Promise<Outcome> {
   const wanted = checkDeployBest(input);
-  const { idempotencyKey, maxRate, spendLimit, stopWhenIdle, volumes, ...rest } = wanted;
-  const limits = {
-    maxRate: `${maxRate}`,
-    ...(spendLimit !== undefined && { spendLimit: `${spendLimit}` }),
-    ...(stopWhenIdle !== undefined && { stopWhenIdle }),
-    ...(volumes !== undefined && { volumes }),
-  };
-  const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [{ ...rest, ...limits }]);
+  // The members' order is part of the fingerprint.
+  const { idempotencyKey, maxRate, spendLimit: _limit, stopWhenIdle, volumes, ...rest } = wanted;
+  const what = { ...rest, maxRate: `${maxRate}`, ...optionalTerms(wanted) };
+  const request = idempotentRequest(accountId, idempotencyKey, 'deployBest', [what]);
   const { gpuModels } = (await deps.inventory.current()).catalogue;
   const best = {
     ...bestOffer({ ...inSlugs(gpuModels, wanted), volumeGb: await sizeOfVolumes(deps, accountId, volumes) }),
@@ -280,9 +279,9 @@ function checkDeployBest(input: DeployBestInput) {
 export function checkPreferences(input: Preferences) {
   return {
     filter: checkFilter(input.filter),
-    gpus: checkList('gpus', fields.preferredGpus, input.gpus),
-    regions: checkList('regions', fields.preferredRegions, input.regions),
-    maxRate: priceLimit(checkOptional('maxPricePerHour', fields.maxPricePerHour, input.maxPricePerHour)),
+    gpus: checkList('gpus', offerFields.preferredGpus, input.gpus),
+    regions: checkList('regions', offerFields.preferredRegions, input.regions),
+    maxRate: priceLimit(checkOptional('maxPricePerHour', instanceFields.maxPricePerHour, input.maxPricePerHour)),
   };
 }
 
@@ -313,10 +312,7 @@ export function nothingFits({
   maxRate,
   diskGb,
   mode,
-}: Omit<
-  CheckedDeployBest,
-  'template' | 'launch' | 'deadlines' | 'spendLimit' | 'stopWhenIdle' | 'volumes' | 'idempotencyKey'
->): string {
+}: Pick<CheckedDeployBest, 'filter' | 'gpus' | 'regions' | 'maxRate' | 'diskGb' | 'mode'>): string {
   const cap = maxRate === null ? '' : `, at most ${formatUsd(maxRate)} USD per hour`;
   const requirements = Object.entries({ ...filter, preferredGpus: gpus, preferredRegions: regions })
     .filter(([name, value]) => value !== null && (value !== false || name !== 'includePreemptible'))

@@ -1,13 +1,15 @@
 import type { SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest } from '../billing/idempotency.js';
 import type { Write } from '../billing/ledger.js';
-import { checkOptional, fields } from '../fields.js';
+import { instanceFields } from '../instances/fields.js';
 import { fromRow } from '../instances/instance-row.js';
 import { countOutcome, notFound, type Outcome, type RentalTerms } from '../instances/instances.js';
 import { launchOf } from '../instances/launch.js';
 import { templateInUse } from '../instances/template-terms.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { checkOptional } from '../kernel/field.js';
+import { commonFields } from '../kernel/fields.js';
 import { silentBefore } from '../kernel/fleet.js';
 import { type Launch, needsAgent } from '../kernel/launch.js';
 import { type Account, INSTANCE_ID, type Instance, stop } from '../kernel/lifecycle.js';
@@ -59,8 +61,8 @@ async function move(
   keyId: string | null,
 ): Promise<Outcome> {
   const { id, maxPricePerHour } = input;
-  const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
-  checkOptional('maxPricePerHour', fields.maxPricePerHour, maxPricePerHour);
+  const key = checkOptional('idempotencyKey', commonFields.idempotencyKey, input.idempotencyKey);
+  checkOptional('maxPricePerHour', instanceFields.maxPricePerHour, maxPricePerHour);
   const moved = await movedOf(deps, accountId, id);
   const { instance, launch, volumes } = moved;
   const preferences = preferencesOf(moved, maxPricePerHour);

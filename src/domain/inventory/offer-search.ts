@@ -1,8 +1,10 @@
-import { checkOptional, type Field, fields, priceLimit } from '../fields.js';
 import { cudaNumber } from '../kernel/cuda.js';
+import { checkOptional, type Field, priceLimit } from '../kernel/field.js';
+import { commonFields } from '../kernel/fields.js';
 import { type NamedModel, slugsOf } from '../kernel/gpu-names.js';
 import type { GpuTier } from '../kernel/gpu-tier.js';
 import type { InventoryDeps } from './deps.js';
+import { offerFields } from './fields.js';
 import type { OfferIndex, OfferRange } from './offer-index.js';
 import type { Offer } from './rules/offer.js';
 import { criteriaOf, type OfferCriteria, type OfferRequirements } from './rules/offer-filter.js';
@@ -132,20 +134,20 @@ export function positionOf({ machineId, numGpus, reliability, pricePerHour }: Of
 /** Validates a filter. Equivalent filters produce equal values, no matter how they are written. */
 export function checkFilter(filter: OfferSearchFilter | null | undefined): OfferRequirements {
   const input = filter ?? {};
-  const cudaMin = checkOptional('cudaMin', fields.cudaMin, input.cudaMin);
+  const cudaMin = checkOptional('cudaMin', offerFields.cudaMin, input.cudaMin);
   return {
-    gpus: checkSet('gpus', fields.gpus, input.gpus),
-    regions: checkSet('regions', fields.regions, input.regions),
-    tiers: checkSet('tiers', fields.tiers, input.tiers),
-    vramGbMin: checkOptional('vramGbMin', fields.vramGbMin, input.vramGbMin) ?? null,
+    gpus: checkSet('gpus', commonFields.gpus, input.gpus),
+    regions: checkSet('regions', offerFields.regions, input.regions),
+    tiers: checkSet('tiers', offerFields.tiers, input.tiers),
+    vramGbMin: checkOptional('vramGbMin', offerFields.vramGbMin, input.vramGbMin) ?? null,
     nvlink: input.nvlink ?? null,
-    reliabilityMin: checkOptional('reliabilityMin', fields.reliabilityMin, input.reliabilityMin) ?? null,
-    vcpusMin: checkOptional('vcpusMin', fields.vcpusMin, input.vcpusMin) ?? null,
-    ramGbMin: checkOptional('ramGbMin', fields.ramGbMin, input.ramGbMin) ?? null,
-    diskGbMin: checkOptional('diskGbMin', fields.diskGbMin, input.diskGbMin) ?? null,
-    numMin: checkOptional('numMin', fields.numMin, input.numMin)!,
-    numMax: checkOptional('numMax', fields.numMax, input.numMax) ?? null,
-    pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', fields.pricePerGpuMax, input.pricePerGpuMax)),
+    reliabilityMin: checkOptional('reliabilityMin', offerFields.reliabilityMin, input.reliabilityMin) ?? null,
+    vcpusMin: checkOptional('vcpusMin', offerFields.vcpusMin, input.vcpusMin) ?? null,
+    ramGbMin: checkOptional('ramGbMin', offerFields.ramGbMin, input.ramGbMin) ?? null,
+    diskGbMin: checkOptional('diskGbMin', offerFields.diskGbMin, input.diskGbMin) ?? null,
+    numMin: checkOptional('numMin', offerFields.numMin, input.numMin)!,
+    numMax: checkOptional('numMax', offerFields.numMax, input.numMax) ?? null,
+    pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', offerFields.pricePerGpuMax, input.pricePerGpuMax)),
     includePreemptible: input.includePreemptible ?? false,
     ...(input.hasAgent != null && { hasAgent: input.hasAgent }),
     ...(input.fuse != null && { fuse: input.fuse }),

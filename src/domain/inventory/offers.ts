@@ -1,7 +1,9 @@
-import { checkOptional, fields, priceLimit } from '../fields.js';
 import { cudaNumber } from '../kernel/cuda.js';
+import { checkOptional, priceLimit } from '../kernel/field.js';
+import { commonFields } from '../kernel/fields.js';
 import { slugsOf } from '../kernel/gpu-names.js';
 import type { InventoryDeps } from './deps.js';
+import { offerFields } from './fields.js';
 import { checkFilter } from './offer-search.js';
 import type { Offer } from './rules/offer.js';
 import { criteriaOf } from './rules/offer-filter.js';
@@ -36,12 +38,12 @@ export async function findOffers(
   deps: Pick<InventoryDeps, 'inventory'>,
   filter: OfferFilter,
 ): Promise<readonly Offer[]> {
-  const gpu = checkOptional('gpu', fields.gpu, filter.gpu);
-  const region = checkOptional('region', fields.region, filter.region);
-  const numMin = checkOptional('numMin', fields.numMin, filter.numMin)!;
-  const priceMax = priceLimit(checkOptional('priceMax', fields.priceMax, filter.priceMax));
-  const cudaMin = checkOptional('cudaMin', fields.cudaMin, filter.cudaMin);
-  const limit = checkOptional('limit', fields.limit, filter.limit)!;
+  const gpu = checkOptional('gpu', offerFields.gpu, filter.gpu);
+  const region = checkOptional('region', offerFields.region, filter.region);
+  const numMin = checkOptional('numMin', offerFields.numMin, filter.numMin)!;
+  const priceMax = priceLimit(checkOptional('priceMax', offerFields.priceMax, filter.priceMax));
+  const cudaMin = checkOptional('cudaMin', offerFields.cudaMin, filter.cudaMin);
+  const limit = checkOptional('limit', commonFields.limit, filter.limit)!;
   const { offers, catalogue } = await deps.inventory.current();
   const includePreemptible = filter.includePreemptible ?? false;
   const criteria = () =>

@@ -2,7 +2,7 @@ import type { Prisma } from '../../database/database.js';
 import type { Machine } from '../../database/generated/client/client.js';
 import type { SettlingDeps } from '../billing/deps.js';
 import { settledWithLimits } from '../billing/settlement.js';
-import { check, fields } from '../fields.js';
+import { instanceFields } from '../instances/fields.js';
 import { checkSpendLimits, checkTerms, type TermsInput, unknownMachine } from '../instances/instances.js';
 import { machineForPreview } from '../instances/machine-for-preview.js';
 import type { MachineAsRead } from '../instances/machine-loader.js';
@@ -15,6 +15,7 @@ import { deadlinesOf } from '../kernel/deadline.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { freeDiskGb } from '../kernel/disk.js';
 import { DomainError, type Refused, refusalOf, refusedBy } from '../kernel/errors.js';
+import { check } from '../kernel/field.js';
 import { checkIdleWatch } from '../kernel/idle.js';
 import { checkAgent } from '../kernel/launch.js';
 import type { Account, Instance } from '../kernel/lifecycle.js';
@@ -119,7 +120,7 @@ async function quoteOfMachine(
         field: 'machineId',
       });
     }
-    const machineId = check('machineId', fields.machineId, input.machineId);
+    const machineId = check('machineId', instanceFields.machineId, input.machineId);
     const machine = await machineForPreview(deps, machineId);
     if (machine === null) throw unknownMachine(machineId);
     return quoteOf(deps, account, machine, wanted);

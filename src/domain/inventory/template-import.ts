@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fields } from '../fields.js';
+import { instanceFields } from '../instances/fields.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import type { FileRecord, ImportReport } from '../kernel/import.js';
 import { isPinned, MAX_TEMPLATE_PORTS, MAX_TEMPLATE_VARIABLES, namesIn, PICTURES } from '../kernel/template.js';
@@ -64,7 +64,7 @@ export const templateRow = z
     image: z
       .string()
       .regex(/./, 'is missing')
-      .pipe(fields.template.schema)
+      .pipe(instanceFields.template.schema)
       .pipe(z.string().refine(isPinned, 'must be pinned: a digest, or a tag other than latest')),
     description: line(200),
     title: optional(line(60).default('')),

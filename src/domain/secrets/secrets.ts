@@ -1,13 +1,14 @@
 import type { Prisma, Secret } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import { check, checkOptional, fields } from '../fields.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { check, checkOptional } from '../kernel/field.js';
 import { type Launch, registryOf, secretsOf } from '../kernel/launch.js';
 import { randomId } from '../kernel/random-id.js';
 import { type SealingKey, seal, unseal } from '../kernel/sealing.js';
 import { formatInstant } from '../kernel/time.js';
 import type { SecretDeps } from './deps.js';
+import { secretFields } from './fields.js';
 
 const ID_BYTES = 8;
 export const MAX_SECRETS = 100;
@@ -52,10 +53,10 @@ export async function createSecret(
   accountId: string,
   input: SecretInput,
 ): Promise<Secret> {
-  const name = check('name', fields.secretName, input.name);
-  const value = check('value', fields.secretValue, input.value);
-  const registry = checkOptional('registry', fields.registry, input.registry) ?? null;
-  const username = checkOptional('username', fields.registryUser, input.username) ?? null;
+  const name = check('name', secretFields.secretName, input.name);
+  const value = check('value', secretFields.secretValue, input.value);
+  const registry = checkOptional('registry', secretFields.registry, input.registry) ?? null;
+  const username = checkOptional('username', secretFields.registryUser, input.username) ?? null;
   if ((registry === null) !== (username === null))
     throw new DomainError('invalid_request', 'registry and username must be given together', { field: 'registry' });
   const key = await sealingKeyOf(deps);
@@ -92,7 +93,7 @@ export async function deleteSecret(
   name: string,
 ): Promise<Secret> {
   // PostgreSQL can't search for a string that contains NUL.
-  const isName = fields.secretName.schema.safeParse(name).success;
+  const isName = secretFields.secretName.schema.safeParse(name).success;
   const found = isName
     ? await deps.db.prisma.secret.findUnique({ where: { accountId_name: { accountId, name } } })
     : null;

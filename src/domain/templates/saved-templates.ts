@@ -1,13 +1,15 @@
 import type { SavedTemplate } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
-import { check, checkOptional, fields } from '../fields.js';
 import type { InstanceDeps } from '../instances/deps.js';
+import { instanceFields } from '../instances/fields.js';
 import { type LaunchInput, readLaunch } from '../instances/launch.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { check, checkOptional } from '../kernel/field.js';
 import type { Launch } from '../kernel/launch.js';
 import type { TemplateVariable } from '../kernel/template.js';
 import { dateOf, formatInstant } from '../kernel/time.js';
+import { templateFields } from './fields.js';
 import { launchLink } from './rules/launch-link.js';
 
 export const MAX_SAVED_TEMPLATES = 100;
@@ -43,10 +45,10 @@ export async function saveTemplate(
   accountId: string,
   input: SavedTemplateInput,
 ): Promise<SavedTemplate> {
-  const name = check('name', fields.savedTemplateName, input.name);
-  const description = checkOptional('description', fields.savedTemplateDescription, input.description) ?? '';
-  const template = checkOptional('template', fields.template, input.template)!;
-  const diskGb = checkOptional('diskGb', fields.diskGb, input.diskGb)!;
+  const name = check('name', templateFields.savedTemplateName, input.name);
+  const description = checkOptional('description', templateFields.savedTemplateDescription, input.description) ?? '';
+  const template = checkOptional('template', instanceFields.template, input.template)!;
+  const diskGb = checkOptional('diskGb', instanceFields.diskGb, input.diskGb)!;
   const launch = JSON.stringify(readLaunch(input.launch, 'ON_DEMAND') ?? {});
   if (Buffer.byteLength(launch) > MAX_SAVED_BYTES)
     throw new DomainError('invalid_request', `launch is too large to save: the limit is ${MAX_SAVED_BYTES} bytes`, {
@@ -80,7 +82,7 @@ export async function deleteTemplate(
   name: string,
 ): Promise<SavedTemplate> {
   // PostgreSQL can't search for a string that contains NUL.
-  const isName = fields.savedTemplateName.schema.safeParse(name).success;
+  const isName = templateFields.savedTemplateName.schema.safeParse(name).success;
   const found = isName
     ? await deps.db.prisma.savedTemplate.findUnique({ where: { accountId_name: { accountId, name } } })
     : null;

@@ -2,11 +2,13 @@ import { inTransaction } from '../../database/transaction.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { write } from '../billing/ledger.js';
-import { check, checkOptional, fields } from '../fields.js';
 import { DomainError } from '../kernel/errors.js';
+import { check, checkOptional } from '../kernel/field.js';
+import { commonFields } from '../kernel/fields.js';
 import type { Micro } from '../kernel/money.js';
 import { randomId } from '../kernel/random-id.js';
 import type { TopUpDeps } from './deps.js';
+import { topUpFields } from './fields.js';
 import { type PaymentProcessor, ProcessorRefusal, ProcessorUnavailable } from './processor.js';
 import { DEFAULT_RATE_SECONDS, MAX_TOP_UP_MICRO, MAX_WAITING, MIN_TOP_UP_MICRO, type TopUp } from './rules/top-up.js';
 import { ASSET_CODES, type AssetCode, assetNamed } from './rules/top-up-assets.js';
@@ -40,9 +42,9 @@ export async function createTopUp(
   input: TopUpInput,
 ): Promise<CreatedTopUp> {
   const processor = processorOf(deps);
-  const asset = assetOf(check('asset', fields.topUpAsset, input.asset));
+  const asset = assetOf(check('asset', topUpFields.topUpAsset, input.asset));
   const usdMicro = checkSum(input.usd);
-  const key = checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
+  const key = checkOptional('idempotencyKey', commonFields.idempotencyKey, input.idempotencyKey);
   const request = idempotentRequest(accountId, key, 'createTopUp', [asset, usdMicro]);
   const { pool } = deps.db;
   const recalled =

@@ -1,9 +1,10 @@
 import type { LedgerDeps } from '../billing/deps.js';
+import { billingFields } from '../billing/fields.js';
 import { type Write, write } from '../billing/ledger.js';
-import { check, fields } from '../fields.js';
 import { balanceAt } from '../kernel/accrual.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { check } from '../kernel/field.js';
 import type { Account } from '../kernel/lifecycle.js';
 import type { Micro } from '../kernel/money.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
@@ -65,7 +66,7 @@ export async function creditPayment(
       });
     }
     const payment: Payment = {
-      transaction: check('transaction', fields.reference, transaction),
+      transaction: check('transaction', billingFields.reference, transaction),
       asset: stored?.asset ?? topUp.asset,
       coins: stored?.coins ?? '0',
       confirmations: stored?.confirmations ?? 0,
@@ -74,7 +75,7 @@ export async function creditPayment(
       state: 'CREDITED',
       creditedAt: current.at,
       confirmedByProcessor: true,
-      reason: check('note', fields.note, note),
+      reason: check('note', billingFields.note, note),
     };
     bookCredit(current, account, topUp, payment);
     current.transaction.later(savePayment(topUp, payment));
@@ -89,7 +90,7 @@ export async function refusePayment(deps: LedgerDeps, id: string, { transaction,
   return decide(deps, id, (current, account, topUp, payments) => {
     const stored = payments.find((payment) => payment.transaction === transaction && !isDone(payment));
     if (stored === undefined) throw new DomainError('not_found', 'no such payment, or it can no longer be refused');
-    const reason = check('note', fields.note, note);
+    const reason = check('note', billingFields.note, note);
     const isCredited = stored.state === 'CREDITED';
     if (isCredited) {
       const name = `${topUp.id}/${stored.asset}/${transaction}`;
@@ -118,8 +119,8 @@ export interface Refund {
 
 /** Records a refund. It can't exceed the balance, or the amount credited by the top-up less earlier refunds. */
 export async function refundTopUp(deps: LedgerDeps, id: string, refund: Refund): Promise<PaidTopUp> {
-  const transaction = check('transaction', fields.reference, refund.transaction);
-  const note = check('note', fields.note, refund.note);
+  const transaction = check('transaction', billingFields.reference, refund.transaction);
+  const note = check('note', billingFields.note, refund.note);
   return decide(deps, id, async (current, account, topUp, payments) => {
     const line = `topup-refund/${topUp.id}/${transaction}`;
     const { rows } = await current.transaction.query<{ id: string; micro: Micro }>(

@@ -3,10 +3,11 @@ import { ByteQueue } from '../../std/untrusted/byte-queue.js';
 import { LineSplitter } from '../../std/untrusted/line-splitter.js';
 import { turn } from '../../std/untrusted/turn.js';
 import { isAccepted } from '../accounts/api-keys.js';
-import { checkOptional, fields } from '../fields.js';
 import { DomainError } from '../kernel/errors.js';
+import { checkOptional } from '../kernel/field.js';
 import type { Instant } from '../kernel/time.js';
 import type { UpdateDeps } from './deps.js';
+import { updateFields } from './fields.js';
 import type { LogSource, WantedLogs } from './log-source.js';
 import { type LogLine, MAX_LOG_LINE, readLogLine } from './rules/log-line.js';
 import type { Stream, Subscriber } from './subscriptions.js';
@@ -36,7 +37,7 @@ export async function instanceLogs(
   { id, ...input }: LogsInput,
   gone: AbortSignal,
 ): Promise<LogLine[]> {
-  const tail = checkOptional('tail', fields.logTail, input.tail)!;
+  const tail = checkOptional('tail', updateFields.logTail, input.tail)!;
   const slot = deps.subscriptions.open('logs', caller);
   try {
     const wanted = { opener: caller, instanceId: id, tail, since: input.since ?? null, follow: false };
@@ -108,7 +109,7 @@ export async function followLogs(
   { id, ...input }: LogsInput,
   gone: AbortSignal,
 ): Promise<AsyncIterableIterator<LogLine[]>> {
-  const tail = checkOptional('tail', fields.logTail, input.tail)!;
+  const tail = checkOptional('tail', updateFields.logTail, input.tail)!;
   const slot = deps.subscriptions.open('logs', caller);
   const ending = new AbortController();
   const end = () => {

@@ -1,13 +1,14 @@
 import type pg from 'pg';
 import type { Transaction } from '../../database/transaction.js';
-import { checkOptional, fields } from '../fields.js';
 import type { KernelDeps } from '../kernel/deps.js';
+import { checkOptional } from '../kernel/field.js';
 import type { Instance } from '../kernel/lifecycle.js';
+import { volumeFields } from './fields.js';
 import type { VolumeAtPath } from './rules/volume-attachment.js';
 
 /** Parses a launch's volumes. Returns undefined if there are none. Throws invalid_request. */
 export function readVolumes(input: readonly VolumeAtPath[] | null | undefined): VolumeAtPath[] | undefined {
-  const volumes = checkOptional('volumes', fields.volumes, input)?.map(({ id, path }) => ({ id, path }));
+  const volumes = checkOptional('volumes', volumeFields.volumes, input)?.map(({ id, path }) => ({ id, path }));
   return volumes === undefined || volumes.length === 0 ? undefined : volumes;
 }
 

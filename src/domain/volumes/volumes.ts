@@ -5,11 +5,12 @@ import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
-import { check, checkOptional, fields } from '../fields.js';
 import { checkLimits } from '../kernel/admission.js';
 import { checkCover } from '../kernel/cover.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { check, checkOptional } from '../kernel/field.js';
+import { commonFields } from '../kernel/fields.js';
 import type { Account, Volume } from '../kernel/lifecycle.js';
 import type { Rate } from '../kernel/money.js';
 import { randomId } from '../kernel/random-id.js';
@@ -17,6 +18,7 @@ import * as rules from '../kernel/volume.js';
 import { MAX_VOLUMES, VOLUME_ID } from '../kernel/volume.js';
 import { sealingKeyOf } from '../secrets/secrets.js';
 import type { VolumeDeps } from './deps.js';
+import { volumeFields } from './fields.js';
 import { releaseEndedLeases, releaseEndedLeasesOf } from './leases.js';
 import { makePassword, volumePassword } from './password.js';
 import { noVolume, volumeInUse } from './refusals.js';
@@ -107,11 +109,11 @@ export async function createVolume(
   owner: Owner,
   input: CreateVolumeInput,
 ): Promise<VolumeOutcome> {
-  const name = check('name', fields.volumeName, input.name);
-  const sizeGb = check('sizeGb', fields.volumeGb, input.sizeGb);
-  checkOptional('idempotencyKey', fields.idempotencyKey, input.idempotencyKey);
+  const name = check('name', volumeFields.volumeName, input.name);
+  const sizeGb = check('sizeGb', volumeFields.volumeGb, input.sizeGb);
+  checkOptional('idempotencyKey', commonFields.idempotencyKey, input.idempotencyKey);
   const from = input.fromSnapshot ?? null;
-  if (from !== null) check('snapshotId', fields.snapshotId, from.snapshotId);
+  if (from !== null) check('snapshotId', volumeFields.snapshotId, from.snapshotId);
   const sealingKey = await sealingKeyOf(deps);
   const source = from === null ? null : await sourceOf(deps, owner.accountId, from, sizeGb);
   const fingerprinted = [name, sizeGb, ...(from === null ? [] : [from.volumeId, from.snapshotId])];
@@ -137,7 +139,7 @@ export async function growVolume(
   owner: Owner,
   input: ChangeInput & { sizeGb: number },
 ): Promise<VolumeOutcome> {
-  const sizeGb = check('sizeGb', fields.volumeGb, input.sizeGb);
+  const sizeGb = check('sizeGb', volumeFields.volumeGb, input.sizeGb);
   const { id, idempotencyKey } = input;
   return changeOnce(deps, owner, 'growVolume', [id, sizeGb], idempotencyKey, async (current, account) => {
     const volume = await volumeOf(current, account, id);
@@ -225,7 +227,7 @@ async function changeOnce(
   idempotencyKey: string | null | undefined,
   decide: (current: Write, account: Account) => Promise<Volume> | Volume,
 ): Promise<VolumeOutcome> {
-  const key = checkOptional('idempotencyKey', fields.idempotencyKey, idempotencyKey);
+  const key = checkOptional('idempotencyKey', commonFields.idempotencyKey, idempotencyKey);
   const request = idempotentRequest(accountId, key, operation, input);
   const change = async (current: Write) => {
     const { id } = await decide(current, activeAccount(current, accountId));

@@ -1,8 +1,8 @@
 import type { SettlingDeps } from '../billing/deps.js';
-import { fields } from '../fields.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { pathWithValues } from '../kernel/template.js';
 import { tokensOf } from '../secrets/generated-tokens.js';
+import { webPortFields } from './fields.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, PORTS_SELECT, portsOfInstance } from './ports.js';
 
@@ -49,7 +49,7 @@ export async function instanceLinks(
   const tokens = await tokensOf(deps, accountId, id);
   const filled = pathWithValues(path, { ...(env as Record<string, string>), ...tokens });
   // A value chosen by the renter may be too long for a web link, in which case the page prompts for it.
-  const opened = fields.webPath.schema.safeParse(filled).success ? filled : pathWithValues(path, {});
+  const opened = webPortFields.webPath.schema.safeParse(filled).success ? filled : pathWithValues(path, {});
   const first = firstPortOf(row.container);
   const links = portsOfInstance(deps.settings, row).flatMap(({ port, name, url, isOpen }) => {
     if (name === null) return [];

@@ -1,10 +1,11 @@
 import { inTransaction } from '../../database/transaction.js';
 import type { SettlingDeps } from '../billing/deps.js';
-import { check, fields } from '../fields.js';
 import type { InstanceRow } from '../instances/instance-row.js';
 import { findInstance } from '../instances/instances.js';
 import { DomainError } from '../kernel/errors.js';
+import { check } from '../kernel/field.js';
 import { formatInstant } from '../kernel/time.js';
+import { webPortFields } from './fields.js';
 import { MAX_OPEN_PORTS } from './rules/web-pass.js';
 
 /** Returns one of the account's instances, unless it is destroyed. Throws not_found or action_failed. */
@@ -19,7 +20,7 @@ export async function liveInstance(deps: SettlingDeps, accountId: string, id: st
  * Opens a port to all visitors. Has no effect if it is already open. Throws if the instance already has 20 open ports.
  */
 export async function openPort(deps: SettlingDeps, accountId: string, id: string, input: number): Promise<InstanceRow> {
-  const port = check('port', fields.port, input);
+  const port = check('port', webPortFields.port, input);
   const instance = await liveInstance(deps, accountId, id);
   const openedAt = formatInstant(deps.clock.now());
   const opened = await inTransaction(deps.db.pool, async (transaction) => {
@@ -54,7 +55,7 @@ export async function closePort(
   id: string,
   input: number,
 ): Promise<InstanceRow> {
-  const port = check('port', fields.port, input);
+  const port = check('port', webPortFields.port, input);
   const instance = await liveInstance(deps, accountId, id);
   await deps.db.pool.query('delete from open_port where instance_id = $1 and port = $2', [id, port]);
   deps.activity?.add(`port:${port}`);

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { SettlingDeps } from '../billing/deps.js';
-import { check, fields } from '../fields.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
+import { check } from '../kernel/field.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
+import { webPortFields } from './fields.js';
 import { liveInstance } from './open-ports.js';
 import { firstPortOf, type PortsRow, webUrlOf } from './ports.js';
 import { WEB_TOKEN_HEADER } from './rules/web-headers.js';
@@ -34,7 +35,7 @@ export async function createWebLink(
   caller: { accountId: string; keyId: string },
   input: WebLinkInput,
 ): Promise<WebLink> {
-  const path = check('path', fields.webPath, input.path ?? '/');
+  const path = check('path', webPortFields.webPath, input.path ?? '/');
   const { pass, address, expiresAt } = await createPass(deps, caller, input, true);
   const query = new URLSearchParams({ pass, ...(path !== '/' && { path }) });
   return { url: `${address}${LINK_PATH}?${query}`, expiresAt };
@@ -68,7 +69,7 @@ async function createPass(
   input: Omit<WebLinkInput, 'path'>,
   isLink: boolean,
 ): Promise<{ pass: string; address: string; expiresAt: Instant }> {
-  const requested = input.port == null ? null : check('port', fields.port, input.port);
+  const requested = input.port == null ? null : check('port', webPortFields.port, input.port);
   const { id } = await liveInstance(deps, caller.accountId, input.id);
   const { rows } = await deps.db.pool.query<PortsRow>({
     name: 'ports-of-container',

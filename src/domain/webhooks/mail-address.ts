@@ -1,14 +1,15 @@
 import type { Prisma, Webhook } from '../../database/generated/client/client.js';
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import { check, checkOptional, fields } from '../fields.js';
 import { wideNetworkOf } from '../kernel/client-network.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import type { EventType } from '../kernel/events.js';
+import { check, checkOptional } from '../kernel/field.js';
 import { randomId } from '../kernel/random-id.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import type { WebhookDeps } from './deps.js';
+import { webhookFields } from './fields.js';
 import {
   CONFIRM_SECONDS,
   CONFIRMATION,
@@ -74,9 +75,9 @@ export async function setMailAddress(
   { accountId, address: client }: Requester,
   input: { address: string; events?: readonly EventType[] | null | undefined },
 ): Promise<MailAddress> {
-  const address = check('address', fields.mailAddress, input.address);
-  const events = checkOptional('events', fields.webhookEvents, input.events) ?? null;
-  if (deps.sendMail === null) throw new DomainError('action_failed', "this service doesn't send email");
+  const address = check('address', webhookFields.mailAddress, input.address);
+  const events = checkOptional('events', webhookFields.webhookEvents, input.events) ?? null;
+  if (deps.sendMail === null) throw new DomainError('action_failed', 'this service doesn't send email');
   const id = randomId('ma', ID_BYTES);
   const { sealed, keyId } = await newSecret(deps, accountId, id);
   const now = deps.clock.now();

@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto';
 import type { Prisma, Webhook } from '../../database/generated/client/client.js';
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
-import { check, checkOptional, fields } from '../fields.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { ACCOUNT_SUBJECT, type EventType } from '../kernel/events.js';
+import { check, checkOptional } from '../kernel/field.js';
 import { emit } from '../kernel/outbox.js';
 import { randomId } from '../kernel/random-id.js';
 import { type SealingKey, seal, unseal } from '../kernel/sealing.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import type { WebhookDeps } from './deps.js';
+import { webhookFields } from './fields.js';
 import { formatSecret, MAX_WEBHOOKS, OLD_SECRET_SECONDS, SECRET_BYTES } from './rules/webhook.js';
 
 const ID_BYTES = 8;
@@ -65,8 +66,8 @@ export async function createWebhook(
   accountId: string,
   input: { url: string; events?: readonly EventType[] | null | undefined },
 ): Promise<{ webhook: Webhook; secret: string }> {
-  const url = check('url', fields.webhookUrl, input.url);
-  const events = checkOptional('events', fields.webhookEvents, input.events) ?? null;
+  const url = check('url', webhookFields.webhookUrl, input.url);
+  const events = checkOptional('events', webhookFields.webhookEvents, input.events) ?? null;
   const id = randomId('wh', ID_BYTES);
   const { secret, sealed, keyId } = await newSecret(deps, accountId, id);
   const now = deps.clock.now();
@@ -98,8 +99,8 @@ export async function changeWebhook(
   id: string,
   input: WebhookInput,
 ): Promise<Webhook> {
-  const url = checkOptional('url', fields.webhookUrl, input.url);
-  const events = checkOptional('events', fields.webhookEvents, input.events);
+  const url = checkOptional('url', webhookFields.webhookUrl, input.url);
+  const events = checkOptional('events', webhookFields.webhookEvents, input.events);
   await ownWebhook(deps, accountId, id);
   const now = formatInstant(deps.clock.now());
   await inTransaction(deps.db.pool, async (transaction) => {
@@ -295,7 +296,7 @@ export async function setBalanceNotice(
   accountId: string,
   input: bigint | null,
 ): Promise<bigint | null> {
-  const below = checkOptional('below', fields.balanceBelow, input) ?? null;
+  const below = checkOptional('below', webhookFields.balanceBelow, input) ?? null;
   await inTransaction(deps.db.pool, async (transaction) => {
     if (below === null) await transaction.query('delete from balance_notice where account_id = $1', [accountId]);
     else
