@@ -77,7 +77,7 @@ export async function setMailAddress(
 ): Promise<MailAddress> {
   const address = check('address', webhookFields.mailAddress, input.address);
   const events = checkOptional('events', webhookFields.webhookEvents, input.events) ?? null;
-  if (deps.sendMail === null) throw new DomainError('action_failed', 'this service doesn't send email');
+  if (deps.sendMail === null) throw new DomainError('action_failed', "this service doesn't send email");
   const id = randomId('ma', ID_BYTES);
   const { sealed, keyId } = await newSecret(deps, accountId, id);
   const now = deps.clock.now();
