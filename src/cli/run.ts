@@ -215,7 +215,7 @@ class Following {
   async toTheEnd(run: Run): Promise<number> {
     this.isBegun = true;
     const code = await run.toTheEnd(process.cwd());
-    this.#report(`exit code ${code}; ${run.id} is ${run.isKept ? 'kept and billed' : 'destroyed'}`);
+    this.#report(`exit code ${code}; ${run.id} ${run.isKept ? 'is kept and billed' : 'has been destroyed'}`);
     return code;
   }
 

@@ -119,7 +119,7 @@ describe('a run by another client', needsRuns(), () => {
     expect(done).toMatchObject({ exitCode: 3, stdout: 'a  b\n', instance: { status: 'DESTROYED' } });
     expect([done.stderr.endsWith('\n9999\n10000\n'), done.stderr.length]).toEqual([true, 20_000]);
     expect(done.stderrCharactersLeftOff).toBe(48_894 - 20_000);
-    expect(done.summary).toMatch(/^exit code 3; cost 0\.\d+ USD; i-\w+ has been destroyed$/);
+    expect(done.summary).toMatch(/^exit code 3; cost 0\.\d+ USD; i-\w+ is destroyed$/);
     await on.nothingLeft(done.instance.id);
     const late = await assistant.call('run', {
       ...image,
