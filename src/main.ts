@@ -13,7 +13,7 @@ import { systemClock } from './std/system-clock.js';
 const END_WITHIN_MS = 9_500;
 /** Maximum time that a shutdown waits for a startup in progress. */
 const OPENS_WITHIN_MS = 60_000;
-/** Time for which /readyz responds with 503 before requests are rejected. */
+/** Time that /readyz responds with 503 before requests are rejected. */
 const NOTICE_MS = 1_000;
 /** Maximum time to wait for the last log lines to be read. */
 const LOGGED_WITHIN_MS = 1_000;

@@ -65,7 +65,7 @@ function Screen() {
   return <Private key={second} id={second ?? ''} />;
 }
 
-/** Redirects addresses from when renting was a dialog on the machines screen. */
+/** Redirects URLs from when renting was a dialog on the machines screen. */
 function Renting({ of: parameters }: { of: URLSearchParams }) {
   useEffect(() => go(deployPathOfOld(parameters), { replace: true }), []);
   return null;
@@ -82,7 +82,7 @@ function Start() {
   return session.value === 'in' ? <Home /> : <FirstSight />;
 }
 
-/** Shown for unknown addresses, for which the service also returns this page. */
+/** Shown for unknown URLs, for which the service also returns this page. */
 function Nothing() {
   useTitle(texts.notFoundTitle);
   return (
@@ -95,7 +95,7 @@ function Nothing() {
   );
 }
 
-/** Continues to the requested address after the sign-in. The address is always on this origin. */
+/** Continues to the requested URL after sign-in. The URL is always on this origin. */
 function Continue() {
   useEffect(() => {
     const then = query.value.get('then') ?? '/';

@@ -21,7 +21,7 @@ export default defineConfig(({ mode }) => {
       outDir: resolve(import.meta.dirname, '../dist/console'),
       emptyOutDir: isFirst,
       target: 'es2022',
-      // The page's policy allows only files on its own origin. It forbids data: addresses and inline scripts.
+      // The page's policy allows only files on its own origin. It forbids data: URLs and inline scripts.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,

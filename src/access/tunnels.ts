@@ -98,14 +98,14 @@ export interface Tunnel extends Duplex {
   readonly wasTaken: boolean;
   resize(columns: number, rows: number): void;
   signal(name: (GatewayControl & { type: 'signal' })['name']): void;
-  /** Ends the tunnel like a closed terminal, without keeping a shell. */
+  /** Ends the tunnel as closing a terminal would, without keeping a shell. */
   hangUp(): void;
 }
 
 export interface TunnelsOptions {
   deps: SettlingDeps & Pick<FleetDeps, 'fleet'>;
   log: Logger;
-  /** Address at which agents reach this particular gateway, or null for the address shared by all gateways. */
+  /** URL at which agents reach this particular gateway, or null for the URL shared by all gateways. */
   tunnelsUrl: string | null;
 }
 
@@ -145,7 +145,7 @@ export class Tunnels {
     return this.#open.size;
   }
 
-  /** Returns the number of open tunnels of a kind. */
+  /** Returns the number of open tunnels of this kind. */
   count(kind: TunnelTarget['kind']): number {
     let count = 0;
     for (const { target } of this.#open) if (target.kind === kind) count += 1;
@@ -369,7 +369,7 @@ function knows({ headers }: IncomingMessage, target: TunnelTarget): boolean {
   return named.has(target.kind) && (!hasUser || named.has(TUNNEL_USERS));
 }
 
-/** Given the numbers of open tunnels, returns why an instance can't get another one, or null if it can. */
+/** Returns why an instance can't get another tunnel, given the numbers of open ones, or null if it can. */
 export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess: number }): string | null {
   if (open.ofInstance >= MAX_TUNNELS_PER_INSTANCE)
     return `the instance has ${MAX_TUNNELS_PER_INSTANCE} open tunnels, the maximum; close one first`;

@@ -13,7 +13,7 @@ interface Options {
   json?: boolean;
 }
 
-/** A row of the printed statement. */
+/** A row in the printed statement. */
 interface Row {
   kind: string;
   subject: string;

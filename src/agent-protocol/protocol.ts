@@ -13,7 +13,7 @@ const protocol = z.union([z.literal(1), z.literal(AGENT_PROTOCOL)]);
 export const HEARTBEAT_SECONDS = 10;
 /** Maximum seconds that a request for the desired state waits for changes. */
 export const MAX_WAIT_SECONDS = 25;
-/** Maximum instances of one machine in a document or a report. */
+/** Maximum instances per machine in a document or report. */
 export const MAX_INSTANCES = 1_200;
 /** Maximum tunnels in one response. */
 export const MAX_WANTED_TUNNELS = 512;
@@ -25,7 +25,7 @@ export const SAMPLE_SECONDS = 10;
 export const MAX_SAMPLE_AGE_SECONDS = 60;
 const MAX_GPUS = 64;
 const MAX_TEXT = 1_000;
-/** Maximum volumes of one instance. */
+/** Maximum volumes per instance. */
 export const MAX_VOLUMES = 8;
 /** Maximum ports that an instance's template or image can have. */
 export const MAX_PORTS = 100;
@@ -87,7 +87,7 @@ export type JoinRequest = z.infer<typeof joinRequest>;
 export const joinAnswer = z.object({ machineId: z.string(), token: z.string(), gpu: z.string() });
 export type JoinAnswer = z.infer<typeof joinAnswer>;
 
-/** Desired state of one instance. `absent` means that its container, disk and files must be erased. */
+/** One instance's desired state. `absent` means that its container, disk and files must be erased. */
 const desiredInstance = z.object({
   id: instanceId,
   phase: z.enum(['running', 'stopped', 'absent']),
@@ -109,7 +109,7 @@ const desiredInstance = z.object({
   vcpus: z.number().int().min(1),
   memoryMb: z.number().int().min(1),
   diskGb: z.number().int().min(1),
-  /** Container ports, the first of which is the instance's web port. */
+  /** Container ports. The first one is the instance's web port. */
   ports: z.array(port).max(MAX_PORTS),
   /**
    * Maximum seconds between SIGTERM and SIGKILL if the instance must stop. If omitted, the agent's own setting applies.
@@ -142,14 +142,12 @@ export type DesiredInstance = z.infer<typeof desiredInstance>;
 /** A tunnel that the gateway is waiting for. The agent dials `<url>/agent/v1/streams/<id>` (see tunnel-protocol.ts). */
 const wantedTunnel = z.object({
   id: z.string().regex(/^[a-f0-9]{32}$/),
-  /**
-   * Address of the gateway that requested the tunnel, or null for the address at which the agent reaches its gateway.
-   */
+  /** URL of the gateway that requested the tunnel, or null for the agent's own gateway URL. */
   url: z.string().max(300).nullable(),
 });
 export type WantedTunnel = z.infer<typeof wantedTunnel>;
 
-/** Complete desired state of a host. A document with a higher generation is newer. */
+/** A host's complete desired state. A document with a higher generation is newer. */
 export const desiredState = z.object({
   generation: z.number().int().min(0),
   instances: z.array(desiredInstance).max(MAX_INSTANCES),
@@ -184,11 +182,11 @@ const observedVolume = z.object({
   lease,
   /** The newest snapshot of the volume that the gateway accepted under this lease, or null before the first. */
   snapshot: snapshotId.nullable(),
-  /** Size of all files in that snapshot. */
+  /** Total size of the files in that snapshot. */
   sizeBytes: bytes.nullable(),
   /** Whether the container has ended and that snapshot contains everything it wrote, so that the lease can end. */
   saved: z.boolean(),
-  /** Reason for the renter why the last snapshot failed, or null if it didn't fail. */
+  /** Why the last snapshot failed, as shown to the renter. Null if it didn't fail. */
   message: text.nullable(),
 });
 export type ObservedVolume = z.infer<typeof observedVolume>;
@@ -233,7 +231,7 @@ const gpuSample = z.object({
     .int()
     .min(0)
     .max(MAX_GPUS - 1),
-  /** Percentage of the time during which a kernel was running. */
+  /** Percentage of the time that a kernel was running. */
   busyPercent: percent.nullable(),
   memoryUsedMb: count.nullable(),
   memoryTotalMb: count.nullable(),
@@ -275,7 +273,7 @@ export const report = z.object({
   protocol,
   /** Identifies the agent's run. It is different after each start of the agent. */
   session: z.string().min(1).max(64),
-  /** Number of the report within its session. A report with a lower number than one already received is outdated. */
+  /** The report's number within its session. A report with a lower number than one already received is outdated. */
   sequence: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
   /** Generation of the document that was last applied or is being applied, or 0 before the first. */
   generation: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
@@ -319,9 +317,7 @@ export const startSecrets = z.object({
 });
 export type StartSecrets = z.infer<typeof startSecrets>;
 
-/**
- * Access to the volumes of an instance that holds their leases (`GET /agent/v1/volumes`). It is only kept in memory.
- */
+/** Access to the volumes that an instance holds leases on (`GET /agent/v1/volumes`). It is kept only in memory. */
 export const volumeAccess = z.object({
   volumes: z
     .array(
@@ -329,7 +325,7 @@ export const volumeAccess = z.object({
         id: volumeId,
         lease,
         /**
-         * Path of the volume's repository under the gateway's address, as given to restic without `rest:`, such as
+         * Path of the volume's repository under the gateway's URL, as given to restic without `rest:`, such as
          * `/volumes/v-…/`.
          */
         path: z.string().max(100),

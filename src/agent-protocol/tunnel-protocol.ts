@@ -21,7 +21,7 @@ export const MAX_TUNNELS_PER_INSTANCE = 256;
  * abandoned but the agent still holds.
  */
 export const MAX_TUNNELS_PER_HOST = 1_024;
-/** Seconds after which a tunnel that was not dialled is abandoned. */
+/** Seconds to wait for a tunnel to be dialled before abandoning it. */
 export const WANT_SECONDS = 10;
 /** Maximum size of one frame, in bytes. */
 export const MAX_FRAME_BYTES = 1_048_576;
@@ -30,14 +30,16 @@ const SENT_TOGETHER_BYTES = 131_072;
 /** Bytes that can wait for a reader on one side, in addition to those in the connection's own buffers. */
 const BUFFERED_BYTES = 262_144;
 const PING_EVERY_MS = 20_000;
-/** Time without a message after which the other side counts as gone. It only applies while messages are being read. */
+/**
+ * Maximum time without a message before the other side counts as gone. It only applies while messages are being read.
+ */
 const SILENT_MS = 60_000;
 const MAX_ARGUMENT = 131_072;
 const MAX_MESSAGE = 1_000;
 
 /** Number of newest bytes of a shell's output to keep for replay. */
 export const KEPT_OUTPUT_BYTES = 262_144;
-/** Seconds for which a shell without a connected client is kept. */
+/** Seconds to keep a shell that has no connected client. */
 export const KEPT_SHELL_SECONDS = 300;
 /** Format of a shell's id. */
 export const SHELL_ID = /^[0-9a-f]{32}$/;
@@ -108,8 +110,8 @@ export type TunnelTarget = z.infer<typeof tunnelTarget>;
 export type ExecTarget = z.infer<typeof execTarget>;
 export type ShellTarget = z.infer<typeof shellTarget>;
 /**
- * Kinds of tunnels. An agent lists those it supports when it dials, separated by commas. An agent that lists none
- * supports the first three.
+ * Tunnel kinds. An agent lists those it supports when it dials, separated by commas. An agent that lists none supports
+ * the first three.
  */
 export const TUNNEL_KINDS = ['exec', 'port', 'logs', 'shell'] as const satisfies readonly TunnelTarget['kind'][];
 /** Listed after the kinds by an agent that can run commands as a user other than the container's. */

@@ -56,7 +56,7 @@ export interface AgentDeps {
   pullLimits: PullLimits;
   secretFiles: SecretFiles;
   records: StartRecords;
-  /** Seconds without contact with the gateway after which the agent stops the containers. */
+  /** Seconds without contact with the gateway before the agent stops the containers. */
   cutOffSeconds: number;
   /** When this process or a previous one last reached the gateway. */
   lastContact: { read(): number | null; write(now: number): void };

@@ -6,7 +6,7 @@ const TICKS_PER_SECOND = 100;
 interface Process {
   parent: number;
   namespace: string | null;
-  /** CPU time of the process, including that of its exited children that it has waited for. */
+  /** CPU time used by the process and by the exited children that it has waited for. */
   ticks: number;
   /**
    * Start time in clock ticks since the host booted. Process ids are reused, so a process is identified by its id and

@@ -109,7 +109,7 @@ export class FileSystems {
   }
 }
 
-/** Returns the size of an ext4 file system from its superblock, since the file is larger if growing was interrupted. */
+/** Returns an ext4 file system's size from its superblock, since the file is larger if growing was interrupted. */
 async function sizeOf(image: string): Promise<number> {
   const superblock = Buffer.alloc(1_024);
   const file = await open(image);

@@ -75,7 +75,7 @@ export class Gateway {
     return answer;
   }
 
-  /** Requests access to the volumes that the instance has leased for a start. */
+  /** Requests access to the volumes leased to the instance for this start. */
   async volumes(instanceId: string, start: number): Promise<VolumeAccess> {
     const path = `/volumes?instance=${instanceId}&start=${start}`;
     const answer = await this.#request('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
@@ -116,7 +116,7 @@ export class Gateway {
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        // The token must only be sent to this address.
+        // The token must only be sent to this URL.
         redirect: 'error',
         signal,
       });

@@ -10,10 +10,10 @@ import { type GpuAccess, MissingGpus, type WantedGpus, wrongGpus } from './gpus/
  * the host is at fault.
  */
 const IMAGE = 'localhost/gpu-rental-probe';
-/** Time for which a host that passed a trial is trusted, unless an image fails to start. */
+/** Time to trust a host that passed a trial, unless an image fails to start. */
 const TRUSTED_MS = 600_000;
 
-/** The parts of an instance's desired state that a trial uses. */
+/** The parts of an instance's desired state used by a trial. */
 export type Tried = WantedGpus & Pick<DesiredInstance, 'cpus' | 'vcpus' | 'memoryMb'>;
 
 export interface HostTrialDeps {
@@ -47,7 +47,7 @@ export class HostTrial {
 
   /**
    * Returns whether the engine keeps containers on their processors. Rejects with MissingGpus or the engine's error if
-   * the host fails the trial. Skips the trial on a processor architecture for which there is no program.
+   * the host fails the trial. Skips the trial if there is no program for the processor's architecture.
    */
   async pass(tried: Tried): Promise<boolean> {
     const now = this.deps.clock.now();

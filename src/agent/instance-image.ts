@@ -10,7 +10,7 @@ import type { SharedPulls, WantedPull } from './shared-pulls.js';
 export interface ImageContext {
   engine: Engine;
   registries: Registries;
-  /** Images for which the host's local version is used, in addition to those of the operator's templates. */
+  /** Images whose local version on the host is used, in addition to the images in the operator's templates. */
   ownImages: ReadonlySet<string>;
   clock: AgentClock;
   pullLimits: PullLimits;

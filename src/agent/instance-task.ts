@@ -64,7 +64,7 @@ const MAX_UNREACHABLE_PAUSE_MS = 4_000;
 const MAX_TROUBLE_PAUSE_MS = 60_000;
 /** A start fails if the engine is down for this long before anything supplied by the renter was used. */
 const MAX_ENGINE_UNREACHABLE_MS = 600_000;
-/** Maximum duration of the steps after a pull, including time in which the engine does not respond. */
+/** Maximum duration of the steps after a pull, including time when the engine does not respond. */
 const MAX_CREATING_MS = 600_000;
 /** Pause before secrets are requested again if the gateway was unreachable. */
 const SECRETS_PAUSE_MS = 2_000;
@@ -104,7 +104,7 @@ export class InstanceTask {
   #failed: number | null = null;
   /** The start whose command ended and won't be started again. */
   #exited: number | null = null;
-  /** Time at which the container came up in this start. Null if it didn't come up, or must not run. */
+  /** When the container came up in this start. Null if it didn't come up, or must not run. */
   #upSince: number | null = null;
   #attempt: Attempt;
   /** Number of times in a row that the container ended without being stopped. It determines the pause. */

@@ -34,8 +34,8 @@ const joinedMachine = z.object({
 export type JoinedMachine = z.infer<typeof joinedMachine>;
 
 /**
- * Interval at which the time of the last contact is stored. It is stored so that 15 minutes of silence count as 15
- * minutes even if the agent is restarted often.
+ * Interval between writes of the last contact's time. It is stored so that 15 minutes of silence count as 15 minutes
+ * even if the agent is restarted often.
  */
 const CONTACT_WRITTEN_EVERY_MS = 5_000;
 
@@ -75,7 +75,7 @@ export class MachineFile {
     renameSync(unfinished, this.path);
   }
 
-  /** Time at which the gateway was last reached, stored as the modification time of an empty file. */
+  /** When the gateway was last reached, stored as the modification time of an empty file. */
   get lastContact() {
     return {
       read: (): number | null => {

@@ -11,7 +11,7 @@ const BYTES_PER_KB = 1_000;
 export interface PullLimits {
   /** Total seconds for all attempts of a start. */
   seconds: number;
-  /** Minimum speed over any minute in which data is still missing. 0 means that there is no minimum. */
+  /** Minimum speed over any minute while data is still missing. 0 means that there is no minimum. */
   kbPerSecond: number;
 }
 

@@ -85,7 +85,7 @@ export function isInside(address: string): boolean {
   return own || inside.check(bare, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** Resolves a name with the system's resolver, like the engine does, so that the hosts file is respected. */
+/** Resolves a name with the system's resolver, as the engine does, so that the hosts file is respected. */
 async function addressesOf(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true });
   return found.map(({ address }) => address);

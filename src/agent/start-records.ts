@@ -8,7 +8,7 @@ interface StartRecord {
   start: number;
   /** The container's run before this start, or null if there was none. */
   runBefore: string | null;
-  /** Id of the host's boot during which the container was started. */
+  /** Id of the host boot during which the container was started. */
   boot: string;
   /** Whether the container was observed to end without being stopped. */
   hasEnded?: boolean;
@@ -16,7 +16,7 @@ interface StartRecord {
 
 /**
  * Records on disk which start a container was last started for. An agent that was down in the meantime can then
- * determine in which start a command ended. Written before the container is started, so that no command runs twice.
+ * determine which start a command ended in. Written before the container is started, so that no command runs twice.
  */
 export class StartRecords {
   readonly #dir: string;

@@ -21,8 +21,8 @@ export interface OfferedImage {
 }
 
 /**
- * Returns `wanted`, which must be on the host. Without it, returns a small public image, or one of the host's images if
- * there is no network.
+ * Returns `wanted`, which must be on the host. If it is null, returns a small public image, or one of the host's images
+ * if there is no network.
  */
 export async function chooseImage(
   engine: Engine,

@@ -76,7 +76,7 @@ export function addActivityCommand(program: Command): void {
     });
 }
 
-/** Parses the value of `--limit`. */
+/** Parses the `--limit` value. */
 export function readLimit(value: string): number {
   const limit = Number(value);
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_ENTRIES) return limit;

@@ -3,6 +3,7 @@ import type { DeployRequest } from '../client/index.js';
 import { visible } from '../std/visible.js';
 import { EXIT, Failure } from './failure.js';
 import { queryGraphql } from './graphql.js';
+import { addLabel } from './labels.js';
 import { amount } from './market.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
@@ -14,6 +15,7 @@ export interface DeadlineOptions {
   destroyAt?: string;
   spendLimit?: number;
   stopWhenIdle?: number;
+  label?: Record<string, string>;
 }
 
 interface Deadlines {
@@ -29,22 +31,30 @@ const READ = 'query ($id: ID!) { instance(id: $id) { id stopAt destroyAt } }';
 const SET = `mutation ($id: ID!, $stopAt: String, $destroyAt: String) {
   setDeadlines(id: $id, stopAt: $stopAt, destroyAt: $destroyAt) { id stopAt destroyAt } }`;
 
-/** Adds the options that stop or destroy a deployed instance automatically and limit its cost. */
+/** Adds the options that label a deployed instance, limit its cost, and stop or destroy it automatically. */
 export function withDeadlines(command: Command): Command {
   return command
     .option('--stop-at <when>', `Stop the instance automatically ${WHEN}`)
     .option('--destroy-at <when>', 'Destroy the instance and its disk automatically; same format')
     .option('--spend-limit <usd>', 'Stop the instance once its total cost reaches this amount in USD', amount)
-    .option('--stop-when-idle <time>', `Stop the instance after this much idle time, ${IDLE_TIME}`, idleMinutes);
+    .option('--stop-when-idle <time>', `Stop the instance after this much idle time, ${IDLE_TIME}`, idleMinutes)
+    .option('--label <key=value>', 'Label for finding the instance in lists; repeatable', addLabel);
 }
 
 /** Returns the request fields set by the options. */
-export function deadlinesOf({ stopAt, destroyAt, spendLimit, stopWhenIdle }: DeadlineOptions): Partial<DeployRequest> {
+export function deadlinesOf({
+  stopAt,
+  destroyAt,
+  spendLimit,
+  stopWhenIdle,
+  label,
+}: DeadlineOptions): Partial<DeployRequest> {
   return {
     ...(stopAt !== undefined && { stop_at: stopAt }),
     ...(destroyAt !== undefined && { destroy_at: destroyAt }),
     ...(spendLimit !== undefined && { spend_limit: spendLimit }),
     ...(stopWhenIdle !== undefined && { stop_when_idle: stopWhenIdle }),
+    ...(label !== undefined && { labels: label }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** A line of the overview: its commands, and a text if it doesn't use their own descriptions. */
+/** A line in the overview: its commands, and a text unless their own descriptions are used. */
 type Line = readonly [names: string, text?: string];
 
 const GROUPS: Readonly<Record<string, readonly Line[]>> = {
@@ -15,6 +15,7 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
     ['move'],
     ['destroy'],
     ['deadline, idle', 'Show or set when an instance stops automatically'],
+    ['label'],
     ['top, metrics', 'Show the load of instances, now or over time'],
     ['timeline'],
   ],

@@ -11,6 +11,7 @@ import { EXAMPLES } from './examples.js';
 import { EXIT } from './failure.js';
 import { acceptNames } from './instances.js';
 import { addKeyCommands } from './keys.js';
+import { addLabelCommand } from './labels.js';
 import { addLimitCommand } from './limits.js';
 import { addMailCommands } from './mail.js';
 import { addMarketCommands } from './market.js';
@@ -59,6 +60,7 @@ export function createProgram(): Command {
   addMetricsCommand(program);
   addTimelineCommand(program);
   addDeadlineCommand(program);
+  addLabelCommand(program);
   addIdleCommand(program);
   addLimitCommand(program);
   addRunCommands(program);

@@ -16,8 +16,8 @@ import { canPrompt, confirm, type Progress, paint, printLines } from './terminal
 import { type VolumeAtPath, volumeAtPath } from './volume-paths.js';
 
 /**
- * Default number of seconds without a client after which an instance is stopped. It applies both before the command
- * begins and after it has ended.
+ * Default number of seconds without a client before an instance is stopped. It applies both before the command begins
+ * and after it has ended.
  */
 const DEFAULT_LINGER = 600;
 const MAX_LINGER = 604_800;
@@ -288,7 +288,7 @@ class Following {
   }
 }
 
-/** Thrown when a signal ends the client. */
+/** Thrown when the client is terminated by a signal. */
 class Ended extends Error {
   constructor(
     readonly signal: Signal,

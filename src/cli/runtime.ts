@@ -40,7 +40,7 @@ export async function orNull<T>(request: Promise<T>): Promise<T | null> {
 }
 
 /**
- * Waits until the container is running, and fails if it couldn't be started. Doesn't wait for an instance without a
+ * Waits until the container is running, and fails if it couldn't be started. Doesn't wait if the instance has no
  * container.
  */
 export async function waitUntilRunning(client: GpuClient, id: string): Promise<void> {

@@ -39,7 +39,7 @@ export function readSettings(env: NodeJS.ProcessEnv, baseUrlOption: string | und
       { value: login?.base_url, from: file },
     ) ?? { value: DEFAULT_BASE_URL, from: 'default' },
   );
-  // A key is only sent to the service for which it was verified.
+  // A key is only sent to the service that it was verified for.
   const elsewhere = login !== null && login.base_url !== baseUrl.value;
   const apiKey = firstOf(
     { value: env.GPU_API_KEY, from: 'GPU_API_KEY' },

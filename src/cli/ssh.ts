@@ -36,7 +36,7 @@ const ADDRESS = `query ($id: ID!) { instance(id: $id) { status ssh { user host p
 /** ssh's own exit code for a failed connection, and a pattern for the error that it prints if no key was accepted. */
 export const SSH_FAILED = 255;
 export const KEY_REFUSED = /Permission denied \(|Too many authentication failures/;
-/** Default public key files, in the order in which ssh tries the keys. */
+/** Default public key files, in ssh's order. */
 const USUAL_KEYS = ['id_ed25519.pub', 'id_ecdsa.pub', 'id_rsa.pub'];
 /** Matches the address of a remote file, which starts with the instance's id. */
 const REMOTE_BY_ID = /^(i-[0-9a-f]{8}):(.*)$/s;

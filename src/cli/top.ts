@@ -5,7 +5,7 @@ import { openSession } from './session.js';
 import { type Output, show, type View } from './show.js';
 import { type Column, table, text, usd } from './table.js';
 
-/** Interval at which hosts measure load, in seconds. */
+/** Interval between the hosts' load measurements, in seconds. */
 const EVERY_SECONDS = 10;
 const INTERRUPT = '\u0003';
 const MIB_OF_GIB = 1_024;
@@ -18,7 +18,7 @@ const TOP = `{ instances {
     cpuPercent memoryUsedBytes networkInBytesPerSecond networkOutBytesPerSecond
     gpus { busyPercent memoryUsedMb memoryTotalMb powerWatts celsius } } } }`;
 
-/** Load of one GPU. Values are null if unknown. */
+/** One GPU's load. Values are null if unknown. */
 interface GpuLoad {
   busyPercent: number | null;
   memoryUsedMb: number | null;
@@ -27,7 +27,7 @@ interface GpuLoad {
   celsius: number | null;
 }
 
-/** Current load of an instance. Values are null if unknown. */
+/** An instance's current load. Values are null if unknown. */
 interface Load {
   cpuPercent: number | null;
   memoryUsedBytes: number | null;

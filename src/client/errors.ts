@@ -13,10 +13,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/**
- * Error with which every failed call of the client rejects, except for an aborted one, which rejects with the signal's
- * reason.
- */
+/** The error with which every failed client call rejects. An aborted call rejects with the signal's reason instead. */
 export class GpuError extends Error {
   override readonly name: string = 'GpuError';
   readonly code: RefusalCode | TransportCode;
@@ -28,7 +25,7 @@ export class GpuError extends Error {
   readonly retryAfter: number | null;
   /** Number of times the request was sent. */
   attempts = 1;
-  /** Idempotency key of a write. A write that is repeated with this key within 24 hours is executed only once. */
+  /** A write's idempotency key. A write that is repeated with this key within 24 hours is executed only once. */
   idempotencyKey: string | null = null;
 
   constructor(code: RefusalCode | TransportCode, message: string, details: ErrorDetails = {}) {

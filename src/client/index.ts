@@ -16,6 +16,7 @@ import type {
   Destroyed,
   Instance,
   InstanceAction,
+  InstanceFilter,
   InstanceLaunch,
   InstanceList,
   InstanceMetrics,
@@ -68,7 +69,7 @@ export interface GpuClient {
   };
   instances: {
     /** Returns the active instances, newest first. */
-    list(options?: CallOptions): Promise<InstanceList>;
+    list(options?: CallOptions & InstanceFilter): Promise<InstanceList>;
     /** Rents a machine at its current hourly rate, locked for the life of the instance. */
     deploy(request: DeployRequest, options?: WriteOptions): Promise<Instance>;
     /** Returns an instance, active or destroyed. */
@@ -94,7 +95,7 @@ export interface GpuClient {
      * `end_cursor`.
      */
     timeline(id: string, place?: TimelinePlace, options?: CallOptions): Promise<Timeline>;
-    /** Returns the state of the instance's container through GraphQL, or null if its machine has no host agent. */
+    /** Returns the instance's container state through GraphQL, or null if its machine has no host agent. */
     runtime(id: string, options?: CallOptions): Promise<Runtime | null>;
     /** Returns the container states of active instances, by instance id. */
     runtimes(options?: CallOptions): Promise<ReadonlyMap<string, Runtime>>;
@@ -148,7 +149,7 @@ export function createClient(options: ClientOptions = {}): GpuClient {
     offers: { list: (query, options = {}) => send({ method: 'GET', path: '/offers', query, options }) },
     balance: { get: (options = {}) => send({ method: 'GET', path: '/balance', options }) },
     instances: {
-      list: (options = {}) => send({ method: 'GET', path: '/instances', options }),
+      list: ({ labels, ...options } = {}) => send({ method: 'GET', path: '/instances', query: { labels }, options }),
       deploy: (body, options = {}) =>
         send({ method: 'POST', path: '/instances', body, idempotencyKey: keyOf(options), options }),
       get: (id, options = {}) => send({ method: 'GET', path: pathOf(id), options }),

@@ -445,6 +445,10 @@ export interface components {
             spend_limit?: number | null;
             /** @description Minutes of idleness after which the instance stops automatically: no GPU was more than 5% busy and no client was connected. Its disk is kept and billed. Requires a machine whose host agent reports GPU load. This is a convenience that trusts the agent; use a spend limit to cap costs. */
             stop_when_idle?: number | null;
+            /** @description Labels of the instance, by key, for finding it in lists. They have no effect on the container and can be changed later. */
+            labels?: {
+                [key: string]: string;
+            } | null;
             /** @description Volumes of the account to mount in the container, each at its path. A volume can be in one instance at a time. A volume at /workspace replaces that folder of the instance's own disk. */
             volumes?: {
                 id: string;
@@ -591,6 +595,10 @@ export interface components {
             spend_limit: number | null;
             /** @description Minutes without a busy GPU and without connections after which it stops; null to keep running. */
             stop_when_idle: number | null;
+            /** @description Labels by key; an empty object if there are none. */
+            labels: {
+                [key: string]: string;
+            };
             /** @description Volumes of the instance, by path. */
             volumes: components["schemas"]["AttachedVolume"][];
             /** @description Launch settings given by the renter, in addition to template and disk; null if none were given. */
@@ -1024,7 +1032,10 @@ export interface operations {
     };
     listInstances: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Labels that instances must have, separated by commas: `key=value`, or `key` for any value. For example team=vision,experiment. */
+                labels?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;

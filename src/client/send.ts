@@ -5,7 +5,7 @@ import type { RefusalCode } from './types.js';
 export interface ClientOptions {
   /** API key. It isn't needed for prices and offers. */
   apiKey?: string | undefined;
-  /** Address, including the path prefix. If it has no path, `/v1` is added. */
+  /** Base URL, including the path prefix. If it has no path, `/v1` is added. */
   baseUrl?: string | undefined;
   /** Time limit for one attempt, including reading its response. */
   timeoutMs?: number | undefined;
@@ -113,7 +113,7 @@ export function createSend(options: ClientOptions): Send {
   };
 }
 
-/** Normalizes an address so that it includes the path prefix and no trailing slash. */
+/** Normalizes a base URL so that it includes the path prefix and has no trailing slash. */
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {

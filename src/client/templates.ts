@@ -25,7 +25,8 @@ export interface TemplateVariable {
   /** Whether the value should be one of the account's secrets. */
   secret: boolean;
   /**
-   * Whether the service generates a value if the launch provides none. `instances.links` returns the generated value.
+   * Whether the service generates a value if the launch doesn't provide one. `instances.links` returns the generated
+   * value.
    */
   isGenerated: boolean;
   /** @deprecated Renamed to isGenerated. */
@@ -98,7 +99,7 @@ const DELETE = 'mutation ($name: String!) { deleteTemplate(name: $name) { name }
 const LINKS = `query ($id: ID!) { instanceLinks(id: $id) {
   links { name port path url open } tokens { variable value inLink } } }`;
 
-/** Returns the fields of a deploy request that repeats a saved launch, or the launch of an instance. */
+/** Returns the fields of a deploy request that repeats a saved launch, or an instance's launch. */
 export function requestOf({
   template,
   diskGb,

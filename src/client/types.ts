@@ -5,6 +5,7 @@ type Schemas = components['schemas'];
 export type PriceSheet = Schemas['PriceSheet'];
 export type GpuPricing = Schemas['GpuPrice'];
 export type OfferFilter = NonNullable<operations['listOffers']['parameters']['query']>;
+export type InstanceFilter = NonNullable<operations['listInstances']['parameters']['query']>;
 export type OfferList = Schemas['OfferList'];
 export type Offer = Schemas['Offer'];
 export type Balance = Schemas['Balance'];
@@ -29,5 +30,5 @@ export type VolumeList = Schemas['VolumeList'];
 export type VolumeWithSnapshots = Schemas['VolumeWithSnapshots'];
 export type CreateVolumeRequest = Schemas['CreateVolumeRequest'];
 
-/** Codes with which the service refuses requests. */
+/** Codes that the service refuses requests with. */
 export type RefusalCode = Schemas['Error']['error']['code'];

@@ -15,7 +15,7 @@ import type { Deps } from './deps.js';
 
 export interface BackgroundOptions {
   log: Logger;
-  /** This gateway's address, such as http://127.0.0.1:4000. */
+  /** This gateway's own URL, such as http://127.0.0.1:4000. */
   address: string;
   onPayment(event: PaymentEvent): void;
   onFault(error: unknown): void;

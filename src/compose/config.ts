@@ -23,7 +23,7 @@ interface Setting {
   name: string;
   /** Schema for the accepted values, created by `text`. */
   takes: z.ZodType<unknown, string>;
-  /** Default, as written in the environment. Without one, the value is null or as described by `unset`. */
+  /** Default, as written in the environment. If it is omitted, the value is null or as described by `unset`. */
   default?: string;
   /** Describes what happens if the variable is unset. */
   unset?: string;
@@ -55,9 +55,8 @@ const MAX_MICRO_PER_GB_HOUR = 1_000_000n;
 const MAX_ASK_ABOVE_MICRO = 1_000_000_000_000n;
 
 /**
- * All environment variables, in the order in which `npm run settings` writes them from this table to .env.example and
- * docs/configuration.md. `Config` and the domain's `Settings` are derived from the table, so a new setting needs only a
- * new row.
+ * All environment variables. `npm run settings` writes them in this order to .env.example and docs/configuration.md.
+ * `Config` and the domain's `Settings` are derived from the table, so a new setting needs only a new row.
  */
 export const SETTINGS = {
   PORT: {
@@ -287,7 +286,7 @@ export const SETTINGS = {
   },
   DISK_USD_PER_GB_HOUR: {
     group: 'Billing',
-    /** Rate in micro-USD per GB and hour. */
+    /** Rate in micro-USD per GB per hour. */
     name: 'diskRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.00014',
@@ -296,7 +295,7 @@ export const SETTINGS = {
   },
   VOLUME_USD_PER_GB_HOUR: {
     group: 'Billing',
-    /** Rate in micro-USD per GB and hour. */
+    /** Rate in micro-USD per GB per hour. */
     name: 'volumeRatePerGb',
     takes: text('an amount in USD from 0 to 1 with at most 6 decimals', readGbRate),
     default: '0.0001',

@@ -47,7 +47,7 @@ export type Deps = Readonly<{
   usageIntervalLoader: UsageIntervalLoader;
   /** Reads the volumes attached to instances, in batches. */
   attachmentLoader: AttachmentLoader;
-  /** Reads the current load of instances, in batches. */
+  /** Reads instances' current loads, in batches. */
   loadLoader: LoadLoader;
   /** Notifies streams when an instance's load changes. */
   loadWatch: LoadWatch;

@@ -59,13 +59,13 @@ export interface Gateway extends Domain {
    * Shuts down. For the first `noticeMs`, only the readiness check fails, so that load balancers stop sending requests.
    */
   close(noticeMs?: number): Promise<void>;
-  /** Address that the gateway listens on, such as http://127.0.0.1:4000. */
+  /** URL that the gateway listens on, such as http://127.0.0.1:4000. */
   address: string;
   /** Address for SSH connections to instances. Null if SSH is disabled. */
   sshAddress: Deps['settings']['ssh'];
   /** Tunnels into instances. */
   tunnels: Tunnels;
-  /** Address of the metrics. Null if they are disabled. */
+  /** URL of the metrics. Null if they are disabled. */
   metricsAddress: string | null;
   /** Whether the console is served. */
   hasConsole: boolean;
@@ -182,7 +182,7 @@ interface Base {
   redis: RedisBuckets | null;
   messages: Messages;
   server: GatewayServer;
-  /** Address of the server. */
+  /** URL of the server. */
   address: string;
   ssh: OpenSsh | null;
   tcpPorts: TcpPorts | null;

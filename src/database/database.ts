@@ -18,7 +18,10 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Opens the database. `acquireTimeoutMs` is the maximum wait for a connection, which defaults to that of a request. */
+/**
+ * Opens the database. `acquireTimeoutMs` is the maximum time to wait for a connection, which defaults to the limit for
+ * requests.
+ */
 export function openDatabase(
   connectionString: string,
   notifyMode: NotifyMode = 'within',

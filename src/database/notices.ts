@@ -55,7 +55,7 @@ const RECONNECT_AFTER_MS = 200;
 /** A silently lost connection is detected within the sum of these two. */
 const PROBE_EVERY_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
-/** Time for which an answered probe proves that notices arrive. It ends when the next probe is overdue. */
+/** Time that an answered probe proves that notices arrive. It ends when the next probe is overdue. */
 const PROBE_COUNTS_MS = 2 * PROBE_EVERY_MS;
 /** Notices published during this pause are sent together, because each notification is a separate commit. */
 const SEND_PAUSE_MS = 100;

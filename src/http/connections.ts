@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 
 export interface UnsentLimits {
-  /** Maximum time for which a peer may leave pending bytes unread. */
+  /** Maximum time that a peer may leave pending bytes unread. */
   stalledMs: number;
   /** Maximum number of bytes pending on all connections in total. */
   maxBytes: number;

@@ -83,7 +83,7 @@ export function answerErrors(log: Logger): ErrorRequestHandler {
   };
 }
 
-/** In errors caused by a route, replaces GraphQL field names with the route's own. */
+/** Replaces GraphQL field names with the route's own in errors caused by a route. */
 function withRouteNames(error: unknown, { field, message, ...rest }: Fault): Fault {
   if (!(error instanceof RestFault) || field === undefined) return { message, ...rest };
   return { message: error.renamed(message, field), ...rest };

@@ -35,7 +35,7 @@ export class GatewayServer {
     return this.#isServing;
   }
 
-  /** Starts listening. Resolves to the address, such as http://127.0.0.1:4000, or rejects with Node's error. */
+  /** Starts listening. Resolves to the URL, such as http://127.0.0.1:4000, or rejects with Node's error. */
   listen({ host, port }: { host: string; port: number }): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);

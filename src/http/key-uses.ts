@@ -6,7 +6,7 @@ import type { Instant } from '../domain/kernel/time.js';
 import { type KeyNetwork, recordKeyNetworks } from '../domain/webhooks/key-networks.js';
 
 const FLUSH_EVERY_MS = 30_000;
-/** Maximum number of remembered pairs of a key and a network, and of those waiting to be stored. */
+/** Maximum number of (key, network) pairs to remember. Also the maximum number waiting to be stored. */
 const MAX_PLACES = 20_000;
 
 /**

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
-/** Classes for the requests and responses of one server. */
+/** One server's request and response classes. */
 export interface Messages {
   IncomingMessage: typeof IncomingMessage;
   ServerResponse: typeof ServerResponse;

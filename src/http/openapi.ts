@@ -6,7 +6,7 @@ import type { PreparedRoute } from '../rest/prepare.js';
 
 /**
  * Returns a function that builds the REST API's OpenAPI document as JSON. Its examples name the cheapest free machine
- * so that they can be sent as they are. They name no machine if none is free or the database is unreachable.
+ * so that they can be sent unchanged. They name no machine if none is free or the database is unreachable.
  */
 export function createOpenApi(
   deps: Pick<InventoryDeps, 'settings' | 'inventory'>,

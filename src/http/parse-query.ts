@@ -1,8 +1,8 @@
 import { type ParsedUrlQuery, parse } from 'node:querystring';
 
 /**
- * Parses all parameters in a query string. Node's own limit of 1,000 would silently drop the rest, whereas here the
- * maximum size of the request's head limits their number.
+ * Parses every parameter in a query string. By default, Node stops at 1,000 and silently drops the rest. Here the only
+ * limit is the maximum size of the request headers.
  */
 export function parseQuery(text: string | undefined): ParsedUrlQuery {
   return parse(text ?? '', '&', '=', { maxKeys: 0 });

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { StoreComparison } from '../domain/volumes/check.js';
 import type { VolumeDeps } from '../domain/volumes/deps.js';
 
-/** Returns the handlers that log the state of the volume store. */
+/** Returns the handlers that log the volume store's state. */
 export function volumeLog(log: Logger, { restic }: Pick<VolumeDeps, 'restic'>) {
   if (restic === null) log.info("restic not found on the PATH; old volume snapshots aren't pruned");
   return {

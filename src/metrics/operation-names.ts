@@ -5,8 +5,8 @@ const MAX_UNKEYED = 30;
 const ID_IN_NAME = /[0-9a-f]{8}/i;
 
 /**
- * Assigns labels to operation names, which callers can choose freely. The first names get their own labels, up to a
- * limit.
+ * Maps operation names to metric labels. Callers can send any name, so only the first ones, up to a limit, get a label
+ * of their own.
  */
 export class OperationNames {
   readonly #labels = new Set<string>();

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-/** Gauges with misleading names that end like those of counters. */
+/** Gauges whose names misleadingly end like counter names. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 let registry: Registry | undefined;

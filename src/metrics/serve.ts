@@ -10,7 +10,7 @@ const MAX_CONNECTIONS = 32;
 const TIMEOUT_MS = 5_000;
 
 export interface MetricsServer {
-  /** Address, such as http://127.0.0.1:9100/metrics. */
+  /** URL, such as http://127.0.0.1:9100/metrics. */
   address: string;
   close(): void;
 }

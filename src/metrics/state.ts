@@ -23,7 +23,7 @@ export interface Watched {
   /** Open SSH connections. Null if SSH is disabled. */
   ssh: { readonly size: number } | null;
   webPorts: { readonly size: number };
-  /** Redis's state. Null if Redis is not used. */
+  /** Returns the state of the Redis connection. Null if Redis isn't used. */
   redisState: (() => 'ok' | 'away') | null;
   /** Returns the number of dropped log lines. */
   droppedLines(): number;

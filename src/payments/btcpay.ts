@@ -24,7 +24,7 @@ import { isSignedBy } from './signature.js';
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
 const MAX_NAME = 200;
 const MAX_PAYMENTS = 100;
-/** Time for which BTCPay Server watches an expired invoice for payments. */
+/** Time that BTCPay Server watches an expired invoice for payments. */
 const MONITORING_MINUTES = 7 * 24 * 60;
 
 /**

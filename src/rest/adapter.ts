@@ -36,7 +36,7 @@ export class RestFault extends Error {
 
 /** Hooks that the HTTP layer provides for the routes. */
 export interface RestHooks {
-  /** Called with the path template of the matched route before its handlers run. */
+  /** Called with the matched route's path template before its handlers run. */
   matched(request: Request, path: string): void;
   /** These checks run in the given order, before the input is read. */
   key: RequestHandler;
@@ -149,8 +149,7 @@ function readInputs(route: PreparedRoute, request: Request): Record<string, unkn
 }
 
 /**
- * Rejects unknown parameters. Ignoring one could rent the wrong machine, for example if the name of a filter is
- * misspelled.
+ * Rejects unknown parameters. Ignoring one could rent the wrong machine, for example if a filter's name is misspelled.
  */
 function refuseUnknown(route: PreparedRoute, place: 'query' | 'body', values: object): void {
   const known = namesOf(route, place);

@@ -185,6 +185,7 @@ export const EXAMPLES: Readonly<Record<string, object | string>> = {
     destroy_at: null,
     spend_limit: 5,
     stop_when_idle: null,
+    labels: { team: 'vision' },
     volumes: [ATTACHED_VOLUME],
     launch: LAUNCH,
   },

@@ -17,6 +17,7 @@ const SCALARS: Readonly<Record<string, Json>> = {
   DateTime: { type: 'string', format: 'date-time' },
   Date: { type: 'string', format: 'date' },
   Variables: { type: 'object', additionalProperties: { type: 'string' } },
+  Labels: { type: 'object', additionalProperties: { type: 'string' } },
 };
 
 /** Collects a document's named schemas, each only once, while its operations are described. */
@@ -102,7 +103,7 @@ export class Schemas {
   }
 }
 
-/** Builds the schema for a response object, in which all members are required and no others are allowed. */
+/** Builds the schema for a response object. All members are required and no others are allowed. */
 export function objectSchema(properties: Json): Json {
   return { type: 'object', required: Object.keys(properties), properties, additionalProperties: false };
 }

@@ -4,7 +4,7 @@ import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 /** A REST route, defined by a GraphQL document, the sources of its variables, and its response envelope. */
 export interface Route {
   method: 'GET' | 'POST' | 'DELETE';
-  /** Path under `/v1`, in which `{name}` is a path parameter. */
+  /** Path under `/v1`. `{name}` is a path parameter. */
   path: string;
   operationId: string;
   /** The operation's group in clients. */
@@ -110,6 +110,7 @@ const TERMS = {
   destroy_at: 'String',
   spend_limit: 'Float',
   stop_when_idle: 'Int',
+  labels: 'Labels',
   volumes: '[VolumeAtPathInput!]',
 };
 const camelCase = (name: string) => name.replace(/_(.)/g, (_all, letter: string) => letter.toUpperCase());
@@ -182,8 +183,8 @@ export const routes: readonly Route[] = [
     tag: 'Instances',
     summary: 'The live instances of the account, newest first.',
     description: 'Running and stopped instances. You can still get a destroyed instance by its id.',
-    document: `query listInstances { result: instances { ${INSTANCE} } }`,
-    inputs: [],
+    document: `query listInstances($labels: String) { result: instances(labels: $labels) { ${INSTANCE} } }`,
+    inputs: [{ in: 'query', name: 'labels', variable: 'labels' }],
     status: 200,
     envelope: { kind: 'list', object: 'instances', count: false, itemObject: 'instance' },
     responseSchema: 'InstanceList',
@@ -282,7 +283,7 @@ export const routes: readonly Route[] = [
     description:
       'For tools that compare it with a desired configuration. `launch` has the members of a deploy; it is null if only the template was given. Secrets are shown by name.',
     document: `query getInstanceLaunch($id: ID!) { result: instance(id: $id) { id name template disk_gb: diskGb type: mode
-      stop_at: stopAt destroy_at: destroyAt spend_limit: spendLimit stop_when_idle: stopWhenIdle volumes { id path }
+      stop_at: stopAt destroy_at: destroyAt spend_limit: spendLimit stop_when_idle: stopWhenIdle labels volumes { id path }
       launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
         registry_login: registryLogin user restart on_exit: onExit } } }`,
     inputs: [INSTANCE_ID],

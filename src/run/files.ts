@@ -18,7 +18,7 @@ export interface Folder {
   to: string;
 }
 
-/** State of the remote side, and the folder to which its paths are relative. */
+/** State of the remote side, and the folder that its paths are relative to. */
 export interface Remote {
   hasRsync: boolean;
   hasBegun: boolean;

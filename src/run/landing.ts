@@ -96,7 +96,7 @@ function within(path: Buffer, use: (folder: Buffer) => void): void {
   }
 }
 
-/** Calls `use` with the folder at the end of the path given by the names, and `enter` for each folder along the way. */
+/** Follows a path from the folder. Calls `enter` for each folder along the way, and `use` with the last one. */
 function descend(
   folder: Buffer,
   [name, ...rest]: readonly Buffer[],

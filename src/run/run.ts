@@ -216,7 +216,7 @@ export class Run {
     }
   }
 
-  /** Adds to an error the id of the instance that still has the results. */
+  /** Adds the instance's id to the error, because that instance still has the results. */
   #withInstance(error: unknown): unknown {
     if (!(error instanceof RunFailed) || error.instanceId !== null) return error;
     return new RunFailed(

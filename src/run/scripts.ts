@@ -6,7 +6,7 @@
 
 import { checkOut } from './paths.js';
 
-/** The terms of a run. They are stored in its launch, so that `gpu attach` can find them from any computer. */
+/** A run's terms. They are stored in its launch, so that `gpu attach` can find them from any computer. */
 export interface RunTerms {
   /** Paths in the workspace to fetch. */
   out: string[];

@@ -17,6 +17,7 @@ export interface SchemaTypes {
     USD: { Input: bigint; Output: bigint };
     DateTime: { Input: Instant; Output: Instant | Date };
     Date: { Input: string; Output: string | Date };
+    Labels: { Input: Record<string, string>; Output: Record<string, string> };
     Variables: { Input: Record<string, string>; Output: Record<string, string> };
     ID: { Input: string; Output: string };
   };
@@ -79,8 +80,8 @@ export function atMost(mostEntries: number) {
 export const NEVER_CHANGES = { extensions: { neverChanges: true } };
 
 /**
- * Marks a field's old name, which uses the new one's resolver and keeps working in this major version. The activity log
- * records the new name.
+ * Marks a field as the old name of another. It shares the new field's resolver and keeps working until the next major
+ * version. The activity log records the new name.
  */
 export function renamedTo(name: string) {
   return {

@@ -35,7 +35,7 @@ export interface GatewayContext {
   untilGone(): AbortSignal;
 }
 
-/** Returns the account to which the request's key belongs. Throws unauthorized if there is no valid key. */
+/** Returns the account that the request's key belongs to. Throws unauthorized if there is no valid key. */
 export function accountOf(context: GatewayContext): string {
   return callerOf(context).accountId;
 }

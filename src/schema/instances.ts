@@ -17,7 +17,9 @@ import {
   type Usage,
   usageOf,
 } from '../domain/instances/instances.js';
+import { changeLabels } from '../domain/instances/labels.js';
 import { launchOf } from '../domain/instances/launch.js';
+import type { Labels } from '../domain/instances/rules/labels.js';
 import { changeSpendLimit, limitReachedAtOf } from '../domain/instances/spend-limits.js';
 import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
@@ -215,6 +217,11 @@ export const InstanceType = builder.prismaObject('Instance', {
       nullable: true,
       description: 'Minutes without a busy GPU and without connections after which it stops; null to keep running.',
     }),
+    labels: t.field({
+      type: 'Labels',
+      description: 'Labels by key; an empty object if there are none.',
+      resolve: ({ labels }) => (labels ?? {}) as Labels,
+    }),
     stoppedAt: t.expose('stoppedAt', {
       type: 'DateTime',
       nullable: true,
@@ -312,6 +319,7 @@ const InstanceFilterInput = builder.inputType('InstanceFilterInput', {
     stopReasons: t.field({ type: [StopReason], ...fromField(instanceFields.stopReasons) }),
     gpus: t.stringList(fromField(commonFields.gpus)),
     modes: t.field({ type: [PricingMode], ...fromField(instanceFields.modes) }),
+    labels: t.string(fromField(instanceFields.labelSelector)),
     createdFrom: t.field({ type: 'DateTime', description: 'Rented in this second or later.' }),
     createdTo: t.field({ type: 'DateTime', description: 'Rented before this second.' }),
   }),
@@ -337,7 +345,8 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description: 'The live instances (running and stopped), newest first. Needs an API key.',
-    resolve: (query, _root, _args, context) => activeInstances(context.deps, accountOf(context), query),
+    args: { labels: t.arg.string(fromField(instanceFields.labelSelector)) },
+    resolve: (query, _root, { labels }, context) => activeInstances(context.deps, accountOf(context), query, labels),
   }),
   instance: t.prismaField({
     type: 'Instance',
@@ -444,6 +453,17 @@ builder.mutationFields((t) => ({
       spendLimit: t.arg.float(fromField(instanceFields.spendLimit)),
     },
     resolve: (_root, { id, spendLimit }, context) => changeSpendLimit(context.deps, accountOf(context), id, spendLimit),
+  }),
+  setLabels: t.field({
+    type: InstanceType,
+    ...NEEDS_KEY,
+    nullable: true,
+    description: "Replaces an instance's labels. They can be changed even after it is destroyed.",
+    args: {
+      id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
+      labels: t.arg({ type: 'Labels', required: true, ...fromField(instanceFields.labels) }),
+    },
+    resolve: (_root, { id, labels }, context) => changeLabels(context.deps, accountOf(context), id, labels),
   }),
   setStopWhenIdle: t.field({
     type: InstanceType,

@@ -40,6 +40,14 @@ builder.scalarType('Date', {
   },
 });
 
+builder.scalarType('Labels', {
+  description: 'Labels: a JSON object of strings by key, such as {"team": "vision"}.',
+  serialize: (value) => value,
+  // Keys and values are checked by the code that uses them.
+  parseValue: (value) => value as Record<string, string>,
+  parseLiteral: (node, variables) => valueFromASTUntyped(node, variables) as Record<string, string>,
+});
+
 builder.scalarType('Variables', {
   description: 'Environment variables: a JSON object of strings by name, such as {"MODE": "fast"}.',
   serialize: (value) => value,

@@ -115,7 +115,7 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Returns the name under which an operation is recorded. The `action` operation is recorded under the name of the
+ * Returns the name that an operation is recorded under. The `action` operation is recorded under the name of the
  * action.
  */
 function operationOf(name: string, { action }: Record<string, unknown>): string {

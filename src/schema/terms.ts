@@ -16,5 +16,6 @@ export const rentalTerms = (t: InputFields) => ({
   destroyAt: t.string(fromField(instanceFields.destroyAt)),
   spendLimit: t.float(fromField(instanceFields.spendLimit)),
   stopWhenIdle: t.int(fromField(instanceFields.stopWhenIdle)),
+  labels: t.field({ type: 'Labels', ...fromField(instanceFields.labels) }),
   volumes: t.field({ type: [VolumeAtPathInput], ...fromField(volumeFields.volumes) }),
 });

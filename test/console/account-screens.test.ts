@@ -9,7 +9,7 @@ const LONG_MS = 600_000;
 /** Covers the account's screens. screens.test.ts covers those of the market. */
 const OF_THE_MARKET = ['/machines', '/deploy', '/launch', '/sign-in'];
 
-describe('the account’s screens', needs('chromium'), () => {
+describe('the account screens', needs('chromium'), () => {
   let here: OpenConsole;
 
   beforeAll(async () => {

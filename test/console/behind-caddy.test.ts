@@ -45,7 +45,7 @@ describe('the console behind Caddy, with two gateways', needs('caddy', 'chromium
     await cleanUp();
   });
 
-  it('stays live while gateways restart, and refuses terminals for other origins', async () => {
+  it('stays live during gateway restarts and refuses terminals for other origins', async () => {
     const id = await deployed(owner, 'rtx-4090');
     const browser = await sharedChromium();
     const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-US' });

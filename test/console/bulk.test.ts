@@ -37,7 +37,7 @@ describe('lists in the console', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
-  it('stop only the selected instances, by keyboard, after showing the cost', async () => {
+  it('let a renter stop selected instances by keyboard after seeing the cost', async () => {
     const { owner } = await withThree();
     const rows = (await owner.graphql('{ instances { name priceHr diskPriceHr } }')).body.data.instances as {
       name: string;
@@ -70,7 +70,7 @@ describe('lists in the console', needs('chromium'), () => {
     });
   });
 
-  it('report partial failures and complete the rest only once, despite retries', async () => {
+  it('report partial failures and let a renter retry safely if a response is lost', async () => {
     const { owner, ids } = await withThree();
     await here.pages.with('/instances', owner, async ({ page }) => {
       await page.getByRole('checkbox', { name: 'Select all' }).check();
@@ -102,7 +102,7 @@ describe('lists in the console', needs('chromium'), () => {
     });
   });
 
-  it('show the month’s cost by model and by name, both adding up to the total', async () => {
+  it("show the month's cost by model and by name, each adding up to the total", async () => {
     const { owner } = await withThree();
     await here.pages.with('/money', owner, async ({ page, complaints }) => {
       const month = page.getByRole('region', { name: 'Cost this month' });
@@ -152,7 +152,7 @@ describe('lists in the console', needs('chromium'), () => {
     });
   });
 
-  it('undo the removal of an SSH key only once, by button or keyboard', async () => {
+  it("undo an SSH key's removal only once, by button or keyboard", async () => {
     const owner = await here.renter('1');
     await owner.graphql('mutation ($publicKey: String!) { addSshKey(publicKey: $publicKey) { id } }', {
       publicKey: newSshKey('laptop'),

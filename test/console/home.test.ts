@@ -96,7 +96,7 @@ describe('the Home screen', needs('chromium'), () => {
     });
   });
 
-  it('opens screens that barely shift their layout while loading', async () => {
+  it('links to screens whose layout barely shifts while they load', async () => {
     const owner = await renter('10');
     await deployed(owner, 'l40s');
     const context = await here.pages.context(owner);
@@ -119,7 +119,7 @@ describe('the Home screen', needs('chromium'), () => {
     expect(shifts.filter(([, shift]) => shift >= 0.1)).toEqual([]);
   });
 
-  it("is a renter's start page, but old links still lead to the machines", async () => {
+  it("is a renter's start page, unless the URL selects machines", async () => {
     const owner = await renter('10');
     await here.pages.with('/?gpu=rtx-4090', owner, async ({ page }) => {
       await page.getByRole('heading', { level: 1, name: 'Machines' }).waitFor();

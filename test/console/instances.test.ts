@@ -135,7 +135,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('show amounts from the same second on the Money page', async () => {
+  it('show amounts from a single second on the Money page', async () => {
     const owner = await renter('50');
     await deployed(owner, 'h100-sxm');
     await here.pages.with('/money', owner, async ({ page }) => {
@@ -151,7 +151,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('show the spending rate, the costs and when credit ends on every screen', async () => {
+  it('show the spending rate, the costs and the end of credit on every screen', async () => {
     const owner = await renter('50');
     const id = await deployed(owner, 'rtx-5090');
     await here.pages.with('/money', owner, async ({ page }) => {
@@ -188,7 +188,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('show the API’s spend and statement, and download the statement as CSV', async () => {
+  it('show spend and statements from the API, and offer the statement as CSV', async () => {
     const owner = await renter('50');
     const id = await deployed(owner, 'rtx-5090');
     const today = new Date().toISOString().slice(0, 10);

@@ -52,7 +52,7 @@ describe('the console’s language', needs('chromium'), () => {
     );
   });
 
-  it('lets the palette find actions in German and screens in English too', async () => {
+  it('applies to the palette, which finds German actions and English screen names', async () => {
     const owner = await here.renter();
     await here.pages.with(
       '/volumes',
@@ -110,7 +110,7 @@ describe('the console’s language', needs('chromium'), () => {
       [code, 'signed out'],
     ]),
   )(
-    'is complete in %s when %s, with no overflow or remaining English text',
+    'is used throughout in %s when %s, with no overflow or remaining English text',
     async (code, who) => {
       const tenant = who === 'signed in' ? await openTenant(here) : null;
       const translated: Record<string, string> = tenant === null ? TRANSLATED_FOR_STRANGERS : TRANSLATED;

@@ -117,7 +117,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('request confirmation of an email address, and delete the address', async () => {
+  it('request confirmation of a new email address and can delete it', async () => {
     const mails = await startMailServer();
     const sender = await startProcess({
       ...here.env,
@@ -157,7 +157,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     }
   });
 
-  it('send a test to a webhook, show the result and record it in the activity', async () => {
+  it('send a test event to a webhook, show the result and record it in the activity', async () => {
     const owner = await renter();
     const receiver = await startReceiver();
     try {

@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
  * A renter's tour of everything that needs a container, on one host. Each part is fully tested in test/long/console,
  * and without a browser in test/hosts/access.
  */
-describe("a real container's instance in the console", needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
+describe('an instance that runs a real container', needsEngine('podman', 'chromium', ...OPEN_SSH), () => {
   let web: WebFleet;
   let pages: Pages;
   let sshPort: number;
@@ -134,7 +134,7 @@ describe("a real container's instance in the console", needsEngine('podman', 'ch
       expect(complaints).toEqual([]);
     }));
 
-  it('streams its log as text, marks errors and stops when the log is closed', () =>
+  it('streams its log as text, with errors marked, until the log is closed', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
       await page.getByRole('link', { name: 'Log', exact: true }).click();
       const log = page.locator('.log');

@@ -60,7 +60,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('reports a lost request that rented nothing, or shows the instance if it did', async () => {
+  it('reports a lost request, or shows the instance if the request rented one', async () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', owner, async ({ page }) => {
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
@@ -133,7 +133,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
       await heading(page, 'Machines').waitFor();
     }));
 
-  it('says that the balance is too low, and offers no alternative if none exists', async () => {
+  it('reports a low balance, and offers no alternative if none exists', async () => {
     await here.pages.with(`/machines?gpu=${DEAR}&deploy=best`, await renter('0.01'), async ({ page, requests }) => {
       await page
         .getByRole('main')
@@ -152,7 +152,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('shows the name of an offer’s CPU as plain text', async () => {
+  it("shows an offer's CPU name as plain text", async () => {
     const owner = await renter();
     const machine = await here.cheapest('rtx-4080');
     const [before] = await here.sql('select cpu from machine where id = $1', [machine]);
@@ -171,7 +171,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     }
   });
 
-  it('rents and destroys using only the keyboard, and keeps the focus in place', async () => {
+  it('rents and destroys by keyboard only, keeping the focus in place', async () => {
     const keyboardOwner = await renter();
     await here.pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
       const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());

@@ -6,7 +6,7 @@ import { needs } from '../support/tools.js';
 
 const LONG_MS = 600_000;
 
-describe('the market’s screens', needs('chromium'), () => {
+describe('the market screens', needs('chromium'), () => {
   let here: OpenConsole;
 
   beforeAll(async () => {

@@ -69,7 +69,7 @@ function eventsOf(drawn: readonly { kind: Event['kind']; step: bigint; amount: b
 const shown = (units: bigint) => (units - (((units % 3_600n) + 3_600n) % 3_600n)) / 3_600n;
 
 describe("an account's running balance", () => {
-  it('is the sum of all events, regardless of the order in which they arrive', () => {
+  it('is the sum of all events, regardless of their order of arrival', () => {
     fc.assert(
       fc.property(moves, fc.bigInt(0n, 5_000_000n), fc.bigInt(0n, 99_999_999n), (drawn, ahead, creditUnits) => {
         const events = eventsOf(drawn);

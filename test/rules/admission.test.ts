@@ -86,7 +86,7 @@ function account(credit: bigint, changes: Partial<Account> = {}): Account {
 }
 
 describe('a rental', () => {
-  it("locks in the whole machine's rate for its mode and the rate of its disk", () => {
+  it("locks in the whole machine's rate for its mode, and its disk rate", () => {
     const terms = { mode: 'INTERRUPTIBLE', diskGb: 50 } as const;
     const rates = { gpuRate: 2n * USD, diskRate: 5_000n, onDemandRate: 4n * USD };
     expect(admitMachine(machine(), terms, DISK_RATE)).toEqual({ ...rates, preempted: [] });
@@ -110,7 +110,7 @@ describe('a rental', () => {
     expect(admit({ liveInstances: [yielding] }, 401)).toThrow(refusal('disk'));
   });
 
-  it('throws, rather than being refused, if its model has no price', () => {
+  it('causes an internal error, not a refusal, if its model has no price', () => {
     const admit = () => admitMachine(machine({ ratePerGpu: null }), { mode: 'ON_DEMAND', diskGb: 1 }, DISK_RATE);
     expect(admit).toThrow(new Error('model h100 has no price'));
     expect(admit).not.toThrow(DomainError);

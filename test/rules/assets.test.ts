@@ -79,7 +79,7 @@ describe('the operator’s confirmation counts', () => {
     'xBTC=3',
     'BTC=3x',
     'BTC=3,x',
-  ])("can't be given as %j", (text) => {
+  ])('can’t be %j', (text) => {
     expect(readConfirmations(text)).toBeUndefined();
   });
 });

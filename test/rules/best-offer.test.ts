@@ -61,13 +61,13 @@ function ranked(request: Partial<BestOfferRequest>, offers: ReturnType<typeof of
 }
 
 describe('the best offer', () => {
-  it('prefers a machine that runs containers among those of the preferred model', () => {
+  it('prefers machines that run containers, but only within the preferred model', () => {
     const offers = [offer('m-1', 10n, { hasAgent: false }), offer('m-2', 20n), offer('m-3', 5n, { gpu: 'b' })];
     expect(ranked({}, offers)).toBe('m-3 m-2 m-1');
     expect(ranked({ gpus: ['a', 'b'] }, offers)).toBe('m-2 m-1 m-3');
   });
 
-  it('is the cheapest, then a free one, then the most reliable, then the first by id', () => {
+  it('is the cheapest one, with ties broken by availability, reliability and id', () => {
     const offers = [
       offer('m-1', 20n, { numGpus: 2 }),
       offer('m-2', 30n, { preemptible: true, reliability: 1 }),

@@ -40,11 +40,11 @@ describe('the balance needed for a deploy or start', () => {
     );
   });
 
-  it('is compared with the balance remaining in that second', () => {
+  it('is compared with the balance remaining in the same second', () => {
     expect(cover(account('5', USD('3')), USD('2'), { at: AT + 1n })).toThrow('balance too low');
   });
 
-  it("excludes the rates of any preempted instances that are the account's own", () => {
+  it("excludes the rates of the account's own preempted instances", () => {
     const preempted = [{ accountId: 'acc-1', gpuRate: USD('1') }];
     expect(cover(account('2', USD('1')), USD('2'), { preempted })).not.toThrow();
     const both = [...preempted, ...preempted];
@@ -62,7 +62,7 @@ describe('the balance needed for a deploy or start', () => {
     expect(cover(account('0'), USD('2'), { coverSeconds: 0n })).not.toThrow();
   });
 
-  it('is at least the minimum of a preempting start', () => {
+  it("is at least a preempting start's minimum charge", () => {
     const preempted = [{ accountId: 'acc-2', gpuRate: USD('1') }];
     expect(cover(account('0.033334'), USD('2'), { preempted, coverSeconds: 0n })).not.toThrow();
     expect(cover(account('0.033333'), USD('2'), { preempted, coverSeconds: 0n })).toThrow(

@@ -187,7 +187,7 @@ describe('a deadline', () => {
     expect(rented.account.spendUnits).toBe(20n * 100n + 50n * 10n + 50n * 110n);
   });
 
-  it('is processed in order with exhaustion and grace, and first within a second', () => {
+  it('is ordered by time with exhaustion and grace, and comes first within a second', () => {
     const before = new Rented(100n, { stopAt: 99n, destroyAt: null });
     before.settle(1_000n);
     expect(before.seen()).toEqual([['STOPPED', 'DEADLINE', 99, null]]);

@@ -27,7 +27,7 @@ describe("a machine's disk", () => {
     expect(refused).toThrow(expect.objectContaining({ code: 'deploy_failed' }));
   });
 
-  it('must fit a new disk and its volumes together', () => {
+  it('must have room for a new disk and its volumes combined', () => {
     const machine = { id: 'm-1', diskGb: 100, hostDiskGb: 100, liveInstances };
     expect(() => checkDisk(machine, 4, 6)).not.toThrow();
     expect(() => checkDisk(machine, 5, 6)).toThrow(
@@ -35,7 +35,7 @@ describe("a machine's disk", () => {
     );
   });
 
-  it('must fit grown volumes, but always admits volumes at their previous size', () => {
+  it('must have room for grown volumes, but always admits them at their previous size', () => {
     const machine = { id: 'm-1', diskGb: 50, hostDiskGb: 100, liveInstances };
     const [, stopped] = liveInstances;
     expect(() => checkGrownVolumes(machine, stopped, 30)).not.toThrow();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { DomainError, refusedBy, STATUS_OF } from '../../src/domain/kernel/errors.js';
 import { GPU_TIERS, gpuTierOfSlug } from '../../src/domain/kernel/gpu-tier.js';
 
-it('a refusal has the status and details of its code', () => {
+it('a refusal has the status and details for its code', () => {
   expect(STATUS_OF).toEqual({
     ...{ invalid_json: 400, unauthorized: 401, forbidden: 403, not_found: 404, no_route: 404, method_not_allowed: 405 },
     ...{ deploy_failed: 409, action_failed: 409, idempotency_in_progress: 409, payload_too_large: 413 },

@@ -19,7 +19,7 @@ const desired = (...containers: KnownContainer[]) =>
 const fresh = container('new', { phase: 'WAITING', start: 0, sentStart: 0 });
 
 describe('desiredPhases', () => {
-  it('follows the status of each rental', () => {
+  it("follows each rental's status", () => {
     expect(desired()).toEqual({});
     expect(desired(fresh)).toEqual({ new: 'running' });
     expect(desired(container('a', { status: 'STOPPED' }), container('b', { status: 'DESTROYED' }))).toEqual({

@@ -13,7 +13,7 @@ function watch(changes: Partial<IdleWatch> = {}): IdleWatch {
 const does = (changes: Partial<IdleWatch>) => decideIdle(watch(changes), NOW)?.does ?? null;
 
 describe('an instance that stops when idle', () => {
-  it('triggers a warning two minutes before its time is over, and not sooner', () => {
+  it('triggers a warning no sooner than two minutes before its time is over', () => {
     expect(does({ quietSince: NOW - 28n * MINUTE + 1n })).toBe('wait');
     expect(decideIdle(watch({ quietSince: NOW - 28n * MINUTE }), NOW)).toEqual({
       does: 'warn',

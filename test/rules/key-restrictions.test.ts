@@ -85,7 +85,7 @@ describe('networks', () => {
     'a.example',
   ])("can't be %j", (text) => expect(parseNetwork(text)).toBeNull());
 
-  it('are within others only if each of them is within one of the others', () => {
+  it('are contained in other networks only if each one is contained in one of them', () => {
     expect(areWithin(['10.0.0.0/9', '10.128.0.1'], ['10.0.0.0/8'])).toBe(true);
     expect(areWithin(['10.0.0.0/7'], ['10.0.0.0/8'])).toBe(false);
     expect(areWithin(['::/0'], ['0.0.0.0/0'])).toBe(false);

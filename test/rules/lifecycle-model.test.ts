@@ -380,7 +380,7 @@ describe('an account, its instances and its volumes', () => {
 });
 
 describe('exhausted credit', () => {
-  it('stops running instances in that second, and destroys all after the grace period', () => {
+  it('stops instances in the same second and destroys all after the grace period', () => {
     // The account spends 107 units per second. After the 94th second, 58 are owed.
     const world = new World(10_000n);
     const [running, stopped] = [world.rent('ON_DEMAND'), world.rent('ON_DEMAND')];

@@ -24,7 +24,7 @@ function collected(listings: readonly Listing[]): ListingPrices {
 }
 
 describe('the middle of a set of prices', () => {
-  it('equals that of the sorted fractions, no matter how many are equal', () => {
+  it('matches the middle of the sorted fractions, no matter how many are equal', () => {
     fc.assert(
       fc.property(fc.array(listing, { minLength: 1, maxLength: 1_100, size: 'max' }), (listings) => {
         const sorted = [...listings].sort(compare);
@@ -56,7 +56,7 @@ describe('the middle of a set of prices', () => {
     );
   });
 
-  it('includes every listing within the allowed bounds and rejects others', () => {
+  it('accounts for every listing within the allowed bounds and rejects others', () => {
     const prices = collected(
       Array.from({ length: 33 }, (_, index) => ({ priceMicro: BigInt(index + 1), numGpus: 1n })),
     );

@@ -81,7 +81,7 @@ describe('an early exit', () => {
     expect(earlyExitUnitsAt(stopped, CREATED + 9999n)).toBe(766_500n * 100n);
   });
 
-  it('costs nothing from the last second of the term onwards', () => {
+  it("costs nothing from the term's last second onwards", () => {
     expect(earlyExitUnitsAt(term(), CREATED + TERM - 1n)).toBe(766_500n * (TERM - 1n));
     expect(earlyExitUnitsAt(term(), CREATED + TERM)).toBe(0n);
     expect(earlyExitUnitsAt(term(), CREATED + TERM + 1n)).toBe(0n);

@@ -94,12 +94,12 @@ describe('the blocks for sale', () => {
 });
 
 describe('a share', () => {
-  it('is proportional to the GPUs, rounded down, and at least 1 if anything exists', () => {
+  it('is proportional to the GPUs and rounded down, but at least 1 of a non-zero total', () => {
     expect([1, 2, 4, 8].map((count) => shareOf(100, { count }, 8))).toEqual([12, 25, 50, 100]);
     expect([shareOf(3, { count: 1 }, 8), shareOf(0, { count: 1 }, 8), shareOf(7, { count: 3 }, 3)]).toEqual([1, 0, 7]);
   });
 
-  it('never exceeds a sufficient total when summed over all blocks of one size', () => {
+  it('never adds up to more than a large enough total over all blocks of one size', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 8, max: 100_000 }), (hostGpus, amount) => {
         for (const count of [1, 2, 4, 8].filter((size) => size <= hostGpus))
@@ -123,13 +123,13 @@ function brokenBlock(
   return whole?.count ?? block.count;
 }
 
-describe('the block that a rental splits', () => {
+describe('the block split by a rental', () => {
   const broken = (letters: string, block: [number, number], running: [number, number][] = [], gone: number[] = []) => {
     const [[first, count], blocks] = [block, running.map(([at, length]) => ({ first: at, count: length }))];
     return brokenBlock({ models: [...letters], missing: gone }, { first, count }, blocks);
   };
 
-  it('is the largest free block around it', () => {
+  it('is the largest free block around the rented one', () => {
     expect(broken('aaaaaaaa', [0, 1])).toBe(8);
     expect(broken('aaaaaaaa', [0, 1], [[4, 1]])).toBe(4);
     expect(broken('aaaaaaaa', [0, 1], [[2, 1]])).toBe(2);
@@ -145,7 +145,7 @@ describe('the block that a rental splits', () => {
     expect(broken('aaabbbbb', [2, 1], [[0, 1]])).toBe(1);
   });
 
-  it('ignores the instance that it replaces', () => {
+  it('ignores any instances that the rental preempts', () => {
     expect(broken('aaaaaaaa', [0, 1], [[0, 2]])).toBe(8);
     expect(
       broken(

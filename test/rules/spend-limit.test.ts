@@ -92,7 +92,7 @@ describe("an instance's spend limit", () => {
 });
 
 describe("an account's monthly limit", () => {
-  it('restarts every month and is predicted months ahead', () => {
+  it('resets every month and can be predicted months ahead', () => {
     const rented = new Rented(null);
     // At 120 units per second, the limit lasts for 30 days and one hour of December, and January is long enough for
     // that.

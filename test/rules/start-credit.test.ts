@@ -78,7 +78,7 @@ describe('a start that ended before it ran', () => {
     });
   });
 
-  it('counts as having run if it was seen running before its end, but not at its end', () => {
+  it('counts as having run only if it was seen running before its end', () => {
     expect(of({ to: 5_000n, hostFault: true, runningAt: 4_999n })).toEqual(slow(1_000n, 1_001n));
     expect(of({ to: 5_000n, hostFault: true, runningAt: 5_000n })).toMatchObject({ reason: 'START_FAILED' });
   });

@@ -59,7 +59,7 @@ it("a command's variables are replaced by their values unless they are unknown",
   ]);
 });
 
-it("a path's values are percent-encoded, and its query is dropped if one is missing", () => {
+it("a path's values are percent-encoded, and a query missing a value is dropped", () => {
   expect(pathWithValues('/lab?token=$(TOKEN)&x=1', { TOKEN: 'a&b=/"<' })).toBe('/lab?token=a%26b%3D%2F%22%3C&x=1');
   expect(pathWithValues('/lab?token=$(TOKEN)', { OTHER: 'a' })).toBe('/lab');
   expect(pathWithValues('/$(TOKEN)/x', {})).toBe('/');

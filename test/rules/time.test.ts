@@ -61,7 +61,7 @@ describe('instants', () => {
     '',
   ])('%j is not an instant', (text) => expect(parseInstant(text)).toBeNull());
 
-  it('are compared to find the latest', () => {
+  it('can be compared to find the latest', () => {
     expect(latest(3n)).toBe(3n);
     expect(latest(3n, 5n, 4n)).toBe(5n);
     expect(latest(-3n, -5n)).toBe(-3n);
@@ -75,7 +75,7 @@ describe('monthStartOf', () => {
     ['2026-10-31T23:59:59Z', '2026-10-01T00:00:00Z'],
     ['2028-02-29T23:59:59Z', '2028-02-01T00:00:00Z'],
     ['2027-01-01T00:00:00Z', '2027-01-01T00:00:00Z'],
-  ])('of %s is %s', (instant, start) => {
+  ])('for %s is %s', (instant, start) => {
     expect(formatInstant(monthStartOf(at(instant)))).toBe(start);
   });
 });

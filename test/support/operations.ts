@@ -141,6 +141,7 @@ const launch = (): Partial<DeployRequest> => ({
   destroy_at: '9h',
   spend_limit: 5,
   stop_when_idle: 30,
+  labels: { team: 'vision' },
   volumes: [{ id: 'v-00000000', path: '/data' }],
 });
 

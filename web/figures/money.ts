@@ -1,6 +1,6 @@
 import { GROUP, POINT } from './number.js';
 
-/** An amount of money in whole micro-USD, as in the service. It is only used for display and is rounded down. */
+/** An amount in whole micro-USD, as in the service. It is used only for display and is rounded down. */
 export type Micro = bigint;
 
 const SECONDS_PER_HOUR = 3_600n;

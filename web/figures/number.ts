@@ -4,7 +4,7 @@ const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 const separator = (type: 'group' | 'decimal'): string =>
   new Intl.NumberFormat(locale).formatToParts(12_345.6).find((part) => part.type === type)!.value;
 
-/** The thousands separator and, below, the decimal separator. */
+/** The thousands separator, followed by the decimal separator. */
 export const GROUP = separator('group');
 export const POINT = separator('decimal');
 

@@ -14,9 +14,9 @@ const TYPES = { ON_DEMAND: 'od', INTERRUPTIBLE: 'interruptible', RESERVED: 'res'
 const MINUTES_PER_HOUR = 60;
 
 /**
- * Returns a command or request that rents exactly this and is ready to run. None of them contains a key: all read it
- * from GPU_API_KEY, except for GraphQL, which consists only of the document. `baseUrl` is that of REST, including its
- * `/v1`.
+ * Returns a command or request that rents exactly this and is ready to run. None of them contains a key. All read it
+ * from GPU_API_KEY, except for GraphQL, which consists only of the document. `baseUrl` is the REST base URL, including
+ * its `/v1`.
  */
 export function sameAs(way: Way, order: Order, baseUrl: string): string {
   return { gpu: gpuCommand, curl: curlCommand, python: pythonText, graphql: graphqlDocument }[way](order, baseUrl);

@@ -33,7 +33,7 @@ export const PriceSheet = graphql(`
   }
 `);
 
-/** Regions with free GPUs. */
+/** Fetches the regions with free GPUs. */
 export const FreeByRegion = graphql(`
   query FreeByRegion {
     offerSearch(first: 1) {
@@ -46,7 +46,7 @@ export const FreeByRegion = graphql(`
   }
 `);
 
-/** The models' prices over the last half year. */
+/** Fetches the models' prices over the last half year. */
 export const PriceTrends = graphql(`
   query PriceTrends {
     pricing {
@@ -58,7 +58,7 @@ export const PriceTrends = graphql(`
   }
 `);
 
-/** The parts of the price sheet that change hourly. */
+/** Follows the parts of the price sheet that change hourly. */
 export const PricingChanged = graphql(`
   subscription PricingChanged {
     pricingChanged {
@@ -134,7 +134,7 @@ export const OfferSearch = graphql(
   [OfferRow],
 );
 
-/** A machine in a comparison. */
+/** Fetches one machine for the comparison view. */
 export const OneOffer = graphql(
   `
   query OneOffer($machineId: ID!) {
@@ -146,7 +146,7 @@ export const OneOffer = graphql(
   [OfferRow],
 );
 
-/** Number of GPUs per model that meet requirements not covered by the price sheet. */
+/** Counts each model's GPUs that meet requirements not covered by the price sheet. */
 export const MatchingGpus = graphql(`
   query MatchingGpus($filter: OfferFilterInput) {
     offerSearch(filter: $filter, first: 1) {
@@ -451,7 +451,7 @@ const AccountFields = graphql(`
   }
 `);
 
-/** All amounts of money on which the page's projections are based. */
+/** Fetches all amounts on which the page's projections are based. */
 export const Settle = graphql(
   `
   query Settle {
@@ -466,7 +466,7 @@ export const Settle = graphql(
   [AccountFields, InstanceFields],
 );
 
-/** The home screen's data other than the amounts and the instances' state. */
+/** Fetches the home screen's data, except for the amounts and the instances' state. */
 export const Home = graphql(`
   query Home {
     account {
@@ -507,7 +507,7 @@ export const Home = graphql(`
   }
 `);
 
-/** Everything that the page follows for an account in a single stream. */
+/** Follows everything that the page shows about an account, in a single stream. */
 export const AccountChanged = graphql(
   `
   subscription AccountChanged {
@@ -537,7 +537,7 @@ export const AccountChanged = graphql(
   [AccountFields, InstanceFields],
 );
 
-/** An instance's metrics for its charts. */
+/** Fetches an instance's metrics for its charts. */
 export const InstanceMetrics = graphql(`
   query InstanceMetrics($id: ID!, $from: String, $points: Int) {
     instance(id: $id) {
@@ -626,7 +626,7 @@ export const OneInstance = graphql(
   [InstanceFields, LaunchFields],
 );
 
-/** An instance's events, newest first. */
+/** Fetches an instance's events, newest first. */
 export const InstanceTimeline = graphql(`
   query InstanceTimeline($id: ID!, $first: Int, $after: String) {
     instance(id: $id) {
@@ -662,7 +662,7 @@ export const InstanceTimeline = graphql(`
   }
 `);
 
-/** Names of the account's keys, to show which one was used for a request. */
+/** Fetches the names of the account's keys, to show which one was used for a request. */
 export const KeyNames = graphql(`
   query KeyNames {
     apiKeys {
@@ -775,7 +775,10 @@ export const Act = graphql(
   [InstanceFields],
 );
 
-/** Everything on the Billing screen in a single query, so that the service computes all of it for the same second. */
+/**
+ * Fetches everything on the Billing screen in a single query, so that the service computes all of it for the same
+ * second.
+ */
 export const Money = graphql(
   `
   query Money($days: Date!, $named: Int, $month: Date!, $names: Int, $from: DateTime!, $to: DateTime) {

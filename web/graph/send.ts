@@ -6,14 +6,14 @@ export class Refusal extends Error {
     readonly code: string,
     message: string,
     retryAfterSeconds: number | null = null,
-    /** The rest of the response, in which refused fields are null. Null if the response contains no data. */
+    /** The rest of the response. Refused fields are null. Null if the response contains no data. */
     readonly partial: object | null = null,
   ) {
     super(message);
     this.retryAt = retryAfterSeconds === null ? null : performance.now() + retryAfterSeconds * 1_000;
   }
 
-  /** When a retry is allowed, in the time of `performance.now()`. Null if the service doesn't specify it. */
+  /** When a retry is allowed, on the `performance.now()` clock. Null if the service doesn't specify it. */
   readonly retryAt: number | null;
 }
 

@@ -7,7 +7,7 @@ interface Props {
   y(value: number): number;
 }
 
-/** The lines along a chart's axis, each with its value. */
+/** Draws the lines along a chart's axis, each with its value. */
 export const Grid = ({ values, left, right, y }: Props) => (
   <>
     {values.map((value) => (

@@ -34,7 +34,8 @@ const OPEN: readonly Link[] = [
 ];
 
 /**
- * The navigation. If the user is signed in, it is at the side and contains all screens. Otherwise, it is at the top.
+ * Shows the navigation. If the user is signed in, it is at the side and contains all screens. Otherwise, it is at the
+ * top.
  */
 export function Head() {
   const isIn = session.value === 'in' || (session.value === 'unknown' && isExpectedIn());
@@ -140,7 +141,7 @@ function More() {
   );
 }
 
-/** Screens without their own link, with the link to which they belong. */
+/** Screens without their own link, with the link they belong to. */
 const BELOW: Readonly<Record<string, string>> = { '/deploy': '/machines', '/launch': '/machines' };
 
 function isAt(to: string): boolean {

@@ -92,7 +92,7 @@ export function Palette() {
   );
 }
 
-/** Groups the results. The groups are in the order in which they first occur. */
+/** Groups the results. The groups are in order of first occurrence. */
 function byGroup(found: readonly Command[]): readonly Command[] {
   const groups = [...new Set(found.map(({ group }) => group))];
   return groups.flatMap((name) => found.filter(({ group }) => group === name));

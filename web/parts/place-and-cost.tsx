@@ -4,7 +4,8 @@ import { regionName } from '../state/market.js';
 import { texts } from '../texts/en/instances.js';
 
 /**
- * The cells of an instance's row that show its place, hourly cost (formatted by `rates` for all rows) and cost so far.
+ * Shows the cells of an instance's row for its location, hourly cost (formatted by `rates` for all rows) and cost so
+ * far.
  */
 export function PlaceAndCost({ instance, hourly }: { instance: Instance; hourly: string | undefined }) {
   return (

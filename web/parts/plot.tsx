@@ -19,8 +19,8 @@ interface Props extends LoadChart {
 }
 
 /**
- * A chart with a legend whose entries show and hide the lines. For screen readers, a table next to the chart contains
- * the figures.
+ * Draws a chart with a legend whose entries show and hide the lines. For screen readers, a table next to the chart
+ * contains the figures.
  */
 export function Plot({ title, unit, top, times, lines }: Props) {
   const [frame, width] = useWidth<HTMLElement>();

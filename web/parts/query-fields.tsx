@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { query, setQuery } from '../state/location.js';
 import { texts } from '../texts/en/house.js';
 
-/** A labelled field for a requirement. Each choice is written to the address immediately. */
+/** A labelled field for a requirement. Every choice is reflected in the URL immediately. */
 export function Field({ label, isWide = false, children }: FieldProps) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
@@ -66,7 +66,7 @@ export function DayField({ name, label }: { name: string; label: string }) {
   );
 }
 
-/** A button that removes these parameters from the address. It is hidden if the address contains none of them. */
+/** A button that removes these parameters from the URL. It is hidden if the URL contains none of them. */
 export function Clear({ names, children }: { names: readonly string[]; children: string }) {
   const present = names.filter((name) => query.value.has(name));
   return present.length === 0 ? null : (

@@ -8,8 +8,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
  */
 const MAX_WHOLE = 100;
 /**
- * Number of rows that are drawn or omitted as a group and, below, the distance from the viewport within which they are
- * drawn.
+ * Number of rows that are drawn or omitted as a group, followed by the distance from the viewport within which a group
+ * is drawn.
  */
 const GROUP = 20;
 const NEAR = '1200px';
@@ -28,8 +28,8 @@ interface Props<Row> {
 }
 
 /**
- * The bodies of a table. In a long list, they are only drawn while they are near the viewport, so that thousands of
- * rows cost nothing.
+ * Draws a table's rows. In a long list, rows are drawn only while they are near the viewport, so that thousands of them
+ * cost nothing.
  */
 export function RowGroups<Row>({ rows, total = rows.length, rowPx, children }: Props<Row>) {
   const seenPx = useSignal(rowPx);
@@ -48,8 +48,8 @@ interface GroupProps<Row> extends Pick<Props<Row>, 'rows' | 'children'> {
 }
 
 /**
- * A group that shows its rows while it is near the viewport or has the focus. Otherwise, it is an empty space of the
- * same height.
+ * Draws a group of rows while it is near the viewport or has the focus. Otherwise, leaves an empty space of the same
+ * height.
  */
 function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
   const place = useRef<HTMLTableSectionElement>(null);

@@ -6,7 +6,7 @@ import { texts } from '../texts/en/house.js';
 import { useSecondsUntil } from './countdown.js';
 import { Languages } from './languages.js';
 
-/** Shows the state of the connection that supplies this page's figures, and any problem with it. */
+/** Shows the state of the connection behind this page's figures, and any problem with it. */
 export function StatusLine() {
   const state = connection.value;
   const isTrouble = state !== 'waiting' && state !== 'live';

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { isLong } from './row-groups.js';
 
-/** A column. Figures are aligned right, and the heading of a column of buttons is only for screen readers. */
+/** A column. Figures are right-aligned, and the heading of a column of buttons is only for screen readers. */
 type Column = readonly [name: string, kind?: 'number' | 'unseen'];
 
 interface Props {

@@ -3,11 +3,11 @@ import { query, withQuery } from '../state/location.js';
 interface Props {
   /** The tabs' description for screen readers. */
   label: string;
-  /** The tabs. If the address names none of them, the first one is shown. */
+  /** The tabs. If the URL names none of them, the first one is shown. */
   of: readonly (readonly [tab: string, name: string])[];
 }
 
-/** Returns the tab named by the address if it is one of `of`, and otherwise the first one. */
+/** Returns the tab named in the URL if it is one of `of`, and otherwise the first one. */
 export function chosenTab(of: Props['of']): string {
   const requested = query.value.get('tab');
   return of.find(([tab]) => tab === requested)?.[0] ?? of[0]![0];

@@ -4,8 +4,8 @@ import { texts } from '../texts/en/house.js';
 import { Icon } from './icon.js';
 
 /**
- * Time to read a toast and change one's mind. It pauses while the toast has the pointer or the focus, while the page is
- * hidden, and while a dialog is open.
+ * Time for the user to read a toast and reconsider. It pauses while the toast has the pointer or the focus, while the
+ * page is hidden, and while a dialog is open.
  */
 const STAYS_MS = 8_000;
 const UNDO_STAYS_MS = 20_000;

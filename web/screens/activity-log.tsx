@@ -21,7 +21,7 @@ type Entry = NonNullable<ResultOf<typeof ActivityDocument>['activity']>['edges']
 const PAGE = 50;
 const INSTANCE = /^i-[0-9a-f]{8}$/;
 
-/** Lists every change requested with a key, newest first, one page at a time. The address contains the filter. */
+/** Lists every change requested with a key, newest first, one page at a time. The filter is kept in the URL. */
 export function ActivityLog() {
   /** Cursors of the previous pages. */
   const before = useSignal<readonly (string | null)[]>([]);

@@ -94,7 +94,7 @@ interface ConfirmProps {
 }
 
 /**
- * Shows the total cost and runs the action once per instance. Instances for which it failed stay in the list with the
+ * Shows the total cost and runs the action once per instance. Instances whose action failed stay in the list with the
  * reason.
  */
 function BulkConfirm({ action, targets, onClose }: ConfirmProps) {

@@ -38,7 +38,7 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => ComponentCh
   [texts.pcie, ({ pcie }) => pcie],
 ];
 
-/** Shows the selected machines side by side. The address contains the selection. */
+/** Shows the selected machines side by side. The selection is kept in the URL. */
 export function Compare() {
   const ids = compared.value;
   const columns = ids.map((_, place) => place);

@@ -18,7 +18,7 @@ interface Props {
   tcpPorts: Read['tcpPorts'];
 }
 
-/** The ways to connect to an instance: a shell, its web ports and its hostname. */
+/** Shows the ways to connect to an instance: a shell, its web ports and its hostname. */
 export function Connect({ instance: { id, hostname, status, runtime }, ssh, ports, tcpPorts }: Props) {
   return (
     <section class="panel padded stack" aria-labelledby="connect">
@@ -63,7 +63,7 @@ export function Connect({ instance: { id, hostname, status, runtime }, ssh, port
 }
 
 /**
- * The instance's services by name and its generated passwords. A service is opened with the token that its page
+ * Lists the instance's services by name, and its generated passwords. Each service opens with the token that its page
  * requires.
  */
 function Links({ id, isRunning }: { id: string; isRunning: boolean }) {

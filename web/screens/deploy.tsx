@@ -43,8 +43,8 @@ type QuoteOf = ReturnType<typeof useQuote>;
 const FOREIGN_PARAMETERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', ...LAUNCH] as const;
 
 /**
- * The screen that rents a machine, either a given one or the best match for the requirements. The price is the
- * service's own quote for exactly this rental.
+ * The rent page, for either a given machine or the best match for the requirements. The price is the service's own
+ * quote for exactly this rental.
  */
 export function DeployPage({ isLink = false }: { isLink?: boolean }) {
   useTitle(texts.title);
@@ -136,10 +136,7 @@ function Page() {
   );
 }
 
-/**
- * Keeps the form's address up to date with those parts of the launch that it may contain. A link's address isn't
- * changed.
- */
+/** Keeps the form's URL up to date with the parts of the launch that it may contain. A link's URL isn't changed. */
 function useAddressOfLaunch(): void {
   const { name, ports } = draft.value;
   useEffect(() => {

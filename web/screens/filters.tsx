@@ -8,7 +8,7 @@ import { SavedSearches } from './saved-searches.js';
 
 const MORE = ['price', 'vram', 'ram', 'disk', 'vcpus', 'reliability', 'nvlink', 'busy'];
 
-/** The search filters. Each change is written to the address immediately. */
+/** The search filters. Every change is reflected in the URL immediately. */
 export function Filters() {
   return (
     <search aria-label={texts.search}>

@@ -33,7 +33,7 @@ const MAX_REGIONS = 4;
 /** Number of models shown before the user requests all of them. */
 const MODELS_FIRST = 12;
 
-/** The page for visitors. It shows what this service is, what it costs and what is currently free. */
+/** Shows visitors what this service is, what it costs and what is currently free. */
 export function FirstSight() {
   useTitle(texts.title);
   useEffect(() => {

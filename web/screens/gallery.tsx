@@ -114,7 +114,7 @@ export function Gallery({ value, onType, onSaved }: Props) {
   );
 }
 
-/** The actions for a saved template: sharing its link and deleting it. */
+/** Shows the actions for a saved template: sharing its link and deleting it. */
 function OwnTemplate({ saved: { name, template, link, description, diskGb, launch } }: { saved: Saved }) {
   const error = useSignal<unknown>(null);
   const remove = async () => {

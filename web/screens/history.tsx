@@ -19,7 +19,7 @@ import { texts } from '../texts/en/history.js';
 
 const PAGE = 50;
 
-/** Lists all instances ever rented, newest first. The address contains the filter. */
+/** Lists all instances ever rented, newest first. The filter is kept in the URL. */
 export function History() {
   const { rows, hasMore, error, more } = useHistory();
   const isFiltered = HISTORY_FILTERS.some((name) => query.value.has(name));

@@ -55,7 +55,7 @@ export function Home() {
   );
 }
 
-/** The first steps, which are shown until the account has had credit, an SSH key and an instance. */
+/** Shows the first steps until the account has had credit, an SSH key and an instance. */
 function FirstSteps({ known, read }: { known: Settled; read: HomeRead }) {
   const hasRented = (read.instanceHistory?.edges.length ?? 0) > 0;
   const hasCredit = known.balance > 0n || (read.account?.lifetimeSpend ?? 0) > 0;
@@ -179,7 +179,7 @@ function machineMessage(message: string | null | undefined): ComponentChildren {
   return message == null ? texts.failedSilently : <span lang="en">{visible(message)}</span>;
 }
 
-/** A link to a solution for the problem, if there is one. */
+/** Links to a solution for the problem, if there is one. */
 function Way({ of: one }: { of: Attention }) {
   if (!('instance' in one))
     return (

@@ -11,7 +11,7 @@ import { query, withQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/instance-load.js';
 
-/** The ranges, each with its name in the address, label, length in seconds and refresh interval. */
+/** The ranges, each with its name in the URL, label, length in seconds and refresh interval. */
 const RANGES = [
   ['1h', texts.ranges['1h'], 3_600, 10],
   ['2d', texts.ranges['2d'], 172_800, 60],
@@ -25,7 +25,7 @@ const MAX_ROWS = 60;
 export function InstanceLoad({ id }: { id: string }) {
   const requested = query.value.get('range');
   const [range, name, seconds, every] = RANGES.find(([each]) => each === requested) ?? RANGES[0];
-  // The charts are refreshed when there is new data. Those of an hour are refreshed with each sample, and those of
+  // The charts are refreshed when there is new data. One-hour charts are refreshed with each sample, and charts for
   // longer periods with each of their steps.
   const age = useComputed(() => (every === 10 ? (loads.value.get(id)?.at ?? '') : Math.floor(serverNow.value / every)));
   const step = age.value;
@@ -80,7 +80,7 @@ function Charts({ shown: { times, charts } }: { shown: LoadCharts }) {
   );
 }
 
-/** A table with the newest steps of all charts, for screen readers and for copying. */
+/** Shows the newest steps of all charts as a table, for screen readers and for copying. */
 function Rows({ times, charts }: LoadCharts) {
   const columns = charts.flatMap(({ title, unit, lines }) => lines.map((line) => ({ title, unit, line })));
   const newest = times

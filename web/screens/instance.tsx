@@ -13,7 +13,7 @@ import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/instance.js';
 import type { OverviewProps } from './instance-overview.js';
 
-/** The tabs by their names in the address, with their labels. */
+/** The tabs, by their names in the URL, with their labels. */
 const TABS = Object.entries(texts.tabs);
 
 /** Each tab's code is loaded when it is shown, because charts and terminals need their own libraries. */
@@ -103,7 +103,7 @@ function NoInstance({ error, isAnswered }: { error: unknown; isAnswered: boolean
   );
 }
 
-/** If the focus was on an action that disappeared when the state changed, moves it to the heading. */
+/** Moves the focus to the heading if it was on an action that disappeared when the state changed. */
 function useFocusWhenGone(status: string | undefined): void {
   const last = useRef(status);
   useEffect(() => {

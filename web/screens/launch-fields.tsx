@@ -111,7 +111,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   );
 }
 
-/** A warning above the form that a link has filled it in. */
+/** Warns above the form that a link has filled it in. */
 export function LinkNotice() {
   const leftOut = link.value?.leftOut ?? [];
   return (

@@ -10,7 +10,7 @@ import { Offers } from './offers.js';
 import { PopularModels } from './popular-models.js';
 import { PriceSheet } from './price-sheet.js';
 
-/** Shows the free machines next to the models to choose from. The address contains the search. */
+/** Shows the free machines next to the models to choose from. The search is kept in the URL. */
 export function Machines() {
   useTitle(texts.title);
   const found = useRef<HTMLDivElement>(null);

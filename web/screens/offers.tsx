@@ -35,7 +35,7 @@ interface Column {
   room?: 'roomy' | 'speed' | 'network';
 }
 
-/** The columns in the order in which they are shown. */
+/** The columns, in display order. */
 const COLUMNS: readonly Column[] = [
   { order: 'PRICE_PER_GPU', kind: 'number' },
   { order: 'PRICE', kind: 'number' },
@@ -122,7 +122,7 @@ function ModeChoice() {
   );
 }
 
-/** Returns the displayed mode as a parameter for the page that rents. */
+/** Returns the displayed mode as a parameter for the rent page. */
 const modeParameter = () => ({ mode: modeShown() === MODES[0] ? null : modeShown().value });
 
 const modeShown = () => modeOf(query.value.get('priced') ?? '');

@@ -7,7 +7,7 @@ import { type Model, models, sheet } from '../state/market.js';
 import { isNarrow } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
 
-/** The classes in order of demand, each with the number of its models to show. */
+/** The classes in order of demand, each with its number of models to show. */
 const POPULAR = [
   ['FLAGSHIP', 3],
   ['CONSUMER_FLAGSHIP', 2],

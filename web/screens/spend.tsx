@@ -21,7 +21,7 @@ function chosenDays(): number {
   return PERIODS.includes(requested) ? requested : USUAL;
 }
 
-/** Returns the first UTC day of the period selected in the address. */
+/** Returns the first UTC day of the period selected in the URL. */
 export const firstDay = (): string =>
   new Date(Date.parse(serverDay.value) - (chosenDays() - 1) * DAY_MS).toISOString().slice(0, 10);
 

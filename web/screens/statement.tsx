@@ -21,7 +21,7 @@ const SHOWN = 200;
 const months = (): string[] =>
   Array.from({ length: MONTHS }, (_, back) => monthsBefore(serverDay.value.slice(0, 7), back));
 
-/** Returns the UTC month selected in the address, or the current one. */
+/** Returns the UTC month selected in the URL, or the current one. */
 export function chosenMonth(): string {
   const all = months();
   return all.find((month) => month === query.value.get('month')) ?? all[0]!;

@@ -210,7 +210,7 @@ function Details({ of: details }: { of: readonly string[] }): ComponentChildren 
   return details.length === 0 ? null : <p class="small quiet">{details.join(' · ')}</p>;
 }
 
-/** Shows who sent the request and its origin. */
+/** Shows the request's sender and origin. */
 function Requester({ asked }: { asked: TimelineEntry['asked'] }) {
   const name = useComputed(() => (asked === null ? '' : (keyNames.value.get(asked.keyId) ?? asked.keyId)));
   if (asked === null) return null;

@@ -178,7 +178,7 @@ function Pay({ topUp }: { topUp: TopUp }) {
  */
 const QUIET_ZONE = 4;
 
-/** A QR code for wallets. The library that draws it is only loaded when this is shown. */
+/** Shows a QR code for wallets. The library that draws it is loaded only when needed. */
 function Qr({ text }: { text: string }) {
   const path = useSignal<{ size: number; d: string } | null>(null);
   useEffect(() => {

@@ -12,7 +12,7 @@ import { texts } from '../texts/en/volume-moments.js';
 
 interface Props {
   volume: Volume;
-  /** Called with the snapshot from which to create a new volume. */
+  /** Called with the snapshot to create a new volume from. */
   onRestore(snapshot: string): void;
   onClose(): void;
 }

@@ -15,8 +15,8 @@ type Account = NonNullable<Answer['account']>;
 export type Instance = NonNullable<Answer['instances']>[number];
 
 /**
- * The single source of all amounts of money on the page: what the service had settled by a certain second, and the
- * hourly cost since then. Everything shown between two responses is projected from this, using the service's clock.
+ * The single source of every amount on the page: what the service had settled by a certain second, and the hourly cost
+ * since then. Everything shown between two responses is projected from this, using the service's clock.
  */
 export interface Settled extends Figures {
   /** Running and stopped instances, newest first. */
@@ -25,7 +25,7 @@ export interface Settled extends Figures {
 
 /** The account's own figures. */
 export interface Figures {
-  /** The second to which the figures refer, counted from 1970. */
+  /** The second that the figures refer to, counted from 1970. */
   asOf: number;
   balance: Micro;
   /** Total hourly cost. */
@@ -60,13 +60,13 @@ export function loadNow(id: string): Load | null {
 /** Counts changes in the account, so that lists with their own query are refreshed. */
 export const accountChanges = signal(0);
 /**
- * Counts everything that makes separately read sums of money outdated: changes, and the passage of time while anything
- * is billed.
+ * Counts everything that makes separately read sums outdated: changes, and the passage of time while anything is
+ * billed.
  */
 export const sumsAge = signal(0);
 
 /**
- * The time up to which amounts are projected. Once the credit has run out, nothing more is billed until the next
+ * The time that amounts are projected up to. Once the credit has run out, nothing more is billed until the next
  * response.
  */
 const projectedTo = computed(() => {

@@ -9,7 +9,7 @@ type Filter = NonNullable<VariablesOf<typeof Activity>['filter']>;
 export const ACTIVITY_FILTERS = ['operation', 'key', 'outcome', 'about', 'from', 'to'] as const;
 const DAY_MS = 86_400_000;
 
-/** The activity filter in the address. Values that the API would reject are ignored. */
+/** The activity filter from the URL. Values that the API would reject are ignored. */
 export const activityFilter = computed<Filter>(() => {
   const parameters = query.value;
   const outcome = parameters.get('outcome');

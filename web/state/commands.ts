@@ -16,7 +16,7 @@ import { session, signOut } from './session.js';
 import { overlay } from './shortcuts.js';
 import { undoable, undoToast } from './toasts.js';
 
-/** Screens by address. */
+/** Screens by URL. */
 const SCREENS = [
   ['/', 'house'],
   ['/machines', 'server'],

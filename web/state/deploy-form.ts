@@ -13,7 +13,7 @@ import { modeOf } from './modes.js';
 const DEFAULT_TEMPLATE = 'pytorch';
 const DEFAULT_DISK_GB = 50;
 
-/** Fields that are empty by default. The address contains their text as typed. */
+/** Fields that are empty by default. The URL contains their text as typed. */
 export type PlainField = 'stop-at' | 'destroy-at' | 'idle' | 'limit';
 
 /** Returns the input in the page's fields and the quote query for it, which is null while a field is invalid. */
@@ -21,7 +21,7 @@ export function useDeployForm() {
   const machineId = query.value.get(MACHINE);
   const typed = useSignal({
     template: (link.value === null ? query.value.get('template') : imageOfLink(query.value)) ?? DEFAULT_TEMPLATE,
-    // This isn't called `disk`, which is the name of a requirement for the machine that costs nothing.
+    // This isn't called `disk`, because a machine requirement that costs nothing has that name.
     disk: query.value.get('deploy-disk') ?? String(DEFAULT_DISK_GB),
   });
   const type = (name: 'template' | 'disk', text: string) => {

@@ -3,20 +3,20 @@ import { path, presentParameters, withParameters } from './location.js';
 
 /** The parameter that names a machine. Without it, the best match is rented. */
 export const MACHINE = 'machine';
-/** Parts of a launch that the address contains. They include no secrets and nothing owned by the user. */
+/** Parts of a launch that the URL contains. They include no secrets and nothing owned by the user. */
 export const LAUNCH = ['name', 'port'] as const;
 
-/** Returns the address of the page that rents, with the current requirements and the given parameters. */
+/** Returns the URL of the rent page, with the current requirements and the given parameters. */
 export function deployPath(extra: Readonly<Record<string, string | null>> = {}): string {
   const parameters = presentParameters(FILTER_NAMES);
   for (const [name, value] of Object.entries(extra)) if (value !== null) parameters.set(name, value);
   return withParameters('/deploy', parameters);
 }
 
-/** Returns the address of the list of machines that meet the current requirements. */
+/** Returns a URL that lists the machines that meet the current requirements. */
 export const machinesPath = (): string => withParameters('/machines', presentParameters(FILTER_NAMES));
 
-/** Converts an address from when renting was a dialog on the machines screen. */
+/** Converts a URL from when renting was a dialog on the machines screen. */
 export function deployPathOfOld(parameters: URLSearchParams): string {
   const next = new URLSearchParams(parameters);
   const machine = next.get('deploy') ?? '';
@@ -26,5 +26,5 @@ export function deployPathOfOld(parameters: URLSearchParams): string {
   return withParameters('/deploy', next);
 }
 
-/** Returns whether the user is on the page that rents, or on the sign-in page that leads to it. */
+/** Returns whether the user is on the rent page, or on the sign-in page that leads to it. */
 export const isRenting = (): boolean => ['/deploy', '/launch', '/sign-in'].includes(path.peek());

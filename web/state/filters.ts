@@ -36,7 +36,7 @@ export const chosenGpus = computed<readonly string[]>(() => query.value.get('gpu
 /** The text typed to find models. */
 export const typedModel = computed(() => query.value.get('q')?.trim() ?? '');
 
-/** Returns the address that results from toggling a model. */
+/** Returns the URL that results from toggling a model. */
 export function toggledGpu(slug: string): string {
   const chosen = chosenGpus.value;
   return (chosen.includes(slug) ? chosen.filter((other) => other !== slug) : [...chosen, slug]).join(',');
@@ -60,7 +60,7 @@ export const isFilterKnown = computed(
   () => sheet.value !== null || typedModel.value === '' || chosenGpus.value.length > 0,
 );
 
-/** The requirements for a machine in the address. Values that the API would reject are ignored. */
+/** The machine requirements from the URL. Values that the API would reject are ignored. */
 export const filter = computed<OfferFilter>(() => {
   const parameters = query.value;
   const [region, tier] = [parameters.get('region'), parameters.get('tier')];

@@ -18,7 +18,7 @@ export const STOP_REASONS: Record<NonNullable<Instance['stopReason']>, string> =
 const MODES = { ON_DEMAND: true, INTERRUPTIBLE: true, RESERVED: true } as const;
 const DAY_MS = 86_400_000;
 
-/** The history filter in the address. Values that the API would reject are ignored. */
+/** The history filter from the URL. Values that the API would reject are ignored. */
 export const historyFilter = computed<Filter>(() => {
   const parameters = query.value;
   const one = <Key extends string>(name: string, known: Record<Key, unknown>): Key[] | null => {

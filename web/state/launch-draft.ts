@@ -3,9 +3,7 @@ import { LAUNCH, MACHINE } from './deploy-link.js';
 import { EMPTY, formOfLink, type LaunchForm } from './launch-form.js';
 import { go, path, query, setQuery, withParameters } from './location.js';
 
-/**
- * The launch form on the page that rents. It is kept during the sign-in and discarded when the user leaves the page.
- */
+/** The launch form on the rent page. It is kept during sign-in and discarded when the user leaves the page. */
 export const draft = signal(EMPTY);
 
 interface Link {
@@ -17,7 +15,7 @@ export const link = signal<Link | null>(null);
 
 const READER_PARAMETERS = ['mode', MACHINE, 'deploy', 'stop-at', 'destroy-at', 'idle', 'limit'];
 
-/** Fills in the form from the address, but only once. Later changes are kept during the sign-in. */
+/** Fills in the form from the URL, but only once. Later changes are kept during sign-in. */
 export function readLink(): void {
   const { form, leftOut } = formOfLink(query.peek());
   const text = JSON.stringify(form);
@@ -29,7 +27,7 @@ export function readLink(): void {
   draft.value = form;
 }
 
-/** Reads the few parts of a launch in the form's own address, unless something is already filled in. */
+/** Reads the few parts of a launch in the form's own URL, unless something is already filled in. */
 export function readAddress(): void {
   if (draft.peek() !== EMPTY) return;
   const parameters = new URLSearchParams([...query.peek()].filter(([name]) => LAUNCH.some((known) => known === name)));
@@ -42,7 +40,7 @@ export function forgetDraft(): void {
   draft.value = EMPTY;
 }
 
-/** Writes those parts of the launch to the address that it may contain. */
+/** Writes to the URL the parts of the launch that it may contain. */
 export function writeAddress({ name, ports }: LaunchForm): void {
   const next = new URLSearchParams(query.peek());
   for (const known of LAUNCH) next.delete(known);

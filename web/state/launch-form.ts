@@ -16,7 +16,7 @@ export interface SecretRow {
   name: string;
 }
 
-/** The content of the form's fields, as typed. */
+/** The form fields' content, as typed. */
 export interface LaunchForm {
   name: string;
   env: readonly { name: string; value: string }[];

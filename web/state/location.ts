@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/** The address contains the view's state, so that the view can be shared, reloaded and navigated back to. */
+/** The URL contains the view's state, so that the view can be shared, reloaded and navigated back to. */
 const address = signal(new URL(location.href));
 addEventListener('popstate', () => {
   address.value = new URL(location.href);
@@ -10,8 +10,8 @@ export const path = computed(() => address.value.pathname);
 export const query = computed(() => address.value.searchParams);
 
 /**
- * Returns whether the address contained the parameter when the page was loaded. In that case, it may have been written
- * by someone else.
+ * Returns whether the URL contained the parameter when the page was loaded. In that case, it may have been written by
+ * someone else.
  */
 export const wasLoadedWith = (name: string): boolean => loaded.has(name);
 const loaded = new URLSearchParams(location.search);
@@ -26,7 +26,7 @@ export function go(to: string, { replace = false } = {}): void {
   if (isAnotherScreen) scrollTo(0, 0);
 }
 
-/** Sets parameters in the address, or removes those that are null. All others are kept. */
+/** Sets parameters in the URL, or removes those that are null. All others are kept. */
 export function setQuery(changes: Record<string, string | null>, options?: { replace?: boolean }): void {
   go(withQuery(changes), options);
 }
@@ -47,7 +47,7 @@ export function withParameters(to: string, parameters: URLSearchParams): string 
 
 export const textOf = (parameters: URLSearchParams): string => parameters.toString().replaceAll('%2C', ',');
 
-/** Returns the named parameters that the address contains, in the order of `names`. */
+/** Returns the named parameters that the URL contains, in the order of `names`. */
 export function presentParameters(names: readonly string[]): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const name of names) {

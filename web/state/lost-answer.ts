@@ -5,7 +5,7 @@ import { type Instance, takeInstance } from './account.js';
 import { useRead } from './read.js';
 
 /**
- * After a write got no response, queries its outcome by idempotency key until the service responds. If there is a
+ * Queries the outcome of a write that got no response, by idempotency key, until the service responds. If there is a
  * result, it is applied and passed to `onFound`. Returns true if nothing was done.
  */
 export function useLostAnswer(idempotencyKey: string, error: unknown, onFound: (instance: Instance) => void): boolean {

@@ -17,8 +17,8 @@ const PAGE = 100;
 export const MAX_OFFERS = 2_000;
 
 /**
- * The order by a column. If it is supported by the API, the machines are read page by page. Otherwise, all of them are
- * read first.
+ * Sorting by a column. If the API supports it, the machines are read page by page. Otherwise, all of them are read
+ * first.
  */
 interface Order {
   api: OfferSort | null;
@@ -56,7 +56,7 @@ export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
  */
 const BY_CLASS = 'CLASS';
 
-/** Whether the address selects models, by name or by class. */
+/** Whether the URL selects models, by name or by class. */
 export const isNarrow = computed(
   () => chosenGpus.value.length > 0 || typedModel.value !== '' || query.value.has('tier'),
 );
@@ -64,13 +64,13 @@ export const isNarrow = computed(
 /** Whether a column is selected for sorting, in which case only that column determines the order. */
 const isSorted = computed(() => Object.hasOwn(ORDERS, query.value.get('sort') ?? ''));
 
-/** The order in the address. The default is by machine price, or by class while no model is chosen. */
+/** The order selected in the URL. The default is by machine price, or by class while no model is chosen. */
 export const order = computed<OrderName | typeof BY_CLASS>(() => {
   if (isSorted.value) return query.value.get('sort') as OrderName;
   return isNarrow.value ? 'PRICE' : BY_CLASS;
 });
 
-/** Returns the searches for matching machines, in the order in which to run them. */
+/** Returns the searches for matching machines, in execution order. */
 function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }[] {
   if (order.value !== BY_CLASS) return [{ filter: wanted, sort: ORDERS[order.value].api ?? 'PRICE' }];
   return TIERS.map((tier) => ({ filter: { ...wanted, tiers: [tier] }, sort: 'PRICE_PER_GPU' as const }));
@@ -193,7 +193,7 @@ function sortBy(offers: Offer[], value: Order['value']): void {
   });
 }
 
-/** Maximum number of machines to compare, whose ids are in the address. */
+/** Maximum number of machines to compare, whose ids are in the URL. */
 export const MAX_COMPARED = 4;
 export const compared = computed<readonly string[]>(() =>
   (query.value.get('compare')?.split(',') ?? []).filter(Boolean).slice(0, MAX_COMPARED),

@@ -13,7 +13,7 @@ export const connection = signal<Connection>('waiting');
 /** Counts reconnects, after which the data that a screen has read may be outdated. */
 export const regained = signal(0);
 
-/** When a rate-limited account may connect again, in the time of `performance.now()`. */
+/** When a rate-limited account may connect again, on the `performance.now()` clock. */
 export const limitedUntil = signal<number | null>(null);
 
 /** Number of streams that the page wants. At zero, there is no connection to report. */
@@ -106,7 +106,7 @@ export function keepFollowing<Data, Variables>(
     current = null;
     look();
   };
-  /** Reconnects as soon as the browser is back online instead of waiting for the end of the pause. */
+  /** Reconnects as soon as the browser is back online, without waiting out the pause. */
   const whenOnline = () => isLost && restart();
   /**
    * Checks the connection when the browser goes offline, which may take a long time to show on an open stream. A

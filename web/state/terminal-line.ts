@@ -21,8 +21,8 @@ interface Options {
   /** The container user, or null for the container's own. */
   user: string | null;
   /**
-   * Called when the connection is open. The output starts at position `from` and is old up to position `to`. `before`
-   * is the position up to which output had already been received.
+   * Called when the connection opens. Output starts at position `from`, and everything before `to` is replayed.
+   * `before` is the position the client had already received up to.
    */
   onOpened(replay: { from: number; to: number; before: number }): void;
   onOutput(bytes: Uint8Array<ArrayBuffer>): void;
@@ -152,7 +152,7 @@ export class TerminalLine {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  /** Reconnects as soon as the browser is back online instead of waiting for the end of the pause. */
+  /** Reconnects as soon as the browser is back online, without waiting out the pause. */
   readonly #online = () => {
     if (this.state.peek().kind === 'lost') this.open();
   };

@@ -20,7 +20,7 @@ export interface Upload {
   replaces: boolean;
 }
 
-/** Maximum concurrent uploads. A browser opens only six connections to an address, and the page needs some of them. */
+/** Maximum concurrent uploads. A browser opens only six connections to an origin, and the page needs some of them. */
 const MAX_CONCURRENT = 2;
 export const MAX_UPLOADS = 200;
 

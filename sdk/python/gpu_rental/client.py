@@ -236,9 +236,12 @@ class Instances(_Resource):
     repeatable across restarts of your program: within 24 hours, the same input returns the first response again.
     """
 
-    def list(self) -> InstanceList:
-        """Returns the running and stopped instances, newest first. Destroyed ones are not included."""
-        return self._transport.request(InstanceList, "GET", "/instances")
+    def list(self, *, labels: Optional[str] = None) -> InstanceList:
+        """Returns the running and stopped instances, newest first. Destroyed ones are not included.
+
+        :param labels: Labels that the instances must have, such as ``team=vision,experiment``.
+        """
+        return self._transport.request(InstanceList, "GET", "/instances", query={"labels": labels})
 
     def deploy(
         self,
@@ -262,6 +265,7 @@ class Instances(_Resource):
         destroy_at: Optional[str] = None,
         spend_limit: Optional[float] = None,
         stop_when_idle: Optional[int] = None,
+        labels: Optional[Mapping[str, str]] = None,
         volumes: Optional[Sequence[Mapping[str, str]]] = None,
         idempotency_key: Optional[str] = None,
     ) -> Instance:
@@ -287,6 +291,7 @@ class Instances(_Resource):
         :param spend_limit: Total amount in USD that the instance may cost. It stops when the limit is reached.
         :param stop_when_idle: Number of minutes, from 5 to 1440, after which the instance stops if none of its GPUs is
             busy and no connections are open.
+        :param labels: Labels by key, for finding the instance in lists.
         :param volumes: A list of up to 8 ``{"id": volume, "path": absolute path}``.
         :raises DeployFailed: The balance is too low, the machine is taken or unknown, the disk is too large, or a secret
             is unknown.
@@ -314,6 +319,7 @@ class Instances(_Resource):
             "destroy_at": destroy_at,
             "spend_limit": spend_limit,
             "stop_when_idle": stop_when_idle,
+            "labels": None if labels is None else dict(labels),
             "volumes": None if volumes is None else [dict(each) for each in volumes],
         }
         given = {name: value for name, value in fields.items() if value is not None}

@@ -433,6 +433,7 @@ class InstanceLaunch:
     spend_limit: Optional[Decimal]
     #: Number of idle minutes.
     stop_when_idle: Optional[int]
+    labels: Dict[str, str]
     volumes: Tuple[AttachedVolume, ...]
     #: None if the template determines everything. Its ``restart`` and ``on_exit`` are in lowercase.
     launch: Optional[Launch]

@@ -21,7 +21,7 @@ const LOGIN_MS = 20_000;
 /** Maximum login attempts per connection, which also limits how many keys a client can offer. */
 const MAX_ATTEMPTS = 20;
 /**
- * Delay before an extra check after each login, which detects a key or instance that ended while the login was in
+ * Delay after a login before checking again, in case the key was revoked or the instance ended while the login was in
  * progress.
  */
 const CHECKED_AFTER_MS = 10_000;
@@ -249,7 +249,7 @@ export class SshServer {
     });
   }
 
-  /** Ensures that even a connection without a session ends together with its instance or key. */
+  /** Ensures that a connection ends together with its instance or key, even if it has no session. */
   #watchAccess(loggedIn: LoggedIn, socket: Socket): void {
     this.#loggedIn.add(loggedIn);
     // Detects changes made during the login.

@@ -178,7 +178,7 @@ function timeOf(seconds: number): number {
 
 const TYPE_LETTERS: Readonly<Record<number, string>> = { 1: 'p', 2: 'c', 4: 'd', 6: 'b', 8: '-', 10: 'l', 12: 's' };
 
-/** Formats an entry like `ls -l`, because clients print it as it is. */
+/** Formats an entry in the style of `ls -l`, because clients print it unchanged. */
 function longName({ name, attributes: { mode = 0, size = 0n, owner, times } }: Entry): string {
   const letters = [...'rwxrwxrwx'].map((letter, bit) => (mode & (1 << (8 - bit)) ? letter : '-')).join('');
   const type = TYPE_LETTERS[mode >> 12] ?? '-';

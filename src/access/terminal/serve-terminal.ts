@@ -13,14 +13,14 @@ const OPENS_WITHIN_MS = 10_000;
  * typed input would be delayed behind it.
  */
 const MAX_UNSHOWN_BYTES = 262_144;
-/** Maximum number of text frames per page and second. */
+/** Maximum number of text frames per page per second. */
 const MAX_MESSAGES_PER_SECOND = 1_000;
 /** Minimum interval between resizes. While the user drags a window's edge, only the last size matters. */
 const RESIZE_EVERY_MS = 50;
 const PING_EVERY_MS = 20_000;
 /** A page that sends no frame for this long is considered gone. */
 const SILENT_MS = 60_000;
-/** Time within which a closed shell must report its end. */
+/** Maximum time for a closed shell to report its end. */
 const ENDS_WITHIN_MS = 5_000;
 const DONE = 1_000;
 const BROKEN_RULES = 1_008;

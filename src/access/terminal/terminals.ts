@@ -8,7 +8,7 @@ import type { Tunnels } from '../tunnels.js';
 import { serveTerminal } from './serve-terminal.js';
 
 export const TERMINAL_PATH = '/console/terminal';
-/** Maximum number of terminals in this process and, below, per account. */
+/** Maximum number of terminals in this process, followed by the maximum per account. */
 const MAX_TERMINALS = 1_000;
 const MAX_TERMINALS_PER_ACCOUNT = 64;
 /** Maximum size of a frame from a page, in bytes. */

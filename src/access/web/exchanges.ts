@@ -10,12 +10,12 @@ import type { Visit } from '../../domain/web-ports/visits.js';
  * remains possible.
  */
 const MAX_PER_INSTANCE = 200;
-/** Maximum per client network, which is generous because many people may share an address. */
+/** Maximum per client network. It is generous because many people may share an address. */
 const MAX_PER_NETWORK = 200;
 const MAX_EXCHANGES = 4_000;
 /**
- * Interval between checks of exchanges, which is also the maximum time for which an exchange opened with a cookie
- * outlives that cookie's expiry.
+ * Interval between checks of exchanges. It is also the longest that an exchange opened with a cookie can outlive the
+ * cookie's expiry.
  */
 const CHECK_EVERY_MS = 30_000;
 /** Pause before checking again while the database can't determine which visitors may stay. */
@@ -27,7 +27,7 @@ export interface Exchange {
   site: WebSite;
   /** Cookies sent with the request. */
   passes: readonly string[];
-  /** The visitor's address and, below, its network. */
+  /** The visitor's IP address, followed by its network. */
   address: string;
   network: string;
   /** Disconnects the exchange. */

@@ -99,8 +99,7 @@ function htmlOf({ status, title, text }: Page): string {
 }
 
 /**
- * Redirects through another address on this host, because a browser doesn't load an address that differs only in its
- * fragment.
+ * Redirects through another URL on this host, because a browser doesn't load a URL that differs only in its fragment.
  */
 const REDIRECT_SCRIPT =
   "const to=document.getElementById('to').href+location.hash;history.replaceState(null,'','/.gpu/');location.replace(to)";

@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Time for which a free tunnel is kept for a page's next request. Programs keep idle connections for at least 2 s. */
+/** Time to keep a free tunnel for a page's next request. Programs keep idle connections for at least 2 s. */
 const FREE_MS = 1_000;
 const MAX_FREE_PER_PORT = 8;
 

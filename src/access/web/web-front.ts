@@ -27,7 +27,7 @@ import { PortAgent, portOptions } from './port-agent.js';
 
 /** A connection is cut after this long without a byte in either direction. */
 const IDLE_MS = 900_000;
-/** Maximum size of the head of a container's response. */
+/** Maximum size of a container's response head. */
 const MAX_HEAD_BYTES = 65_536;
 const ROUTE = 'web port';
 /** Time that the container has to end its side of a WebSocket after the visitor has ended theirs. */
@@ -51,12 +51,12 @@ const PAGE_OF_REFUSAL: Partial<Record<TunnelRefused['reason'], Page>> = {
 
 export interface WebFrontOptions {
   deps: Pick<WebPortDeps, 'db' | 'clock' | 'settings' | 'visits'>;
-  /** Address at which agents reach this particular gateway, or null for the address shared by all gateways. */
+  /** URL at which agents reach this particular gateway, or null for the URL shared by all gateways. */
   streamsUrl: string | null;
   openTunnel(wanted: TunnelRequest): Promise<Tunnel>;
   /** Returns whether an address, `hop` hops away, belongs to a proxy whose X-Forwarded headers are trusted. */
   isTrusted(address: string, hop: number): boolean;
-  /** Called with errors of the gateway itself. */
+  /** Called with the gateway's own errors. */
   onFault(error: unknown): void;
 }
 
@@ -257,8 +257,8 @@ function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Returns whether two programs could interpret the message differently, in which case one of them would mistake part of
- * its body for the next request.
+ * Returns whether two programs could interpret the message differently. If so, one of them would mistake part of its
+ * body for the next request.
  */
 function isAmbiguous(request: IncomingMessage): boolean {
   const { url, method, headers } = request;

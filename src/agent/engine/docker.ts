@@ -34,7 +34,7 @@ import { PullCounter, type PullLine } from './pull-progress.js';
 import { isSuited, type RuntimeCommands } from './runtime.js';
 import { userFilesFault } from './user-files.js';
 
-/** Maximum duration of a call, after which the engine is considered down. */
+/** Maximum duration of a call before the engine is considered down. */
 const CALL_MS = 30_000;
 /**
  * Maximum duration of slow calls. Creating or starting a container runs GPU driver hooks, and erasing one deletes its
@@ -44,7 +44,7 @@ const LONG_CALL_MS = 180_000;
 /** A pull fails after this long without progress. */
 const PULL_STALLS_MS = 300_000;
 const MAX_LINE = 1_000_000;
-/** Maximum characters to read of the reason why a command didn't start. */
+/** Maximum number of characters to read from the message that says why a command didn't start. */
 const MAX_REASON = 10_000;
 const LOOKS_EVERY_MS = 20;
 /** Maximum concurrent calls of those kinds that are made for every instance. */
@@ -217,7 +217,7 @@ export class DockerEngine implements Engine {
     );
   }
 
-  /** Only checks the users, because Docker's container configuration already names the devices. */
+  /** Checks only the users, because Docker's container configuration already names the devices. */
   async prepare(instanceId: string): Promise<void> {
     await this.#checkUsers(instanceId);
   }
@@ -499,7 +499,7 @@ export function environment({ env, gpus }: ContainerSpec): Record<string, string
 }
 
 /**
- * Returns the size of the container's shared memory, which is half of the instance's memory and counts against it. The
+ * Returns the container's shared memory size, which is half of the instance's memory and counts against it. The
  * engines' default of 64 MB is too small for PyTorch data loaders.
  */
 export function sharedMemory(spec: ContainerSpec): number {

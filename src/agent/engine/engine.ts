@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream';
 export const LABELS = {
   instance: 'gpu-rental.instance',
   machine: 'gpu-rental.machine',
-  /** The start for which the container was created. Later starts reuse the container. */
+  /** The start that the container was created for. Later starts reuse the container. */
   start: 'gpu-rental.start',
   /** Set instead of the other labels on a container that only tests the host. The value is the machine's id. */
   probe: 'gpu-rental.probe',
@@ -36,7 +36,7 @@ export interface ContainerDetail extends Container {
   devices: { nodes: string[]; requested: string[] };
 }
 
-/** The way in which a container gets its GPUs. */
+/** The mechanism that gives a container its GPUs. */
 export type GpuGrant =
   | { kind: 'cdi'; names: string[] }
   | { kind: 'nvidia'; uuids: string[] }

@@ -1,4 +1,4 @@
-/** An image name given by a renter or the operator, parsed like Docker does. */
+/** An image name supplied by a renter or the operator, parsed as Docker does. */
 export interface ImageName {
   /** Registry host, with its port if the name contains one. */
   registry: string;

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import tar from 'tar-stream';
 
-/** Maximum bytes to read of an image's /etc/passwd. */
+/** Maximum number of bytes to read from an image's /etc/passwd. */
 const MAX_PASSWD_BYTES = 1_000_000;
 /** Highest valid Linux user id. The next value means "no user". */
 const MAX_UID = 4_294_967_294;

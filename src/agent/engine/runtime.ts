@@ -29,7 +29,7 @@ import type { Exec, ExecSpec } from './engine.js';
  * a command's input and output through two more programs, which takes 10 seconds of CPU time per GB instead of 1.
  */
 
-/** Folders in which runtimes keep the containers if Podman runs as root. */
+/** Folders where runtimes keep the containers if Podman runs as root. */
 const PODMANS: readonly Runtime[] = [
   { program: 'runc', root: '/run/runc' },
   { program: 'crun', root: '/run/crun' },
@@ -249,7 +249,7 @@ const options = z.object({ binary_name: z.string().min(1), root: z.string().min(
 
 /**
  * Whether the runtime may start the command. The watcher needs a shell. If the command is itself a shell, running it
- * this way can't fail in any way in which it would not also fail through the engine.
+ * this way can fail only in ways that it would also fail through the engine.
  */
 export function isSuited({ argv, env, terminal, user }: ExecSpec): boolean {
   const isSimple = terminal === null && argv[0] === '/bin/sh';

@@ -4,7 +4,7 @@ const PROGRAM = /\bexec: "((?:[^"\\]|\\.)+)"|executable file [`'"]([^`'"]+)[`'"]
 
 /**
  * Reasons why a container doesn't start. The first match applies. The original error names folders on the host, so
- * renters get one of these messages instead, in which `PROGRAM` is replaced by the program's name.
+ * renters get one of these messages instead. `PROGRAM` is replaced by the program's name.
  */
 const REASONS: readonly [pattern: RegExp, message: string][] = [
   [/no command (or entrypoint )?(provided|specified)/i, 'the image has no command; set one when you deploy it'],

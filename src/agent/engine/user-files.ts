@@ -39,7 +39,7 @@ export async function userFilesFault(container: Docker.Container, timeoutMs: num
   return null;
 }
 
-/** Follows links, each of which must stay outside the mounts. A file that doesn't exist has no fault. */
+/** Follows links, all of which must stay outside the mounts. A file that doesn't exist has no fault. */
 async function faultOf(
   container: Docker.Container,
   path: string,

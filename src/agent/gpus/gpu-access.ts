@@ -66,7 +66,7 @@ export function wrongGpus(
 
 const NVIDIA_KIND = 'nvidia.com/gpu';
 const NVIDIA_NODE = /^nvidia(\d+)$/;
-/** Number of consecutive queries without a response from the driver after which its GPUs count as missing. */
+/** Number of consecutive queries that the driver can leave unanswered before its GPUs count as missing. */
 const MAX_SILENT_QUERIES = 2;
 
 type Grant = (gpus: readonly HostGpu[]) => GpuGrant;

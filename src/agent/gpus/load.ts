@@ -6,7 +6,7 @@ import { queryComputeProcesses, queryGpus } from './nvidia-smi.js';
  */
 export interface GpuLoad {
   uuid: string;
-  /** Percentage of the driver's last sampling period (up to a second) during which a kernel was running. */
+  /** Percentage of the driver's last sampling period (up to a second) that a kernel was running. */
   busyPercent: number | null;
   memoryUsedMb: number | null;
   memoryTotalMb: number | null;

@@ -1,7 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import { readCpuList } from '../processors.js';
 
-/** Each GPU's place by index, from `nvidia-smi topo -m`. The map is empty if the tool reports nothing. */
+/**
+ * Each GPU's position in the topology, by index, from `nvidia-smi topo -m`. The map is empty if the tool reports
+ * nothing.
+ */
 export type Topology = ReadonlyMap<number, GpuPlace>;
 
 interface GpuPlace {

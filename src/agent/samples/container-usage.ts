@@ -97,7 +97,7 @@ async function cpuOf(
   return seconds === null ? null : { seconds, by: 'processes' };
 }
 
-/** Returns the rate at which a count grew, or null if one of the two is unknown or the host's clock was set back. */
+/** Returns how fast a count grew, or null if one of the two is unknown or the host's clock was set back. */
 function perSecond(before: Counts | null, now: Counts, countOf: (counts: Counts) => number | undefined): number | null {
   const [from, to] = [before === null ? undefined : countOf(before), countOf(now)];
   const seconds = before === null ? 0 : (now.at - before.at) / MS_PER_SECOND;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Mount } from '../file-systems.js';
 
 /**
- * Folders in which the kernel counts a container's resources, in control group version 1 or 2. A folder is null if this
+ * Folders where the kernel counts a container's resources, in control group version 1 or 2. A folder is null if this
  * host does not count that resource.
  */
 export interface ControlGroup {

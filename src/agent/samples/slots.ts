@@ -2,7 +2,7 @@ import { SAMPLE_SECONDS } from '../../agent-protocol/protocol.js';
 import type { AgentClock } from '../clock.js';
 
 const SLOT_MS = SAMPLE_SECONDS * 1_000;
-/** Earliest offset within a slot at which rounds are due. The known gateway time is never off by more than this. */
+/** Earliest offset within a slot when rounds are due. The known gateway time is never off by more than this. */
 const MARGIN_MS = 3_000;
 /** Difference above which a new gateway time is adopted. A single response may be off by about a second. */
 const MAX_OFF_MS = 2_000;

@@ -1,8 +1,8 @@
 import type { ExecTarget } from '../../agent-protocol/tunnel-protocol.js';
 
 /**
- * Runs a command like sshd would: in the user's home, with the user's shell from /etc/passwd. The image's own
- * environment is kept, because most images need it and a login shell's profile would replace it.
+ * Runs a command as sshd would: in the user's home, with the user's shell from /etc/passwd. The image's own environment
+ * is kept, because most images need it and a login shell's profile would replace it.
  */
 const SCRIPT = `
 uid=$(id -u 2>/dev/null || echo 0)
@@ -33,8 +33,9 @@ export function inShell(command: string | null, terminal: ExecTarget['terminal']
 }
 
 /**
- * Returns commands that set the terminal's size. Docker before version 23 creates terminals without a size, for which
- * busybox's stty only prints an error. If the terminal already has a size, it is kept, because it may be newer.
+ * Returns commands that set the terminal's size. Docker before version 23 creates terminals without a size, and
+ * busybox's stty only prints an error for these. If the terminal already has a size, it is kept, because it may be
+ * newer.
  */
 function sizeOf(terminal: ExecTarget['terminal']): string {
   if (terminal === null) return '';

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 const MAX_LINE_BYTES = 65_536;
 /** Maximum bytes of the timestamp before a line, including the space after it. */
 const MAX_HEAD_BYTES = 64;
-/** Interval at which a growing, incomplete line is passed on again. */
+/** Interval between updates of a growing, incomplete line. */
 const SHOWS_EVERY_MS = 1_000;
 const NEWLINE = 10;
 const RETURN = 13;

@@ -7,7 +7,7 @@ import { PORT_HELPER, PROGRAM } from '../program.js';
 
 const STARTS_WITHIN_MS = 10_000;
 const CONNECTS_WITHIN_MS = 10_000;
-/** Idle time after which a helper is ended. */
+/** Idle time before a helper is ended. */
 const IDLE_MS = 60_000;
 
 /** Thrown if no program listens on the port. */

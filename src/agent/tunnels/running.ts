@@ -20,8 +20,8 @@ export async function resizeSoon(exec: Exec, { columns, rows }: { columns: numbe
 }
 
 /**
- * Hangs up the command like a closed terminal does. A command that ignores the hangup continues. Retries, because a
- * busy engine may start the command late.
+ * Hangs up the command, as closing a terminal would. A command that ignores SIGHUP keeps running. Retries because a
+ * busy engine may be slow to start the command.
  */
 export async function hangUp(exec: Exec): Promise<void> {
   for (let tries = 0; tries < HANG_UP_TRIES; tries += 1) {

@@ -156,7 +156,7 @@ class Shell {
   }
 
   /**
-   * Hangs up the shell like a closed terminal does. A shell that ignores the hangup continues, and is released when its
+   * Hangs up the shell, as closing a terminal would. A shell that ignores SIGHUP keeps running and is released when its
    * connection is lost.
    */
   hangUp(): void {

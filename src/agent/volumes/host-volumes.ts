@@ -11,8 +11,8 @@ const VOLUME = /^v-[a-f0-9]{8}$/;
 const MAX_CONCURRENT_RESTORES = 2;
 const MAX_CONCURRENT_SAVES = 2;
 /**
- * Time after which the host's other volumes stop waiting for one, because a renter can create a volume that takes days
- * to read or restore.
+ * Maximum time that the host's other volumes wait for one, because a renter can create a volume that takes days to read
+ * or restore.
  */
 const PLACE_LENT_MS = 600_000;
 

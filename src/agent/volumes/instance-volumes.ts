@@ -53,7 +53,7 @@ export interface InstanceVolumesContext {
 
 /** Maximum pause between attempts while something does not respond. */
 const MAX_PAUSE_MS = 30_000;
-/** Attempts after which an unreadable snapshot fails the start. */
+/** Number of attempts to restore an unreadable snapshot before the start fails. */
 const RESTORE_TRIES = 3;
 /** The start fails after the store has aborted this many restores. Each restore begins from scratch. */
 const BROKEN_TRIES = 6;
@@ -200,7 +200,7 @@ export class InstanceVolumes {
     return new VolumesFailed(`${message}; gave up after ${MAX_WAIT_MS / 60_000} minutes`, 'image');
   }
 
-  /** Returns the mounts for the engine, in the order in which they must be created. */
+  /** Returns the mounts for the engine, in creation order. */
   mounts(desired: DesiredInstance): VolumeMount[] {
     const wanted = [...(desired.volumes ?? [])].sort((a, b) => a.path.length - b.path.length);
     return wanted.map(({ id, path }) => ({ source: this.context.volume(id).path, target: path }));

@@ -15,11 +15,11 @@ const RESTORES_SPARSE = [0, 15];
 /** Time that restic has to exit after SIGINT, during which it removes its lock from the repository. */
 const ENDS_WITHIN_MS = 5_000;
 const MAX_LINE = 2_000;
-/** Maximum bytes to read of a line before secrets are removed from it. */
+/** Maximum number of bytes to read from a line before secrets are removed from it. */
 const MAX_READ_LINE_BYTES = 65_536;
 const MAX_LINES = 200;
 
-/** Paths inside restic's root: the volume for a backup, and the folder under which a snapshot is restored. */
+/** Paths inside restic's root: the volume for a backup, and the parent folder for a restored snapshot. */
 export const BACKUP_PATH = '/mnt';
 export const RESTORE_ROOT = '/to';
 

@@ -6,7 +6,7 @@ import { formatRounded, isAbove, refuseAbove, refuseBeyondLimit } from './price-
 import { ID, IDEMPOTENCY_KEY, READS, Refused, type Service, type Tool, tool, USD_PER_HOUR } from './tool.js';
 
 const INSTANCE = `id name status gpu numGpus region mode priceHr diskPriceHr diskGb template hostname webUrl createdAt stoppedAt
-  stopReason reservedUntil earlyExitCost usage { total } ports { port url open } tcpPorts { port host publicPort } stopAt destroyAt spendLimit stopWhenIdle
+  stopReason reservedUntil earlyExitCost usage { total } ports { port url open } tcpPorts { port host publicPort } stopAt destroyAt spendLimit stopWhenIdle labels
   runtime { phase message exitCode restarts reachable lastSeenAt } canStart { allowed minimumGpuSeconds refusal { code message } }`;
 const DEPLOY = `mutation ($input: DeployInput!) { deploy(input: $input) { ${INSTANCE} balance { balance burnPerHour exhaustsAt } } }`;
 const ACTION = `mutation ($id: ID!, $action: InstanceActionKind!, $idempotencyKey: String) {
@@ -16,8 +16,8 @@ const ACTION = `mutation ($id: ID!, $action: InstanceActionKind!, $idempotencyKe
  * Lists instances with only a few fields. An account can have a thousand instances, and a query for all fields would be
  * rejected as too large.
  */
-const LIST = `query { instances { id name status gpu numGpus region mode priceHr diskPriceHr diskGb template hostname webUrl
-  createdAt stoppedAt stopReason stopAt destroyAt usage { total } runtime { phase message exitCode } } }`;
+const LIST = `query ($labels: String) { instances(labels: $labels) { id name status gpu numGpus region mode priceHr diskPriceHr diskGb template hostname webUrl
+  createdAt stoppedAt stopReason stopAt destroyAt labels usage { total } runtime { phase message exitCode } } }`;
 const LAUNCH =
   'launch { env secrets { secret variable file } entrypoint command ports { port name } tcpPorts restart onExit }';
 const ONE = `query ($id: ID!) { instance(id: $id) { ${INSTANCE} ${LAUNCH} } }`;
@@ -64,10 +64,12 @@ export const instanceTools: readonly Tool[] = [
     title: 'List instances',
     description:
       'Lists the running and stopped instances of the account with their hourly prices, newest first. show_instance returns more details.',
-    input: {},
+    input: {
+      labels: z.string().optional().describe('Only instances with these labels, such as team=vision,experiment.'),
+    },
     annotations: READS,
-    run: async ({ settings }) => {
-      const { instances } = await queryGraphql<{ instances: Instance[] }>(settings, LIST);
+    run: async ({ settings }, { labels }) => {
+      const { instances } = await queryGraphql<{ instances: Instance[] }>(settings, LIST, { labels });
       return { summary: `${instances.length} active instances.`, instances, note: NOTE };
     },
   }),

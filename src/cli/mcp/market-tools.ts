@@ -127,6 +127,7 @@ const TERMS = {
     .int()
     .optional()
     .describe('Minutes without load or connections after which it is stopped; only on machines with a host agent.'),
+  labels: z.record(z.string(), z.string()).optional().describe('Labels by key, for finding the instance in lists.'),
   volumes: z
     .array(z.object({ id: z.string(), path: z.string() }))
     .optional()

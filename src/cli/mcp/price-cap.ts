@@ -12,7 +12,7 @@ interface Burn {
   instanceByIdempotencyKey?: { id: string } | null;
 }
 
-/** Compares the amounts in micro-USD, in which all amounts are whole numbers. */
+/** Compares the amounts in micro-USD, where all amounts are whole numbers. */
 export function isAbove(usd: number, limit: number): boolean {
   return Math.round(usd * MICRO) > Math.round(limit * MICRO);
 }

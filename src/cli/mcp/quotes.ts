@@ -17,7 +17,7 @@ export interface Quoted {
 
 const MAX_QUOTES = 1_000;
 /**
- * Lifetime of a quote. It is far below the 24 hours for which the service remembers an idempotency key, so that
+ * Lifetime of a quote. It is far shorter than the 24 hours that the service remembers an idempotency key, so that
  * deploying a quote repeatedly never rents a second instance.
  */
 const LIFETIME_MS = 3_600_000;

@@ -10,7 +10,7 @@ import { type Answer, Refused, type Service, type Tool, tool, USD_PER_HOUR } fro
 
 const DEFAULT_SECONDS = 300;
 const MAX_SECONDS = 3_600;
-/** Extra time after which the service destroys the instance, in case this program exits before doing so. */
+/** Extra time before the service destroys the instance, in case this program exits before doing so. */
 const DESTROYED_AFTER_SECONDS = 120;
 const MAX_COMMAND_CHARACTERS = 30_000;
 

@@ -19,7 +19,7 @@ interface McpOptions {
   settings: Settings;
   version: string;
   maxPerHour: number | null;
-  /** Whether to offer only tools that change nothing. */
+  /** Whether to offer only tools that don't change anything. */
   isReadOnly: boolean;
   identity: string | undefined;
 }

@@ -6,7 +6,7 @@ import type { Quotes } from './quotes.js';
 /** The dependencies of one MCP server. */
 export interface Service {
   settings: Settings;
-  /** Maximum hourly cost of the account after a deploy or start, in USD, or null if only the calls' own caps apply. */
+  /** The account's maximum hourly cost after a deploy or start, in USD, or null if only the calls' own caps apply. */
   maxPerHour: number | null;
   identity: string | undefined;
   quotes: Quotes;
@@ -63,7 +63,7 @@ export class Refused extends Error {
   }
 }
 
-/** Annotations for tools that change nothing. */
+/** Annotations for tools that don't change anything. */
 export const READS = { readOnlyHint: true, openWorldHint: false } as const;
 
 export const ID = z.string().max(64).describe('Instance id: `i-` and 8 hex characters.');

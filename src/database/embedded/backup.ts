@@ -8,7 +8,7 @@ import { Client, type ClientConfig, type Connection, type Submittable } from 'pg
 import { pack } from 'tar-stream';
 import { isAlive, syncDirectory } from './cluster.js';
 
-/** File in which PostgreSQL lists a backup's files with their sizes and checksums. */
+/** File where PostgreSQL lists a backup's files with their sizes and checksums. */
 export const MANIFEST = 'backup_manifest';
 
 /** Size of a tar archive's end marker. */
@@ -30,7 +30,7 @@ export interface BackupOptions {
   url: string;
   /** Replaced only once the backup is complete. After any failure, including SIGKILL, the old file remains. */
   file: string;
-  /** Maximum rate at which data files are read, to spare a busy disk. Null means no limit. */
+  /** Maximum rate for reading data files, to spare a busy disk. Null means no limit. */
   kilobytesPerSecond?: number | null;
 }
 

@@ -7,9 +7,9 @@ import { type Binaries, EmbeddedPostgresUnavailable, type Launcher, run } from '
 /** The cluster's only role, a superuser. */
 export const CLUSTER_USER = 'gateway';
 
-/** Prefix of the folders, next to the cluster, in which new clusters are created. */
+/** Prefix of the folders, next to the cluster, where new clusters are created. */
 export const ATTEMPT_PREFIX = 'postgres.new-';
-/** Prefix of a folder in which a backup is being restored. It is followed by the restoring process's id. */
+/** Prefix of the folder where a backup is being restored. It is followed by the restoring process's id. */
 export const RESTORE_PREFIX = `${ATTEMPT_PREFIX}restore-`;
 /** initdb takes up to 2 s of CPU time, so this is enough even on a slow machine. */
 const INITDB_LIMIT_MS = 300_000;

@@ -4,7 +4,7 @@ import type { KernelDeps } from '../kernel/deps.js';
 import { dateOf, formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 import type { ActivityDeps } from './deps.js';
 
-/** Number of days for which activity is kept. */
+/** Number of days to keep activity. */
 export const ACTIVITY_DAYS = 90n;
 const DELETE_BATCH = 1_000;
 const FLUSH_EVERY_MS = 1_000;

@@ -10,8 +10,8 @@ const STEP = 25;
 /** Maximum number of checkpoints created while preparing one statement. The next statement creates more. */
 const MAX_PER_CALL = 400;
 /**
- * Number of seconds after which settled time is final. No entry is ever dated further back than this before the
- * account's last settlement.
+ * Number of seconds until settled time is final. No entry is ever dated further back than this before the account's
+ * last settlement.
  */
 const SETTLED_FOR_SECONDS = 60n;
 

@@ -6,7 +6,7 @@ import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
 
-/** Number of seconds for which the response to a request with an idempotency key is kept. */
+/** Number of seconds to keep the response to a request with an idempotency key. */
 const IDEMPOTENCY_SECONDS = SECONDS_PER_DAY;
 const RETRY_AFTER_SECONDS = 1;
 /** Maximum time that a request waits for an earlier one with the same key, and the interval at which it checks. */

@@ -50,6 +50,7 @@ const INSTANCE_UPDATES = [
   'spendLimit',
   'limitReachedAt',
   'stopWhenIdle',
+  'labels',
   'volumeGb',
   'runKeyId',
   'stopReason',
@@ -440,6 +441,7 @@ const INSTANTS: ReadonlySet<string> = new Set([
 /** Converts a value to a statement parameter. Instants are sent in RFC 3339 format. */
 function columnValue(field: string, value: unknown): string | number | bigint | null {
   if (typeof value === 'bigint' && INSTANTS.has(field)) return formatInstant(value);
+  if (field === 'labels' && value !== null) return JSON.stringify(value);
   return value as string | number | bigint | null;
 }
 

@@ -8,8 +8,8 @@ export const MOVED = `kind in ('CREDIT', 'ADJUSTMENT', 'SERVICE_CREDIT')`;
 export const CHARGED = `kind in ('EARLY_EXIT', 'PREEMPTION_MINIMUM')`;
 
 /**
- * SQL for the number of seconds in a usage or volume interval before the instant `until`. An open interval is counted
- * up to `until`.
+ * SQL for how many seconds of a usage or volume interval fall before the instant `until`. An interval that is still
+ * open counts up to `until`.
  */
 export function secondsBefore(until: string): string {
   return `extract(epoch from greatest(least(coalesce(ended_at, ${until}), ${until}) - started_at, interval '0'))::bigint`;

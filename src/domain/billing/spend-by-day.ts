@@ -22,7 +22,7 @@ import { settledAccount } from './settlement.js';
 export const MAX_SPEND_DAYS = 92;
 /** Number of instances listed by default. */
 export const DEFAULT_LISTED = 10;
-/** Maximum number of charges read. There is one per instance and day. */
+/** Maximum number of charges read. There is one per instance per day. */
 const MAX_CHARGES = 50_000;
 
 /** An account's spend over a period of UTC days, by day and by instance. */

@@ -43,7 +43,7 @@ interface HostRow {
   launches: boolean;
   /** Whether the agent can mount volumes. */
   supportsVolumes: boolean;
-  /** Whether the agent can start containers as the user given by a launch. */
+  /** Whether the agent can start containers as the user a launch specifies. */
   supportsUsers: boolean;
   containers: ContainerRow[];
 }

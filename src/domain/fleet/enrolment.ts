@@ -240,7 +240,7 @@ function checkProtocol(protocol: number, { gpus, missing }: HostLayout): void {
   if (protocol === 1 && missing.length > 0) throw invalid(`${missing.length} rented GPUs were not found`);
 }
 
-/** Returns the GPUs found, ordered by place. */
+/** Returns the GPUs found, ordered by position. */
 function inOrder({ gpus }: Hardware, layout: HostLayout): Hardware['gpus'] {
   const places = new Map(layout.gpus.map(({ uuid }, place) => [uuid, place]));
   return [...gpus].sort((one, other) => places.get(one.uuid.trim())! - places.get(other.uuid.trim())!);

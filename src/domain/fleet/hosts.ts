@@ -125,7 +125,7 @@ const END_LOSSES = `
   from instance join machine block on block.id = machine_id
   where instance.id = instance_id and block.host_id = $1 and ended_at is null and ${LOST} = 0`;
 
-/** Resumes a loss that ended in the same second in which the new one would begin. */
+/** Resumes a loss that ended in the same second in which a new one would begin. */
 const BEGIN_LOSSES = `
   with lost as (
     select instance.id, account_id, block.id as machine_id, ${LOST} as gpus

@@ -173,8 +173,8 @@ function stepOf(
 }
 
 /**
- * Returns the new state of a container that is missing from the report of an agent with the newest document. Its
- * absence means that the container no longer exists.
+ * Returns the new state of a container that is missing from a report by an agent with the newest document. Its absence
+ * means that the container no longer exists.
  */
 function stepOfMissing(
   container: SeenContainer,

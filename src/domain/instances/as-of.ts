@@ -16,7 +16,7 @@ export function readWith<Row extends InstanceRow>({ settledAt }: Pick<Account, '
 }
 
 /**
- * Returns the second to which the row's figures refer at `now`. It is never before the row's last change. For a
+ * Returns the second that the row's figures refer to at `now`. It is never before the row's last change. For a
  * destroyed instance, it is the time of destruction.
  */
 export function asOfNow(row: InstanceRow, now: Instant): Instant {

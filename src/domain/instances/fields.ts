@@ -18,6 +18,7 @@ import { IMAGE_REFERENCE } from '../kernel/image-reference.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from '../kernel/launch.js';
 import { INSTANCE_STATUSES } from '../kernel/lifecycle.js';
 import { SECRET_NAME_MUST, secretName } from '../secrets/fields.js';
+import { LABEL_KEY, LABEL_VALUE, MAX_LABELS, parseSelector } from './rules/labels.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
 
 /**
@@ -33,6 +34,8 @@ export const MAX_LAUNCH_PORTS = 20;
 const VARIABLE = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 /** Matches instance names and names of saved templates. */
 export const LAUNCH_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const LABEL_KEY_MUST = 'must be a key of 1 to 63 letters, digits, dots, slashes, hyphens and underscores';
+const LABEL_VALUE_MUST = 'must be text of at most 128 characters without commas';
 const PROCESS_TEXT = 'must be text without NUL';
 const processText = z.string(PROCESS_TEXT).refine(isProcessText, PROCESS_TEXT);
 const VARIABLE_MUST = "a name of 1 to 128 letters, digits and underscores that doesn't start with a digit";
@@ -67,6 +70,27 @@ export const instanceFields = {
     'pricing modes',
     'Pricing modes. An instance matches if it has any of them; an empty list matches all.',
   ),
+  labels: {
+    schema: z
+      .record(
+        z.string().regex(LABEL_KEY, LABEL_KEY_MUST),
+        z.string(LABEL_VALUE_MUST).regex(LABEL_VALUE, LABEL_VALUE_MUST),
+        { error: ({ code }) => (code === 'invalid_key' ? LABEL_KEY_MUST : undefined) },
+      )
+      .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `must have at most ${MAX_LABELS} labels`),
+    must: `an object of at most ${MAX_LABELS} labels: keys of 1 to 63 letters, digits, dots, slashes, hyphens and underscores, and values of at most 128 characters without commas`,
+    description:
+      'Labels of the instance, by key, for finding it in lists. They have no effect on the container and can be changed later.',
+  },
+  labelSelector: {
+    schema: z
+      .string()
+      .max(2_000)
+      .refine((text) => parseSelector(text) !== null),
+    must: `at most ${MAX_LABELS} requirements separated by commas, such as team=vision,experiment`,
+    description:
+      'Labels that instances must have, separated by commas: `key=value`, or `key` for any value. For example team=vision,experiment.',
+  },
   maxPricePerHour: price('Maximum price in USD per hour for the whole machine in the chosen mode, excluding disk.'),
   machineId: { ...text(1, 64, 'Id of the machine to rent, from the offers.'), missing: 'missing_machine' },
   mode: {

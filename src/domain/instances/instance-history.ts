@@ -10,6 +10,7 @@ import type { Instant } from '../kernel/time.js';
 import { readWith } from './as-of.js';
 import { instanceFields } from './fields.js';
 import type { InstanceRow } from './instance-row.js';
+import { selectorOf } from './label-selector.js';
 
 /** Maximum number of instances scanned for one page. This bounds the cost even if matches are rare. */
 export const MAX_ROWS_SCANNED = 10_000;
@@ -20,6 +21,8 @@ export interface InstanceFilter {
   stopReasons?: readonly StopReason[] | null;
   gpus?: readonly string[] | null;
   modes?: readonly PricingMode[] | null;
+  /** A label selector. */
+  labels?: string | null;
   /** Matches instances rented at or after this second. */
   createdFrom?: Instant | null;
   /** Matches instances rented before this second. */
@@ -71,13 +74,14 @@ export async function instanceHistory(
 }
 
 /** Validates a filter. Returns null if it matches everything. */
-function checkFilter({ statuses, stopReasons, gpus, modes, createdFrom, createdTo }: InstanceFilter) {
+function checkFilter({ statuses, stopReasons, gpus, modes, labels, createdFrom, createdTo }: InstanceFilter) {
   const orNull = <T>(list: readonly T[] | undefined): readonly T[] | null => (list?.length ? list : null);
   const checked = {
     statuses: orNull(checkOptional('statuses', instanceFields.statuses, statuses)),
     stopReasons: orNull(checkOptional('stopReasons', instanceFields.stopReasons, stopReasons)),
     gpus: orNull(checkOptional('gpus', commonFields.gpus, gpus)),
     modes: orNull(checkOptional('modes', instanceFields.modes, modes)),
+    labels: selectorOf(labels),
     createdFrom: createdFrom ?? null,
     createdTo: createdTo ?? null,
   };
@@ -121,10 +125,12 @@ async function findSequences(
   { isBackwards, nearest, furthest, limit }: Span,
   filter: NonNullable<ReturnType<typeof checkFilter>>,
 ): Promise<number[]> {
-  const { statuses, stopReasons, gpus, modes, createdFrom, createdTo } = filter;
+  const { statuses, stopReasons, gpus, modes, labels, createdFrom, createdTo } = filter;
   const [least, most] = isBackwards ? [nearest, furthest] : [furthest, nearest];
+  const ofLabels = labels === null ? [] : [JSON.stringify(labels.pairs), labels.keys];
   const { rows } = await db.pool.query<{ sequence: number }>({
-    name: isBackwards ? 'history-forwards' : 'history-backwards',
+    // Labels are not in the index. Only a filter by labels reads them.
+    name: `${isBackwards ? 'history-forwards' : 'history-backwards'}${labels === null ? '' : '-labels'}`,
     text: `select sequence from instance
            where account_id = $1 and sequence between $2 and $3
              and ($4::instance_status[] is null or status = any($4))
@@ -133,8 +139,9 @@ async function findSequences(
              and ($7::pricing_mode[] is null or mode = any($7))
              and ($8::bigint is null or created_at >= to_timestamp($8))
              and ($9::bigint is null or created_at < to_timestamp($9))
+${labels === null ? '' : ' and labels @> $11::jsonb and labels ?& $12::text[]'}
            order by sequence ${isBackwards ? 'asc' : 'desc'} limit $10`,
-    values: [accountId, least, most, statuses, stopReasons, gpus, modes, createdFrom, createdTo, limit],
+    values: [accountId, least, most, statuses, stopReasons, gpus, modes, createdFrom, createdTo, limit, ...ofLabels],
   });
   return rows.map(({ sequence }) => sequence);
 }

@@ -28,6 +28,7 @@ export function fromRow(row: InstanceRow): Instance {
   return {
     ...row,
     hostId: row.hostId ?? row.machineId,
+    labels: row.labels as Instance['labels'],
     createdAt: instantOf(row.createdAt),
     runningSince: instant(row.runningSince),
     stoppedAt: instant(row.stoppedAt),
@@ -83,6 +84,7 @@ const NEW_FIELDS = {
   spendLimit: null,
   limitReachedAt: null,
   stopWhenIdle: null,
+  labels: null,
   volumeGb: 0,
   keyId: null,
   runKeyId: null,

@@ -67,8 +67,10 @@ import { type DeadlinesInput, readDeadlines } from './deadlines.js';
 import type { InstanceDeps } from './deps.js';
 import { instanceFields } from './fields.js';
 import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-row.js';
+import { selectorOf } from './label-selector.js';
 import { checkLaunchOfStart, type LaunchInput, readLaunch, storeLaunch } from './launch.js';
 import { checkEarlyExit } from './rules/early-exit.js';
+import { hasLabels, type Labels } from './rules/labels.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from './rules/usage.js';
 import { reserveTcpPorts, storeTcpPorts } from './tcp-ports.js';
 import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } from './template-terms.js';
@@ -86,11 +88,12 @@ export interface TermsInput extends DeadlinesInput {
   diskGb?: number | null;
   mode?: PricingMode | null;
   launch?: LaunchInput | null;
-  /** Maximum total cost of the instance in USD. */
+  /** The instance's maximum total cost, in USD. */
   spendLimit?: number | null;
   /** Number of idle minutes after which the instance stops. */
   stopWhenIdle?: number | null;
   volumes?: readonly VolumeAtPath[] | null;
+  labels?: Labels | null;
   idempotencyKey?: string | null;
 }
 
@@ -117,6 +120,8 @@ export interface RentalTerms {
   stopWhenIdle?: number | undefined;
   /** If omitted, no volumes are attached. */
   volumes?: readonly VolumeAtPath[] | undefined;
+  /** If omitted, the instance has no labels. */
+  labels?: Labels | undefined;
   /** The API key that made the request, or null for the operator. */
   keyId: string | null;
   /** Maximum acceptable rate for the whole machine in the chosen mode. */
@@ -146,19 +151,30 @@ export interface Outcome {
   replayed: boolean;
 }
 
-/** Returns the account's running and stopped instances, newest first. */
+/**
+ * Returns the account's running and stopped instances, newest first. With `labels`, a selector, only those that have the
+ * labels. Throws invalid_request if it isn't a selector.
+ */
 export async function activeInstances(
   deps: SettlingDeps,
   accountId: string,
   query: Pick<Prisma.InstanceFindManyArgs, 'include' | 'select'> = {},
+  labels?: string | null,
 ): Promise<InstanceRow[]> {
+  const selector = selectorOf(labels);
   const account = await settledAccount(deps, accountId);
   // Clients poll the plain list, which costs half as much to read without Prisma.
-  if (!('include' in query) && !('select' in query))
-    return (await deps.accountLoader.liveInstances(accountId)).map((each) => readWith(account, toRow(each)));
+  const isPlain = !('include' in query) && !('select' in query);
+  const live = isPlain || selector !== null ? await deps.accountLoader.liveInstances(accountId) : [];
+  const matching = selector === null ? live : live.filter((instance) => hasLabels(instance.labels, selector));
+  if (isPlain) return matching.map((each) => readWith(account, toRow(each)));
   const rows = await deps.db.prisma.instance.findMany({
     ...query,
-    where: { accountId, status: { not: 'DESTROYED' } },
+    where: {
+      accountId,
+      status: { not: 'DESTROYED' },
+      ...(selector !== null && { id: { in: matching.map(({ id }) => id) } }),
+    },
     orderBy: { sequence: 'desc' },
     take: MAX_LIVE_INSTANCES,
   });
@@ -252,11 +268,17 @@ async function deployMachine(
  * Returns the given optional terms for a request's fingerprint. Omits the others, because a request without them must
  * keep its fingerprint, which is stored with earlier responses.
  */
-export function optionalTerms({ spendLimit, stopWhenIdle, volumes }: Omit<RentalTerms, 'keyId' | 'maxRate' | 'inUse'>) {
+export function optionalTerms({
+  spendLimit,
+  stopWhenIdle,
+  volumes,
+  labels,
+}: Omit<RentalTerms, 'keyId' | 'maxRate' | 'inUse'>) {
   return {
     ...(spendLimit !== undefined && { spendLimit: `${spendLimit}` }),
     ...(stopWhenIdle !== undefined && { stopWhenIdle }),
     ...(volumes !== undefined && { volumes }),
+    ...(labels !== undefined && { labels }),
   };
 }
 
@@ -277,7 +299,7 @@ export async function rent(
 ): Promise<Instance> {
   const { template, diskGb, mode, launch, deadlines = NO_DEADLINES, maxRate, isPicked = false, keyId } = wanted;
   const { inUse } = wanted;
-  const { spendLimit = null, stopWhenIdle = null, volumes: atPaths = [], stopping = null } = wanted;
+  const { spendLimit = null, stopWhenIdle = null, volumes: atPaths = [], labels = null, stopping = null } = wanted;
   const { diskRatePerGb, coverSeconds } = deps.settings;
   const ends = deadlinesOf(deadlines, mode, current.at);
   checkTemplate(inUse, launch);
@@ -298,7 +320,7 @@ export async function rent(
   const { preempted, ...rates } = claimed;
   const takeover = takeOver(current, machine, preempted);
   const id = randomId('i', INSTANCE_ID_BYTES);
-  const own = { template, diskGb, volumeGb, mode, spendLimit, stopWhenIdle, keyId };
+  const own = { template, diskGb, volumeGb, mode, spendLimit, stopWhenIdle, labels, keyId };
   const terms = { id, machine, takeover, ...own, ...ends, ...rates };
   const instance = lifecycle.deploy(current.step(account), terms);
   if (launch !== undefined) storeLaunch(current, instance, launch);
@@ -496,6 +518,7 @@ export function checkTerms(input: TermsInput) {
     spendLimit: limitOf(checkOptional('spendLimit', instanceFields.spendLimit, input.spendLimit)) ?? undefined,
     stopWhenIdle: checkOptional('stopWhenIdle', instanceFields.stopWhenIdle, input.stopWhenIdle),
     volumes: readVolumes(input.volumes),
+    labels: checkOptional('labels', instanceFields.labels, input.labels),
     idempotencyKey: checkOptional('idempotencyKey', commonFields.idempotencyKey, input.idempotencyKey),
   };
 }

@@ -10,7 +10,7 @@ import { MAX_TCP_PORTS_OF_ACCOUNT, QUARANTINE_SECONDS } from './rules/tcp-ports.
 /** Key of the advisory lock that allows only one deploy at a time to assign ports. */
 const LOCK = 7_302_411;
 
-/** A port on the gateways, and the container port to which it forwards. */
+/** A port on the gateways, and the container port that it forwards to. */
 export interface TcpPort {
   /** The container port. */
   port: number;
@@ -18,7 +18,7 @@ export interface TcpPort {
   publicPort: number;
 }
 
-/** The target to which connections to a gateway port are forwarded. */
+/** Where connections to a gateway port are forwarded. */
 export interface TcpTarget {
   accountId: string;
   instanceId: string;

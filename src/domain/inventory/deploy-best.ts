@@ -181,11 +181,11 @@ class LockedByOthers extends Error {
  */
 class OffersChanged extends Error {}
 
-/** Requirements for the machine, and the order in which candidates are tried. */
+/** Requirements for the machine, and the order for trying candidates. */
 export interface Search extends BestOffer {
   /** Whether the machine's host agent must support launches. */
   needsAgent: boolean;
-  /** Whether the machine's host agent must be able to start containers as the user given by a launch. */
+  /** Whether the machine's host agent must be able to start containers as the user a launch specifies. */
   needsUsers: boolean;
   /** Whether the machine's host agent must report how busy instances are. */
   needsLoad: boolean;

@@ -12,7 +12,7 @@ import { OfferIndex } from './offer-index.js';
 import { type GpuBits, type Layout, layoutOf, wholeLayout } from './rules/layout.js';
 import { isAnyOffered, type OfferedHost, type PricedModel } from './rules/offer.js';
 
-/** SQL for an instance's GPUs as bits, by their places on its host. */
+/** SQL for an instance's GPUs as bits, by their positions on its host. */
 const GPU_BITS = '((1 << num_gpus) - 1) << first_gpu';
 
 /**
@@ -100,7 +100,7 @@ export class Inventory {
   #running: Promise<void> | null = null;
   #queued: Promise<void> | null = null;
   #soon: NodeJS.Timeout | null = null;
-  /** When the last reload started, in performance.now() time. */
+  /** When the last reload started, on the performance.now() clock. */
   #startedAt = Number.NEGATIVE_INFINITY;
   /**
    * Hosts being read by id. During a paged read of all hosts, this also contains the hosts read by id since the paged

@@ -158,14 +158,15 @@ function stopped(current: Write, account: Account, instance: Instance): Pick<Ren
 }
 
 /**
- * Returns the limits and deadlines for the new instance. They are the same as the old instance's, except that past
+ * Returns the limits, labels and deadlines for the new instance. They are the same as the old instance's, except that past
  * deadlines are omitted.
  */
-function endsOf({ spendLimit, stopWhenIdle, ...instance }: Instance, now: Instant) {
+function endsOf({ spendLimit, stopWhenIdle, labels, ...instance }: Instance, now: Instant) {
   const coming = (at: Instant | null) => (at !== null && at > now ? formatInstant(at) : null);
   return {
     ...(spendLimit !== null && { spendLimit }),
     ...(stopWhenIdle !== null && { stopWhenIdle }),
+    ...(labels !== null && { labels }),
     deadlines: { stopAt: coming(instance.stopAt), destroyAt: coming(instance.destroyAt) },
   };
 }

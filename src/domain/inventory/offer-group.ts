@@ -161,8 +161,8 @@ export class OfferGroup extends RankedGroup {
   }
 
   /**
-   * Counts the GPUs in those of the first `to` machines that are large enough. A GPU that is also in a smaller machine
-   * isn't counted if that machine is large enough too and `isWanted` accepts its number of GPUs.
+   * Counts the GPUs in the first `to` machines, skipping machines that are too small. A GPU that is also in a smaller
+   * machine isn't counted if that machine is large enough too and `isWanted` accepts its number of GPUs.
    */
   countGpus(min: MachineSize | null, to: number, isWanted: (numGpus: number) => boolean): number {
     const fitting = { min, isWanted };

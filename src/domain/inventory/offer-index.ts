@@ -96,12 +96,12 @@ export class OfferIndex {
     for (const [group, entries] of members) group.fill(entries);
   }
 
-  /** Returns the number of a model's GPUs in offers without a running instance. Each GPU is counted once. */
+  /** Returns how many of a model's GPUs are in offers without a running instance. Each GPU is counted once. */
   availableGpus(gpu: string): number {
     return this.#models.has(gpu) ? (this.#availableGpus.get(gpu) ?? 0) : 0;
   }
 
-  /** Returns the number of a model's offers without a running instance. */
+  /** Returns how many of a model's offers have no running instance. */
   offersOf(gpu: string): number {
     return this.#models.has(gpu) ? (this.#offersOf.get(gpu) ?? 0) : 0;
   }
@@ -258,7 +258,7 @@ export class OfferIndex {
     return group;
   }
 
-  /** Returns the host to which the machine belongs, or null if there is none. */
+  /** Returns the host that the machine belongs to, or null if there is none. */
   #find(machineId: string): OfferedHost | null {
     const whole = this.#hosts.get(machineId);
     if (whole !== null) return whole;

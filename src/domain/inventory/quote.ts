@@ -73,7 +73,7 @@ export interface Quote {
 
 export interface QuoteForAccount {
   balance: Micro;
-  /** Sum of all rates, including those of this rental. */
+  /** Sum of all rates, including this rental's. */
   burnPerHour: Rate;
   /** Balance required for all instances combined. */
   coverNeeded: Micro;

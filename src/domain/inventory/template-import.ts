@@ -57,7 +57,7 @@ const variable = z
   .refine((each) => !(each.secret || each.made) || each.default === undefined, 'must not give a secret a default')
   .refine(({ secret, made }) => !made || secret !== false, 'must not have generated variables with secret false');
 
-/** A row of an operator's file or the built-in catalogue. */
+/** A row in an operator's file or the built-in catalogue. */
 export const templateRow = z
   .object({
     slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lowercase words joined by hyphens'),
@@ -106,8 +106,8 @@ export const TEMPLATE_COLUMNS = ['slug', 'image', 'description'];
 export const MORE_TEMPLATE_COLUMNS = Object.keys(templateRow.shape).filter((name) => !TEMPLATE_COLUMNS.includes(name));
 
 /**
- * Creates or updates templates by slug, either all of them or none. Existing instances keep the values with which they
- * were deployed.
+ * Creates or updates templates by slug, either all of them or none. Existing instances keep the values they were
+ * deployed with.
  */
 export function importTemplates(
   deps: Pick<KernelDeps, 'db'>,

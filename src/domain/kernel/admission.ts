@@ -32,10 +32,13 @@ export interface MachineForAdmission<T extends InstanceOnMachine> extends Machin
   /** Whether the machine's host agent reports how busy instances are. */
   reportsLoad: boolean;
   /**
-   * Whether the machine's host agent can mount volumes. True without an agent, because volumes are then only records.
+   * Whether the machine's host agent can mount volumes. True if there is no agent, because volumes are then only
+   * records.
    */
   supportsVolumes: boolean;
-  /** Whether the machine's host agent can start containers as the user given by a launch. True without an agent. */
+  /**
+   * Whether the machine's host agent can start containers as the user a launch specifies. True if there is no agent.
+   */
   supportsUsers: boolean;
 }
 

@@ -21,7 +21,7 @@ export const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
-/** Reasons for which a rental can be rejected. */
+/** Reasons for rejecting a rental. */
 export type RefusalReason =
   | 'unknown_machine'
   | 'not_listed'
@@ -88,7 +88,7 @@ export interface Refused {
   message: string;
 }
 
-/** Returns the DomainError with which the work rejects, or null if it succeeds. */
+/** Returns the DomainError that the work rejects with, or null if it succeeds. */
 export async function refusalOf(work: Promise<unknown>): Promise<DomainError | null> {
   try {
     await work;

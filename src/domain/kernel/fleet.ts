@@ -26,7 +26,7 @@ export interface KnownContainer {
   /** Number of times the rental has been started so far. */
   gpuIntervals: number;
   phase: ContainerPhase;
-  /** The start to which `phase` refers. */
+  /** The start that `phase` refers to. */
   start: number;
   /**
    * The newest start that the agent may have received. 0 means that it has received none, so the container has left

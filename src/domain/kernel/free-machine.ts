@@ -31,7 +31,7 @@ export function isFreeFor(mode: PricingMode, availability: Availability): boolea
 /** The block of a host's GPUs used by a machine or an instance. */
 type OnGpus = Pick<Instance, 'firstGpu' | 'numGpus'>;
 
-/** Returns the number of a whole host's GPUs that have no running instance. */
+/** Returns how many of a whole host's GPUs have no running instance. */
 export function freeGpusOf({
   numGpus,
   liveInstances,

@@ -13,7 +13,7 @@ const OFTEN_OMITTED = new Set([
   'graphics',
 ]);
 const GB = /^(\d+)gb$/;
-/** Maximum relative difference between a board's memory and the round number under which it is sold. */
+/** Maximum relative difference between a board's memory and the round number it is sold under. */
 const VRAM_TOLERANCE = 0.15;
 const MB_PER_GB = 1_024;
 
@@ -33,7 +33,7 @@ const FORM_FACTORS = ['sxm', 'pcie', 'nvl'];
  */
 export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: string, vramMb: number): M | null {
   const named = wordsOf(name);
-  // For some models with SXM boards, the driver reports only the name of the chip.
+  // For some models with SXM boards, the driver reports only the chip's name.
   const words = new Set(named.some((word) => FORM_FACTORS.includes(word)) ? named : [...named, 'sxm']);
   const fitting = models.filter((model) => {
     const own = wordsOf(model.name);
@@ -66,7 +66,7 @@ export function modelsNamed<M extends NamedModel>(models: readonly M[], name: st
 }
 
 /**
- * Returns the slugs to which the names refer, in the order of the names. Unknown names are kept as they are and don't
+ * Returns the slugs that the names refer to, in the order of the names. Unknown names are kept unchanged and don't
  * match any offer.
  */
 export function slugsOf(models: readonly NamedModel[], names: readonly string[]): string[] {

@@ -2,7 +2,7 @@ import { DomainError } from './errors.js';
 import { UNREACHABLE_AFTER_SECONDS } from './fleet.js';
 import { type Instant, latest } from './time.js';
 
-/** Number of seconds between the renter's warning and the stop of an idle instance. */
+/** Number of seconds between warning the renter and stopping an idle instance. */
 export const IDLE_WARNING_SECONDS = 120n;
 export const MIN_IDLE_MINUTES = 5;
 export const MAX_IDLE_MINUTES = 1_440;

@@ -80,7 +80,7 @@ export interface AgentOfMachine {
   id: string;
   /** Whether the agent predates launches. */
   hasOldAgent: boolean;
-  /** Whether the agent can start containers as the user given by a launch. True without an agent. */
+  /** Whether the agent can start containers as the user a launch specifies. True if there is no agent. */
   supportsUsers: boolean;
 }
 

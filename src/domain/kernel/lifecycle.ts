@@ -79,7 +79,7 @@ export interface Instance {
   accountId: string;
   sequence: number;
   machineId: string;
-  /** The machine's host, and the place of the machine's first GPU on that host. */
+  /** The machine's host, and its first GPU's position on that host. */
   hostId: string;
   firstGpu: number;
   status: InstanceStatus;
@@ -115,6 +115,8 @@ export interface Instance {
    * idle.
    */
   stopWhenIdle: number | null;
+  /** The renter's labels, or null for none. */
+  labels: Readonly<Record<string, string>> | null;
   /** The API keys that deployed the instance and began its last run, respectively. Null for the operator. */
   keyId: string | null;
   runKeyId: string | null;
@@ -178,7 +180,7 @@ export interface Volume {
 export interface NewVolume extends Volume {
   sealedPassword: string;
   sealingKeyId: string;
-  /** The volume whose repository is copied, and the snapshot from which to start. Null for an empty volume. */
+  /** The volume whose repository is copied, and the snapshot to start from. Null for an empty volume. */
   copyOf: string | null;
   headSnapshotId: string | null;
 }
@@ -243,8 +245,8 @@ export function noChanges(): RowChanges {
 }
 
 /**
- * The inputs of a step: the account, the step's second, and the place to record changes. Everything that begins in the
- * step begins at `at`, and everything that ends in it ends at `end`.
+ * The inputs of a step: the account, the step's second, and the object that records changes. Everything that begins in
+ * the step begins at `at`, and everything that ends in it ends at `end`.
  */
 export interface Step extends Second {
   account: Account;
@@ -259,7 +261,7 @@ export interface Takeover {
   preempts: boolean;
 }
 
-/** The states in which each action is allowed. An action is rejected in any other state. */
+/** The states that allow each action. An action is rejected in any other state. */
 const ALLOWED_FROM: Record<InstanceActionKind, readonly InstanceStatus[]> = {
   START: ['STOPPED'],
   STOP: ['RUNNING'],
@@ -310,7 +312,7 @@ export interface NewInstance
   extends LockedRates,
     Deadlines,
     Pick<Instance, 'template' | 'diskGb' | 'mode' | 'spendLimit' | 'stopWhenIdle' | 'keyId'>,
-    Partial<Pick<Instance, 'volumeGb'>> {
+    Partial<Pick<Instance, 'volumeGb' | 'labels'>> {
   id: string;
   machine: Pick<Instance, 'hostId' | 'firstGpu' | 'gpu' | 'numGpus' | 'region'> & { id: string };
   takeover: Takeover;
@@ -345,6 +347,7 @@ export function deploy(step: Step, { id, machine, takeover, template, diskGb, mo
     spendLimit: terms.spendLimit,
     limitReachedAt: null,
     stopWhenIdle: terms.stopWhenIdle,
+    labels: terms.labels == null || Object.keys(terms.labels).length === 0 ? null : terms.labels,
     keyId: terms.keyId,
     runKeyId: terms.keyId,
     stopReason: null,
@@ -384,6 +387,12 @@ export function setDeadlines(step: Step, instance: Instance, { stopAt, destroyAt
  */
 export function setStopWhenIdle({ changes }: Step, instance: Instance, minutes: number | null): void {
   instance.stopWhenIdle = minutes;
+  changes.updated.add(instance);
+}
+
+/** Replaces the instance's labels. */
+export function setLabels({ changes }: Step, instance: Instance, labels: Readonly<Record<string, string>>): void {
+  instance.labels = Object.keys(labels).length === 0 ? null : labels;
   changes.updated.add(instance);
 }
 
@@ -500,7 +509,7 @@ export function resume({ account, changes }: Step): void {
 }
 
 /**
- * Returns the running instances to which a monthly limit applies. For a key, these are the instances started by that
+ * Returns the running instances that a monthly limit applies to. For a key, these are the instances started by that
  * key. For the account, they are all of its running instances.
  */
 export function runsOf(limit: LimitedKey | Account, live: readonly Instance[]): Instance[] {

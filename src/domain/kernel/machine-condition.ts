@@ -6,7 +6,7 @@ export const MACHINE_CONDITION = `
   case when machine.state = 'LISTED' and (select not reachable from machine_heartbeat where machine_id = machine.id)
     then 'UNREACHABLE' else machine.state::text end`;
 
-/** SQL for whether `machine` has a host agent. Without an agent, no container actually runs on a rented machine. */
+/** SQL for whether `machine` has a host agent. If it has none, renting the machine runs no container. */
 export const HAS_AGENT = 'exists (select from machine_heartbeat where machine_id = machine.id)';
 
 /** SQL for whether `machine`'s host agent is too old for launches. False if there is no agent. */
@@ -22,8 +22,8 @@ export const REPORTS_LOAD = 'exists (select from machine_host where machine_id =
 export const SUPPORTS_VOLUMES = 'not exists (select from machine_host where machine_id = machine.id and not volumes)';
 
 /**
- * SQL for whether `machine`'s host agent can start containers as the user given by a launch. True if there is no agent,
- * because launches are then only records.
+ * SQL for whether `machine`'s host agent can start containers as the user a launch specifies. True if there is no
+ * agent, because launches are then only records.
  */
 export const SUPPORTS_USERS = 'not exists (select from machine_host where machine_id = machine.id and not users)';
 

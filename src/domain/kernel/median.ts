@@ -62,7 +62,7 @@ export class ListingPrices {
     return this.#gpus[Math.floor(index / PIECE)]![index % PIECE]!;
   }
 
-  /** Returns the listing at a given position in sorted order. `value` is its rounded price. */
+  /** Returns the listing at the given position in sorted order. `value` is its rounded price. */
   #at(place: number, value: number): Listing {
     let before = 0;
     const alike = new Map<number, number>();
@@ -95,8 +95,8 @@ function compare(one: Listing, other: Listing): number {
 }
 
 /**
- * Returns the value that would be at `place` after sorting. Rearranges the values, using Hoare's selection algorithm
- * with the middle value as the pivot.
+ * Returns the value that would be at index `place` if the array were sorted. Reorders the array in place (Hoare's
+ * quickselect, with the middle element as pivot).
  */
 function selected(values: Float64Array, place: number): number {
   let [left, right] = [0, values.length - 1];

@@ -5,7 +5,7 @@ import { addMonths, type Instant } from './time.js';
 /** Length of a reserved term in calendar months (contract section 1). */
 export const RESERVED_MONTHS = 3;
 
-/** The fields of an instance from which its reserved term is computed. */
+/** The instance fields that its reserved term is computed from. */
 export interface ReservedTerm {
   mode: PricingMode;
   createdAt: Instant;

@@ -74,6 +74,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.saveTemplate': 'rent',
   'Mutation.deleteTemplate': 'rent',
   'Mutation.setSpendLimit': 'rent',
+  'Mutation.setLabels': 'rent',
   'Mutation.setStopWhenIdle': 'rent',
   'Mutation.moveInstance': 'rent',
   'Mutation.releaseVolume': 'rent',

@@ -1,6 +1,6 @@
 /**
- * A host's GPUs are sold in blocks: aligned blocks of 1, 2, 4 and 8 GPUs by place, and the whole host. Each block is a
- * machine with its own id. GPUs of the same model are adjacent, and closely connected GPUs are next to each other, so
+ * A host's GPUs are sold in blocks: aligned blocks of 1, 2, 4 and 8 GPUs by position, and the whole host. Each block is
+ * a machine with its own id. GPUs of the same model are adjacent, and closely connected GPUs are next to each other, so
  * that each block has a single model and fast connections. See design.md section 12.
  */
 
@@ -16,11 +16,11 @@ export const WHOLE_ONLY: readonly number[] = [WHOLE];
 /** The host properties that determine its blocks. */
 export interface SlicedHost {
   id: string;
-  /** The slug of each GPU's model, by place. */
+  /** The slug of each GPU's model, by position. */
   models: readonly string[];
   /** A subset of ALL_SIZES. */
   sizes: readonly number[];
-  /** Places whose GPUs are missing. Blocks that contain such a place aren't sold. */
+  /** Positions whose GPUs are missing. Blocks that contain such a position aren't sold. */
   missing?: readonly number[];
 }
 
@@ -67,8 +67,8 @@ function runsOf(models: readonly string[]): Block[] {
 }
 
 /**
- * Returns a machine's id. The whole host has the host's own id. Other machines' ids give the places of their GPUs, such
- * as `m-1.g0` or `m-1.g4-7`.
+ * Returns a machine's id. The whole host has the host's own id. Other machines' ids give the positions of their GPUs,
+ * such as `m-1.g0` or `m-1.g4-7`.
  */
 export function machineIdOf(hostId: string, hostGpus: number, { first, count }: Block): string {
   if (count === hostGpus) return hostId;

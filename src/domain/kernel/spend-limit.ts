@@ -11,7 +11,7 @@ import { addMonths, formatInstant, type Instant, LAST_INSTANT, latest, monthStar
  * beyond it. Disks continue to be charged.
  */
 
-/** Before a deploy or start, a limit must leave room for this many seconds of all charges. */
+/** A deploy or start is refused unless every limit leaves room for at least this many seconds of total charges. */
 export const LIMIT_MARGIN_SECONDS = 60n;
 /**
  * Number of months to check ahead. At least one of any two consecutive months has 31 days, so at a constant rate, a
@@ -40,7 +40,7 @@ interface Point {
   rate: Rate;
 }
 
-/** A running instance to which a limit applies. */
+/** A running instance that a limit applies to. */
 export interface Run {
   gpuRate: Rate;
   minimumUntil: Instant | null;
@@ -181,7 +181,7 @@ export function checkMonthlyLimit(
   const then = { ...limit };
   advance(then, at);
   const spent = then.spendUnits - then.monthStartSpendUnits;
-  // A preempted instance is charged until the end of the second in which it is stopped.
+  // A preempted instance is charged until the end of the second that it is stopped in.
   then.spendUnits += added.yieldedRate;
   changeRate(then, added.addedRate - added.yieldedRate, at);
   const reachedAt = monthlyLimitAt(then, [...runs, added]);

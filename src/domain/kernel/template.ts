@@ -28,7 +28,8 @@ export interface TemplateVariable {
   /** Whether the value is confidential. If so, it is given as one of the account's secrets rather than as text. */
   secret?: boolean;
   /**
-   * Whether the service generates a value if the renter doesn't provide one. The account's keys can read that value.
+   * Whether the service generates a value if the renter doesn't provide one. The account's API keys can read the
+   * generated value.
    */
   made?: boolean;
 }
@@ -52,10 +53,7 @@ export function checkVariables({ slug, env, variables }: TemplateTerms, launch: 
   });
 }
 
-/**
- * Returns the variables for which a value must be generated. Values given by the renter are kept, even if they are
- * empty.
- */
+/** Returns the variables that need a generated value. Values given by the renter are kept, even if they are empty. */
 export function variablesToGenerate({ variables }: TemplateTerms, launch: Launch): string[] {
   return variables
     .filter(({ made }) => made)
@@ -90,7 +88,7 @@ export function pathWithValues(path: string, values: Readonly<Record<string, str
   return path.replace(REFERENCE, (_, name: string) => encodeURIComponent(variableIn(values, name)!));
 }
 
-/** Returns the names of the variables to which a text refers as `$(NAME)`. */
+/** Returns the names of the variables that a text refers to as `$(NAME)`. */
 export function namesIn(text: string): string[] {
   return [...text.matchAll(REFERENCE)].map((match) => match[1]!);
 }

@@ -17,13 +17,13 @@ const MAX_UTF8 = 3;
 const FIRST_BYTES = 1_024;
 
 /**
- * Maximum number of arena pieces, chosen so that places fit into 32 bits. With two million ids, four more bytes per
- * place would account for half of the memory used.
+ * Maximum number of arena pieces, chosen so that positions fit into 32 bits. With two million ids, four more bytes per
+ * position would account for half of the memory used.
  */
 const MAX_PIECES = 4_095;
 
 /**
- * The places of ids, by hash. Free slots contain 0. The number of slots is a power of two, and at most seven eighths
+ * The positions of ids, by hash. Free slots contain 0. The number of slots is a power of two, and at most seven eighths
  * are used.
  */
 interface Table {
@@ -91,7 +91,7 @@ export class SeenIds {
     table.slots = grown;
   }
 
-  /** Stores an id and returns its place, which is 1 + piece × ARENA_BYTES + offset. */
+  /** Stores an id and returns its position, which is 1 + piece × ARENA_BYTES + offset. */
   #put({ buffer, end: length }: Span): number {
     const isLong = length >= LONG;
     const head = isLong ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES;
@@ -110,7 +110,7 @@ export class SeenIds {
     return place;
   }
 
-  /** Returns the id at a place. The result is valid only until the next call. */
+  /** Returns the id at a position. The result is valid only until the next call. */
   #at(place: number): Span {
     const known = this.#known;
     known.buffer = this.#arena[Math.floor((place - 1) / ARENA_BYTES)]!;

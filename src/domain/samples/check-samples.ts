@@ -3,7 +3,7 @@ import { DomainError } from '../kernel/errors.js';
 import { MAX_SAMPLES_OF_INSTANCE } from './rules/samples.js';
 
 /**
- * Throws invalid_request if a report has more samples of one instance than an agent keeps, or if a sample lists the
+ * Throws invalid_request if a report has more samples for one instance than an agent keeps, or if a sample lists the
  * same GPU twice.
  */
 export function checkSamples({ samples = [] }: Pick<Report, 'samples'>): void {

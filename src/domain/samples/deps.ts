@@ -4,7 +4,7 @@ import type { LoadLoader, MetricLoader } from './metric-points.js';
 import type { SampleBuffer } from './sample-buffer.js';
 
 export interface SampleDeps extends Pick<KernelDeps, 'db' | 'clock'> {
-  /** Reads the current load of instances, in batches. */
+  /** Reads instances' current loads, in batches. */
   readonly loadLoader: LoadLoader;
   /** Notifies streams when an instance's load changes. */
   readonly loadWatch: LoadWatch;

@@ -42,7 +42,7 @@ export function instanceChanges(
 
 /** Returns a function that reads the instances changed since its last call. The first call returns none. */
 function changedInstances(deps: SettlingDeps, accountId: string, id: string | null) {
-  /** The last known state of each live instance, by id. */
+  /** Each live instance's last known state, by id. */
   const seen = new Map<string, string>();
   /** Sequence number of the account's newest instance at the last read. */
   let newest: number | null = null;

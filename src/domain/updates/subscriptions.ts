@@ -302,7 +302,7 @@ export class Stream {
   }
 
   /**
-   * Resolves to the unread changes as soon as there are any, and clears them. Resolves to null once the stream is
+   * Resolves to the unread changes, and clears them, as soon as there are any. Resolves to null once the stream is
    * closed.
    */
   async nextChanges(): Promise<StreamChanges | null> {

@@ -59,9 +59,9 @@ const VOLUME_FACTS = `id, account_id as "accountId", size_gb as "sizeGb", stored
   deleted_at is not null as deleted`;
 
 /**
- * Determines which client sent a request. Throws unauthorized if there is no password or the key is not accepted, or
- * not_found if the volume doesn't belong to the key's account. Throws forbidden for any token other than the newest
- * lease's or that of the gateway's own work.
+ * Determines which client sent a request. Throws unauthorized if the password is missing or the key isn't accepted,
+ * not_found if the volume doesn't belong to the key's account, and forbidden if a token belongs to neither the newest
+ * lease nor the gateway's own maintenance.
  */
 export async function accessOf(
   deps: Pick<VolumeDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>,

@@ -13,7 +13,7 @@ const COMBINED_SECONDS = 3_600n;
 const DELETIONS = { snapshots: 'deleteVolumeSnapshot', keys: 'deleteVolumeKey' } as const;
 
 /**
- * Records in the account's activity what an owner deletes from a repository, in the same transaction. Snapshots appear
+ * Records an owner's deletions from a repository in the account's activity, in the same transaction. Snapshots appear
  * as `deleteVolumeSnapshot`, keys as `deleteVolumeKey`, and packs and indexes combined as `pruneVolume`.
  */
 export async function recordDeletion(

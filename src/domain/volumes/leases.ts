@@ -41,8 +41,8 @@ export interface VolumeRow {
 }
 
 /**
- * Locks these volumes of the account, in id order. Throws `code` before changing anything if the account doesn't have
- * one of the volumes or another instance holds it. `stopping` is an instance that the same write stops.
+ * Locks these account volumes, in id order. Throws `code` before changing anything if the account doesn't have one of
+ * the volumes or another instance holds it. `stopping` is an instance that the same write stops.
  */
 export async function lockVolumes(
   current: Write,

@@ -20,9 +20,9 @@ interface Holder {
 }
 
 /**
- * Removes stale locks and the locks of clients that can no longer write, because restic would wait for them. While an
- * instance holds the volume, the owner's locks are removed too, because the owner can then neither delete anything nor
- * renew a lock.
+ * Removes stale locks and those held by clients that can no longer write. Otherwise, restic would wait for them. While
+ * an instance holds the volume, the owner can neither delete anything nor renew a lock, so the owner's locks are
+ * removed too.
  */
 export async function removeStaleLocks(deps: Pick<VolumeDeps, 'db' | 'volumeStore'>, volumeId: string): Promise<void> {
   if ((await staleLocks(deps, deps.db.pool, volumeId)).length === 0) return;

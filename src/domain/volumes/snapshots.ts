@@ -7,8 +7,8 @@ import { MAX_SNAPSHOTS } from './rules/volume-history.js';
 
 /**
  * Inserts the row for a snapshot whose object is stored in this transaction, which must have locked the volume's row.
- * The snapshot's time is later than those of all previous ones, even within one second of the clock. Throws VolumeFull
- * if the volume already has the maximum number of snapshots.
+ * The snapshot's time is later than any previous snapshot's, even within one second of the clock. Throws VolumeFull if
+ * the volume already has the maximum number of snapshots.
  */
 export async function recordSnapshot(
   { clock }: Pick<KernelDeps, 'clock'>,

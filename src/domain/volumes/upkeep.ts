@@ -53,7 +53,7 @@ const VERIFY_MS = 600_000;
 const ABANDONED_MS = 86_400_000;
 
 export interface UpkeepOptions {
-  /** Address at which restic reaches this gateway, such as http://127.0.0.1:4000. */
+  /** URL at which restic reaches this gateway, such as http://127.0.0.1:4000. */
   address: string;
   /** Called with the reason when a repository can't be pruned, copied or erased. */
   onFailure(volumeId: string, reason: string): void;

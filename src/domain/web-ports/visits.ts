@@ -37,7 +37,7 @@ interface Pass {
   keyId: string;
   /** When the pass or its key expires, whichever is earlier. */
   expiresAt: Instant;
-  /** Networks from which the key is accepted. Null means all networks. */
+  /** Networks that the key is accepted from. Null means all networks. */
   networks: readonly string[] | null;
 }
 

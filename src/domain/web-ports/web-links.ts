@@ -43,7 +43,7 @@ export async function createWebLink(
 
 export interface WebToken {
   token: string;
-  /** Header in which the program must send the token. */
+  /** Header that the program must send the token in. */
   header: string;
   /** URL that the token gives access to. */
   url: string;

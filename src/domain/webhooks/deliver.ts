@@ -42,13 +42,14 @@ const MAX_OF_WEBHOOK = 4;
  */
 const MAX_CONCURRENT_MAILS = 4;
 /**
- * Time for which only one gateway sends to a webhook or address. It is longer than that gateway's attempts can take.
+ * Duration of a gateway's lease on a webhook or address, during which only that gateway sends to it. It is longer than
+ * the gateway's attempts can take.
  */
 const LEASE_SECONDS = 60n;
 /** Maximum number of rounds per lease. Each round takes at most 5 s, or 20 s for mails. */
 const MAX_ROUNDS = 4;
 const ROUNDS_WITHIN_MS = 10_000;
-/** Time for which events are retained. */
+/** Time to keep events. */
 const RETENTION_SECONDS = 30n * SECONDS_PER_DAY;
 const DELETE_BATCH = 1_000;
 
@@ -324,7 +325,7 @@ const NEXT_SEND = `
   ) waiting`;
 
 /**
- * Omits events that events of an open transaction may still precede, because those have lower numbers. In a restored
+ * Omits events that may still be preceded by an open transaction's events, which have lower numbers. In a restored
  * backup, transaction ids come from another cluster, so they are ignored after one minute.
  */
 const HEADS = `

@@ -8,7 +8,7 @@ import { formatInstant, type Instant } from '../kernel/time.js';
 /** Maximum number of networks stored per key. Once it is reached, no more events are sent. */
 const MAX_OF_KEY = 200;
 
-/** A key, and a network from which it was used. */
+/** A key, and a network that it was used from. */
 export interface KeyNetwork {
   accountId: string;
   keyId: string;
@@ -17,7 +17,7 @@ export interface KeyNetwork {
   at: Instant;
 }
 
-/** Records the networks from which keys were used, and sends an event for each one except a key's first. */
+/** Records the networks that keys were used from, and sends an event for each one except a key's first. */
 export async function recordKeyNetworks(deps: Pick<KernelDeps, 'db'>, uses: readonly KeyNetwork[]): Promise<void> {
   const byKeyAndNetwork = new Map(uses.map((use) => [`${use.keyId} ${use.network}`, use]));
   const isReported = await inTransaction(deps.db.pool, async (transaction) => {

@@ -126,7 +126,7 @@ async function balances({ db }: Pick<KernelDeps, 'db'>, now: Instant): Promise<N
 }
 
 /**
- * Returns the event for credit that is about to run out. It is sent once per credit and day, even if changes to the
+ * Returns the event for credit that is about to run out. It is sent once per credit per day, even if changes to the
  * burn rate move the exact second.
  */
 function exhaustionOf({ id, dueAt, exhaustedAt, creditUnits }: Account, now: Instant): NewEvent[] {

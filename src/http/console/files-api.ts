@@ -37,8 +37,7 @@ const TRANSFERS = { perTarget: 8, perAccount: 16, all: 128, waitingPerAccount: 3
 const COMMANDS = { perTarget: 4, perAccount: 6, all: 64, waitingPerAccount: 24, waiting: 200 };
 const MAX_FILE_BYTES = 1e13;
 /**
- * Time for which the rest of a rejected upload is read, because some browsers don't read a response until they have
- * sent everything.
+ * Time to keep reading a rejected upload, because some browsers don't read a response until they have sent everything.
  */
 const READS_REST_MS = 5_000;
 /** The last second of the year 9999, after which years no longer have four digits. */

@@ -20,9 +20,9 @@ export interface TerminalAuthOptions {
 }
 
 /**
- * Identifies the caller for a terminal's WebSocket. Browsers let any page open a WebSocket to any address, with
- * cookies. It is therefore accepted only from a page on the gateway's own origin with a session, and never with a key.
- * Fails with forbidden, unauthorized or rate_limited.
+ * Identifies the caller for a terminal's WebSocket. Browsers let any page open a WebSocket to any URL, with cookies. It
+ * is therefore accepted only from a page on the gateway's own origin with a session, and never with a key. Fails with
+ * forbidden, unauthorized or rate_limited.
  */
 export function createTerminalAuth({ deps, keyUses, isTrusted }: TerminalAuthOptions) {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);

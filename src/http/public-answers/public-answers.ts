@@ -116,7 +116,7 @@ export class PublicAnswers {
    * operations with variables are sent only once.
    */
   lookupOperation(type: string, { query, ...others }: { query?: string }): PublicAnswer | Ticket | null {
-    // The document is inserted as it is, because encoding it as JSON would take as long as everything else here.
+    // The document is inserted unchanged, because encoding it as JSON would take as long as everything else here.
     const key = `POST ${type} ${JSON.stringify(others)} ${query}`;
     if (key.length > MAX_OPERATION_CHARACTERS) return null;
     const answer = this.#find(key);

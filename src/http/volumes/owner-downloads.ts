@@ -11,9 +11,9 @@ const CHECKED_AFTER_MS = 1_000;
 const CHECK_AGAIN_MS = 500;
 
 /**
- * Tracks downloads with API keys that are in progress or waiting for a slot, because a download may take hours. Each is
- * aborted when its key ends or its account is suspended. An upload is instead checked once all of it has arrived,
- * before anything is stored.
+ * Tracks API-key downloads that are in progress or waiting for a slot, because a download may take hours. Each is
+ * aborted when its key is revoked or expires, or when its account is suspended. An upload is instead checked once all
+ * of it has arrived, before anything is stored.
  */
 export class OwnerDownloads {
   readonly #deps: Pick<AccountsDeps, 'db' | 'clock' | 'settings' | 'apiKeyCache'>;

@@ -19,7 +19,7 @@ import type { IsTrusted } from '../trust-proxy.js';
 import { rangeOf, rangeWithin } from './byte-range.js';
 import { OwnerDownloads } from './owner-downloads.js';
 
-/** Path prefix of repositories, as in `rest:https://…/volumes/v-…` for restic. */
+/** Path prefix for repositories, as in `rest:https://…/volumes/v-…` for restic. */
 const VOLUMES_PATH = '/volumes/';
 const HASH = '[0-9a-f]{64}';
 const PATH = new RegExp(

@@ -75,7 +75,7 @@ test("other accounts' balances are returned even if one account doesn't exist", 
   expect(absent).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } });
 });
 
-test('a read includes everything committed before it, even if others are in flight', async () => {
+test('a read includes everything committed before it, even during other reads', async () => {
   const [account] = await accountsWith([1]);
   for (let round = 1; round <= 20; round += 1) {
     const earlier = readBalance(domain, account!);

@@ -348,7 +348,7 @@ test('a rebuild restores the running totals from the ledger', async () => {
   expect((await audit(domain)).findings).toEqual([]);
 });
 
-test('the books stay correct through suspensions and destroys by the operator', async () => {
+test('the books stay correct when the operator suspends accounts or destroys instances', async () => {
   await suspendAccount(domain, account);
   expect((await accountState(domain, account)).suspendedAt).toBe(domain.clock.now());
   const { rows } = await domain.db.pool.query<{ id: string; status: string; stop_reason: string }>(

@@ -72,7 +72,7 @@ describe('billing by the second', () => {
     ]);
   });
 
-  test('charges one second of the cheapest GPU and shows the amount rounded down', async () => {
+  test('charges for one second of the cheapest GPU and rounds the displayed amount down', async () => {
     const account = await domain.account('1');
     const id = await rent(account, { gpu: 'p4', mode: 'INTERRUPTIBLE' });
     domain.clock.advance(1);

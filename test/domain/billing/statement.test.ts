@@ -49,7 +49,7 @@ function change({ movements, lines }: Statement): bigint {
   return movements.reduce((sum, { amount }) => sum + amount, 0n) - lines.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-test('the lines of adjoining statements add up exactly to the changes in balance', async () => {
+test('the lines in adjacent statements add up exactly to the changes in balance', async () => {
   const end = domain.clock.now();
   const instant = fc.bigInt({ min: from, max: end + 5n });
   await fc.assert(

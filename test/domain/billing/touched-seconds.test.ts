@@ -49,8 +49,8 @@ async function expectCleanAudit(): Promise<void> {
   expect((await audit(domain)).findings).toEqual([]);
 }
 
-describe('a touched second is paid for', () => {
-  test('in runs of 0.92 s that each stay within one second', async () => {
+describe('every touched second is paid for', () => {
+  test('when runs last 0.92 s and each stay within one second', async () => {
     const account = await domain.account();
     const machineId = await domain.machine();
     at(0.01);
@@ -66,7 +66,7 @@ describe('a touched second is paid for', () => {
     await expectCleanAudit();
   });
 
-  test('in runs of two seconds', async () => {
+  test('when runs last nearly two seconds', async () => {
     const account = await domain.account();
     const machineId = await domain.machine();
     at(0.01);
@@ -83,7 +83,7 @@ describe('a touched second is paid for', () => {
     await expectCleanAudit();
   });
 
-  test('for each disk, no matter how briefly it existed', async () => {
+  test('on each disk, no matter how briefly it existed', async () => {
     const account = await domain.account();
     const machineId = await domain.machine();
     at(0.1);
@@ -99,7 +99,7 @@ describe('a touched second is paid for', () => {
     await expectCleanAudit();
   });
 
-  test('on two machines if the account moves from one to the other within it', async () => {
+  test('on both machines if the account moves from one to the other within it', async () => {
     const account = await domain.account();
     const [m1, m2] = [await domain.machine(), await domain.machine()];
     at(0.1);

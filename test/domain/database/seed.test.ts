@@ -10,7 +10,7 @@ import { createTestDatabase } from '../../support/database.js';
 /** Tables in loading order. */
 const LOADED = ['gpu_model', 'region', 'template', 'market_snapshot', 'gpu_price', 'machine'];
 
-it('the seed is loaded in one message, with its contents logged if that takes long', async () => {
+it('the seed is loaded in one message, with its contents logged if loading is slow', async () => {
   const db = openDatabase(await createTestDatabase());
   const holder = await db.pool.connect();
   await holder.query(`set session_replication_role = replica; truncate ${LOADED}, installation, account cascade`);

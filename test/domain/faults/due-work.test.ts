@@ -127,7 +127,7 @@ describe('due work', () => {
     expect(checks).toBeGreaterThan(before);
   });
 
-  it('is checked at each interval without notices, and once more when they resume', async () => {
+  it('is checked at each interval while notices are down, and once when they resume', async () => {
     await pass();
     wire.cutNotices();
     await expect.poll(() => domain.db.notices.isListening, PATIENCE).toBe(false);
@@ -207,7 +207,7 @@ describe('a write', () => {
     expect(tables.some((table) => table === 'due_work' || table === 'account')).toBe(true);
   });
 
-  it('by this gateway sends its own notice for events unrelated to rentals', async () => {
+  it('by this gateway also sends a notice for events unrelated to rentals', async () => {
     const owner = await domain.account('5');
     const { id } = (await createWebhook(domain, owner, { url: 'https://receiver.test/' })).webhook;
     const { apiKey: used } = await createApiKey(domain, owner);

@@ -237,7 +237,7 @@ describe('the desired state', () => {
     expect(await phases(agent)).toEqual([[next.id, 'running']]);
   });
 
-  test('never asks the agent to erase a container of which it was never notified', async () => {
+  test('never asks the agent to erase a container that it has never been sent', async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });
@@ -245,7 +245,7 @@ describe('the desired state', () => {
     expect(await phases(agent)).toEqual([]);
   });
 
-  test('asks the agent to erase an unknown container of a destroyed instance', async () => {
+  test("asks the agent to erase a destroyed instance's unknown container", async () => {
     const agent = await TestAgent.join(domain);
     const account = await domain.account();
     const { instance } = await deploy(domain, account, { machineId: agent.machineId });

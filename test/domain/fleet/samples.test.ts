@@ -137,7 +137,7 @@ describe('a sample', () => {
     expect((await host.rows()).map((row) => row.cpu_percent)).toEqual([1, 2]);
   });
 
-  it("is ignored for another host's container, another start or a stopped container", async () => {
+  it('is ignored if its container is stopped, on another host or from another start', async () => {
     const [one, two] = [await SampledHost.start(), await SampledHost.start()];
     await two.report([sampled(one.id)]);
     await one.sendSamples({ start: 2 });
@@ -163,7 +163,7 @@ describe('a sample', () => {
     expect((await host.rows(10, 'gpu_sample')).map((row) => row.place)).toEqual([0, 1]);
   });
 
-  it('is rejected with its report if there are too many samples or a GPU appears twice', async () => {
+  it('is rejected with its entire report if it lists a GPU twice or is one too many', async () => {
     const host = await SampledHost.start();
     domain.clock.advance(60);
     const seven = Array.from({ length: 7 }, (_, age) => ({ age }));
@@ -432,7 +432,7 @@ describe('metrics', () => {
   });
 });
 
-describe('the range of a metrics response', () => {
+describe("a metrics response's range", () => {
   const now = 1_800_000_000n + 7n;
   const range = (from: bigint | null, to: bigint | null, points = 360) => metricRange({ from, to, points }, now);
 

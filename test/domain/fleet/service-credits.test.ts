@@ -361,7 +361,7 @@ describe('service credits', () => {
     expect(await creditsOf(domain, account)).toEqual([]);
   });
 
-  test("an agent's revocation is an outage since its last heartbeat that renters can see", async () => {
+  test('revoking an agent counts as an outage since its last heartbeat, shown to renters', async () => {
     const { agent, account, id, rate } = await rentMachine(HOSTILE);
     await agent.report([seen(id, 'RUNNING')]);
     domain.clock.advance(12);

@@ -155,7 +155,7 @@ describe('missing GPUs', () => {
     await act(domain, bob, { id: other.id, action: 'DESTROY' });
   });
 
-  it("block a stopped instance's start until they return, and may go missing again", async () => {
+  it("block a stopped instance's start until they return, each time they go missing", async () => {
     const { id, agent, uuids } = await hostOf(2);
     const mine = await rent(`${id}.g0`);
     await agent.fetch();
@@ -185,7 +185,7 @@ describe('missing GPUs', () => {
 });
 
 describe('a host that rejoins', () => {
-  it('without a rented GPU shows it as missing and causes credit until it returns', async () => {
+  it('without a rented GPU reports it missing, which is credited until it returns', async () => {
     const { id, agent, found, uuids } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -227,7 +227,7 @@ describe('a host that rejoins', () => {
     }
   });
 
-  it('with a replacement for a missing GPU ends the credit for it', async () => {
+  it('with a replacement for a missing GPU ends the credit for the missing one', async () => {
     const { id, agent, found, uuids } = await hostOf(4);
     const mine = await rent(`${id}.g1`);
     await agent.fetch();
@@ -324,7 +324,7 @@ describe("an agent's downgrade from protocol 2 to 1", () => {
   });
 });
 
-describe('an import of machines', () => {
+describe('a machine import', () => {
   const csv = (changes: Record<string, unknown>) => ({
     gpu: 'rtx-4090',
     num_gpus: 4,
@@ -361,7 +361,7 @@ describe('an import of machines', () => {
     await expect(load(csv({ id: `${id}.g0`, num_gpus: 1 }))).rejects.toThrow(/host/);
   });
 
-  it('prevents a host from joining if it uses the id of one of its parts', async () => {
+  it('blocks a later join by a host whose part would have an imported id', async () => {
     const id = `m-${randomBytes(4).toString('hex')}`;
     await load(csv({ id: `${id}.g1`, num_gpus: 1 }));
     domain.clock.advance(61);

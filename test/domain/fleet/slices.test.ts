@@ -79,7 +79,7 @@ const ALL = [
   '.g7',
 ];
 
-describe('a host of eight GPUs', () => {
+describe('a host with eight GPUs', () => {
   it('is offered as fifteen machines, each with its share', async () => {
     const { id } = await hostOf(8);
     expect(await offered(id)).toEqual(ALL);
@@ -218,7 +218,7 @@ describe('a host for sale', () => {
     await expect(sellSlices(domain, 'nothing', [1])).rejects.toThrow(/has no agent/);
   });
 
-  it('with two GPU models never sells both in one block', async () => {
+  it('never sells two GPU models in one block', async () => {
     const l4 = { name: 'NVIDIA L4', vramMb: 23_034, pcieGen: 4 };
     const mixed = [...gpus(2), ...gpus(2, l4)].map((gpu, index) => ({ ...gpu, index }));
     const { id } = await hostOf(4, [mixed[0]!, mixed[2]!, mixed[1]!, mixed[3]!]);
@@ -232,7 +232,7 @@ describe('a host for sale', () => {
     expect((await rent(`${id}.g2-3`)).gpu).toBe('l4');
   });
 
-  it('with an agent on protocol 1 can only be sold whole until the agent is updated', async () => {
+  it('with an agent on protocol 1 can be sold only whole until the agent is updated', async () => {
     const { code } = await enrol(domain, { machineId: null, gpu: null, region: 'us-tx', online: true, demo: false });
     domain.clock.advance(61);
     const found = hardware({ gpus: gpus(2) });

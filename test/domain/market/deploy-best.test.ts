@@ -45,7 +45,7 @@ describe('deployBest', () => {
   const hold = async (id: string, account: string, mode: PricingMode) =>
     (await deploy(domain, account, { machineId: named(id), diskGb: 10, mode })).instance.id;
 
-  it('takes only a machine whose host agent runs containers if requested', async () => {
+  it('takes only machines whose host agent runs containers, if that is requested', async () => {
     await offer({ id: 'record', reliability: 0.999 }, { id: 'hosted' });
     expect(await refusal(best({ filter: { hasAgent: true } }))).toMatch(
       /^deploy_failed: no matching machine.*, hasAgent true$/,
@@ -61,7 +61,7 @@ describe('deployBest', () => {
     expect(await best()).toBe('record');
   });
 
-  it('takes machines ordered by price, then reliability, then id, until none remains', async () => {
+  it('takes machines in order of price, then reliability, then id, until none remain', async () => {
     await offer(
       { id: 'two', numGpus: 2, reliability: 0.999 },
       { id: 'c', reliability: 0.95 },
@@ -140,7 +140,7 @@ describe('deployBest', () => {
     expect(await best({ diskGb: 100, filter: { diskGbMin: 400 } })).toBe('c');
   });
 
-  it('preempts only on request, for a higher mode, and if no free machine is as cheap', async () => {
+  it('preempts only on request, for a higher mode and if no free machine is as cheap', async () => {
     await offer({ id: 'a' }, { id: 'b', reliability: 0.95 }, { id: 'dear', numGpus: 2 });
     const bob = await domain.account();
     const bobs = await hold('a', bob, 'INTERRUPTIBLE');

@@ -4,7 +4,7 @@ import { SeenIds } from '../../../src/domain/market/seen-ids.js';
 import { anyCodePoint } from '../../support/code-points.js';
 import { randomHistories } from '../../support/long.js';
 
-it('the set recognizes each id and never confuses two ids', () => {
+it('the set of seen ids recognizes each id and never confuses two ids', () => {
   const id = fc.oneof(fc.string({ unit: anyCodePoint, maxLength: 3 }), fc.string({ maxLength: 300 }));
   fc.assert(
     fc.property(fc.array(id, { maxLength: 400 }), (ids) => {
@@ -17,7 +17,7 @@ it('the set recognizes each id and never confuses two ids', () => {
   );
 });
 
-it('the set can hold any number of ids of any size', () => {
+it('the set of seen ids can hold any number of ids of any size', () => {
   const seen = new SeenIds();
   const sizes = [254, 255, 256, 1_048_570, 1_048_571, 1_048_572, 1_048_573, 3_000_000];
   const ids = Array.from({ length: 40_000 }, (_, index) => `lst-${index}`);

@@ -100,7 +100,7 @@ describe('a volume', () => {
     await domain.close();
   });
 
-  test('is subject to a monthly limit even if the clock is set back after setting it', async () => {
+  test('is subject to a monthly limit even if the clock is later set back', async () => {
     const domain = await open();
     const accountId = await domain.account('1000');
     const { apiKey } = await createApiKey(domain, accountId);

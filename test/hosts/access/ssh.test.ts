@@ -23,7 +23,7 @@ const FULL = 'full';
 const PERL = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/perl-base`;
 
 /** The agent polls the first gateway. Tests use the second one unless they say otherwise. */
-describe('SSH into an instance with OpenSSH’s clients', needsEngine('podman', ...OPEN_SSH), () => {
+describe('SSH access with OpenSSH clients', needsEngine('podman', ...OPEN_SSH), () => {
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;

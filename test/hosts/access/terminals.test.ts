@@ -156,7 +156,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(await fourth.end()).toEqual({ type: 'exit', code: 9 });
   });
 
-  it('serves one page at a time, and the newest page takes over', async () => {
+  it('serves one page at a time, which is always the newest', async () => {
     const first = await open().ready();
     first.type('echo mine\n');
     await first.waitForText('\nmine\r\n');
@@ -197,7 +197,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     await closeAll();
   });
 
-  it('is limited to eight shells per instance, evicting only abandoned ones', async () => {
+  it('can have at most eight shells per instance, evicting only abandoned ones', async () => {
     const used = [];
     for (let count = 0; count < MAX_SHELLS_PER_INSTANCE; count += 1) used.push(await open().ready());
     expect(await open().end()).toMatchObject({ type: 'refused', reason: 'busy' });
@@ -282,7 +282,7 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
     expect(flood.closed).toBe(1_008);
   });
 
-  it('ends with the session or the key and leaves no shell behind', async () => {
+  it('ends when the session ends or the key is revoked, and leaves no shell behind', async () => {
     const [signedOut, revoked] = [await newKey(), await newKey()];
     for (const key of [signedOut, revoked]) {
       const command = uniqueSleep();

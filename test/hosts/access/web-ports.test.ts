@@ -25,7 +25,7 @@ const MANY_BYTES = 100 * MB;
 const WARM_UP_BYTES = 30 * MB;
 const MORE_MEMORY_MB = 50;
 
-describe('web access to a real container, over two gateways', needsEngine('podman', 'ldd'), () => {
+describe('web access to a real container, through two gateways', needsEngine('podman', 'ldd'), () => {
   let web: WebFleet;
   /** Cookie that grants access to the first port. */
   let cookie: string;
@@ -237,7 +237,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     );
   });
 
-  it('can be made public, and closes a port’s connections when it becomes private', async () => {
+  it('can be public, and closes a port’s connections when the port becomes private', async () => {
     const change = (field: string) =>
       web.query(`mutation { ${field}(id: "${web.instanceId}", port: 8081) { ports { port url open } webUrl } }`);
     const gatewayPort = new URL(web.gateways[0]!).port;
@@ -455,7 +455,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     expect(opened).toMatchObject({ code: 0, stdout: expect.stringContaining(`http://${web.hostOf(8081)}:`) });
   });
 
-  it('ends with the agent, and works again with the next one', async () => {
+  it('ends with the agent and works again through the next one', async () => {
     const stream = await open(web.gateways[0]!, host, '/events', { headers: { cookie } });
     const ended = over(stream);
     await web.host.end('SIGKILL');
@@ -466,7 +466,7 @@ describe('web access to a real container, over two gateways', needsEngine('podma
     await until('it is served again', async () => (await get('/echo')).status === 200, 40_000);
   });
 
-  it('ends immediately with the instance, but the log remains readable', async () => {
+  it('ends immediately with the instance, except for access to the log', async () => {
     const { id, renter } = await web.anotherKey();
     const events = await subscribe(
       web.gateways[1]!,

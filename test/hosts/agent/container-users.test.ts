@@ -172,7 +172,7 @@ describe.each<EngineName>(['podman', 'docker'])('a container on %s', (name) => {
       expect(gateway.reports.at(-1)).toMatchObject({ users: true, fuse: false });
     });
 
-    it.skipIf(!existsSync('/dev/fuse'))('can mount the container’s file systems if the host allows it', async () => {
+    it.skipIf(!existsSync('/dev/fuse'))('can mount its own file systems if the host allows it', async () => {
       await host.end();
       host.start({ GPU_AGENT_ALLOW_FUSE: '1' });
       expect(await gateway.next()).toMatchObject({ fuse: true });

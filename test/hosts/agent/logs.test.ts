@@ -19,7 +19,7 @@ const PIECES_READ = {
 };
 
 /** Reads from the engine itself, because later code may drop lines but can't add any that the engine didn't send. */
-describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', (name) => {
+describe.each<EngineName>(['podman', 'docker'])("a container's log on %s", (name) => {
   const wanted = needsEngine(name);
   if (wanted.skip) {
     it('is skipped', wanted, () => {});
@@ -87,7 +87,7 @@ describe.each<EngineName>(['podman', 'docker'])('the log of a container on %s', 
     await registry?.close();
   });
 
-  it('contains whole lines, with the pieces of each line in order', async () => {
+  it("contains whole lines, with each line's pieces in order", async () => {
     const all = PIECES_READ[name];
     await until('all is written', async () => (await read(PIECES, {})).join() === all.join(), 20_000);
     for (const tail of [1, 2, 3]) {

@@ -83,7 +83,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by %s’s runt
   /** Returns the number of this process's open descriptors. */
   const descriptors = () => readdirSync('/proc/self/fd').length;
 
-  it('have the same permissions and view as through the engine, for every user', async () => {
+  it('have the same permissions and view as if started by the engine, for every user', async () => {
     for (const id of [ID, OTHER]) {
       const [own, engines] = [await begin(LOOKS, { id }), await begin(LOOKS, { id, env: ELSEWHERE })];
       expect([own.constructor.name, engines.constructor.name]).toEqual(['Command', 'Object']);
@@ -209,7 +209,7 @@ describe.each<EngineName>(['podman', 'docker'])('commands started by %s’s runt
     for (const exec of [one, other]) exec.detach();
   });
 
-  it('report no process once its id is reused, even if the renter delays their end', async () => {
+  it('report no process id that may be reused, even if the renter delays their end', async () => {
     const exec = await begin('exec 5>/proc/$PPID/fd/3; sleep 5434 & sleep 1; kill -9 $PPID; exec sleep 5435');
     await until('it runs', async () => (await exec.state()).pid !== null, 10_000);
     await until('its process is gone', async () => (await exec.state()).pid === null, 10_000);

@@ -19,7 +19,7 @@ describe.each<[EngineName, number[]]>([
   const half = places.length / 2;
   const wanted = needsEngine(name);
   if (wanted.skip) {
-    it('is skipped', wanted, () => {});
+    it('are skipped', wanted, () => {});
     return;
   }
   let registry: TestRegistry;
@@ -62,7 +62,7 @@ describe.each<[EngineName, number[]]>([
   const shown = async (id: string) => (await engine.exec(id, 'sh', '-c', SHOW)).text.trim().split('\n');
   const startedAt = async (id: string) => (await engine.docker.getContainer(`gpu-${id}`).inspect()).State.StartedAt;
 
-  it('have separate GPUs, and a larger one waits only for instances on its own GPUs', async () => {
+  it('have separate GPUs and wait only for instances that use their own GPUs', async () => {
     const large = of(LARGE, places.slice(half));
     gateway.setDesired(places.map(one));
     for (const place of places) await gateway.phase(idOf(place), 'RUNNING', 60_000);

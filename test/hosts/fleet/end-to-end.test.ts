@@ -130,7 +130,7 @@ describe('a gateway with a real host', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('shows the progress of a large layer over a slow connection', async () => {
+  it("shows a large layer's progress over a slow connection", async () => {
     fleet.registry.bytesPerSecond = 1_500_000;
     await fleet.registry.push('large', { extraBytes: LAYER_BYTES });
     await fleet.template('large', `${fleet.registry.slowAt}/large`);

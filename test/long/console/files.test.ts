@@ -12,7 +12,7 @@ import { folder } from '../../support/process.js';
 const LARGE_BYTES = 200_000_000;
 const LONG = { timeout: 180_000 };
 
-describe('the file and log pages of a real container', needsEngine('podman', 'chromium'), () => {
+describe("a real container's file and log pages", needsEngine('podman', 'chromium'), () => {
   let web: WebFleet;
   let browser: Browser;
   let pages: Pages;

@@ -202,7 +202,7 @@ it('a start waits for containers to stop on its own GPUs, but not on other GPUs'
   await sees(OTHER, 'RUNNING');
 });
 
-it('a start waits until its GPUs’ previous container is erased, but not for others', async () => {
+it('a start waits until its GPUs’ previous container is erased, but for no others', async () => {
   let removed = () => {};
   const old = on(THIRD, [2, 3]);
   await reconciler.apply({ generation: 1, instances: [{ ...old, phase: 'stopped' }] });

@@ -207,7 +207,7 @@ describe('exit codes', () => {
     expect([code, stderr]).toEqual([1, 'gpu: missing or unknown API key (unauthorized)\n']);
   });
 
-  it('are 1 for an internal error of the service, with the request id shown', async () => {
+  it('are 1 for an internal service error, with the request id shown', async () => {
     wire.next({ ...refusal(500, 'internal'), headers: { 'x-request-id': 'r-1' } });
     const { code, stderr } = await gpu(['balance'], { ...env, GPU_BASE_URL: wire.baseUrl });
     expect([code, stderr]).toEqual([1, 'gpu: this is internal (internal, request r-1)\n']);
@@ -364,7 +364,7 @@ describe('completion', () => {
   });
 
   // Here bash itself splits the line, including at colons.
-  it('works at a bash prompt, even after an address or `help`', needs('script', 'bash'), async () => {
+  it('works at a bash prompt, even after a URL or `help`', needs('script', 'bash'), async () => {
     const { key, rest } = await service.renter('1000');
     const { id } = (await rest('POST', '/instances', { machine_id: await service.machine() })).body;
     const bin = folder();

@@ -96,7 +96,7 @@ describe('gpu deploy --wait', () => {
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('shows the progress of the pull in a terminal and then clears the line', needs('script'), async () => {
+  it('shows the pull’s progress in a terminal and then clears the line', needs('script'), async () => {
     const agent = await machine();
     const program = gpuInTerminal(['deploy', agent.machineId, '--wait'], env);
     onTestFinished(() => program.signal('SIGKILL'));

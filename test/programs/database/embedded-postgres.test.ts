@@ -258,7 +258,7 @@ describe('the embedded server', () => {
     expect(await server(dataDir)).toBeUndefined();
   });
 
-  it('keeps running when its users are killed, and is found by the next one', async () => {
+  it('keeps running when its users are killed, and the next user finds it', async () => {
     const dataDir = await stoppedCluster();
     const killed = startUser(dataDir);
     await killed.says('open');

@@ -202,7 +202,7 @@ describe('applyMigrations refuses', () => {
   });
 });
 
-describe('applyMigrations next to Prisma’s own engine', () => {
+describe("applyMigrations alongside Prisma's own engine", () => {
   const columns = `SELECT format('%s %s %s %s', attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid))
     FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
     WHERE attrelid = '_prisma_migrations'::regclass AND attnum > 0 ORDER BY attnum`;

@@ -59,7 +59,7 @@ describe('the deployment', wanted, () => {
     await engine?.close();
   }, 120_000);
 
-  it('has only the built programs in its image, which the image’s user can’t change', () => {
+  it('ships an image with only the built programs, none writable by the image’s user', () => {
     const megabytes = (image: string) => Number(docker.look(image, '{{.Size}}')) / 1e6;
     report(`image ${megabytes(IMAGE).toFixed(0)} MB, of which its base ${megabytes(STAND_INS.node).toFixed(0)} MB`);
     expect(docker.look(IMAGE, '{{.Config.User}} {{.Config.StopSignal}} {{json .Config.Cmd}}')).toBe(

@@ -100,7 +100,7 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
     disk?.unmount();
   });
 
-  it('halts writes with clear errors until there is space, and loses no earlier ones', PATIENT, async () => {
+  it('halts writes with clear errors until space is freed, without losing earlier ones', PATIENT, async () => {
     disk = mountSmallDisk(DISK_MB);
     const env: Env = { DATA_DIR: await preparedFolder(join(disk.path, 'data')), RATE_LIMIT_PER_MINUTE: '0' };
     gateway = await startProcess(env);
@@ -147,7 +147,7 @@ describe('a full disk under PostgreSQL', needsSmallDisk(), () => {
 });
 
 describe('a query that uses up all memory', () => {
-  it('is killed with its server, but the gateways survive', { ...needsMemoryLimit(), ...PATIENT }, async () => {
+  it('is killed along with its server, but not the gateways', { ...needsMemoryLimit(), ...PATIENT }, async () => {
     const limit = limitMemory(`gateway-test-${randomBytes(4).toString('hex')}`, MEMORY_MB);
     const env: Env = { DATA_DIR: await preparedFolder(), RATE_LIMIT_PER_MINUTE: '0' };
     const gateway = await startProcess(env);

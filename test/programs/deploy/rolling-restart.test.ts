@@ -209,7 +209,7 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     await audit();
   });
 
-  it('are replaced by an error response in the usual form if both are down', async () => {
+  it('yield an error response in the usual format if both are down', async () => {
     await Promise.all(gateways.map((gateway) => gateway.kill()));
     const { status, headers, text } = await requestCaddy(caddy, { path: '/v1/offers' });
     expect([status, headers['retry-after'], headers['content-type']]).toEqual([

@@ -71,7 +71,7 @@ class Witness {
   }
 }
 
-describe('other gateways see every rental of a gateway that crashes in its first second', () => {
+describe('other gateways see every rental by a gateway that crashes in its first second', () => {
   // Three run concurrently with a witness each, since data read after one crash would hide the effect of the next.
   const COUNT = isLong ? 20 : 6;
   const POINTS = Array.from({ length: COUNT }, (_, index) => (index * 1_000) / COUNT);

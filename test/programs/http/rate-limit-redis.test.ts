@@ -14,7 +14,7 @@ const NOBODY = 'redis://:hunter2@127.0.0.1:1';
 
 let redis: TestRedis;
 
-describe('the rate limit through Redis', needs('redis-server'), () => {
+describe('the Redis rate limit', needs('redis-server'), () => {
   beforeAll(async () => {
     redis = await startRedis();
   });
@@ -66,7 +66,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       refused: answers.filter(({ status }) => status === 429).length,
     });
 
-    it('admit exactly the limit of 300 concurrent requests with two keys on both APIs', async () => {
+    it('together admit exactly the limit when two keys send 300 requests to both APIs', async () => {
       await becomes('ok');
       const answers = await burst(await callers(), 300);
       expect(tally(answers)).toEqual({ admitted: LIMIT, refused: 300 - LIMIT });
@@ -80,7 +80,7 @@ describe('the rate limit through Redis', needs('redis-server'), () => {
       }
     });
 
-    it('limit separately if Redis fails, keep earlier counts, and later share them again', async () => {
+    it('limit separately while Redis is down, with earlier counts, then share them again', async () => {
       const before = await callers();
       expect(tally(await burst(before, 80))).toEqual({ admitted: 80, refused: 0 });
 

@@ -139,7 +139,7 @@ describe('a due re-check', () => {
     expect(source.requests()).toBe(before + 2);
   });
 
-  test('runs in one of two processes, after which the other one finds it done', async () => {
+  test('runs in only one of two processes at a time and isn’t repeated by the other', async () => {
     const second = other();
     const before = source.requests();
     const asked = held();
@@ -192,7 +192,7 @@ describe('a due re-check', () => {
     await Promise.all(processes.map(({ db }) => db.close()));
   });
 
-  test('counts as done after a manual import, even one during the re-check', async () => {
+  test('counts as done after a manual import, even if it happens during the re-check', async () => {
     const imported = async () => {
       const listing = { line: 2, listingId: 'x', gpuSlug: 'l4', numGpus: '1', priceUsdHour: '0.9' };
       const today = formatInstant(deps.clock.now()).slice(0, 10);
@@ -343,7 +343,7 @@ describe('the source', () => {
     ['refuses connections', async () => closedAddress(), /ECONNREFUSED/],
     ['is missing', async () => join(folder(), 'absent.csv'), /ENOENT/],
     ['is a folder', async () => folderNamed('listings.csv'), /EISDIR/],
-  ])('is also retried if it %s, without showing its address', async (_name, place, code) => {
+  ])('is also retried if it %s, without showing its URL or path', async (_name, place, code) => {
     const marketSource = await place();
     const before = await sheets();
     await look({}, withSettings({ marketSource }));

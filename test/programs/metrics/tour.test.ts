@@ -148,7 +148,7 @@ describe('the metrics after a tour', () => {
     expect(result.sum('gpu_rental_payment_processor_faults_total')).toBeGreaterThan(0);
   });
 
-  it('show the state of the database', async () => {
+  it("show the database's state", async () => {
     const now = result;
     expect(now.find('gpu_rental_database_figures_up')).toBe(1);
     expect(now.sum('gpu_rental_instances_running')).toBe(1);
@@ -170,7 +170,7 @@ describe('the metrics after a tour', () => {
     expect(labels).not.toMatch(/\b[im]-[0-9a-f]{8}\b|[0-9a-f]{16}/);
   });
 
-  it('are bounded in number and state whether they may be summed over gateways', () => {
+  it('are bounded in number and state whether they may be summed across gateways', () => {
     expect(result.samples.length).toBeLessThan(3_000);
     const helps = [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)];
     expect(helps.length).toBeGreaterThan(35);
@@ -219,7 +219,7 @@ describe('the dashboard and alert rules', () => {
     }
   });
 
-  it('show every metric of the gateway on the dashboard', () => {
+  it('show every gateway metric on the dashboard', () => {
     const shown = namesIn(fileOf(FILES[0]!)).map((name) => name.replace(/_(bucket|sum|count)$/, ''));
     const ours = [...result.text.matchAll(/^# TYPE (gpu_rental_\w+)/gm)].map(([, name]) => name!);
     const LEFT_OUT = [
@@ -248,7 +248,7 @@ describe('promtool', needs('promtool'), () => {
     expect(promtool(['check', 'metrics'], worse).said).toContain('counter metrics should have "_total" suffix');
   });
 
-  it('finds no fault in the metrics of an instance', () => {
+  it("finds no fault in an instance's metrics", () => {
     const gpu = {
       busyPercent: 97.5,
       memoryUsedMb: 20_000,
@@ -280,7 +280,7 @@ describe('promtool', needs('promtool'), () => {
 });
 
 describe('docs/metrics.md', () => {
-  it('lists every metric of the gateway verbatim', () => {
+  it('lists every gateway metric verbatim', () => {
     const help = new Map(
       [...result.text.matchAll(/^# HELP (gpu_rental_\w+) (.*)$/gm)].map(([, name, is]) => [name, is]),
     );

@@ -23,7 +23,7 @@ describe('an operator command', () => {
     databaseUrl = await createTestDatabase();
   });
 
-  it('prints the same in a separate process as within this one', async () => {
+  it('prints the same output in a separate process as in this one', async () => {
     for (const args of [
       ['account', 'create', '--name', ''],
       ['audit', '--json'],
@@ -80,7 +80,7 @@ describe('an operator command on a data folder', () => {
     expect((await client(gateway.address).rest('GET', '/gpus/pricing')).body.count).toBe(83);
   });
 
-  it('uses the server of the running gateway and leaves it running', async () => {
+  it('uses the running gateway’s server and leaves it running', async () => {
     const server = await serverOf(dataDir);
     const { api_key } = await adminJson(['key', 'create', '--account', early.id], env);
     expect((await client(gateway.address, api_key).rest('GET', '/balance')).body.balance).toBe(1);
@@ -89,7 +89,7 @@ describe('an operator command on a data folder', () => {
     await expectNoServer();
   });
 
-  it('may start together with the gateway, and the last to exit stops the server', async () => {
+  it('may start with the gateway, in which case the last to exit stops the server', async () => {
     const credit = adminJson(['account', 'credit', early.id, '--amount', '2'], env);
     gateway = await startProcess(env);
     expect((await credit).balance).toBe(3);

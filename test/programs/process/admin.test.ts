@@ -228,7 +228,7 @@ describe('operator commands on a running gateway', () => {
     expect(early).toMatchObject({ to: '2020-01-02T03:04:05Z', closing_balance: 0, movements: [], lines: [] });
   });
 
-  it('export prints all data of one account, but no key or hash', async () => {
+  it('export prints all of one account’s data, but no key or hash', async () => {
     const other = await adminJson(['account', 'create', '--name', 'Other', '--credit', '3'], env);
     await adminJson(['key', 'create', '--account', other.id], env);
     const { code, stdout, stderr } = await admin(['export', '--account', account.id], env);

@@ -141,7 +141,7 @@ describe('a request’s log line', () => {
 });
 
 describe('an API key appears in no log line', () => {
-  it('even if it is pasted anywhere in a URL, plain or encoded', async () => {
+  it('even if it is pasted into any part of a URL, plain or encoded', async () => {
     const templates = ['/v1/instances/{id}', '/v1/instances/{id}/actions', '/v1/offers', '/graphql', 'unknown'];
     const paths = ['/KEY', '/v1/KEY', '/v1/instances/KEY', '/v1/instances/KEY/actions', '/v1/instances/KEY%E0%A4%A'];
     const queries = ['/v1/offers?gpu=KEY', '/v1/offers?KEY', '/graphql?query={KEY}'];

@@ -78,7 +78,7 @@ describe('a database given by DATABASE_URL', () => {
 });
 
 describe('a data folder', () => {
-  it('is seeded once by two concurrent first starts, and the last one stops the server', async () => {
+  it('is seeded once by two concurrent gateways, the last of which stops the server', async () => {
     const dataDir = join(folder(), 'data');
     const both = await Promise.all([startProcess({ DATA_DIR: dataDir }), startProcess({ DATA_DIR: dataDir })]);
     const keys = both.flatMap(({ demoKey }) => demoKey ?? []);

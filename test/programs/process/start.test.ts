@@ -72,7 +72,7 @@ describe('a gateway on a data folder', () => {
     expect(gateway.log().map(({ msg }) => msg)).not.toContain('applied database migrations');
   });
 
-  it('prints addresses that respond', async () => {
+  it('prints URLs that respond', async () => {
     const [, rest, description, graphql, graphiql] =
       /REST +(\S+) +\(description: (\S+)\)\n +GraphQL +(\S+)\n +GraphiQL +(\S+) in a browser\n/.exec(gateway.stdout())!;
     expect((await client(rest!.replace(/\/v1$/, '')).rest('GET', '/gpus/pricing')).body.object).toBe('gpu_pricing');

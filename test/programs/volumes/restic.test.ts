@@ -50,7 +50,7 @@ describe.each(STORES)("restic's own client, with the store in %s", needs('restic
   });
   afterAll(() => gateway.close());
 
-  test('saves and restores for an instance, and reads and forgets for its owner', { timeout: 120_000 }, async () => {
+  test('saves and restores as an instance, and reads and forgets as an owner', { timeout: 120_000 }, async () => {
     const renter = await gateway.renter();
     const volume = await newVolume(gateway, renter.accountId);
     const token = await takeLease(gateway, volume.id);

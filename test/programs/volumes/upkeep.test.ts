@@ -153,7 +153,7 @@ describe('repository upkeep by the gateway', needs('restic'), () => {
     expect((await admin(['volume', 'list'], env)).stdout).toContain(id);
   });
 
-  test('reports a store older or newer than the database, and updates the rows', TIMEOUT, async () => {
+  test('reports a store older or newer than the database, and updates the database', TIMEOUT, async () => {
     const { id, repository } = await repositoryOf();
     const [lost, found] = [await backUp(repository, randomBytes(10)), await backUp(repository, randomBytes(10))];
     expect((await compareStore(gateway.deps, id)).differences).toEqual([]);

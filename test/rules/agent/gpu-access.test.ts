@@ -98,7 +98,7 @@ describe('with a scripted driver', () => {
     expect(wrong('/dev/nvidia9')).toBe('the container has 0 of 2 GPUs');
   });
 
-  it('CDI devices are identified by UUID, or by number if from an earlier agent', () => {
+  it('CDI devices are identified by UUID, or by number if an earlier agent chose them', () => {
     const requested = [`nvidia.com/gpu=${C}`, 'nvidia.com/gpu=1', 'gpu-rental.local/nvidia=0', 'nvidia.com/gpu=9'];
     expect(access.grantedTo(container([], requested))).toEqual([C, B, A, 'nvidia.com/gpu=9']);
   });

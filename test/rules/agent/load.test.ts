@@ -163,7 +163,7 @@ describe('the load watch', () => {
     expect(busy(watch)).toBe(false);
   });
 
-  it("uses the load of real GPUs, if there are any, instead of the processors'", () => {
+  it("uses the processors' load only if there are no real GPUs", () => {
     const watch = watchOf(instance, false);
     const gpu = parseGpuLoads(`${UUID}, 6, 1, 2, 3, 4, 5, 6`);
     watch.record([{ instance, processors: 0, gpus: gpu }]);

@@ -63,7 +63,7 @@ it('GPUs on a switch are ordered by NUMA node, then by number', () => {
   expect(order(eight, switched(alternating))).toEqual([0, 2, 4, 6, 1, 3, 5, 7]);
 });
 
-it('pairs follow PCIe bridges and fours follow NUMA nodes if there is no NVLink', () => {
+it('without NVLink, pairs follow PCIe bridges and groups of four follow NUMA nodes', () => {
   // GPUs 0 and 5, 2 and 7, 1 and 4, and 3 and 6 share a bridge. The first two pairs share a NUMA node.
   const bridge = new Map(
     [0, 2, 1, 3].flatMap((one, pair) => [
@@ -88,14 +88,14 @@ it('NVLink is preferred to any other connection, and more links to fewer', () =>
   expect(order(four, matrix(rowsOf(4, unequal), nodes))).toEqual([0, 3, 1, 2]);
 });
 
-it('GPUs of one model are adjacent, and an odd one comes after the closest ones', () => {
+it('GPUs of one model are adjacent, starting with the two that are closest', () => {
   const mixed = gpusOf(H100, L4, H100, L4, H100);
   expect(order(mixed, '')).toEqual([0, 2, 4, 1, 3]);
   const path = (one: number, other: number) => (one + other === 6 ? 'NV18' : 'SYS');
   expect(order(mixed, matrix(rowsOf(5, path), Array(5).fill(FIRST_NODE)))).toEqual([2, 4, 0, 1, 3]);
 });
 
-it('six GPUs are split into a four followed by a two', () => {
+it('six GPUs are split into a group of four followed by a group of two', () => {
   const node = (index: number) => (index < 2 || index === 5 ? 0 : 1);
   const path = (one: number, other: number) => (node(one) === node(other) ? 'NODE' : 'SYS');
   const nodes = range(0, 5).map((index) => (node(index) === 0 ? FIRST_NODE : SECOND_NODE));
@@ -155,7 +155,7 @@ it('every block gets at least its share of processors, no matter how many exist'
   expect(shareProcessors(range(0, 7), range(0, 6), new Map())).toBeNull();
 });
 
-it('the online processors are listed with those of each core next to each other', async () => {
+it('online processors are listed with those on the same core next to each other', async () => {
   const dir = folderOf({ online: '0-2,4-7\n' });
   for (const core of [0, 1, 2, 3]) {
     for (const processor of [core, core + 4]) {

@@ -52,14 +52,14 @@ const kinds = (known: Settled, read: HomeRead | null = null) =>
 const ofOne = (changes: object, read: object = {}) => kinds(account({ instances: [instance(changes)] }), details(read));
 const runtime = (changes: object) => ({ runtime: { phase: 'RUNNING', reachable: true, exitCode: null, ...changes } });
 
-describe('notices that need attention', () => {
-  it('are empty if all is well', () => {
+describe('the list of notices that need attention', () => {
+  it('is empty when all is well', () => {
     expect(kinds(account())).toEqual([]);
     expect(ofOne(runtime({}), { stopAt: at(2 * DAY), volumes: [volume()] })).toEqual([]);
     expect(kinds(account({ exhaustsAt: NOW + DAY + 1 }))).toEqual([]);
   });
 
-  it('include credit ending within a day, marked severe within six hours or once ended', () => {
+  it('includes credit that ends within a day, severe within six hours or once ended', () => {
     expect(kinds(account({ exhaustsAt: NOW + DAY - 1 }))).toEqual(['credit-ends']);
     expect(kinds(account({ exhaustsAt: NOW + 6 * HOUR - 1 }))).toEqual(['credit-ends!']);
     expect(kinds(account({ exhaustsAt: NOW, diskDeleteAt: NOW + DAY }))).toEqual(['credit-over!']);
@@ -68,7 +68,7 @@ describe('notices that need attention', () => {
     expect(kinds(account(), details({}, at(-HOUR)))).toEqual(['month-limit!']);
   });
 
-  it('include unreachable machines, failed containers and stop reasons', () => {
+  it('includes unreachable machines, failed containers and stop reasons', () => {
     expect(ofOne(runtime({ reachable: false }))).toEqual(['silent!']);
     expect(ofOne(runtime({ phase: 'UNREACHABLE' }))).toEqual(['silent!']);
     expect(ofOne(runtime({ phase: 'FAILED' }))).toEqual(['failed!']);
@@ -81,7 +81,7 @@ describe('notices that need attention', () => {
     expect(ofOne({ ...stopped, stopReason: 'USER', stoppedAt: at(-3 * DAY - 1) })).toEqual(['costs-stopped']);
   });
 
-  it('include deadlines and limits that affect running instances within a day', () => {
+  it('includes deadlines and limits that affect running instances within a day', () => {
     expect(ofOne({}, { stopAt: at(HOUR), destroyAt: at(2 * HOUR), limitReachedAt: at(3 * HOUR) })).toEqual([
       'destroyed!',
       'stops',
@@ -92,7 +92,7 @@ describe('notices that need attention', () => {
     expect(ofOne({}, { stopAt: at(-1) })).toEqual([]);
   });
 
-  it('include volumes that are lost, refused, or unsaved for half an hour', () => {
+  it('includes volumes that are lost, refused, or unsaved for half an hour', () => {
     const of = (changes: object) => ofOne({}, { volumes: [volume(changes)] });
     expect(of({ lostSince: at(-HOUR) })).toEqual(['volume-lost!']);
     expect(of({ message: 'no space' })).toEqual(['volume-refused!']);
@@ -102,7 +102,7 @@ describe('notices that need attention', () => {
     expect(of({ lostSince: at(-HOUR), volume: { name: 'data', deletedAt: at(0) } })).toEqual([]);
   });
 
-  it('list severe notices first, then the soonest ones', () => {
+  it('starts with severe notices and shows the soonest ones first', () => {
     const known = account({
       exhaustsAt: NOW + 5 * HOUR,
       instances: [instance(runtime({ reachable: false })), instance({ id: 'i-2', name: 'i-2' })],

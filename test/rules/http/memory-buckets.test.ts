@@ -58,7 +58,7 @@ describe("an account's requests", () => {
     expect(at(0).reserve('ann', 2, 5)).toMatchObject({ admitted: false, taken: 4 });
   });
 
-  it('are forgotten once the account has been idle for 60 s, and not before', () => {
+  it('are forgotten once the account has been idle for 60 s, but not before', () => {
     const { at, buckets } = bucketsAt();
     at(0).reserve('ann', 1, 5);
     at(1).reserve('ann', 1, 5);

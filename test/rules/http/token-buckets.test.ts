@@ -35,7 +35,7 @@ it('a caller can send a burst of requests, then one per interval', () => {
   expect([refusal(), refusal(), refusal(), refusal() === null]).toEqual([null, null, null, false]);
 });
 
-it("an account's limit applies per 60 seconds and admits each request whole or not", () => {
+it("an account's limit applies per 60 seconds and never admits part of a request", () => {
   const buckets = createMemoryBuckets();
   const reserve = (cost: number) => buckets.reserve('a', cost, 10);
   expect(reserve(4)).toEqual({ admitted: true, taken: 0, resetMs: 60_000, retryMs: 0 });

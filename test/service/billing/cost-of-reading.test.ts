@@ -25,7 +25,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
   return sent;
 }
 
-test("reading a balance takes two statements, however long the account's history", async () => {
+test("reading a balance takes two statements, no matter how long the account's history", async () => {
   const renter = await gateway.renter();
   // Adds ten thousand past instances, as after a year of short jobs.
   await gateway.deps.db.pool.query(`

@@ -54,7 +54,17 @@ describe('an instance name', () => {
     const shown = (await gpu(['show', id], own)).stdout;
     expect(shown).toMatch(/^Name +train$/m);
     expect((await gpu(['show', 'train'], own)).stdout).toBe(shown);
-    for (const args of [['timeline'], ['launch'], ['deadline'], ['idle'], ['limit'], ['logs'], ['metrics'], ['stop']]) {
+    for (const args of [
+      ['timeline'],
+      ['launch'],
+      ['deadline'],
+      ['idle'],
+      ['label'],
+      ['limit'],
+      ['logs'],
+      ['metrics'],
+      ['stop'],
+    ]) {
       const [byName, byId] = [await gpu([...args, 'train'], own), await gpu([...args, id], own)];
       expect(byName.stderr, args[0]).not.toContain('no such instance');
       if (args[0] !== 'stop') expect(byName, args[0]).toEqual(byId);
@@ -101,6 +111,21 @@ describe('a volume', () => {
     expect((await gpu(['volume', 'delete', id, '--yes'], own)).stdout).toBe(`${id} has been deleted\n`);
     expect((await gpu(['volume', 'show', id], own)).stdout).toMatch(/Deleted/);
     expect((await gpu(['volume', 'password', id], own)).stderr).toContain('no such volume');
+  });
+});
+
+describe('gpu label', () => {
+  it('shows, sets and removes labels, which `gpu instances` filters by', async () => {
+    const own = { ...env, GPU_API_KEY: (await service.renter('100')).key };
+    const deploy = ['deploy', await service.machine(), '--label', 'team=vision', '--label', 'run=7', '--quiet'];
+    const id = (await gpu(deploy, own)).stdout.trim();
+    await gpu(['deploy', await service.machine()], own);
+    expect((await gpu(['label', id], own)).stdout).toBe('run=7\nteam=vision\n');
+    expect((await gpu(['label', id, 'run-', 'note=a=b'], own)).stdout).toBe('note=a=b\nteam=vision\n');
+    expect((await gpu(['instances', '--labels', 'team=vision,note', '--quiet'], own)).stdout).toBe(`${id}\n`);
+    expect((await gpu(['instances', '--labels', 'run', '--quiet'], own)).stdout).toBe('');
+    expect((await gpu(['label', id, 'team'], own)).code).toBe(2);
+    expect((await gpu(['instances', '--labels', 'a,'], own)).stderr).toContain('labels must be');
   });
 });
 

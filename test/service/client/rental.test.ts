@@ -220,7 +220,7 @@ describe('refusals', () => {
     await expectRefusal(other.instances.action(id, 'stop'), 404, 'not_found');
   });
 
-  it('are 404 no_route for an address with the wrong prefix', async () => {
+  it('are 404 no_route for a URL with the wrong prefix', async () => {
     const misdirected = createClient({ baseUrl: `${service.address}/v2`, ...ONCE });
     await expectRefusal(misdirected.gpus.pricing(), 404, 'no_route', /GET \/v2\/gpus\/pricing/);
   });
@@ -310,7 +310,7 @@ describe('createClient', () => {
     await expect(client.instances.destroy(NO_INSTANCE, { idempotencyKey: 'a\nb' })).rejects.toThrow(TypeError);
   });
 
-  it('accepts an address with a trailing slash or without the prefix', async () => {
+  it('accepts a base URL with a trailing slash or without the prefix', async () => {
     for (const address of [`${baseUrl}/`, service.address, `${service.address}/`]) {
       expect((await createClient({ baseUrl: address, ...ONCE }).offers.list({ limit: 1 })).count).toBe(1);
     }

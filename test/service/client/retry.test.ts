@@ -96,7 +96,7 @@ describe('a lost response', () => {
     expect(await rentals(machine_id)).toBe(1);
   });
 
-  it('each call has its own idempotency key', async () => {
+  it('never makes two calls share an idempotency key', async () => {
     const client = clientOn();
     const machine_id = await service.machine();
     wire.next();
@@ -142,7 +142,7 @@ describe('a response', () => {
     ['a list', { status: 200, body: '[]' }],
     ['an error in another format', { status: 404, body: '{"error":"nothing here"}' }],
     ['a redirect', { status: 302, headers: { location: 'https://elsewhere.example/v1' } }],
-  ])('that the service never sends is not retried: %s', async (_, reply) => {
+  ])('that the service would never send is not retried: %s', async (_, reply) => {
     wire.next(reply);
     const error = await errorOf(clientOn().instances.list());
     expect(error).toBeInstanceOf(GpuConnectionError);

@@ -102,7 +102,7 @@ describe('billing', () => {
     ['od', 4.408],
     ['interruptible', 2.218],
     ['res', 2.875],
-  ])('for type %s comes to %d USD for two hours', async (type, spend) => {
+  ])('of type %s totals %d USD for two hours', async (type, spend) => {
     const renter = await service.renter();
     await rent(renter, type);
     service.clock.advance(7200);
@@ -140,7 +140,7 @@ describe('billing', () => {
 });
 
 describe('the hourly rate', () => {
-  it('is locked for the life of the instance, despite new prices, stops and starts', async () => {
+  it("is locked for the instance's lifetime, despite new prices, stops and starts", async () => {
     const renter = await service.renter();
     const machine_id = await service.machine();
     const { body } = await renter.rest('POST', '/instances', { machine_id, disk_gb: 100 });

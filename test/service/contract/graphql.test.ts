@@ -442,7 +442,7 @@ describe('instanceHistory', () => {
     };
   }
 
-  it('lists every instance in the account, even if destroyed, newest first', async () => {
+  it("lists all of the account's instances, including destroyed ones, newest first", async () => {
     const { ids: all, pageInfo } = await page({});
     expect(all).toEqual(ids);
     expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false });

@@ -139,7 +139,7 @@ describe('a rare match', () => {
     expect(backwards.pageInfo).toMatchObject({ hasPreviousPage: true, startCursor: expect.any(String) });
   });
 
-  it('a page reads at most its search limit, and far fewer rows for common matches', async () => {
+  it('requires reading no more rows than the search limit allows', async () => {
     // Query plans depend on statistics, which the database would otherwise collect only some time later.
     await service.sql('vacuum analyze instance');
     const touchedBy = (filter: object | null) => rowsTouched(service.deps.db.pool, () => page(filter, { first: 25 }));

@@ -81,7 +81,7 @@ describe('a launch', () => {
     expect((await launchOf(answer.id)).launch).toEqual(launch);
   });
 
-  it("with only defaults isn't stored and leaves the instance named after its id", async () => {
+  it("isn't stored if it has only defaults, and the instance is named after its id", async () => {
     const { id, name, launch } = await deploy({ env: {}, restart: 'ALWAYS', onExit: null });
     expect([name, launch]).toEqual([id, null]);
     expect(await service.sql('select from instance_launch where instance_id = $1', [id])).toEqual([]);

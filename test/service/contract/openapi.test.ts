@@ -193,6 +193,7 @@ describe('the OpenAPI document', () => {
         'destroy_at',
         'spend_limit',
         'stop_when_idle',
+        'labels',
         'volumes',
       ],
     ]);

@@ -112,7 +112,7 @@ describe('GraphQL', () => {
     }
   });
 
-  test('has each field of each response', () => {
+  test('has every field in every response', () => {
     for (const { id, answer } of operations) {
       const [type, field] = OPERATIONS[id]!.graphql.split('.') as [string, string];
       compare(getNamedType((schema.getType(type) as GraphQLObjectType).getFields()[field]!.type), answer, id);

@@ -50,7 +50,7 @@ describe('the rate limit', () => {
     expect(readConfig({}).rateLimitPerMinute).toBe(120);
   });
 
-  it('admits exactly the limit in a burst of 60 requests with two keys over both APIs', async () => {
+  it('is exact for a burst of 60 requests with two keys over both APIs', async () => {
     const renter = await service.renter();
     const other = await otherKey(renter);
     const answers = await Promise.all(

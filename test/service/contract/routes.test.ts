@@ -226,7 +226,7 @@ describe('a launch', () => {
 });
 
 describe('offers', () => {
-  it("can be filtered by a model's name, and are empty for an unknown name", async () => {
+  it('are filtered by model name, with no results for an unknown one', async () => {
     const slugs = async (gpu: string) => {
       const query = new URLSearchParams({ gpu, limit: '100' });
       const { body } = await service.anyone.rest('GET', `/offers?${query}`);

@@ -206,7 +206,7 @@ describe("an instance's timeline", () => {
     expect(entries[2]).toMatchObject({ volumeName: name, sizeBytes: 5e9 });
   });
 
-  it('reads as much for a page of a long timeline as for a page of a short one', async () => {
+  it('requires no more reads per page when it is long than when it is short', async () => {
     const [renter, other] = [await service.renter('50'), await service.renter('50')];
     const [long, short] = [await rented(renter), await rented(other)];
     await service.sql(

@@ -79,7 +79,7 @@ describe('the agent API', () => {
     expect((await send(second, 'GET', '/desired?after=7', { token })).status).toBe(200);
   });
 
-  test('writes a repeated report whose first write failed', async () => {
+  test('stores a repeated report whose first write failed', async () => {
     const { machineId, token } = await joinAgent();
     const { pool } = first.deps.db;
     const report = reporter(token, first);
@@ -223,7 +223,7 @@ describe('the agent API', () => {
   });
 });
 
-describe('invalid input', () => {
+describe("an agent's invalid request", () => {
   const good = { protocol: 1, session: 's', sequence: 1, generation: 0, instances: [], unknown: [], engine: 'ok' };
   const entry = seen('i-00000000', 'RUNNING');
   const bad: [string, unknown, number][] = [
@@ -274,14 +274,14 @@ describe('invalid input', () => {
     ['GET', '/join', 405],
     ['GET', '/nowhere', 404],
     ['GET', '/constructor', 404],
-  ])('in %s %s gets status %i', async (method, path, status) => {
+  ])('to %s %s gets status %i', async (method, path, status) => {
     const { token } = await joinAgent();
     const answer = await send(first, method, path, { token });
     expect(answer.status).toBe(status);
     expect(answer.body.error.code).toEqual(expect.any(String));
   });
 
-  test('in the body of a join is refused without revealing anything to unknown tokens', async () => {
+  test('to join gets a 422, or a 401 if the code or the token is unknown', async () => {
     for (const body of [
       {},
       { protocol: 1, code: 5 },
@@ -297,7 +297,7 @@ describe('invalid input', () => {
       expect((await send(first, 'GET', '/desired', token === undefined ? {} : { token })).status).toBe(401);
   });
 
-  test('polling too often gets a 429', async () => {
+  test('that is one poll too many gets a 429', async () => {
     const { token } = await joinAgent();
     // A bucket refills with time, and a busy machine takes long to send this many requests.
     const frozenClock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());

@@ -56,7 +56,7 @@ describe("a launch's user", () => {
     expect(body.launch.user).toBe('root');
   });
 
-  it('is refused on a host whose agent would ignore it, and deployBest skips that host', async () => {
+  it('is refused on hosts whose agent would ignore it, which deployBest skips', async () => {
     // No other test has a host in this region.
     const region = 'us-ca';
     const joined = [await join(region), await join(region)];

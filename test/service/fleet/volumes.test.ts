@@ -201,7 +201,7 @@ describe('an instance with volumes', () => {
       .toContain(host.id);
   });
 
-  it('is rejected if the list of volumes is out of bounds', async () => {
+  it('is rejected if its volume list is out of bounds', async () => {
     const host = await Host.join();
     const ids = await Promise.all(Array.from({ length: 9 }, () => volume(1)));
     const [one = '', two = ''] = ids;
@@ -417,7 +417,7 @@ describe('a lease holder', () => {
     expect(await attachment(id, instance)).toMatchObject({ lost_since: null });
   });
 
-  it('loses access when the volume is deleted, and a week after being destroyed', async () => {
+  it('loses access when its volume is deleted or a week after it is destroyed', async () => {
     const host = await Host.join();
     const [deleted, unsaved] = [await volume(), await volume()];
     const instance = await host.run(at(deleted), at(unsaved, '/unsaved'));
@@ -515,7 +515,7 @@ describe('a lease holder', () => {
     expect((await other.deploy([at(id)])).status).toBe(201);
   });
 
-  it('keeps the lease only until it stops on a machine without an agent', async () => {
+  it('loses the lease as soon as it stops if its machine has no agent', async () => {
     const machine = await service.machine();
     const id = await volume();
     const { body } = await renter.rest('POST', '/instances', { machine_id: machine, volumes: [at(id)] });

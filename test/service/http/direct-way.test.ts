@@ -249,7 +249,7 @@ describe('an offer list', () => {
 describe('execution without Yoga', () => {
   const BALANCE = '{ a: balance { currency balance } b: balance { currency } }';
 
-  it('is only used for repeated queries', async () => {
+  it('is used only for repeated queries', async () => {
     const executions = countExecutions();
     const all: [string, TestRequest, number][] = [
       ['a query', { query: '{ regions { code } }', who: renter }, 1],

@@ -34,6 +34,7 @@ const LIKELY: Readonly<Record<string, unknown>> = {
   spend_limit: null,
   // No machine here has an agent that measures load.
   stop_when_idle: null,
+  labels: { team: 'vision' },
   volumes: [],
   size_gb: 10,
 };

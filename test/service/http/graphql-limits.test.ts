@@ -338,7 +338,7 @@ describe('returned values are counted in advance', () => {
   const VALUES = 'the answer may have at most 50000 values; request smaller pages or fewer fields';
   const below = (aliases: number) => `{ instances { ${many(aliases, (index) => `a${index}: gpu`)} } }`;
 
-  it('for aliases in instances, depending on the account’s number of instances', async () => {
+  it('for aliases in instances, depending on how many instances the account has', async () => {
     const [rich, poor] = [await service.renter(), await service.renter()];
     await Promise.all([instances(rich, 300), instances(poor, 20)]);
     for (const _use of [1, 2, 3, 4]) {
@@ -427,7 +427,7 @@ describe('INTROSPECTION=off', () => {
   });
 });
 
-it('introspection returns the printed schema if it is enabled', async () => {
+it('introspection, when enabled, returns the printed schema', async () => {
   const { body } = await service.anyone.graphql(FULL_INTROSPECTION);
   const introspected = printSchema(buildClientSchema(body.data));
   expect(introspected).toBe(printSchema(buildSchema(introspected)));

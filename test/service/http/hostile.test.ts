@@ -477,7 +477,7 @@ describe('request bodies', () => {
   });
 });
 
-describe('request addresses', () => {
+describe('request URLs', () => {
   it.each([
     ['/v1/instances/%E0%A4%A', 404, 'not_found'],
     ['/v1/instances/%00', 404, 'not_found'],

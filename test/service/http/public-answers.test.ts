@@ -183,7 +183,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
     expect(again.bytes).toEqual(before.bytes);
   });
 
-  it('returns the same with a valid key, an unknown key or no key', async () => {
+  it('returns the same response with a valid key, an unknown key or no key', async () => {
     await invalidate();
     const answers: RawAnswer[] = [];
     for (const headers of [withKey(ann), { authorization: 'Bearer gpu_live_nobody' }, {}, withKey(bob)]) {
@@ -193,7 +193,7 @@ describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => 
   });
 });
 
-it('each URL has its own response, regardless of the order of requests', async () => {
+it('each URL has its own response, regardless of request order', async () => {
   const queries = ['', '?limit=2', '?limit=3', '?gpu=l4&limit=2', '?gpu=l4', '?gpu=unknown'];
   const counts = async (order: readonly string[]) => {
     const counted: Record<string, number> = {};
@@ -372,7 +372,7 @@ describe('POST /graphql', () => {
     }
   }
 
-  it("returns only the client's own data, regardless of the order of clients", async () => {
+  it("returns only the client's own data, regardless of client order", async () => {
     const keep = vi.spyOn(PublicAnswers.prototype, 'keep');
     const orders = [0, 1, 2].flatMap((a) => [0, 1, 2].filter((b) => b !== a).map((b) => [a, b, 3 - a - b]));
     for (const [index, order] of orders.entries()) {

@@ -123,7 +123,7 @@ describe('open streams', () => {
       }
     });
 
-    it('share one computation of each event if their subscriptions are equal', async () => {
+    it('compute each event only once if their subscriptions are equal', async () => {
       const query = `subscription { offersChanged(gpu: "h100-sxm", region: "${REGION}", limit: 100) { machineId regionInfo { name } } }`;
       const streams: EventStream[] = [];
       for (let visitor = 0; visitor < 12; visitor += 1) {
@@ -144,7 +144,7 @@ describe('open streams', () => {
       current.mockRestore();
     });
 
-    it('share one computation of a new price sheet, even with streams that have keys', async () => {
+    it('compute a new price sheet only once, even with streams that have keys', async () => {
       const query =
         'subscription { pricingChanged { marketSnapshot data { slug pricePerGpuHour { onDemand } gpuModel { name } } } }';
       const ann = await behind.renter();
@@ -182,7 +182,7 @@ describe('open streams', () => {
     });
   });
 
-  it("don't include refused ones", async () => {
+  it('exclude refused streams', async () => {
     const renter = await here.renter();
     const refused = await openMany(15, OFFERS, { key: renter.key, variables: { limit: 1_000 } });
     expect(statuses(refused)).toEqual(Array(15).fill(200));
@@ -215,7 +215,7 @@ describe('open streams', () => {
     await expect.poll(timers, PATIENCE).toBeLessThan(before + 20);
   });
 
-  it("don't include those of clients that disconnect while subscribing", async () => {
+  it('exclude streams whose clients disconnect while subscribing', async () => {
     const renter = await here.renter();
     // This caches the key, so only the streams read the table that is locked below.
     await renter.rest('GET', '/balance');

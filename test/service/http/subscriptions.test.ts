@@ -91,7 +91,7 @@ describe('instanceChanged', () => {
     await expectEvents(id, 'DESTROYED', 'USER');
   });
 
-  it('sends a preemption, but to each account only for its own instances', async () => {
+  it('notifies each account of a preemption, but only for its own instances', async () => {
     const [ann, bob] = [await here.renter(), await here.renter()];
     const machine = await here.machine();
     const [toAnn, toBob] = [

@@ -137,7 +137,7 @@ describe('the process counters', () => {
     expect((await stops()) - before).toBeGreaterThanOrEqual(1);
   });
 
-  it('include the delay of change notices', async () => {
+  it("include the change notices' delay", async () => {
     const { find } = await scrape(address);
     expect(find('gpu_rental_change_notices_send_seconds_count')).toBeGreaterThan(0);
     expect(find('gpu_rental_change_notices_lag_seconds')).toBeLessThan(30);

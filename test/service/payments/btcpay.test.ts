@@ -99,7 +99,7 @@ describe('the BTCPay integration', () => {
     expect((await read(renter, created.id)).credited).toBe(50);
   });
 
-  test('rejects webhooks with another secret, and ignores other stores and orders', async () => {
+  test('rejects wrongly signed webhooks and ignores those for other stores or orders', async () => {
     const { created, invoice } = await invoiceOf();
     invoice.payments.push({ id: 'tx-4-0', value: '0.625', fee: '0', status: 'Settled' });
     expect(await btcpay.notify('InvoiceSettled', invoice, 'another')).toBe(401);

@@ -45,7 +45,7 @@ async function lines(): Promise<number> {
 }
 
 describe('a payment callback', () => {
-  test('sent 200 times concurrently to two gateways credits once and always gets a 202', async () => {
+  test('credits once and always gets a 202 when sent 200 times to two gateways at once', async () => {
     const target = await startReceiver();
     const hook = await renter.graphql('mutation ($url: String!) { createWebhook(url: $url) { webhook { id } } }', {
       url: target.url,

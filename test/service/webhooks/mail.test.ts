@@ -121,7 +121,7 @@ describe('an email address', () => {
     expect(mailsTo(address)).toHaveLength(4);
   });
 
-  it('can be unsubscribed with one click, which webhooks report, and confirmed again', async () => {
+  it('can be unsubscribed with one click, reported by webhooks, and confirmed again', async () => {
     const { renter, address } = await confirmed();
     const witness = await startReceiver();
     closing.push(witness.close);

@@ -138,7 +138,7 @@ describe('webhooks', () => {
     await expect.poll(() => target.types().at(-1), PATIENCE).toBe('webhook.test');
   });
 
-  it("keep the order of one instance's events without delaying another instance's", async () => {
+  it("keep one instance's events in order without delaying another instance's", async () => {
     const renter = await here.renter('50');
     let held = '';
     const target = await receiver(({ type, data }, response) => {
@@ -164,7 +164,7 @@ describe('webhooks', () => {
     expect(of(instance).at(-2)).toBe('instance.running');
   });
 
-  it('are paused after three days of failures or on a 410, and reported by the others', async () => {
+  it('are paused after three days of failures or on a 410, which the others report', async () => {
     const renter = await here.renter('50');
     const witness = await receiver();
     const gone = await receiver((_event, response) => {
@@ -313,7 +313,7 @@ describe('webhooks', () => {
     setClocks(new Date().toISOString());
   });
 
-  it('report the use of a key from a new network, but not from its first network', async () => {
+  it("report a key's use from a new network, but not from its first one", async () => {
     const renter = await here.renter('50');
     const target = await receiver();
     await hook(renter, target.url, ['key.new_network']);
@@ -418,7 +418,7 @@ describe('a delivery', () => {
     expect([lookups.length, target.received.length]).toEqual([3, 1]);
   });
 
-  it('never takes more than two slots per account, no matter how many webhooks it has', async () => {
+  it('waits while two others for its account are in progress, even to other webhooks', async () => {
     const [busy, other] = [await here.renter('50'), await here.renter('50')];
     let [open, maxOpen] = [0, 0];
     const silent = await receiver((_event, response) => {

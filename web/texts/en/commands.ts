@@ -27,7 +27,7 @@ export const texts = {
   singleKeys: 'Use single-key shortcuts in this browser',
 };
 
-/** [name, keywords] by address. */
+/** [name, keywords] by URL. */
 export const screens = {
   '/': ['Home', 'go to start overview attention'],
   '/machines': ['Machines', 'go to gpus offers prices search rent'],

@@ -1,9 +1,6 @@
 import { MICRO_PER_USD, type Micro } from '../../kernel/money.js';
 
-/**
- * Multipliers for the base limit, each with the lifetime spend in USD from which it applies (docs/behaviour.md).
- * Highest first.
- */
+/** Multipliers for the base limit, each with the minimum lifetime spend in USD (docs/behaviour.md). Highest first. */
 const TIERS = [
   { fromUsd: 10_000n, times: 10 },
   { fromUsd: 1_000n, times: 5 },

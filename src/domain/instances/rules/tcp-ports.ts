@@ -6,7 +6,7 @@ export const MAX_TCP_PORTS = 5;
  */
 export const MAX_TCP_PORTS_OF_ACCOUNT = 50;
 /**
- * Number of seconds for which a released port isn't forwarded. Clients of the previous instance might otherwise connect
+ * Number of seconds before a released port is forwarded again. Clients of the previous instance might otherwise connect
  * to the next one and send their passwords to it.
  */
 export const QUARANTINE_SECONDS = 3_600n;

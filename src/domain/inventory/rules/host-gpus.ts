@@ -2,8 +2,8 @@ import { DomainError } from '../../kernel/errors.js';
 import { ALL_SIZES, MAX_HOST_GPUS, WHOLE } from '../../kernel/slices.js';
 
 /**
- * A GPU at a fixed place on its host. Containers refer to it by UUID, so the order in which the host detects its GPUs
- * doesn't matter.
+ * A GPU at a fixed position on its host. Containers refer to it by UUID, so the order in which the host detects its
+ * GPUs doesn't matter.
  */
 export interface HostGpu {
   uuid: string;
@@ -13,7 +13,7 @@ export interface HostGpu {
   cpus?: readonly number[] | undefined;
 }
 
-/** A host's GPUs by place, and the places whose GPUs are missing. */
+/** A host's GPUs by position, and the positions whose GPUs are missing. */
 export interface HostLayout {
   gpus: readonly HostGpu[];
   missing: readonly number[];
@@ -22,8 +22,8 @@ export interface HostLayout {
 /**
  * Returns the layout of a host on which the GPUs `found` were detected, in the order reported by its agent. GPUs of the
  * same model are placed next to each other. While an instance is rented on the host, `before` contains the host's
- * previous GPUs. Each of them keeps its place, and a new GPU takes the place of a missing one of the same model. Throws
- * invalid_request if there are no GPUs or more GPUs than places.
+ * previous GPUs. Each of them keeps its position, and a new GPU takes the position of a missing one of the same model.
+ * Throws invalid_request if there are no GPUs or more GPUs than positions.
  */
 export function layoutOf(hostId: string, found: readonly HostGpu[], before: readonly HostGpu[] | null): HostLayout {
   if (found.length === 0) throw invalid('no GPUs found; install the driver and check that nvidia-smi lists them');
@@ -43,7 +43,7 @@ export function layoutOf(hostId: string, found: readonly HostGpu[], before: read
   return { gpus, missing };
 }
 
-/** Returns the places of the GPUs whose UUIDs are not in the list. */
+/** Returns the positions of the GPUs whose UUIDs are not in the list. */
 export function missingOf(gpus: readonly Pick<HostGpu, 'uuid'>[], uuids: readonly string[]): number[] {
   return gpus.flatMap(({ uuid }, place) => (uuids.includes(uuid) ? [] : [place]));
 }

@@ -1,6 +1,6 @@
 import { type Block, blocksAround, blocksOf, overlaps, WHOLE_ONLY } from '../../kernel/slices.js';
 
-/** A set of a host's GPUs, in which bit `p` represents the GPU at place `p`. */
+/** A set of a host's GPUs, in which bit `p` represents the GPU at position `p`. */
 export type GpuBits = number;
 
 /** A block for sale. It is identical on all hosts with this layout. */

@@ -2,7 +2,7 @@ import type { Micro } from '../../kernel/money.js';
 import type { Instant } from '../../kernel/time.js';
 import type { AssetCode } from './top-up-assets.js';
 
-/** Decides whether a payment is credited, quarantined or only displayed, and derives the state of its top-up. */
+/** Decides whether a payment is credited, quarantined or only displayed, and derives its top-up's state. */
 
 /**
  * SEEN means that the payment isn't in a block yet. CONFIRMING means that it doesn't have enough confirmations to be

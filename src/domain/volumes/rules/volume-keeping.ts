@@ -8,7 +8,7 @@ export interface StoredSnapshot {
   id: string;
   /** When the snapshot had been received in full, in milliseconds since the Unix epoch. */
   atMs: number;
-  /** The lease under which the snapshot was written, or null if it was written by the owner. */
+  /** The lease that the snapshot was written under, or null if it was written by the owner. */
   lease: bigint | null;
 }
 

@@ -48,7 +48,7 @@ const BEYOND_ITS_HOST = new Set(['clear-site-data', 'alt-svc']);
 export interface VisitorRequest {
   /** The Host header as sent by the visitor. */
   host: string;
-  /** The visitor's address, followed by those of trusted proxies, ending with the nearest proxy. Never empty. */
+  /** The visitor's address, followed by the addresses of trusted proxies, ending with the nearest one. Never empty. */
   addresses: readonly string[];
   isTls: boolean;
 }

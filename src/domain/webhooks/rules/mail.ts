@@ -10,7 +10,7 @@ const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z
 
 /** Validity of an address confirmation link, in seconds. */
 export const CONFIRM_SECONDS = SECONDS_PER_DAY;
-/** Number of seconds for which confirmation mails count towards the limits. */
+/** Number of seconds that a confirmation mail counts towards the limits. */
 export const CONFIRMATIONS_KEPT_SECONDS = 30n * SECONDS_PER_DAY;
 /** Id of the confirmation mail. It isn't an event, so renters can't subscribe to it. */
 export const CONFIRMATION = 'mail.confirm';

@@ -5,9 +5,9 @@ import { earliest, type Instant, instantOf, latest, SECONDS_PER_DAY, SECONDS_PER
 export const MAX_WEBHOOKS = 10;
 /** Maximum number of deliveries that can be waiting per webhook. If there are more, the webhook is paused. */
 export const MAX_QUEUE = 10_000;
-/** Number of seconds for which an event's delivery is retried. */
+/** Number of seconds to keep retrying an event's delivery. */
 const TRY_SECONDS = 3n * SECONDS_PER_DAY;
-/** Number of seconds for which a replaced secret is still used for signing. */
+/** Number of seconds to keep signing with a replaced secret as well. */
 export const OLD_SECRET_SECONDS = SECONDS_PER_DAY;
 export const SECRET_BYTES = 24;
 const SECRET_PREFIX = 'whsec_';

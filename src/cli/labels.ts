@@ -1,0 +1,53 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { visible } from '../std/visible.js';
+import { EXIT, Failure } from './failure.js';
+import { queryGraphql } from './graphql.js';
+import { openSession } from './session.js';
+import type { Output } from './show.js';
+import { printLines, printText } from './terminal.js';
+
+type Labels = Readonly<Record<string, string>>;
+interface Labelled {
+  id: string;
+  labels: Labels;
+}
+
+const READ = 'query ($id: ID!) { subject: instance(id: $id) { id labels } }';
+const SET = 'mutation ($id: ID!, $labels: Labels!) { subject: setLabels(id: $id, labels: $labels) { id labels } }';
+
+/** Parses one `key=value` option and adds it to the labels parsed so far. */
+export function addLabel(text: string, before: Labels = {}): Labels {
+  const [, key, value] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
+  if (key === undefined) throw new InvalidArgumentError('must be key=value.');
+  return { ...before, [key]: value! };
+}
+
+export function addLabelCommand(program: Command): void {
+  program
+    .command('label <instance>')
+    .argument('[change...]', 'key=value sets a label, and key- removes it')
+    .description("Show or change an instance's labels")
+    .option('--json', "Print the service's JSON response unchanged")
+    .action(async (id: string, changes: string[], { json }: Output, command: Command) => {
+      const { settings } = openSession(command, { needsKey: true });
+      const { subject: before } = await queryGraphql<{ subject: Labelled | null }>(settings, READ, { id });
+      if (before === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
+      const labels = changes.reduce(change, before.labels);
+      const { subject } =
+        changes.length === 0
+          ? { subject: before }
+          : await queryGraphql<{ subject: Labelled }>(settings, SET, { id, labels });
+      if (json) return printText(JSON.stringify(subject));
+      printLines(
+        Object.entries(subject.labels)
+          .sort()
+          .map(([key, value]) => `${visible(key)}=${visible(value)}`),
+      );
+    });
+}
+
+function change(labels: Labels, text: string): Labels {
+  if (text.includes('=')) return addLabel(text, labels);
+  if (!text.endsWith('-')) throw new Failure(EXIT.usage, `change must be key=value or key-; got ${visible(text)}`);
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => `${key}-` !== text));
+}
