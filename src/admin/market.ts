@@ -49,7 +49,7 @@ export function addMarketCommands(program: Command, run: Run): void {
         show(plan, options);
         if (options.dryRun) return;
         await publishPlan(deps, plan, options.acceptJumps ? null : deps.settings.marketMaxJumpPercent);
-        if (!options.json) process.stdout.write(`published the price sheet of ${plan.date}\n`);
+        if (!options.json) process.stdout.write(`published the price sheet for ${plan.date}\n`);
       }),
     );
   market
@@ -96,7 +96,7 @@ function show(plan: MarketPlan, { json }: Options): void {
   const named = [...plan.unknownSlugs.values()].reduce((sum, rows) => sum + rows, 0);
   const unknown = [...plan.unknownSlugs].map(([slug, rows]) => `${slug} (${rows})`).join(', ');
   const lines = [
-    `${plan.listings} listings of ${plan.models.length} models; ${changed.length} models change`,
+    `${plan.listings} listings for ${plan.models.length} models; ${changed.length} models change`,
     ...(unknown === '' ? [] : [`skipped unknown models: ${unknown}`]),
     ...more(plan.unknownCount, named, ' rows of other unknown models'),
     ...(plan.repeatedCount === 0 ? [] : [`${plan.repeatedCount} rows repeat a listing; each listing counts once:`]),

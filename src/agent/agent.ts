@@ -238,7 +238,7 @@ export class Agent {
       const before = gpus.found?.join();
       isKnown = await gpus.refresh();
       if (gpus.found?.join() === before) continue;
-      log.warn({ before, now: gpus.found?.join() }, 'the GPUs of this host have changed');
+      log.warn({ before, now: gpus.found?.join() }, "this host's GPUs have changed");
       this.#changed('phase');
     }
   }

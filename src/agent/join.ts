@@ -26,7 +26,9 @@ export async function join(
   const file = new MachineFile(dataDir);
   const before = file.read();
   if (before !== null && pretended === null) {
-    throw new UsageError(`this host is already machine ${before.machineId}; remove ${file.path} to join again`);
+    throw new UsageError(
+      `this host has already joined as machine ${before.machineId}; remove ${file.path} to join again`,
+    );
   }
   const disks = await probeDisks(dataDir, engine.info);
   const hardware = await findHardware(dataDir, engine.info, disks, pretended, name);
@@ -47,12 +49,11 @@ export async function join(
  * token.
  */
 export function gatewayUrl(url: string): string {
-  if (!URL.canParse(url))
-    throw new UsageError(`the gateway's address must be like https://gpu.example.com; got ${url}`);
+  if (!URL.canParse(url)) throw new UsageError(`the gateway URL must look like https://gpu.example.com; got ${url}`);
   const { protocol, hostname } = new URL(url);
   const here = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol !== 'https:' && !(protocol === 'http:' && here)) {
-    throw new UsageError("the gateway's address must begin with https://; http:// is allowed only for this computer");
+    throw new UsageError('the gateway URL must begin with https://; http:// is allowed only for this computer');
   }
   return url.replace(/\/+$/, '');
 }
@@ -78,7 +79,7 @@ export function describe({
   pretended,
 }: Hardware): string {
   const kept = {
-    quota: 'limited by a quota of the storage driver',
+    quota: 'limited by a storage driver quota',
     volume: '/workspace is a separate file system per instance; writes elsewhere are not limited',
     none: "NOT limited: an instance can fill the host's disk",
   };

@@ -31,7 +31,7 @@ export class Registries {
     const addresses = isIP(host) === 0 ? await this.#addresses(registry, host) : [host];
     const refused = addresses.find((address) => isInside(address));
     if (refused === undefined) return;
-    throw new PullFault(`images are not pulled from ${registry}: its address is not public`, {
+    throw new PullFault(`refusing to pull images from ${registry}: its IP address is not public`, {
       detail: `${registry} resolves to ${refused}; list it in GPU_AGENT_REGISTRIES to allow it`,
       final: true,
     });
@@ -42,7 +42,7 @@ export class Registries {
       return await this.#resolve(host);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      throw new PullFault(`the registry ${registry} is not found`, {
+      throw new PullFault(`the registry ${registry} was not found`, {
         detail: message,
         unreachable: code !== 'EAI_AGAIN',
       });

@@ -238,7 +238,7 @@ export class DockerEngine implements Engine {
       if (error !== undefined) throw new EngineFault('refused', error);
     });
     const id = await this.imageId(`${name}:latest`);
-    if (id === null) throw new EngineFault('refused', 'the imported image does not exist');
+    if (id === null) throw new EngineFault('refused', 'the image is missing after the import');
     return id;
   }
 

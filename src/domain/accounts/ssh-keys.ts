@@ -85,7 +85,7 @@ async function checkInstance(transaction: Transaction, accountId: string, id: st
     [accountId, id],
   );
   if (rows[0] === undefined) throw new DomainError('not_found', 'no such instance');
-  if (rows[0].status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
+  if (rows[0].status === 'DESTROYED') throw new DomainError('action_failed', 'the instance has been destroyed');
 }
 
 /** Removes a key. Connections that were opened with it are closed at every gateway. Throws not_found. */

@@ -207,7 +207,7 @@ export class DesiredStates {
       if (rows[0] === undefined) break;
       host = rows[0];
     }
-    throw new StaleReadError(`the document of machine ${row.machineId} keeps changing`);
+    throw new StaleReadError(`machine ${row.machineId}'s desired state keeps changing`);
   }
 
   /**

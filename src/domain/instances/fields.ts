@@ -113,7 +113,7 @@ export const instanceFields = {
   },
   launchName: {
     schema: z.string().regex(LAUNCH_NAME),
-    must: "a name of 1 to 63 lower-case letters, digits and hyphens that doesn't start or end with a hyphen",
+    must: "a name of 1 to 63 lowercase letters, digits and hyphens that doesn't start or end with a hyphen",
     description: "Your name for the instance; doesn't have to be unique. By default, the instance id.",
   },
   env: {

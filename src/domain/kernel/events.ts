@@ -18,7 +18,7 @@ export const EVENT_TYPES = {
   'balance.low': "the balance fell to the account's threshold",
   'balance.exhausted': 'credit ran out; all running instances were stopped',
   'balance.credited': 'credit was added',
-  'topup.seen': 'a payment of a top-up was seen',
+  'topup.seen': 'a payment for a top-up was seen',
   'topup.confirming': 'the payment is being confirmed',
   'topup.quarantined': 'the payment is quarantined until the operator or the processor confirms it',
   'topup.credited': 'the payment was credited',
@@ -28,7 +28,7 @@ export const EVENT_TYPES = {
   'key.new_network': 'an API key was used from a new network; not sent for its first network',
   'webhook.paused': 'deliveries to another webhook of the account were paused',
   'webhook.test': 'a test was requested',
-  'mail.paused': "mail to the account's address was paused",
+  'mail.paused': "email to the account's address was paused",
   'mail.test': 'a test was requested',
 } as const;
 

@@ -55,7 +55,7 @@ function checkScopes(wanted: readonly Scope[], has: readonly Scope[]): void {
 }
 
 function beyond(field: string, why: string, scope?: Scope): DomainError {
-  return new DomainError('forbidden', `${field} must not exceed that of the creating key: ${why}`, {
+  return new DomainError('forbidden', `${field} must not exceed the creating key's own: ${why}`, {
     field,
     ...(scope && { scope }),
   });
