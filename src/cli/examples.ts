@@ -16,6 +16,7 @@ export const EXAMPLES: Examples = {
   metrics: 'gpu metrics i-31f72534 --from 2026-11-22T18:00:00Z --points 12',
   timeline: 'gpu timeline i-31f72534 --limit 20',
   deadline: 'gpu deadline i-31f72534 --stop-at 8h',
+  label: 'gpu label i-31f72534 team=vision run-',
   idle: 'gpu idle i-31f72534 30m',
   limit: 'gpu limit i-31f72534 5',
   run: 'gpu run --gpu rtx-4090 -v . --out results -- python train.py',

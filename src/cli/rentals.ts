@@ -115,9 +115,9 @@ export function addRentalCommands(program: Command): void {
     .description('List your active instances, newest first')
     .option('--json', "Print the service's JSON response unchanged")
     .option('-q, --quiet', 'Print only the ids')
-    .option('--labels <selector>', 'List only instances with these labels, such as team=vision,experiment')
+    .option('--label <selector>', 'List only instances with these labels, such as team=vision,experiment')
     .option('-w, --watch [seconds]', 'Refresh at this interval in seconds, 1 to 3600 (default: 2)', watchSeconds)
-    .action((options: Output & { labels?: string }, command: Command) =>
+    .action((options: Output & { label?: string }, command: Command) =>
       show(openSession(command, { needsKey: true }), options, lister(options), LIST),
     );
   withOutput(program.command('show <instance>').description('Show an instance, active or destroyed')).action(
@@ -224,11 +224,11 @@ export function addRentalCommands(program: Command): void {
  * Returns a function that queries the instances. Because a watched list is queried often, it fetches names only when
  * there are new instances, and runtimes only if there are any.
  */
-function lister({ json, quiet, labels }: Format & { labels?: string }): (client: GpuClient) => Promise<DetailedList> {
+function lister({ json, quiet, label }: Format & { label?: string }): (client: GpuClient) => Promise<DetailedList> {
   let idsWithout = '';
   let names: ReadonlyMap<string, string> = new Map();
   return async (client) => {
-    const list = await client.instances.list({ ...(labels !== undefined && { labels }) });
+    const list = await client.instances.list({ ...(label !== undefined && { labels: label }) });
     if (json || quiet) return list;
     const ids = list.data.map(({ id }) => id);
     const [known, runtimes] = await Promise.all([

@@ -112,6 +112,7 @@ describe('a deploy', () => {
       destroyAt: null,
       spendLimit: null,
       stopWhenIdle: null,
+      labels: null,
       limitReachedAt: null,
       keyId: 'k-1',
       runKeyId: 'k-1',

@@ -27,7 +27,7 @@ export const OPERATIONS: Record<
     graphql: 'Query.balance',
   },
   listInstances: {
-    typescript: (gpu) => gpu.instances.list(),
+    typescript: (gpu) => gpu.instances.list({ labels: 'a' }),
     cli: ['instances'],
     python: 'instances.list',
     graphql: 'Query.instances',

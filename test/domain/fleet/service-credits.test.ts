@@ -386,7 +386,7 @@ describe('service credits', () => {
     const row = await domain.db.prisma.instance.findUniqueOrThrow({ where: { id }, select: RUNTIME_SELECT });
     expect(runtimeOf(row)).toMatchObject({
       phase: 'UNREACHABLE',
-      message: expect.stringContaining('revoked the agent'),
+      message: expect.stringContaining("revoked this machine's agent"),
     });
     domain.clock.advance(10);
     const back = await TestAgent.join(domain, {}, agent.machineId);

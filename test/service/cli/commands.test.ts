@@ -122,10 +122,10 @@ describe('gpu label', () => {
     await gpu(['deploy', await service.machine()], own);
     expect((await gpu(['label', id], own)).stdout).toBe('run=7\nteam=vision\n');
     expect((await gpu(['label', id, 'run-', 'note=a=b'], own)).stdout).toBe('note=a=b\nteam=vision\n');
-    expect((await gpu(['instances', '--labels', 'team=vision,note', '--quiet'], own)).stdout).toBe(`${id}\n`);
-    expect((await gpu(['instances', '--labels', 'run', '--quiet'], own)).stdout).toBe('');
+    expect((await gpu(['instances', '--label', 'team=vision,note', '--quiet'], own)).stdout).toBe(`${id}\n`);
+    expect((await gpu(['instances', '--label', 'run', '--quiet'], own)).stdout).toBe('');
     expect((await gpu(['label', id, 'team'], own)).code).toBe(2);
-    expect((await gpu(['instances', '--labels', 'a,'], own)).stderr).toContain('labels must be');
+    expect((await gpu(['instances', '--label', 'a,'], own)).stderr).toContain('labels must be');
   });
 });
 

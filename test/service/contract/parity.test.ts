@@ -29,6 +29,7 @@ const OPTIONS: Record<string, string> = {
   ports: 'port',
   tcp_ports: 'tcp',
   volumes: 'volume',
+  labels: 'label',
   max_price_per_hour: 'max-price',
   first: 'limit',
 };

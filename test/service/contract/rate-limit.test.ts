@@ -157,7 +157,7 @@ describe('the rate limit', () => {
     expect(answer.body.data).toBeUndefined();
     expect(answer.headers.get('retry-after')).toBeNull();
     expect(answer.body.errors[0]).toMatchObject({
-      message: `this request counts as ${LIMIT + 1}, more than the limit of ${LIMIT} in 60 s`,
+      message: `this request counts as ${LIMIT + 1} requests, more than the limit of ${LIMIT} in 60 s`,
       extensions: { code: 'invalid_request', status: 422 },
     });
     await use(renter, LIMIT);

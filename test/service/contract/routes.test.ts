@@ -157,7 +157,7 @@ describe('a request', () => {
     ],
     ['GET', '/offers?__proto__=1', undefined, 'unknown query parameter __proto__; known: gpu,'],
     ['GET', '/balance?currency=EUR', undefined, 'unknown query parameter currency; this route has none'],
-    ['GET', '/instances?status=running', undefined, 'unknown query parameter status; this route has none'],
+    ['GET', '/instances?status=running', undefined, 'unknown query parameter status; known: labels'],
     ['POST', '/instances?disk_gb=7', {}, 'unknown query parameter disk_gb; did you mean the body member disk_gb?'],
     ['POST', '/instances', { diskGb: 9 }, 'unknown body member diskGb; did you mean disk_gb?'],
     [
