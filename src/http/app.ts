@@ -102,7 +102,6 @@ export function createApp(options: AppOptions): RequestListener {
     answers,
     graphql: createGraphql({
       schema: surface.schema,
-      checkAnswer: surface.checkAnswer,
       limiter,
       // Session cookies are accepted only here.
       identify:

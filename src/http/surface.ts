@@ -1,16 +1,13 @@
 import type { GraphQLSchema } from 'graphql';
 import { type CompiledRoute, compileRoutes } from '../rest/adapter.js';
 import { buildSchema } from '../schema/index.js';
-import type { Check } from './graphql/use-checks.js';
-import { checkAnswer } from './graphql/use-limits.js';
+import { limitAnswers } from './graphql/use-limits.js';
 
 /** A gateway's API, which is the same for every database and account. */
 export interface Surface {
   schema: GraphQLSchema;
   /** The REST routes, compiled against the schema. */
   routes: readonly CompiledRoute[];
-  /** Limits the size of GraphQL responses. */
-  checkAnswer: Check;
 }
 
 let untraced: Surface | undefined;
@@ -25,8 +22,9 @@ export function untracedSurface(): Surface {
 export function createSurface(wrap?: (schema: GraphQLSchema) => void): Surface {
   const schema = buildSchema();
   wrap?.(schema);
-  // The routes are compiled first. Afterwards, `checkAnswer` wraps the list resolvers, but the routes' documents
+  // The routes are compiled first. Afterwards, `limitAnswers` wraps the list resolvers, but the routes' documents
   // already limit their responses.
   const routes = compileRoutes(schema);
-  return { schema, routes, checkAnswer: checkAnswer(schema) };
+  limitAnswers(schema);
+  return { schema, routes };
 }

@@ -21,7 +21,7 @@ import {
   TypeNameMetaFieldDef,
 } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import { type Fragments, fragmentsOf } from './document-measures.js';
+import { type Fragments, fragmentsOf } from './operation-measure.js';
 import type { Written } from './send-result.js';
 import type { CheckedArgs } from './use-checks.js';
 

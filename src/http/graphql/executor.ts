@@ -10,22 +10,21 @@ import { checkVariables } from './check-variables.js';
 import { createDirectExecutor } from './direct.js';
 import { createErrorMask, withFewErrors } from './graphql-errors.js';
 import { atOneSecond } from './one-second.js';
+import { OperationMeasures } from './operation-measure.js';
 import type { Plugin, ServerContext } from './plugin.js';
 import { recordOperation } from './record-operation.js';
 import type { Results } from './send-result.js';
-import { type Check, useChecks } from './use-checks.js';
+import { useChecks } from './use-checks.js';
 import { CompiledOperations, useCompiled } from './use-compiled.js';
 import { useIntrospection, withoutSuggestions } from './use-introspection.js';
-import { boundedCaches, useLimits } from './use-limits.js';
+import { boundedCaches, checkAnswer, useLimits } from './use-limits.js';
 import { useSharedEvents } from './use-shared-events.js';
 import { useStatus } from './use-status.js';
-import { useSubscriptions } from './use-subscriptions.js';
+import { checkSelection, useSubscriptions } from './use-subscriptions.js';
 import { useTracer } from './use-tracer.js';
 
 export interface ExecutorOptions {
   schema: GraphQLSchema;
-  /** Limits the size of this schema's responses. */
-  checkAnswer: Check;
   limiter: RateLimiter;
   identify: Identify;
   createContext: CreateContext;
@@ -46,21 +45,23 @@ export interface Executor {
  * result.
  */
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { schema, checkAnswer, limiter, identify, createContext, introspection, log, tracer } = options;
+  const { schema, limiter, identify, createContext, introspection, log, tracer } = options;
   const maskError = createErrorMask(log);
+  const measures = new OperationMeasures(schema);
   const compiled = new CompiledOperations(schema);
   const checks = [
     checkVariables(schema),
-    checkAnswer,
-    recordOperation(schema),
+    checkSelection(measures),
+    checkAnswer(measures),
+    recordOperation(measures),
     checkRateLimit(limiter, log),
     atOneSecond,
   ];
   const contextOf = async ({ req, res }: ServerContext) => createContext(await identify(req), res);
   const plugins: Plugin[] = [
     useIntrospection(introspection),
-    useSubscriptions(schema),
-    useLimits(schema),
+    useSubscriptions(),
+    useLimits(schema, measures),
     useChecks(checks),
     useCompiled(compiled),
     useSharedEvents(),

@@ -1,5 +1,5 @@
-import { type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
-import { createRequestCost } from './cost.js';
+import { OperationTypeNode } from 'graphql';
+import type { OperationMeasures } from './operation-measure.js';
 import type { PluginContext } from './plugin.js';
 import type { Check } from './use-checks.js';
 
@@ -12,15 +12,14 @@ const KEY_IN_NAME = 'gpu_live_';
  * Records the operation in the request's state for the rate limit, the public response cache and the log. Never rejects
  * an operation.
  */
-export function recordOperation(schema: GraphQLSchema): Check {
-  const costOf = createRequestCost(schema);
+export function recordOperation(measures: OperationMeasures): Check {
   return (args) => {
     const { req } = args.contextValue as PluginContext;
-    const operation = getOperationAST(args.document, args.operationName);
-    const cost = costOf(args);
-    const kind = operation?.operation ?? OperationTypeNode.QUERY;
+    const measure = measures.of(args);
+    const cost = measure?.cost(args.coerced ?? {}) ?? 0;
+    const kind = measure?.operation.operation ?? OperationTypeNode.QUERY;
     const isPublicQuery = kind === 'query' && cost === 0;
-    req.state.operation = { kind, name: loggedName(operation?.name?.value), cost, isPublicQuery };
+    req.state.operation = { kind, name: loggedName(measure?.operation.name?.value), cost, isPublicQuery };
     return null;
   };
 }

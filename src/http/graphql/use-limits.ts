@@ -3,18 +3,19 @@ import {
   type GraphQLError,
   type GraphQLResolveInfo,
   type GraphQLSchema,
-  getOperationAST,
-  Kind,
+  Lexer,
   OperationTypeNode,
   parse,
+  Source,
+  TokenKind,
+  visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../domain/kernel/errors.js';
-import { createAnswerLimit } from './answer-values.js';
 import { countValues } from './counted-values.js';
-import { depthOf, directivesOf, fragmentsOf, nestingOf, rootFieldsOf } from './document-measures.js';
 import { refusal } from './graphql-errors.js';
 import { nameBounds } from './input-bounds.js';
+import type { OperationMeasures } from './operation-measure.js';
 import type { Plugin } from './plugin.js';
 import type { Check } from './use-checks.js';
 
@@ -35,8 +36,11 @@ const MAX_EVENT_VALUES = 5_000;
 const MAX_CACHED_CHARACTERS = 100_000;
 const MAX_CACHED_DOCUMENTS = 1_000;
 
+const OPENING: readonly TokenKind[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
+const CLOSING: readonly TokenKind[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
+
 /** Rejects a document that is too large before any time is spent on validation. */
-export function useLimits(schema: GraphQLSchema): Plugin {
+export function useLimits(schema: GraphQLSchema, measures: OperationMeasures): Plugin {
   return {
     onValidate({ params }) {
       return ({ result }) => nameBounds(schema, params.documentAST, result as readonly GraphQLError[]);
@@ -45,35 +49,37 @@ export function useLimits(schema: GraphQLSchema): Plugin {
       setParseFn((text: string, options: object) => {
         if (nestingOf(text, MAX_TOKENS) > MAX_NESTING)
           throw refusal(`brackets may be nested at most ${MAX_NESTING} deep`, { spec: true });
-        return bounded(parse(text, { ...options, maxTokens: MAX_TOKENS }));
+        return bounded(parse(text, { ...options, maxTokens: MAX_TOKENS }), measures);
       });
     },
   };
 }
 
-/**
- * Rejects an operation whose response or event would be too large. A list without pages is as long as the account's
- * data, so this wraps the list resolvers and counts its values as they are resolved.
- */
-export function checkAnswer(schema: GraphQLSchema): Check {
-  const exceeds = createAnswerLimit(schema);
-  const isEvent = ({ operation }: GraphQLResolveInfo) => operation.operation === OperationTypeNode.SUBSCRIPTION;
-  countValues(schema, {
-    mostOf: (info) => (isEvent(info) ? MAX_EVENT_VALUES : MAX_VALUES),
-    tooMany: (info) =>
-      new DomainError(
-        'invalid_request',
-        isEvent(info) ? tooMany('an event', MAX_EVENT_VALUES) : tooMany('the answer', MAX_VALUES),
-      ),
-  });
+/** Rejects an operation whose response or event would be too large. */
+export function checkAnswer(measures: OperationMeasures): Check {
   return (args) => {
-    const isSubscription = getOperationAST(args.document, args.operationName)?.operation === 'subscription';
-    const [most, answer] = isSubscription ? [MAX_EVENT_VALUES, 'an event'] : [MAX_VALUES, 'the answer'];
-    return exceeds(args, most) ? { errors: [refusal(tooMany(answer, most), { spec: true })] } : null;
+    const measure = measures.of(args);
+    if (measure === null) return null;
+    const isEvent = measure.operation.operation === OperationTypeNode.SUBSCRIPTION;
+    if (!measure.exceeds(isEvent ? MAX_EVENT_VALUES : MAX_VALUES, args.coerced ?? {})) return null;
+    return { errors: [refusal(tooMany(isEvent), { spec: true })] };
   };
 }
 
-function tooMany(answer: string, most: number): string {
+/**
+ * Limits the size of a schema's responses while they are created. A list without pages is as long as the account's
+ * data, so this wraps the list resolvers and counts their values as they are resolved.
+ */
+export function limitAnswers(schema: GraphQLSchema): void {
+  const isEvent = ({ operation }: GraphQLResolveInfo) => operation.operation === OperationTypeNode.SUBSCRIPTION;
+  countValues(schema, {
+    mostOf: (info) => (isEvent(info) ? MAX_EVENT_VALUES : MAX_VALUES),
+    tooMany: (info) => new DomainError('invalid_request', tooMany(isEvent(info))),
+  });
+}
+
+function tooMany(isEvent: boolean): string {
+  const [answer, most] = isEvent ? ['an event', MAX_EVENT_VALUES] : ['the answer', MAX_VALUES];
   return `${answer} may have at most ${most} values; request smaller pages or fewer fields`;
 }
 
@@ -90,18 +96,39 @@ function cache<T extends object>(): LRUCache<string, T> {
   });
 }
 
-function bounded(document: DocumentNode): DocumentNode {
-  const fragments = fragmentsOf(document);
-  for (const node of document.definitions) {
-    if (node.kind !== Kind.OPERATION_DEFINITION) continue;
-    const rootFields = rootFieldsOf(node.selectionSet, fragments);
-    if (rootFields > MAX_ROOT_FIELDS)
+function bounded(document: DocumentNode, measures: OperationMeasures): DocumentNode {
+  for (const measure of measures.all(document)) {
+    if (measure.rootFields(null) > MAX_ROOT_FIELDS)
       throw refusal(`an operation may have at most ${MAX_ROOT_FIELDS} root fields`, { spec: true });
-    const depth = depthOf(node.selectionSet, fragments);
-    if (depth > MAX_DEPTH) throw refusal(`fields may be nested at most ${MAX_DEPTH} deep`, { spec: true });
+    if (measure.depth > MAX_DEPTH) throw refusal(`fields may be nested at most ${MAX_DEPTH} deep`, { spec: true });
   }
   const directives = directivesOf(document);
   if (directives > MAX_DIRECTIVES)
     throw refusal(`a document may have at most ${MAX_DIRECTIVES} directives`, { spec: true });
   return document;
+}
+
+/** Returns the nesting depth of brackets of any kind within the first `maxTokens` tokens. */
+function nestingOf(text: string, maxTokens: number): number {
+  const lexer = new Lexer(new Source(text));
+  let [depth, deepest] = [0, 0];
+  for (let tokens = 0; tokens < maxTokens; tokens += 1) {
+    const { kind } = lexer.advance();
+    if (kind === TokenKind.EOF) break;
+    if (OPENING.includes(kind)) depth += 1;
+    if (CLOSING.includes(kind)) depth -= 1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}
+
+/** Returns the number of directives, before validation. */
+function directivesOf(document: DocumentNode): number {
+  let count = 0;
+  visit(document, {
+    Directive: () => {
+      count += 1;
+    },
+  });
+  return count;
 }
