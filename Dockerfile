@@ -1,6 +1,7 @@
 # The gateway, its operator commands (`admin`) and the host agent (`gpu-agent`) in one image: deploy/README.md.
 #   docker build -t gpu-rental .
-# Both stages begin from the same base: Debian with glibc, since the embedded PostgreSQL has no build for Alpine.
+# Both stages begin from the same base: Debian with glibc, since the embedded PostgreSQL has no build for Alpine. Its Node 24
+# is the reference (.node-version).
 ARG BASE=node:24-bookworm-slim
 
 FROM ${BASE} AS build

@@ -88,23 +88,23 @@ async function filled(url, fill, count) {
   return url;
 }
 
-async function attempt({ name, title, against }, work) {
-  process.stdout.write(`${name} … `);
+async function attempt({ name, title, work, against }, measureIt) {
+  process.stdout.write(`${name}: ${work} … `);
   let outcome;
   try {
-    outcome = await work();
+    outcome = await measureIt();
   } catch (error) {
     outcome = { failure: error instanceof NotSupported ? `not supported: ${error.message}` : error.message };
   }
   console.log(outcome.failure ?? outcome.summary);
-  return { name, title, against, ...outcome };
+  return { name, title, work, against, ...outcome };
 }
 
 /** Runs a case that has several results. */
-async function attemptAll(named, work) {
+async function attemptAll(named, measureIt) {
   let all = [];
   const { failure, ...rest } = await attempt(named, async () => {
-    all = await work();
+    all = await measureIt();
     return { summary: all.map(({ ratio, megabytes }) => ratio?.toFixed(2) ?? `${whole(megabytes)} MB`).join(', ') };
   });
   return failure === undefined ? all : [{ ...rest, failure }];

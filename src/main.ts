@@ -124,7 +124,7 @@ function explain(error: unknown): string {
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
   if (known) return message;
   if (code === 'EADDRINUSE')
-    return `PORT ${port} is used by another program; set PORT to another port, or to 0 for a free one`;
+    return `PORT ${port} is in use by another program; set PORT to another port, or to 0 for a free one`;
   if (syscall === 'listen' && code === 'EACCES') return `this user may not listen on PORT ${port}; set another port`;
   if (syscall === 'listen' || syscall === 'getaddrinfo') return `can't listen on HOST: ${message}`;
   if (isUnavailable(error)) return `temporarily unavailable; start again: ${unavailableReason(error)}`;

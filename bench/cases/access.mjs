@@ -26,8 +26,20 @@ const megabytes = settings.transferMegabytes;
  * programs may use all cores, because several of them share the work. `perSecond` is the end-to-end throughput in MB/s.
  */
 export const accessCases = [
-  { name: 'ssh', title: 'SSH', against: 'ssh to an sshd on this host', open: openSsh },
-  { name: 'web-ports', title: 'web port', against: 'bare node:http reverse proxy', open: openWebPort },
+  {
+    name: 'ssh',
+    title: 'SSH',
+    work: 'both carry the same bytes through ssh: the gateway into a container through the host agent, sshd to this host',
+    against: 'ssh to an sshd on this host',
+    open: openSsh,
+  },
+  {
+    name: 'web-ports',
+    title: 'web port',
+    work: 'both proxy the same HTTP bodies to one container; only the gateway goes through the host agent',
+    against: 'bare node:http reverse proxy',
+    open: openWebPort,
+  },
 ].map(({ open, ...named }) => ({ ...named, carry: (context) => carry(named, context, open) }));
 
 async function carry({ name, title, against }, { freshUrl }, open) {

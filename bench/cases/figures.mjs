@@ -38,6 +38,7 @@ export const figuresCases = Object.entries(LOADS).flatMap(([load, { title, reque
   {
     name: `metrics-${load}`,
     title: `${title}, metrics`,
+    work: 'two gateways answer the same requests; only the measured one counts metrics and is scraped',
     against: 'the gateway, no metrics',
     atLeast: 0.95,
     unit: 'requests/s',
@@ -46,6 +47,7 @@ export const figuresCases = Object.entries(LOADS).flatMap(([load, { title, reque
   {
     name: `traces-${load}`,
     title: `${title}, 10 % traced`,
+    work: 'two gateways answer the same requests; only the measured one records traces and sends them to a collector',
     against: 'the gateway, no traces',
     atLeast: 0.9,
     unit: 'requests/s',

@@ -13,6 +13,7 @@ export const logCases = [
   {
     name: 'log',
     title: `GET ${PATH}, default log`,
+    work: 'two gateways return the same offers; only the measured one writes a log line per request',
     against: 'the gateway, log off',
     atLeast: 0.85,
     unit: 'requests/s',

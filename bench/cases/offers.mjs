@@ -24,21 +24,24 @@ export const offersCases = [
   offersCase({
     name: 'graphql',
     title: 'POST /graphql, 25 offers, same text',
+    work: 'both execute the same query on offers in memory and return the same JSON',
     atLeast: 1.5,
     bodiesFor: () => [{ query: FIXED }],
   }),
   offersCase({
     name: 'graphql-variables',
     title: 'POST /graphql, variables differ',
+    work: 'both filter offers in memory by model, region and price from the variables and return the same JSON',
     atLeast: 0.4,
     bodiesFor: (offers) => variableSets(offers, VARIABLE_SETS).map((variables) => ({ query: VARIED, variables })),
   }),
 ];
 
-function offersCase({ name, title, atLeast, bodiesFor }) {
+function offersCase({ name, title, work, atLeast, bodiesFor }) {
   return {
     name,
     title,
+    work,
     against: 'Mercurius + JIT, in memory',
     atLeast,
     unit: 'requests/s',

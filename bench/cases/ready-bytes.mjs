@@ -6,19 +6,43 @@ import { CONNECTIONS } from '../support/settings.mjs';
 
 /** The routes whose public responses are compared with a bare server that writes the same bytes. */
 const ROUTES = { pricing: '/v1/gpus/pricing', offers: '/v1/offers?limit=25' };
+const WORK = {
+  plain: 'both write the same headers and ready bytes; only the gateway routes and logs',
+  conditional: 'both compare If-None-Match with the ETag and write the same 304; only the gateway routes and logs',
+  encoded: 'both write the same headers and ready compressed bytes; only the gateway routes and logs',
+};
 const DECODERS = { gzip: gunzipSync, br: brotliDecompressSync };
 
 export const readyBytesCases = Object.entries(ROUTES).flatMap(([name, path]) => [
-  readyBytesCase(name, `GET ${path}`, path, plain),
-  readyBytesCase(`${name}-304`, `GET ${path}, If-None-Match`, path, conditional),
-  readyBytesCase(`${name}-gzip`, `GET ${path}, gzip`, path, (port) => encoded(port, path, 'gzip')),
-  readyBytesCase(`${name}-br`, `GET ${path}, brotli`, path, (port) => encoded(port, path, 'br')),
+  readyBytesCase({ name, title: `GET ${path}`, work: WORK.plain, path, prepare: plain }),
+  readyBytesCase({
+    name: `${name}-304`,
+    title: `GET ${path}, If-None-Match`,
+    work: WORK.conditional,
+    path,
+    prepare: conditional,
+  }),
+  readyBytesCase({
+    name: `${name}-gzip`,
+    title: `GET ${path}, gzip`,
+    work: WORK.encoded,
+    path,
+    prepare: (port) => encoded(port, path, 'gzip'),
+  }),
+  readyBytesCase({
+    name: `${name}-br`,
+    title: `GET ${path}, brotli`,
+    work: WORK.encoded,
+    path,
+    prepare: (port) => encoded(port, path, 'br'),
+  }),
 ]);
 
-function readyBytesCase(name, title, path, prepare) {
+function readyBytesCase({ name, title, work, path, prepare }) {
   return {
     name,
     title,
+    work,
     against: 'node:http, same bytes',
     atLeast: 0.6,
     unit: 'requests/s',

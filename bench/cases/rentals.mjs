@@ -10,6 +10,7 @@ export const rentalsCases = [
   {
     name: 'deploy-destroy',
     title: 'deploy then destroy, 16 clients',
+    work: 'both commit the same rental rows; only the gateway serves HTTP, checks keys and balances, and records activity',
     against: 'node-postgres, same writes',
     atLeast: 0.5,
     unit: 'pairs/s',
@@ -39,6 +40,7 @@ export const rentalsCases = [
   {
     name: 'deploy-launch',
     title: 'deploy with a launch of 2 kB then destroy',
+    work: 'two gateways deploy and destroy over HTTP; only the measured one gets and stores a launch per deploy',
     against: 'the gateway, no launch',
     atLeast: 0.95,
     unit: 'pairs/s',

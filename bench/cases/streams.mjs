@@ -26,6 +26,7 @@ export const streamsCases = [
   {
     name: 'streams',
     title: `${STREAMS} signed-in event streams, and as many of the price sheet`,
+    work: 'the gateway only: it sends events on open streams while machines are rented or destroyed',
     against: `RSS while offers change ${CHANGES_PER_SECOND} times per second`,
     atMostMegabytes: AT_MOST_MEGABYTES,
     weigh: async ({ freshUrl }) => {

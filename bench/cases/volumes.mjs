@@ -22,7 +22,15 @@ const AGAINST = 'rclone serve restic';
 /**
  * restic saves and restores one large file and many small ones, alternating between the gateway and rclone's server.
  */
-export const volumesCases = [{ name: 'volumes', title: 'volume', against: AGAINST, carry }];
+export const volumesCases = [
+  {
+    name: 'volumes',
+    title: 'volume',
+    work: 'both store and return the same files for restic over its REST protocol; only the gateway checks access',
+    against: AGAINST,
+    carry,
+  },
+];
 
 async function carry({ freshUrl }) {
   for (const tool of ['restic', 'rclone']) if (find(tool) === null) throw new NotSupported(`${tool} is not installed`);

@@ -220,7 +220,7 @@ export class Tunnels {
         this.#dialled.delete(id);
       };
       const late = () => {
-        pending.fail(new TunnelRefused('unreachable', `the machine of ${entry.instanceId} does not answer`));
+        pending.fail(new TunnelRefused('unreachable', `${entry.instanceId}'s machine is not responding`));
       };
       const pending: Pending = {
         entry,
@@ -256,7 +256,7 @@ export class Tunnels {
     if (pending === undefined || pending.entry.machineId !== machineId || pending.entry.tunnel !== null)
       return refuseUpgrade(socket, '404 Not Found');
     if (!knows(request, pending.entry.target)) {
-      pending.fail(new TunnelRefused('too_old', `the host agent of ${pending.entry.instanceId}'s machine is too old`));
+      pending.fail(new TunnelRefused('too_old', `the host agent on ${pending.entry.instanceId}'s machine is too old`));
       return refuseUpgrade(socket, '404 Not Found');
     }
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
@@ -380,13 +380,13 @@ export function refusalOf(open: { ofInstance: number; ofHost: number; ofProcess:
 /** Returns the machine on which the instance runs. Throws if the instance can't be reached. */
 function checkReach({ state, machineId }: Reach, instanceId: string, { kind }: TunnelTarget): string {
   if (state === 'unknown') throw new TunnelRefused('unknown', 'no such instance');
-  if (state === 'destroyed') throw new TunnelRefused('destroyed', `${instanceId} is destroyed`);
+  if (state === 'destroyed') throw new TunnelRefused('destroyed', `${instanceId} has been destroyed`);
   if (machineId === null)
-    throw new TunnelRefused('no_agent', `nothing runs for ${instanceId}: its machine has no host agent`);
+    throw new TunnelRefused('no_agent', `${instanceId} has no container: its machine has no host agent`);
   if (state === 'running' || (kind === 'logs' && state !== 'unreachable')) return machineId;
   if (state === 'stopped') throw new TunnelRefused('stopped', `${instanceId} is stopped`);
   if (state === 'starting') throw new TunnelRefused('starting', `${instanceId} is not running yet`);
-  throw new TunnelRefused('unreachable', `the machine of ${instanceId} is unreachable`);
+  throw new TunnelRefused('unreachable', `${instanceId}'s machine is unreachable`);
 }
 
 function ending(): TunnelRefused {

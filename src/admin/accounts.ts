@@ -53,7 +53,7 @@ export function addAccountCommands(program: Command, run: Run): void {
     .description('Add credit to an account')
     .requiredOption('--amount <usd>', 'Amount to add in USD, above 0', amount)
     .option('--note <text>', 'Note to store with the ledger entry')
-    .option('--reference <text>', 'Idempotency reference; repeated requests credit only once')
+    .option('--reference <text>', 'Idempotency reference; repeated requests are credited only once')
     .option('--json', 'Print JSON')
     .action((id: string, options: Output & { amount: Micro; note?: string; reference?: string }) =>
       run(async (deps) => {
@@ -66,7 +66,7 @@ export function addAccountCommands(program: Command, run: Run): void {
     .description('Record a positive or negative correction')
     .requiredOption('--amount <usd>', 'Amount to add in USD; a negative amount is deducted', amount)
     .requiredOption('--note <text>', 'Reason, stored with the ledger entry')
-    .option('--reference <text>', 'Idempotency reference; repeated requests adjust only once')
+    .option('--reference <text>', 'Idempotency reference; repeated requests are applied only once')
     .option('--json', 'Print JSON')
     .action((id: string, options: Output & { amount: Micro; note: string; reference?: string }) =>
       run(async (deps) => {

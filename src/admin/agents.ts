@@ -18,7 +18,7 @@ interface EnrolOptions extends Output {
 export function addAgentCommands(machine: Command, run: Run): void {
   machine
     .command('enroll [id]')
-    .description('Print a join code that works once within an hour; without an id, the agent joins as a new machine')
+    .description('Print a single-use join code, valid for one hour; without an id, the agent joins as a new machine')
     .option('--gpu <slug>', "GPU model that the host must have; required for models the catalogue can't identify")
     .option('--count <number>', 'Number of GPUs that the host must have, 1 to 8')
     .option('--region <code>', 'Region for a new machine; optional if there is only one region')
@@ -52,7 +52,7 @@ export function addAgentCommands(machine: Command, run: Run): void {
     .action((id: string) =>
       run(async (deps) => {
         await revokeHost(deps, id);
-        process.stdout.write(`rejected the token of machine ${id}\n`);
+        process.stdout.write(`revoked machine ${id}'s token\n`);
       }),
     );
   machine
@@ -61,7 +61,7 @@ export function addAgentCommands(machine: Command, run: Run): void {
     .action((id: string) =>
       run(async (deps) => {
         const containers = await forgetContainers(deps, id);
-        process.stdout.write(`forgot ${containers} containers of machine ${id}\n`);
+        process.stdout.write(`forgot ${containers} containers on machine ${id}\n`);
       }),
     );
 }

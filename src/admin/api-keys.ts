@@ -17,7 +17,7 @@ export function addKeyCommands(program: Command, run: Run): void {
   key
     .command('create')
     .description("Create a key and print it; it can't be shown again")
-    .requiredOption('--account <id>', 'Account that the key belongs to')
+    .requiredOption('--account <id>', 'Account to create the key for')
     .option('--json', 'Print JSON')
     .action((options: Output & { account: string }) =>
       run(async (deps) => {
@@ -30,7 +30,7 @@ export function addKeyCommands(program: Command, run: Run): void {
   key
     .command('list')
     .description("List an account's keys, newest first")
-    .requiredOption('--account <id>', 'Account whose keys are listed')
+    .requiredOption('--account <id>', 'Account whose keys to list')
     .option('--json', 'Print JSON')
     .action((options: Output & { account: string }) =>
       run(async (deps) => {

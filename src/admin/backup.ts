@@ -22,7 +22,7 @@ export function addBackupCommands(program: Command, run: Run): void {
       const dataDir = builtInDataDir('backup');
       const path = resolve(file);
       refuseUnwritable(path);
-      if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR ${dataDir} holds no database`);
+      if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR ${dataDir} contains no database`);
       // Unlike in the gateway, the database is opened without running migrations, because a backup must not change it.
       const { url, release } = await openEmbeddedPostgres({ dataDir });
       try {

@@ -38,11 +38,11 @@ const CHANGES: readonly [MachineChange, string][] = [
 ];
 
 export function addMachineCommands(program: Command, run: Run): void {
-  const machine = program.command('machine').description('Manage machines, the units that renters rent');
+  const machine = program.command('machine').description('Manage machines, the units that can be rented');
   machine
     .command('import <file>')
     .description(
-      `Create or update machines by id, all or none, from a CSV or JSON file with the fields ${MACHINE_COLUMNS.join(', ')}`,
+      `Create or update machines by id from a CSV or JSON file (all rows or none), with the fields ${MACHINE_COLUMNS.join(', ')}`,
     )
     .option('--dry-run', 'Validate the file without changing anything')
     .option('--json', 'Print JSON')

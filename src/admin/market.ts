@@ -5,6 +5,7 @@ import { LISTING_COLUMNS, listingRows, readListings } from '../domain/market/lis
 import { type MarketPlan, type ModelPlan, planSnapshot, publishPlan } from '../domain/market/market.js';
 import { type RecheckStatus, recheckStatus } from '../domain/market/recheck.js';
 import { percentOf } from '../domain/market/rules/market-snapshot.js';
+import { alignColumns } from '../std/columns.js';
 import { visible } from '../std/visible.js';
 import { recordsOf } from './files.js';
 import { type Column, type Output, print, printJson, time, timeOrNull, usd, withProgress } from './output.js';
@@ -48,7 +49,7 @@ export function addMarketCommands(program: Command, run: Run): void {
         show(plan, options);
         if (options.dryRun) return;
         await publishPlan(deps, plan, options.acceptJumps ? null : deps.settings.marketMaxJumpPercent);
-        if (!options.json) process.stdout.write(`published the price sheet of ${plan.date}\n`);
+        if (!options.json) process.stdout.write(`published the price sheet for ${plan.date}\n`);
       }),
     );
   market
@@ -81,7 +82,8 @@ function showStatus(status: RecheckStatus, { json }: Output): void {
     ...(lastError === null ? [] : [['Last error', lastError] as [string, string]]),
     ['Next', source === null ? '-' : time(status.nextAt)],
   ];
-  process.stdout.write(lines.map(([name, text]) => `${name.padEnd(16)}${visible(text)}\n`).join(''));
+  for (const line of alignColumns(lines.map(([name, text]) => [name, visible(text)])))
+    process.stdout.write(`${line}\n`);
 }
 
 function show(plan: MarketPlan, { json }: Options): void {
@@ -94,7 +96,7 @@ function show(plan: MarketPlan, { json }: Options): void {
   const named = [...plan.unknownSlugs.values()].reduce((sum, rows) => sum + rows, 0);
   const unknown = [...plan.unknownSlugs].map(([slug, rows]) => `${slug} (${rows})`).join(', ');
   const lines = [
-    `${plan.listings} listings of ${plan.models.length} models; ${changed.length} models change`,
+    `${plan.listings} listings for ${plan.models.length} models; ${changed.length} models change`,
     ...(unknown === '' ? [] : [`skipped unknown models: ${unknown}`]),
     ...more(plan.unknownCount, named, ' rows of other unknown models'),
     ...(plan.repeatedCount === 0 ? [] : [`${plan.repeatedCount} rows repeat a listing; each listing counts once:`]),

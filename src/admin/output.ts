@@ -1,6 +1,7 @@
 import type { ImportReport } from '../domain/kernel/import.js';
 import { formatUsd } from '../domain/kernel/money.js';
 import { formatInstant, type Instant, instantOf } from '../domain/kernel/time.js';
+import { alignColumns } from '../std/columns.js';
 import { visible, visibleJson } from '../std/visible.js';
 
 /** A command's output format: a table for people or JSON for scripts. */
@@ -12,15 +13,11 @@ export interface Output {
 export type Column<T> = readonly [heading: string, cell: (row: T) => string];
 
 export function print<T>(rows: readonly T[], columns: readonly Column<T>[]): void {
-  const cells = [
+  const lines = alignColumns([
     columns.map(([heading]) => heading),
     ...rows.map((row) => columns.map(([, cell]) => visible(cell(row)))),
-  ];
-  const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]!.length)));
-  for (const line of cells) {
-    const text = line.map((cell, index) => cell.padEnd(widths[index]!)).join('  ');
-    process.stdout.write(`${text.trimEnd()}\n`);
-  }
+  ]);
+  for (const line of lines) process.stdout.write(`${line.trimEnd()}\n`);
 }
 
 export function printJson(value: unknown): void {

@@ -84,7 +84,7 @@ export function addTopUpCommands(program: Command, run: Run): void {
     .addOption(
       new Option('--state <state>', 'Only top-ups in this state').choices(STATES.map((state) => state.toLowerCase())),
     )
-    .option('--aside', 'List callbacks set aside for review instead of top-ups')
+    .option('--aside', 'List quarantined callbacks instead of top-ups')
     .option('--json', 'Print JSON')
     .action((options: Output & { account?: string; state?: string; aside?: boolean }) =>
       run((deps) => (options.aside ? showAside(deps, options) : list(deps, options))),
@@ -108,7 +108,7 @@ export function addTopUpCommands(program: Command, run: Run): void {
     .description('Remove a quarantined callback')
     .action((id: string) => run((deps) => removeQuarantined(deps, id)));
   decision(topUp.command('refund <id>'), 'Record a refund, up to the balance')
-    .requiredOption('--amount <usd>', 'Amount that you sent back, in USD', amount)
+    .requiredOption('--amount <usd>', 'Amount refunded, in USD', amount)
     .action((id: string, options: Output & Decision & { amount: Micro }) =>
       run(async (deps) => show(await refundTopUp(deps, id, { ...options, usdMicro: options.amount }), options)),
     );

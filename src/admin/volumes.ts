@@ -77,13 +77,13 @@ function linesOf(
   return [
     ...differences.flatMap(({ volumeId, isGone, missing, unknown }) => [
       ...(isGone
-        ? [`${volumeId}: the store has none of its snapshots; the store is older than the database or a different one`]
+        ? [`${volumeId}: the store has none of its snapshots; it is older than the database, or a different store`]
         : []),
       ...(missing.length > 0 && !isGone
-        ? [`${volumeId}: ${missing.length} snapshots of the database are missing in the store`]
+        ? [`${volumeId}: ${missing.length} snapshots in the database are missing from the store`]
         : []),
       ...(unknown.length > 0
-        ? [`${volumeId}: ${unknown.length} snapshots of the store are missing in the database`]
+        ? [`${volumeId}: ${unknown.length} snapshots in the store are missing from the database`]
         : []),
     ]),
     ...unknownVolumes.map((id) => `${id}: unknown to the database; its data is never erased automatically`),

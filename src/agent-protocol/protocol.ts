@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { MAX_CUT_OFF_SECONDS, MAX_STOP_SECONDS } from './limits.js';
 
 /**
  * Protocol between the gateway and the host agent under `/agent/v1`: JSON over HTTP, with all requests sent by the
- * agent. This file is the only code that the two programs share. Both sides ignore unknown fields, so that either side
- * may be newer.
+ * agent. Both sides ignore unknown fields, so that either side may be newer.
  */
 
 /** Agents that use protocol 1 can only rent out the whole host. They are supported until they are updated. */
@@ -17,8 +17,6 @@ export const MAX_WAIT_SECONDS = 25;
 export const MAX_INSTANCES = 1_200;
 /** Maximum tunnels in one response. */
 export const MAX_WANTED_TUNNELS = 512;
-/** Maximum seconds that a stopped container has to exit before it is killed. */
-export const MAX_STOP_SECONDS = 300;
 /** Length of a sample slot in seconds. One sample per instance counts in each slot. */
 export const SAMPLE_SECONDS = 10;
 /** Maximum age of a reported sample, in seconds. Older samples are dropped. */
@@ -36,6 +34,18 @@ const count = z.number().int().min(0).max(1_000_000_000);
 const text = z.string().max(MAX_TEXT);
 const volumeId = z.string().regex(/^v-[a-f0-9]{8}$/);
 const snapshotId = z.string().regex(/^[a-f0-9]{64}$/);
+/** The message names the setting of our own agent, because the host's operator is the one who can change it. */
+const CUT_OFF_BOUNDS = `GPU_AGENT_CUT_OFF_SECONDS must be a whole number from 1 to ${MAX_CUT_OFF_SECONDS}`;
+/**
+ * Seconds without contact with the gateway after which the agent stops its containers. If omitted, the maximum applies.
+ * The gateway only checks it: the end of a lease never depends on what a host reports.
+ */
+const cutOffSeconds = z
+  .number(CUT_OFF_BOUNDS)
+  .int(CUT_OFF_BOUNDS)
+  .min(1, CUT_OFF_BOUNDS)
+  .max(MAX_CUT_OFF_SECONDS, CUT_OFF_BOUNDS)
+  .optional();
 /** Number of a volume's lease, starting at 1. The holder of an older lease can't write. */
 const lease = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 const port = z.number().int().min(1).max(65_535);
@@ -81,7 +91,7 @@ const hardware = z.object({
 });
 export type Hardware = z.infer<typeof hardware>;
 
-export const joinRequest = z.object({ protocol, code: text, hardware });
+export const joinRequest = z.object({ protocol, code: text, hardware, cutOffSeconds });
 export type JoinRequest = z.infer<typeof joinRequest>;
 
 export const joinAnswer = z.object({ machineId: z.string(), token: z.string(), gpu: z.string() });
@@ -298,6 +308,7 @@ export const report = z.object({
   users: z.boolean().optional(),
   /** Whether the operator allows containers to mount FUSE file systems. */
   fuse: z.boolean().optional(),
+  cutOffSeconds,
   /**
    * Samples since the last delivered report, one per instance every 10 s. They are only shown to the instances'
    * renters.

@@ -196,6 +196,7 @@ export class Agent {
             volumes: this.deps.volumes.isOffered,
             users: true,
             fuse: this.deps.allowsFuse,
+            cutOffSeconds: this.deps.cutOffSeconds,
             ...(samples.length > 0 && { samples }),
           },
           this.#call.signal,
@@ -237,7 +238,7 @@ export class Agent {
       const before = gpus.found?.join();
       isKnown = await gpus.refresh();
       if (gpus.found?.join() === before) continue;
-      log.warn({ before, now: gpus.found?.join() }, 'the GPUs of this host have changed');
+      log.warn({ before, now: gpus.found?.join() }, "this host's GPUs have changed");
       this.#changed('phase');
     }
   }

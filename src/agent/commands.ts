@@ -1,4 +1,5 @@
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
+import { MAX_CUT_OFF_SECONDS, MAX_STOP_SECONDS } from '../agent-protocol/limits.js';
 import { finishProgram, newProgram } from '../std/command-help.js';
 import { visible, visibleJson } from '../std/visible.js';
 import { blockCounts } from './blocks.js';
@@ -34,14 +35,14 @@ Environment:
   GPU_AGENT_ALLOW_FUSE          1 is the same as run --allow-fuse; 0 disables it
                                 (default: 0)
   GPU_AGENT_STOP_SECONDS        seconds between a container's SIGTERM and
-                                SIGKILL, 0 to 300 (default: 10)
+                                SIGKILL, 0 to ${MAX_STOP_SECONDS} (default: 10)
   GPU_AGENT_PULL_SECONDS        maximum seconds to pull an image for a start,
                                 1 to 86400 (default: 1200)
   GPU_AGENT_PULL_KB_PER_SECOND  minimum pull speed in kB/s, up to 1000000;
                                 0 disables the check (default: 100)
   GPU_AGENT_CUT_OFF_SECONDS     seconds without contact with the gateway after
-                                which containers are stopped, 1 to 86400
-                                (default: 900)
+                                which containers are stopped, 1 to ${MAX_CUT_OFF_SECONDS}
+                                (default: ${MAX_CUT_OFF_SECONDS})
   LOG_LEVEL                     level of the JSON log on stderr: fatal, error,
                                 warn, info, debug, trace or silent
                                 (default: info)
@@ -93,9 +94,9 @@ function addHardwareCommand(program: Command): void {
 
 function addJoinCommand(program: Command): void {
   command(program, 'join', 'Join a gateway with a code from `admin machine enroll`')
-    .argument('<url>', 'Gateway address: https://, or http:// for a gateway on this computer')
+    .argument('<url>', 'Gateway URL: https://, or http:// for a gateway on this computer')
     .argument('<code>', 'Join code, which works once and expires after an hour')
-    .option('--name <name>', 'Name to show for this host at the gateway (default: its host name)')
+    .option('--name <name>', 'Display name for this host at the gateway (default: its host name)')
     .action(async (url: string, code: string, options: AgentOptions & { name?: string }) => {
       const { settings, engine } = await open(options);
       const { machine, hardware } = await join(settings, engine, {
@@ -120,7 +121,7 @@ function addRunCommand(program: Command): void {
 
 function addTryCommand(program: Command): void {
   command(program, 'try', 'Join a gateway on this computer with simulated GPUs, and run instances')
-    .option('--url <url>', 'Gateway address', 'http://127.0.0.1:4000')
+    .option('--url <url>', 'Gateway URL', 'http://127.0.0.1:4000')
     .option(
       '--image <name>',
       'Image to suggest, which must be on this host (default: nginx from Docker Hub, or the newest image on this host if there is no network)',
@@ -176,11 +177,11 @@ function exitCodeOf(error: unknown): number {
     return EXIT.usage;
   }
   if (error instanceof EngineFault) {
-    complain(`the engine ${error.kind === 'unreachable' ? 'does not answer' : 'refused'}: ${error.message}`);
+    complain(`the engine ${error.kind === 'unreachable' ? 'is not responding' : 'refused'}: ${error.message}`);
     return EXIT.failed;
   }
   if (error instanceof GatewayFault) {
-    complain(error.kind === 'unreachable' ? `the gateway does not answer: ${error.message}` : error.message);
+    complain(error.kind === 'unreachable' ? `the gateway is not responding: ${error.message}` : error.message);
     return error.kind === 'unreachable' ? EXIT.noConnection : EXIT.failed;
   }
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);

@@ -13,7 +13,7 @@ export function lockDataDir(dataDir: string): void {
   const path = join(dataDir, 'agent.pid');
   const holder = /^(\d+) (\d+)$/.exec(readOr(path));
   if (holder !== null && Number(holder[1]) !== process.pid && startOf(holder[1]!) === holder[2]) {
-    throw new UsageError(`another agent already uses ${dataDir}: process ${holder[1]}`);
+    throw new UsageError(`${dataDir} is already in use by another agent (process ${holder[1]})`);
   }
   writeFileSync(path, `${process.pid} ${startOf(String(process.pid))}`, { mode: 0o600 });
 }

@@ -79,7 +79,7 @@ export class Gateway {
   async volumes(instanceId: string, start: number): Promise<VolumeAccess> {
     const path = `/volumes?instance=${instanceId}&start=${start}`;
     const answer = await this.#request('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
-    if (answer === null) throw new GatewayFault('invalid', 'the gateway sent no access to volumes');
+    if (answer === null) throw new GatewayFault('invalid', 'the gateway sent no volume access');
     return answer;
   }
 
@@ -142,7 +142,7 @@ async function bounded(answer: Response): Promise<string> {
   if (answer.body === null) return '';
   for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new GatewayFault('invalid', 'the response of the gateway is too large');
+    if (size > MAX_ANSWER_BYTES) throw new GatewayFault('invalid', "the gateway's response is too large");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

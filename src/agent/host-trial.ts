@@ -81,7 +81,7 @@ export class HostTrial {
       await this.#run(program, tried, null);
       const { message } = error as Error;
       if (!this.#isUnpinnedLogged)
-        this.deps.log.warn({ message }, 'the engine cannot restrict containers to processors');
+        this.deps.log.warn({ message }, "the engine can't restrict containers to specific processors");
       this.#isUnpinnedLogged = true;
       return false;
     }
@@ -117,7 +117,7 @@ export class HostTrial {
       });
       await engine.prepare(instanceId);
       const container = await engine.inspect(instanceId);
-      if (container === null) throw new EngineFault('missing', 'the created container does not exist');
+      if (container === null) throw new EngineFault('missing', 'the container is missing after its creation');
       const wrong = wrongGpus(gpus, tried, container);
       if (wrong !== null) throw new MissingGpus(wrong);
       await engine.start(instanceId);

@@ -93,7 +93,7 @@ export class InstanceImage {
     }
     if (signal.aborted) return null;
     const pulled = await engine.imageId(reference);
-    if (pulled === null) await this.#pauseAfter(new Error('the image was pulled but does not exist'), began, signal);
+    if (pulled === null) await this.#pauseAfter(new Error('the image is missing after the pull'), began, signal);
     return pulled;
   }
 

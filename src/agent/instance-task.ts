@@ -251,7 +251,7 @@ export class InstanceTask {
     this.#failed = this.#desired!.start;
     const isUnreachable = error instanceof EngineFault && error.kind === 'unreachable';
     const message = isUnreachable
-      ? "the engine of the machine doesn't answer"
+      ? "the machine's container engine is not responding"
       : "the machine can't start this instance";
     this.context.trouble(this.id, error.message);
     this.#observe({ phase: 'FAILED', message, fault: isHostTried ? 'image' : 'host' });

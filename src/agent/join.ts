@@ -18,24 +18,27 @@ export interface JoinOptions {
 
 /** Reports the hardware to the gateway and stores the token that it returns. The code can't be used again. */
 export async function join(
-  settings: AgentSettings,
+  settings: Pick<AgentSettings, 'dataDir' | 'cutOffSeconds'>,
   engine: Engine,
   { url, code, name, pretended }: JoinOptions,
 ): Promise<{ machine: JoinedMachine; hardware: Hardware }> {
-  const file = new MachineFile(settings.dataDir);
+  const { dataDir, cutOffSeconds } = settings;
+  const file = new MachineFile(dataDir);
   const before = file.read();
   if (before !== null && pretended === null) {
-    throw new UsageError(`this host is already machine ${before.machineId}; remove ${file.path} to join again`);
+    throw new UsageError(
+      `this host has already joined as machine ${before.machineId}; remove ${file.path} to join again`,
+    );
   }
-  const disks = await probeDisks(settings.dataDir, engine.info);
-  const hardware = await findHardware(settings.dataDir, engine.info, disks, pretended, name);
+  const disks = await probeDisks(dataDir, engine.info);
+  const hardware = await findHardware(dataDir, engine.info, disks, pretended, name);
   const gateway = gatewayUrl(url);
   try {
     file.prepare();
   } catch (error) {
-    throw new UsageError(`can't write to the data folder ${settings.dataDir}: ${(error as Error).message}`);
+    throw new UsageError(`can't write to the data folder ${dataDir}: ${(error as Error).message}`);
   }
-  const answer = await new Gateway(gateway, null).join({ protocol: AGENT_PROTOCOL, code, hardware });
+  const answer = await new Gateway(gateway, null).join({ protocol: AGENT_PROTOCOL, code, hardware, cutOffSeconds });
   const machine = { gateway, ...answer, diskLimit: disks.limit, pretended };
   file.write(machine);
   return { machine, hardware };
@@ -46,12 +49,11 @@ export async function join(
  * token.
  */
 export function gatewayUrl(url: string): string {
-  if (!URL.canParse(url))
-    throw new UsageError(`the gateway's address must be like https://gpu.example.com; got ${url}`);
+  if (!URL.canParse(url)) throw new UsageError(`the gateway URL must look like https://gpu.example.com; got ${url}`);
   const { protocol, hostname } = new URL(url);
   const here = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol !== 'https:' && !(protocol === 'http:' && here)) {
-    throw new UsageError("the gateway's address must begin with https://; http:// is allowed only for this computer");
+    throw new UsageError('the gateway URL must begin with https://; http:// is allowed only for this computer');
   }
   return url.replace(/\/+$/, '');
 }
@@ -77,7 +79,7 @@ export function describe({
   pretended,
 }: Hardware): string {
   const kept = {
-    quota: 'limited by a quota of the storage driver',
+    quota: 'limited by a storage driver quota',
     volume: '/workspace is a separate file system per instance; writes elsewhere are not limited',
     none: "NOT limited: an instance can fill the host's disk",
   };

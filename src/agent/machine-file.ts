@@ -34,7 +34,7 @@ const joinedMachine = z.object({
 export type JoinedMachine = z.infer<typeof joinedMachine>;
 
 /**
- * Interval between writes of the last contact's time. It is stored so that 15 minutes of silence count as 15 minutes
+ * Interval at which the time of the last contact is stored. It is stored so that silence counts from the last contact
  * even if the agent is restarted often.
  */
 const CONTACT_WRITTEN_EVERY_MS = 5_000;

@@ -284,7 +284,7 @@ export class Reconciler {
       starting: (job, signal) => this.#starts.run(job, signal),
       pulls: this.#pulls,
       phaseChanged: () => this.#wakeWaiting(id),
-      trouble: (instanceId, message) => log.warn({ instance: instanceId, message }, 'instance has a problem'),
+      trouble: (instanceId, message) => log.warn({ instance: instanceId, message }, 'problem with an instance'),
     });
     this.#tasks.set(id, task);
     if (this.#document !== null) task.decide(null);

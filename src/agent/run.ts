@@ -47,10 +47,10 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   setFlagsFromString(HEAP_GROWTH);
   const { machineId, gateway, token, pretended, diskLimit } = machine;
   if (settings.isFuseAllowed && !existsSync(FUSE_DEVICE))
-    throw new UsageError(`--allow-fuse needs ${FUSE_DEVICE}, which this host lacks: modprobe fuse`);
+    throw new UsageError(`--allow-fuse needs ${FUSE_DEVICE}, which is missing on this host; run: modprobe fuse`);
   const { log, output } = openLog(settings);
   if (settings.isFuseAllowed)
-    log.warn('--allow-fuse: a renter can become root on this host through a container that mounts file systems');
+    log.warn('--allow-fuse lets renters become root on this host through containers that mount file systems');
   const engine = await waitForEngine(settings, log);
   const gpus = await openGpuAccess(pretended, engine, log);
   const volumes = await HostVolumes.open(settings.dataDir, gateway);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { MAX_CUT_OFF_SECONDS, MAX_STOP_SECONDS } from '../agent-protocol/limits.js';
 
 /** All settings that the agent reads from the environment. No other code reads it. */
 export interface AgentSettings {
@@ -43,10 +44,10 @@ const environment = z.object({
     .pipe(z.array(z.string().regex(REGISTRY, 'must be registries such as registry.internal:5000, separated by commas')))
     .default([]),
   GPU_AGENT_ALLOW_FUSE: z.enum(['0', '1'], 'must be 1 for yes or 0 for no').default('0'),
-  GPU_AGENT_STOP_SECONDS: whole(0, 300).default(10),
+  GPU_AGENT_STOP_SECONDS: whole(0, MAX_STOP_SECONDS).default(10),
   GPU_AGENT_PULL_SECONDS: whole(1, 86_400).default(1_200),
   GPU_AGENT_PULL_KB_PER_SECOND: whole(0, 1_000_000).default(100),
-  GPU_AGENT_CUT_OFF_SECONDS: whole(1, 86_400).default(900),
+  GPU_AGENT_CUT_OFF_SECONDS: whole(1, MAX_CUT_OFF_SECONDS).default(MAX_CUT_OFF_SECONDS),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level such as info')
     .default('info'),

@@ -33,7 +33,7 @@ export async function chooseImage(
   if (wanted !== null) {
     if (await isHere(wanted)) return { name: wanted, isHere: true, because: null };
     throw new UsageError(
-      `${wanted} is not on this host; its images: ${(await engine.imageNames()).join(', ') || 'none'}`,
+      `${wanted} is not on this host; available images: ${(await engine.imageNames()).join(', ') || 'none'}`,
     );
   }
   if (await isHere(SMALL_IMAGE)) return { name: SMALL_IMAGE, isHere: true, because: null };
@@ -42,7 +42,7 @@ export async function chooseImage(
   const missing = 'Docker Hub is unreachable from this host';
   if (newest !== undefined) return { name: newest, isHere: true, because: `${missing}; this image is already on it.` };
   throw new UsageError(
-    `${missing}, and the host has no image: connect it, or load one with \`${engine.info.name} load -i FILE\`, then try again`,
+    `${missing}, and the host has no images; connect it, or load one with \`${engine.info.name} load -i FILE\`, then try again`,
   );
 }
 

@@ -98,7 +98,7 @@ function enroll(id: readonly string[]): Promise<z.infer<typeof enrolled>> {
  */
 async function admin(args: readonly string[]): Promise<string> {
   if (!existsSync(ADMIN))
-    throw new UsageError("`try` requires the gateway's package; run `npx gpu-agent try` in its folder");
+    throw new UsageError("`try` requires the gateway's package; run `npx gpu-agent try` in that package's folder");
   try {
     return (await promisify(execFile)(process.execPath, [ADMIN, ...args], { timeout: ADMIN_WITHIN_MS })).stdout;
   } catch (error) {

@@ -26,7 +26,7 @@ const BALANCE: View<ShownBalance> = {
 const CONFIG_NOTES = `
 Environment:
   GPU_API_KEY   API key; overrides the one saved by \`gpu login\`
-  GPU_BASE_URL  Service address with its path prefix; overrides the one saved by
+  GPU_BASE_URL  Service URL with its path prefix; overrides the one saved by
                 \`gpu login\` (default: ${DEFAULT_BASE_URL})
   NO_COLOR      Any value turns colours off
 
@@ -64,7 +64,7 @@ export function addAccountCommands(program: Command): void {
     .description('Remove the saved API key')
     .action(() => {
       const file = loginFile(process.env);
-      printLines([removeLogin(file) ? `${file} is removed` : 'no API key was saved']);
+      printLines([removeLogin(file) ? `${file} has been removed` : 'no API key was saved']);
       if (process.env.GPU_API_KEY) remark('GPU_API_KEY is still set.');
     });
   program

@@ -50,7 +50,7 @@ interface ActivityOptions extends Output {
 export function addActivityCommand(program: Command): void {
   program
     .command('activity')
-    .description('List the changes requested with your keys')
+    .description('List change requests made with your API keys')
     .addHelpText('after', '\nThe list covers the last 90 days, newest first, including refused requests.')
     .option('--key <id>', 'Only changes requested with this API key')
     .option('--operation <name>', 'Only this operation, such as deploy or stop')

@@ -125,7 +125,7 @@ function fish(commands: readonly CommandSpec[]): string[] {
   return [
     '# gpu completion for fish',
     'complete -c gpu -f',
-    'complete -c gpu -l base-url -r -d "Address of the service with its path prefix"',
+    'complete -c gpu -l base-url -r -d "Service URL with its path prefix"',
     ...commands.flatMap(({ name, description, options, values }) => {
       const within = `-n '__fish_seen_subcommand_from ${name}'`;
       const rest = values === null ? quoted(`(${INSTANCES})`) : quoted(values.join(' '));

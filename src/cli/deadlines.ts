@@ -62,7 +62,7 @@ export function addDeadlineCommand(program: Command): void {
   program
     .command('deadline <instance>')
     .description('Show or set when an instance is stopped or destroyed automatically')
-    .option('--stop-at <when>', `Stop the instance ${WHEN}; none means never`)
+    .option('--stop-at <when>', `Stop the instance ${WHEN}, or "none" for never`)
     .option('--destroy-at <when>', 'Destroy the instance and its disk; same format')
     .option('--json', "Print the service's JSON response unchanged")
     .action(async (id: string, { stopAt, destroyAt, json }: DeadlineOptions & Output, command: Command) => {
@@ -106,7 +106,7 @@ const SET_IDLE =
 export function addIdleCommand(program: Command): void {
   program
     .command('idle <instance>')
-    .argument('[time]', `Idle time, ${IDLE_TIME}; none disables it`)
+    .argument('[time]', `Idle time, ${IDLE_TIME}, or "none" to disable it`)
     .description('Show or set the idle time after which an instance stops')
     .addHelpText('after', '\nActivity means a GPU load above 5%, or a connection over SSH or to a web or TCP\nport.')
     .option('--json', "Print the service's JSON response unchanged")
@@ -128,12 +128,12 @@ function minutesOf(time: string): number {
   try {
     return idleMinutes(time);
   } catch {
-    throw new Failure(EXIT.usage, `time must be ${IDLE_TIME}, or none; got ${visible(time)}`);
+    throw new Failure(EXIT.usage, `time must be ${IDLE_TIME}, or "none"; got ${visible(time)}`);
   }
 }
 
 function deadlineOf(action: 'stopped' | 'destroyed', at: string | null): string {
-  return at === null ? `is not ${action} automatically` : `is ${action} at ${readableWithAge(at)}`;
+  return at === null ? `will not be ${action} automatically` : `will be ${action} at ${readableWithAge(at)}`;
 }
 
 function nullOfNone(when: string): string | null {

@@ -43,7 +43,7 @@ export async function idOf(session: Session, given: string): Promise<string> {
     throw new Failure(EXIT.refused, `no active instance has the name or id ${visible(given)}; ${hint}`);
   }
   if (ids.length > 1)
-    throw new Failure(EXIT.usage, `${ids.length} instances have the name ${given}; use an id: ${ids.join(', ')}`);
+    throw new Failure(EXIT.usage, `${ids.length} instances are named ${given}; use an id: ${ids.join(', ')}`);
   if (!ID.test(id)) throw new Failure(EXIT.noConnection, 'the service returned an invalid instance id');
   return id;
 }

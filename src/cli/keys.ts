@@ -50,7 +50,7 @@ export function addKeyCommands(program: Command): void {
       "Permission: read, rent, access, money or keys; repeatable (default: your key's permissions)",
       collectList,
     )
-    .option('--expires <time>', 'Expiry: a duration (30d, 12h) or a time (2026-11-23T18:00:00Z); never by default')
+    .option('--expires <time>', 'Expiry: a duration (30d, 12h) or a time (2026-11-23T18:00:00Z) (default: never)')
     .option(
       '--network <network>',
       'Accept the key only from this network, such as 203.0.113.0/24; repeatable',
@@ -75,7 +75,7 @@ export function addKeyCommands(program: Command): void {
     .action(async (id: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, REVOKE, { id });
-      printLines([done(`${id} is revoked`)]);
+      printLines([done(`${id} has been revoked`)]);
     });
 }
 

@@ -46,7 +46,7 @@ export function withLaunch(command: Command): Command {
 /** Adds the launch options that also apply to `gpu run`. */
 export function withPlainLaunch(command: Command): Command {
   return command
-    .option('--name <name>', 'Instance name, of lower-case letters, digits and hyphens (default: its id)')
+    .option('--name <name>', 'Instance name: lowercase letters, digits and hyphens (default: the instance id)')
     .option(
       '-e, --env <name=value>',
       'Set an environment variable; NAME without a value copies yours; repeatable',
@@ -59,8 +59,8 @@ export function withPlainLaunch(command: Command): Command {
       addSecret('variable'),
     )
     .option('--secret-file <secret=file>', 'Pass a secret as a file under /run/secrets; repeatable', addSecret('file'))
-    .option('--port <port[:name]>', 'Port that serves HTTP, with a name to display; repeatable', addPort)
-    .option('--tcp <port>', 'Port that anyone can reach over TCP, at an address of the service; repeatable', addTcp)
+    .option('--port <port[:name]>', 'Port that serves HTTP, with an optional display name; repeatable', addPort)
+    .option('--tcp <port>', 'Port that anyone can reach over TCP through the service; repeatable', addTcp)
     .option(
       '--registry-login <name>',
       'Pull the image with one of your registry logins (`gpu secret create --registry`)',
@@ -112,7 +112,7 @@ function addVariable(text: string, before: Record<string, string> = {}): Record<
 function addSecret(place: 'variable' | 'file') {
   return (text: string, before: Secret[] = []): Secret[] => {
     const [, secret, target] = /^([^=]+)=([^=]+)$/.exec(text) ?? [];
-    if (secret === undefined) throw new InvalidArgumentError(`must be the name of a secret, = and a ${place}.`);
+    if (secret === undefined) throw new InvalidArgumentError(`must be a secret's name, = and a ${place}.`);
     return [...before, { secret, [place]: target! }];
   };
 }

@@ -46,9 +46,9 @@ const KEY_ID = /^key-[0-9a-f]+$/;
 export function addLimitCommand(program: Command): void {
   program
     .command('limit')
-    .argument('<subject>', 'Instance id or name, API key id, or the word account')
-    .argument('[usd]', 'New limit in USD; none removes it')
-    .description("Show or set an instance's total spend limit, or the UTC monthly limit on an API key or the account")
+    .argument('<subject>', 'Instance id or name, API key id, or "account"')
+    .argument('[usd]', 'New limit in USD, or "none" to remove it')
+    .description("Show or set an instance's total spend limit, or the monthly limit (UTC) on an API key or the account")
     .addHelpText('after', '\nInstances stop in the second in which a limit is reached. Their disks are still\nbilled.')
     .option('--json', "Print the service's JSON response unchanged")
     .action(async (name: string, usd: string | undefined, { json }: Output, command: Command) => {
@@ -85,7 +85,7 @@ function usdOf(text: string): number | null {
     return amount(text);
   } catch (error) {
     if (error instanceof InvalidArgumentError)
-      throw new Failure(EXIT.usage, `limit must be an amount in USD or none; got ${visible(text)}`);
+      throw new Failure(EXIT.usage, `limit must be an amount in USD or "none"; got ${visible(text)}`);
     throw error;
   }
 }

@@ -23,21 +23,21 @@ const SET = `mutation ($address: String!, $events: [String!]) {
   setMailAddress(address: $address, events: $events) { ${FIELDS} } }`;
 
 export function addMailCommands(program: Command): void {
-  const mail = program.command('mail').description('Manage the mail address that receives events');
+  const mail = program.command('mail').description('Manage the email address that receives events');
   mail
     .command('show')
-    .description('Show the mail address and whether mail is sent to it')
+    .description('Show the email address and whether email is sent to it')
     .option('--json', 'Print JSON')
     .action(async ({ json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const { mailAddress } = await queryGraphql<{ mailAddress: MailAddress | null }>(settings, SHOW);
       if (json) return printText(JSON.stringify(mailAddress));
-      if (mailAddress === null) remark('No mail address. `gpu mail set ADDRESS` sets one.');
+      if (mailAddress === null) remark('No email address. `gpu mail set ADDRESS` sets one.');
       else printLines([sentence(mailAddress)]);
     });
   mail
     .command('set <address>')
-    .description('Send mail to an address once its owner opens the mailed confirmation link')
+    .description('Send email to an address once its owner opens the emailed confirmation link')
     .option('--event <type>', 'Only events of this type, such as balance.low; repeatable (default: all)', collectList)
     .action(async (address: string, { event }: { event?: string[] }, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
@@ -48,8 +48,8 @@ export function addMailCommands(program: Command): void {
       printLines([done(sentence(setMailAddress))]);
     });
   for (const [name, description, isDone] of [
-    ['test', 'Send a test mail', 'a test mail is sent'],
-    ['delete', 'Delete the mail address and stop sending mail', 'the mail address is deleted'],
+    ['test', 'Send a test email', 'a test email has been sent'],
+    ['delete', 'Delete the email address and stop sending email', 'the email address has been deleted'],
   ] as const)
     mail
       .command(name)
@@ -63,8 +63,8 @@ export function addMailCommands(program: Command): void {
 
 function sentence({ address, events, confirmedAt, confirmBy, pausedAt, pauseReason, waiting }: MailAddress): string {
   const to = visible(address);
-  if (pausedAt !== null) return `mail to ${to} is paused: ${visible(pauseReason ?? '')}`;
+  if (pausedAt !== null) return `email to ${to} is paused: ${visible(pauseReason ?? '')}`;
   if (confirmedAt === null)
-    return `${to} is not confirmed yet; the mailed link is valid until ${readableWithAge(confirmBy)}`;
+    return `${to} is not confirmed yet; the emailed link is valid until ${readableWithAge(confirmBy)}`;
   return `${to} receives ${events?.join(' ') ?? 'all events'}; ${waiting} waiting`;
 }

@@ -46,7 +46,7 @@ const PRICING: View<PriceSheet> = {
   lines: ({ data }) => table(data, PRICING_COLUMNS),
   ids: ({ data }) => data.map(({ slug }) => slug),
   remark: ({ count, market_snapshot }) =>
-    `${count} models. USD per GPU-hour, billed per second; market prices of ${market_snapshot}.`,
+    `${count} models. USD per GPU-hour, billed per second; market prices as of ${market_snapshot}.`,
 };
 
 const OFFERS: View<OfferList> = {
@@ -84,8 +84,8 @@ export function addMarketCommands(program: Command): void {
     .option('--gpu <model>', 'Only this GPU model: a slug, or a name such as "RTX 4090" or H100')
     .option('--region <code>', 'Only this region')
     .option('--num-min <n>', 'Minimum number of GPUs', amount)
-    .option('--price-max <usd>', 'Maximum price of the whole machine in USD per hour', amount)
-    .option('--cuda-min <version>', 'Minimum CUDA version of the driver, such as 12.4', cudaVersion)
+    .option('--price-max <usd>', 'Maximum price for the whole machine, in USD per hour', amount)
+    .option('--cuda-min <version>', 'Minimum CUDA version supported by the driver, such as 12.4', cudaVersion)
     .option('--limit <n>', 'Maximum number of machines, 1 to 100 (default: 25)', amount)
     .option('--json', "Print the service's JSON response unchanged")
     .option('-q, --quiet', 'Print only the machine ids')

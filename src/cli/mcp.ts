@@ -17,7 +17,7 @@ export function addMcpCommand(program: Command): void {
       "Limit on the account's hourly cost in USD; refuse any deploy or start that would exceed it",
       cap,
     )
-    .option('--read-only', 'Offer only tools that change nothing')
+    .option('--read-only', "Offer only tools that don't change anything")
     .option('-i, --identity <file>', 'Private key for run_command (default: the keys that ssh tries)')
     .addHelpText('after', '\nAssistants start this command and use its standard input and output.')
     .action(async (options: McpOptions, command: Command) => {
@@ -37,5 +37,5 @@ export function addMcpCommand(program: Command): void {
 function cap(text: string): number {
   const usd = amount(text);
   if (usd >= 0) return usd;
-  throw new InvalidArgumentError('must be a number of 0 or more.');
+  throw new InvalidArgumentError('must be at least 0.');
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { alignColumns } from '../std/columns.js';
 
 /** A line in the overview: its commands, and a text unless their own descriptions are used. */
 type Line = readonly [names: string, text?: string];
@@ -37,8 +38,6 @@ const NOTES: Readonly<Record<string, readonly Line[]>> = {
   ],
   Help: [['gpu COMMAND --help; gpu config --help for settings and exit codes']],
 };
-const HEADING_WIDTH = 12;
-const NAMES_WIDTH = 16;
 
 /** Formats the output of `gpu --help`, which shows all commands on one screen, by group. */
 export function overview({ commands }: Command): string {
@@ -46,10 +45,9 @@ export function overview({ commands }: Command): string {
   const linesOf = (groups: typeof GROUPS) =>
     Object.entries(groups).flatMap(([heading, group]) =>
       group.map(([names, text = descriptions.get(names)], index) => {
-        const line = text === undefined ? names : names.padEnd(NAMES_WIDTH) + text;
-        return (index === 0 ? heading : '').padEnd(HEADING_WIDTH) + line;
+        return [index === 0 ? heading : '', names, ...(text === undefined ? [] : [text])];
       }),
     );
   const usage = 'Usage: gpu [--base-url <url>] [--version] [--help] <command>';
-  return [usage, '', ...linesOf(GROUPS), '', ...linesOf(NOTES), ''].join('\n');
+  return [usage, '', ...alignColumns([...linesOf(GROUPS), [''], ...linesOf(NOTES)]), ''].join('\n');
 }

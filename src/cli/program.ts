@@ -44,7 +44,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 
 /** Returns the program with all commands. */
 export function createProgram(): Command {
-  const baseUrl = new Option('--base-url <url>', 'Service address (default: the one shown by `gpu config`)');
+  const baseUrl = new Option('--base-url <url>', 'Service URL (default: the one shown by `gpu config`)');
   const program = new Command('gpu')
     .version(versionOfPackage(), '-V, --version', 'Print the version')
     .addOption(baseUrl)

@@ -189,14 +189,14 @@ export function addRentalCommands(program: Command): void {
     withOutput(
       program
         .command('move <instance>')
-        .description('Move an instance with its volumes to another host')
+        .description('Move an instance and its volumes to another host')
         .addHelpText(
           'after',
           '\nThis rents the best machine on another host and relaunches the workload there as\n' +
             'a new instance. The old one must be stopped, have been destroyed in the last\n' +
             '7 days, or be on a host that is gone.',
         )
-        .option('--max-price <usd>', 'Maximum price of the whole machine in USD per hour', amount),
+        .option('--max-price <usd>', 'Maximum price for the whole machine, in USD per hour', amount),
     ),
   ).action(async (id: string, options: WriteOptions & { maxPrice?: number }, command: Command) => {
     const session = openSession(command, { needsKey: true });
@@ -272,7 +272,7 @@ async function destroy(
   command: Command,
 ): Promise<void> {
   if (!options.yes && !canPrompt()) {
-    throw new Failure(EXIT.usage, 'destroy erases the disk of the instance: confirm with --yes');
+    throw new Failure(EXIT.usage, "destroy erases the instance's disk; confirm with --yes");
   }
   const session = openSession(command, { needsKey: true });
   if (!options.yes) {
@@ -283,7 +283,7 @@ async function destroy(
     }
   }
   const view = {
-    lines: (body: { id: string }) => [done(`${body.id} is destroyed`)],
+    lines: (body: { id: string }) => [done(`${body.id} has been destroyed`)],
     ids: (body: { id: string }) => [body.id],
   };
   const { ensure = false } = options;
@@ -311,7 +311,8 @@ function withKey(command: Command): Command {
 
 /** Checks that a key can be sent in a header. The service checks its length. */
 function visibleAscii(key: string): string {
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new InvalidArgumentError('must be visible ASCII characters without spaces.');
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new InvalidArgumentError('must contain only visible ASCII characters, with no spaces.');
   return key;
 }
 

@@ -54,7 +54,7 @@ export function addRunCommands(program: Command): void {
     .option('--gpu <slug>', 'GPU model; repeatable, most preferred first (default: any)', collect)
     .option('--region <code>', 'Region; repeatable, most preferred first (default: any)', collect)
     .option('--num-min <n>', 'Minimum number of GPUs (default: 1)', amount)
-    .option('--max-price <usd>', 'Maximum price of the whole machine in USD per hour', amount)
+    .option('--max-price <usd>', 'Maximum price for the whole machine, in USD per hour', amount)
     .option('--image <image>', 'OCI image with /bin/sh, or template slug (default: pytorch)')
     .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
     .option('--interruptible', 'Pay half the price for a machine that can be preempted')
@@ -68,7 +68,7 @@ export function addRunCommands(program: Command): void {
     .option('-d, --detach', 'Exit once the command has started, and print only the instance id to stdout')
     .option(
       '--linger <seconds>',
-      `Stop the instance after this time without a client, 1 to ${MAX_LINGER} s (default: ${DEFAULT_LINGER})`,
+      `Stop the instance after this long without a client, 1 to ${MAX_LINGER} s (default: ${DEFAULT_LINGER})`,
       seconds,
     )
     .option('--idempotency-key <key>', 'Idempotency key; repeated requests within 24 hours rent only once');
@@ -81,7 +81,7 @@ export function addRunCommands(program: Command): void {
   ).action(attach);
   program
     .command('wait <instance>')
-    .description("Wait until a run's command has ended, and exit with its exit code")
+    .description("Wait for a run's command to finish, and exit with its exit code")
     .option('-i, --identity <file>', 'Private key for SSH (default: a new one)')
     .action(waitFor);
 }
@@ -215,7 +215,7 @@ class Following {
   async toTheEnd(run: Run): Promise<number> {
     this.isBegun = true;
     const code = await run.toTheEnd(process.cwd());
-    this.#report(`exit code ${code}; ${run.id} is ${run.isKept ? 'kept and billed' : 'destroyed'}`);
+    this.#report(`exit code ${code}; ${run.id} ${run.isKept ? 'is kept and billed' : 'has been destroyed'}`);
     return code;
   }
 
@@ -245,7 +245,8 @@ class Following {
       process.exit(SIGNAL_CODES[name]);
     }
     if (this.#isPrompting || this.#ending.signal.aborted) return;
-    if (run === null && !this.isBegun) this.#report('waiting for the response of the service, to destroy the instance');
+    if (run === null && !this.isBegun)
+      this.#report("waiting for the service's response before destroying the instance");
     const isKept = this.isBegun && (run === null || run.isKept || name === 'SIGHUP');
     let isDestroyed = !this.isDetached && !isKept;
     if (isDestroyed && this.isBegun && name === 'SIGINT' && canPrompt()) {
@@ -272,7 +273,7 @@ class Following {
         if (ended === null) process.exitCode = exitCodeOf(error);
       } finally {
         await run.destroy();
-        this.#report(`${run.id} is destroyed`);
+        this.#report(`${run.id} has been destroyed`);
       }
       return;
     }
@@ -308,5 +309,5 @@ function addFolder(text: string, before: (Folder | VolumeAtPath)[] = []): (Folde
 function seconds(text: string): number {
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= 1 && value <= MAX_LINGER) return value;
-  throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_LINGER}.`);
+  throw new InvalidArgumentError(`must be a whole number of seconds from 1 to ${MAX_LINGER}.`);
 }

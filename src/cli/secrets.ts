@@ -47,7 +47,7 @@ export function addSecretCommands(program: Command): void {
     .action(async (name: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, 'mutation ($name: String!) { deleteSecret(name: $name) { name } }', { name });
-      printLines([done(`${name} is deleted`)]);
+      printLines([done(`${name} has been deleted`)]);
     });
 }
 
@@ -66,5 +66,5 @@ async function create(name: string, { registry, username }: CreateOptions, comma
   const { settings } = openSession(command, { needsKey: true });
   const input = { name, value, registry, username };
   await queryGraphql(settings, 'mutation ($input: SecretInput!) { createSecret(input: $input) { name } }', { input });
-  printLines([done(`${name} is stored`)]);
+  printLines([done(`${name} has been stored`)]);
 }

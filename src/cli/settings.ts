@@ -88,7 +88,7 @@ function readLogin(file: string): Login | null {
   } catch {
     // Content that isn't JSON is reported like any other invalid file.
   }
-  throw new Failure(EXIT.usage, `${file} is not a file of \`gpu login\`; remove it and log in again`);
+  throw new Failure(EXIT.usage, `${file} was not written by \`gpu login\`; remove it and log in again`);
 }
 
 /** Returns the first setting that has a value. An empty variable counts as unset. */
@@ -102,6 +102,6 @@ function usable({ value, from }: Setting): Setting {
   try {
     return { value: readBaseUrl(value), from };
   } catch {
-    throw new Failure(EXIT.usage, `${from} must be an address such as https://gpu.example.com/v1; got ${value}`);
+    throw new Failure(EXIT.usage, `${from} must be a URL such as https://gpu.example.com/v1; got ${value}`);
   }
 }

@@ -34,7 +34,7 @@ const LINES_OF_FRAME = 2;
 export function watchSeconds(text: string): number {
   const seconds = Number(text);
   if (/^\d{1,4}$/.test(text) && seconds >= 1 && seconds <= MAX_SECONDS) return seconds;
-  throw new InvalidArgumentError(`must be whole seconds from 1 to ${MAX_SECONDS}.`);
+  throw new InvalidArgumentError(`must be a whole number of seconds from 1 to ${MAX_SECONDS}.`);
 }
 
 /** Sends the request and prints the response in the chosen format. With --watch, does so repeatedly. */

@@ -187,7 +187,7 @@ async function addressOf(
   const { instance, sshKeys } = await queryGraphql<Answer>(settings, ADDRESS, { id });
   if (instance === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
   const { ssh, status } = instance;
-  if (ssh === null) throw new Failure(EXIT.refused, 'this service offers no SSH');
+  if (ssh === null) throw new Failure(EXIT.refused, "this service doesn't offer SSH");
   if (status !== 'RUNNING') throw new Failure(EXIT.refused, `${id} is ${status.toLowerCase()}`);
   if (sshKeys.length === 0) throw new Failure(EXIT.refused, 'the account has no SSH key; `gpu ssh-key add` adds one');
   if (!HOST.test(ssh.host) || !HOST_KEY.test(ssh.hostKey) || !/^i-[0-9a-f]{8}$/.test(ssh.user)) {
@@ -260,7 +260,7 @@ async function runProgram(name: string, args: readonly string[], onRefused: () =
         process.stderr.write(chunk);
       });
       child.once('error', ({ code, message }: NodeJS.ErrnoException) =>
-        reject(new Failure(EXIT.usage, code === 'ENOENT' ? `${name} is not installed (OpenSSH's client)` : message)),
+        reject(new Failure(EXIT.usage, code === 'ENOENT' ? `the OpenSSH client (${name}) is not installed` : message)),
       );
       child.once('close', (code) => {
         if (isRefused && code === SSH_FAILED) onRefused();

@@ -132,5 +132,5 @@ function monthAfter(month: string): string {
 
 function monthOf(given: string): string {
   if (/^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/.test(given)) return given;
-  throw new InvalidArgumentError('must be a year and a month, such as 2026-11.');
+  throw new InvalidArgumentError('must be a year and month, such as 2026-11.');
 }

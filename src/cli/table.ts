@@ -1,3 +1,4 @@
+import { alignColumns, GAP } from '../std/columns.js';
 import { visible } from '../std/visible.js';
 import { paint, type Style, sizeOf } from './terminal.js';
 import { readable } from './times.js';
@@ -18,7 +19,6 @@ export interface Column<Row> {
 
 type Details<Row> = Partial<Omit<Column<Row>, 'heading' | 'cells'>>;
 
-const GAP = '  ';
 const MIN_USD_DECIMALS = 2;
 const MAX_USD_DECIMALS = 6;
 
@@ -74,42 +74,35 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     return { column, cells, heads, width: Math.max(...[...heads, ...cells].map(({ length }) => length)) };
   });
   const shown = stdout.isTTY ? fitting(all, sizeOf(stdout).columns) : all;
-  const line = (texts: readonly string[], styles: readonly (Style | null)[]) =>
-    texts
-      .map((cell, index) => {
-        const { width, column } = shown[index]!;
-        const padded = column.right ? cell.padStart(width) : cell.padEnd(width);
-        const last = index === texts.length - 1 && !column.right ? padded.trimEnd() : padded;
-        const style = styles[index] ?? null;
-        return style === null ? last : paint(stdout, style, last);
-      })
-      .join(GAP)
-      .trimEnd();
-  const hasUnits = shown.some(({ heads }) => heads[1] !== undefined && heads[1] !== '');
-  const heads = stdout.isTTY && hasUnits ? [0, 1] : [0];
-  return [
-    ...heads.map((index) =>
-      line(
-        shown.map((each) => each.heads[index]!),
-        shown.map(() => (index === 0 ? 'bold' : 'dim')),
-      ),
-    ),
-    ...rows.map((row, index) =>
-      line(
-        shown.map(({ cells }) => cells[index]!),
-        shown.map(({ column }) => column.style?.(row) ?? null),
-      ),
-    ),
+  const heads = shown.some(({ heads: [, unit = ''] }) => unit !== '') ? [0, 1] : [0];
+  const styleOf = (line: number, column: number): Style | null => {
+    if (line < heads.length) return line === 0 ? 'bold' : 'dim';
+    return shown[column]!.column.style?.(rows[line - heads.length]!) ?? null;
+  };
+  const lines = [
+    ...heads.map((index) => shown.map((each) => each.heads[index]!)),
+    ...rows.map((_, index) => shown.map(({ cells }) => cells[index]!)),
   ];
+  return alignColumns(lines, {
+    right: shown.map(({ column }) => column.right ?? false),
+    paint: (cell, line, column) => {
+      const style = styleOf(line, column);
+      return style === null ? cell : paint(stdout, style, cell);
+    },
+  }).map((line) => line.trimEnd());
 }
 
 /** Formats one object with one line per field. */
 export function card(fields: readonly (readonly [label: string, value: string, style?: Style])[]): string[] {
-  const width = Math.max(...fields.map(([label]) => label.length));
-  return fields.map(([label, value, style]) => {
-    const shown = style === undefined ? visible(value) : paint(process.stdout, style, visible(value));
-    return `${paint(process.stdout, 'dim', label.padEnd(width))}${GAP}${shown}`;
-  });
+  return alignColumns(
+    fields.map(([label, value]) => [label, visible(value)]),
+    {
+      paint: (cell, line, column) => {
+        const style = column === 0 ? 'dim' : fields[line]![2];
+        return style === undefined ? cell : paint(process.stdout, style, cell);
+      },
+    },
+  );
 }
 
 function fitting<Row, Shown extends { column: Column<Row>; width: number }>(

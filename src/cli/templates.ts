@@ -70,7 +70,7 @@ export function addTemplateCommands(program: Command): void {
     .action(async (name: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, 'mutation ($name: String!) { deleteTemplate(name: $name) { name } }', { name });
-      printLines([done(`${name} is deleted`)]);
+      printLines([done(`${name} has been deleted`)]);
     });
   template
     .command('link <name>')
@@ -124,7 +124,7 @@ async function save(name: string, words: string[], options: SaveOptions, command
   await session.request((client) =>
     client.templates.save(name, launch, { ...(description !== undefined && { description }) }),
   );
-  printLines([done(`${name} is saved`)]);
+  printLines([done(`${name} has been saved`)]);
 }
 
 async function savedUnder<Found>(settings: Settings, name: string, selection: string): Promise<Found> {

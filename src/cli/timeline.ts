@@ -74,7 +74,7 @@ function detailsOf(entry: TimelineEntry): string {
     case 'running':
       return 'its container is running';
     case 'failed':
-      return `its container could not be started${hostFault ? ' because of a fault of the machine' : ''}`;
+      return `its container could not be started${hostFault ? ' because of a machine fault' : ''}`;
     case 'unreachable':
       return 'its machine stopped responding';
     case 'reachable':
@@ -108,7 +108,7 @@ function detailsOf(entry: TimelineEntry): string {
 export function addTimelineCommand(program: Command): void {
   program
     .command('timeline <instance>')
-    .description("List an instance's events, newest last")
+    .description("List an instance's events, oldest first")
     .option('--limit <number>', `Number of newest events to show, 1 to ${MAX_ENTRIES}`, readLimit, 50)
     .option('--json', 'Print JSON')
     .action(async (id: string, { limit, json }: { limit: number; json?: boolean }, command: Command) => {

@@ -125,7 +125,7 @@ async function assetsOf(settings: Settings) {
 
 async function printAssets(settings: Settings): Promise<void> {
   const assets = await assetsOf(settings);
-  if (assets.length === 0) return printLines(['This service accepts no top-ups: it has no payment processor.']);
+  if (assets.length === 0) return printLines(["This service doesn't accept top-ups: it has no payment processor."]);
   const columns: Column<(typeof assets)[number]>[] = [
     text('ASSET', ({ code }) => code, { style: () => 'cyan' }),
     text('NETWORK', ({ network }) => network),

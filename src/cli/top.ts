@@ -119,7 +119,7 @@ export function addTopCommand(program: Command): void {
     .command('top')
     .description('Show the current load and cost of your instances')
     .addHelpText('after', '\nOn a terminal, it refreshes at every measurement, every 10 s. Press q to quit.')
-    .option('--once', 'Print once, the default without a terminal')
+    .option('--once', 'Print once and exit (default if output is not a terminal)')
     .option('--json', "Print the service's JSON response once, unchanged")
     .action(async ({ once = false, json = false }: { once?: boolean } & Pick<Output, 'json'>, command: Command) => {
       const session = openSession(command, { needsKey: true });

@@ -47,7 +47,9 @@ const OF_ONE: View<VolumeWithSnapshots> = {
 
 const RELEASED: View<VolumeRelease> = {
   lines: ({ volume_id, lost_since }) => [
-    done(`${volume_id} is detached${lost_since === null ? '' : `; changes since ${readable(lost_since)} are lost`}`),
+    done(
+      `${volume_id} has been detached${lost_since === null ? '' : `; changes since ${readable(lost_since)} are lost`}`,
+    ),
   ],
   ids: ({ volume_id }) => [volume_id],
 };
@@ -125,7 +127,7 @@ function addChanges(volume: Command): void {
 
 async function releaseOne(id: string, options: Output & { yes?: boolean }, command: Command): Promise<void> {
   if (!options.yes && !canPrompt())
-    throw new Failure(EXIT.usage, 'release can lose unsaved changes: confirm with --yes');
+    throw new Failure(EXIT.usage, 'release can lose unsaved changes; confirm with --yes');
   const session = openSession(command, NEEDS_KEY);
   if (!options.yes && !(await confirm(`Detach ${id} from its instance? Changes that it has not saved are lost.`)))
     throw new Failure(EXIT.usage, 'not released');
@@ -134,14 +136,14 @@ async function releaseOne(id: string, options: Output & { yes?: boolean }, comma
 
 async function deleteOne(id: string, options: WriteOptions & { yes?: boolean }, command: Command): Promise<void> {
   if (!options.yes && !canPrompt())
-    throw new Failure(EXIT.usage, 'delete erases the volume and its snapshots: confirm with --yes');
+    throw new Failure(EXIT.usage, 'delete erases the volume and its snapshots; confirm with --yes');
   const session = openSession(command, NEEDS_KEY);
   if (!options.yes) {
     const { body } = await session.request((client) => client.volumes.get(id));
     const what = `${body.id} (${visible(body.name)}, ${body.size_gb} GB)`;
     if (!(await confirm(`Delete ${what} and all its snapshots?`))) throw new Failure(EXIT.usage, 'not deleted');
   }
-  const view: View<Volume> = { lines: (body) => [done(`${body.id} is deleted`)], ids: (body) => [body.id] };
+  const view: View<Volume> = { lines: (body) => [done(`${body.id} has been deleted`)], ids: (body) => [body.id] };
   await show(session, options, (client) => client.volumes.delete(id, keyOf(options)), view);
 }
 

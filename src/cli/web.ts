@@ -41,7 +41,7 @@ export function addWebCommands(program: Command): void {
     .option('--port <port>', 'Port, 1 to 65535 (default: the first web port)', whole(1, 65_535))
     .option('--path <path>', "Path to open (default: the port's own path, otherwise /)")
     .option('--no-browser', 'Only print the link')
-    .option('--token', 'Print a token for programs instead, valid for a day')
+    .option('--token', 'Print a token for programs instead; it is valid for a day')
     .addHelpText('after', '\nThe printed link works once, in one browser, within a minute.')
     .action(open);
   program

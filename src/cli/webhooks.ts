@@ -84,15 +84,15 @@ export function addWebhookCommands(program: Command): void {
     .description("List a webhook's latest delivery attempts, newest first")
     .option('--json', 'Print JSON')
     .action(attempts);
-  simple(webhook, 'test', 'Send a webhook.test event to a webhook', (id) => `a test event is sent to ${id}`);
-  simple(webhook, 'delete', 'Delete a webhook and its log of attempts', (id) => `${id} is deleted`);
+  simple(webhook, 'test', 'Send a webhook.test event to a webhook', (id) => `a test event has been sent to ${id}`);
+  simple(webhook, 'delete', 'Delete a webhook and its log of attempts', (id) => `${id} has been deleted`);
   webhook
     .command('redeliver <id> <event>')
     .description('Resend an event from the last 30 days')
     .action(async (id: string, eventId: string, _options: object, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, REDELIVER, { id, eventId });
-      printLines([done(`${eventId} is sent again`)]);
+      printLines([done(`${eventId} has been resent`)]);
     });
   for (const [name, paused] of [
     ['pause', true],
@@ -117,12 +117,12 @@ export function addWebhookCommands(program: Command): void {
   });
   webhook
     .command('low-balance')
-    .argument('<usd>', 'Balance in USD that triggers balance.low; off disables it')
+    .argument('<usd>', 'Balance in USD that triggers balance.low, or "off" to disable it')
     .description('Set the low-balance notice threshold')
     .action(async (usd: string, _options: object, command: Command) => {
       const below = usd === 'off' ? null : Number(usd);
       if (Number.isNaN(below))
-        throw new Failure(EXIT.usage, `threshold must be an amount in USD or off; got ${visible(usd)}`);
+        throw new Failure(EXIT.usage, `threshold must be an amount in USD or "off"; got ${visible(usd)}`);
       const { settings } = openSession(command, { needsKey: true });
       await queryGraphql(settings, NOTICE, { below });
       printLines([done(below === null ? 'balance.low is disabled' : `balance.low is sent at ${below} USD`)]);

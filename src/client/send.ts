@@ -82,7 +82,7 @@ export function createSend(options: ClientOptions): Send {
   const policy = policyOf(options.retry);
   const { apiKey } = options;
   if (apiKey !== undefined && !VISIBLE_ASCII.test(apiKey)) {
-    throw new TypeError('apiKey must be visible ASCII characters without spaces');
+    throw new TypeError('apiKey must contain only visible ASCII characters, with no spaces');
   }
   return async <Answer>(call: Call) => {
     const base = call.isGraphql ? baseUrl.replace(/\/v1$/, '') : baseUrl;
@@ -117,7 +117,7 @@ export function createSend(options: ClientOptions): Send {
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw new TypeError('baseUrl must be an address such as https://gpu.example.com/v1');
+    throw new TypeError('baseUrl must be a URL such as https://gpu.example.com/v1');
   }
   const path = url.pathname.replace(/\/+$/, '');
   return `${url.origin}${path === '' ? '/v1' : path}`;

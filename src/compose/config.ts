@@ -1,10 +1,10 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseUsd } from '../domain/kernel/money.js';
 import { isAddress } from '../domain/market/market-source.js';
 import { isSchedule } from '../domain/market/schedule.js';
 import { readConfirmations } from '../domain/top-ups/rules/top-up-assets.js';
 import { isMailAddress } from '../domain/webhooks/rules/mail.js';
+import { parseNetwork } from '../std/networks.js';
 
 interface Setting {
   /** Heading in docs/configuration.md. */
@@ -95,8 +95,8 @@ export const SETTINGS = {
     group: 'Access',
     name: 'streamsUrl',
     takes: address(['http:', 'https:'], 'https://gateway-1.example.com', (input) => input.replace(/\/+$/, '')),
-    unset: 'the address at joining',
-    about: "This gateway's own address for host agents, if several gateways share one.",
+    unset: 'the URL used to join',
+    about: "This gateway's own URL for host agents, if several gateways share one.",
   },
   DATA_DIR: {
     group: 'Data',
@@ -110,7 +110,7 @@ export const SETTINGS = {
     name: 'databaseUrl',
     takes: address(['postgresql:', 'postgres:'], 'postgresql://user:password@host:5432/database'),
     unset: 'the embedded PostgreSQL in DATA_DIR',
-    about: 'Address of your own PostgreSQL, version 15 or newer.',
+    about: 'URL of your own PostgreSQL server, version 15 or newer.',
   },
   SECRETS_KEY: {
     group: 'Data',
@@ -122,7 +122,7 @@ export const SETTINGS = {
   VOLUME_STORE: {
     group: 'Data',
     name: 'volumeStore',
-    takes: text('an address such as s3://bucket/prefix', readS3),
+    takes: text('a URL such as s3://bucket/prefix', readS3),
     unset: 'the volumes folder in DATA_DIR',
     about: "Store for volume snapshots. The AWS SDK's own variables configure access.",
   },
@@ -146,7 +146,7 @@ export const SETTINGS = {
     name: 'publicUrl',
     takes: address(['http:', 'https:'], 'https://api.example.com', (input) => input.replace(/\/+$/, '')),
     unset: 'the address that the gateway listens on',
-    about: 'Address at which clients reach the gateway. Links use it.',
+    about: 'URL at which clients reach the gateway, used in links.',
   },
   CORS_ORIGINS: {
     group: 'Callers',
@@ -181,7 +181,7 @@ export const SETTINGS = {
     group: 'Mail',
     name: 'smtpUrl',
     takes: address(['smtp:', 'smtps:'], 'smtp://user:password@mail.example.com:587'),
-    unset: 'no mail',
+    unset: 'no email',
     about: 'Mail server for notices to renters. Percent-encode the user name and password.',
   },
   SMTP_TLS: {
@@ -197,7 +197,7 @@ export const SETTINGS = {
     name: 'mailFrom',
     takes: text('an address such as notices@example.com, or GPU rental <notices@example.com>', readSender),
     unset: 'required with SMTP_URL',
-    about: 'Sender address for outgoing mail.',
+    about: 'Sender address for outgoing email.',
   },
   SIGNUP: {
     group: 'Callers',
@@ -332,13 +332,14 @@ export const SETTINGS = {
     name: 'volumeHistoryFactor',
     takes: whole(1, 100),
     default: '3',
-    about: 'Maximum size of all snapshots of a volume, as a multiple of the volume size. 1 GB is added to the result.',
+    about:
+      "Maximum size of all of a volume's snapshots, as a multiple of the volume size. 1 GB is added to the result.",
     domain: true,
   },
   MARKET_SOURCE: {
     group: 'Market',
     name: 'marketSource',
-    takes: text('a file path or an address such as https://example.com/listings.csv', (input) =>
+    takes: text('a file path or a URL such as https://example.com/listings.csv', (input) =>
       isAddress(input) || !HAS_SCHEME.test(input) ? input : undefined,
     ),
     unset: 'prices change only by import',
@@ -376,7 +377,7 @@ export const SETTINGS = {
     name: 'paymentsUrl',
     takes: address(['http:', 'https:'], 'http://shkeeper:5000', (input) => input.replace(/\/+$/, '')),
     unset: 'required with PAYMENTS',
-    about: 'Address of the payment processor.',
+    about: 'URL of the payment processor.',
   },
   PAYMENTS_KEY: {
     group: 'Payments',
@@ -390,21 +391,21 @@ export const SETTINGS = {
     name: 'paymentsSecret',
     takes: anyText("a webhook's secret"),
     unset: 'required with PAYMENTS=btcpay',
-    about: 'Secret of the webhook in BTCPay Server.',
+    about: 'Webhook secret in BTCPay Server.',
   },
   PAYMENTS_STORE: {
     group: 'Payments',
     name: 'paymentsStore',
     takes: anyText('the id of a store'),
     unset: 'required with PAYMENTS=btcpay',
-    about: 'Id of the store in BTCPay Server.',
+    about: 'Store id in BTCPay Server.',
   },
   PAYMENTS_CALLBACK_URL: {
     group: 'Payments',
     name: 'paymentsCallbackUrl',
     takes: address(['http:', 'https:'], 'http://gateway:4000/payments/callback'),
     unset: 'PUBLIC_URL with /payments/callback',
-    about: "Gateway address for the processor. Don't change it later.",
+    about: "Gateway URL for the processor's callbacks. Don't change it later.",
   },
   TOPUP_CONFIRMATIONS: {
     group: 'Payments',
@@ -548,7 +549,7 @@ function oneOf<const T extends string>(choices: readonly T[], takes: string) {
 }
 
 function address(protocols: string[], example: string, tidy = (input: string) => input) {
-  return text(`an address such as ${example}`, (input) =>
+  return text(`a URL such as ${example}`, (input) =>
     URL.canParse(input) && protocols.includes(new URL(input).protocol) ? tidy(input) : undefined,
   );
 }
@@ -604,20 +605,14 @@ function readOrigins(input: string): '*' | string[] | undefined {
 
 function readProxies(input: string): false | number | string[] | undefined {
   if (input === 'off') return false;
-  if (/^[1-9]$/.test(input)) return Number(input);
-  const list = input.split(',').map((proxy) => proxy.trim());
-  return list.every(isProxy) ? list : undefined;
+  return /^[1-9]$/.test(input) ? Number(input) : networksIn(input);
 }
 
 function readNetworks(input: string): string[] | undefined {
-  if (input === 'none') return [];
-  const list = input.split(',').map((network) => network.trim());
-  return list.every(isProxy) ? list : undefined;
+  return input === 'none' ? [] : networksIn(input);
 }
 
-function isProxy(text: string): boolean {
-  const [ip, bits, ...rest] = text.split('/');
-  const version = isIP(ip!);
-  if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+function networksIn(input: string): string[] | undefined {
+  const list = input.split(',').map((network) => network.trim());
+  return list.every((network) => parseNetwork(network) !== null) ? list : undefined;
 }

@@ -53,7 +53,7 @@ export async function openConfiguredDatabase(
   } catch (error) {
     await close();
     const setting = config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL';
-    throw new DatabaseUnusable(`can't use the database of ${setting}: ${reasonOf(error)}`, { cause: error });
+    throw new DatabaseUnusable(`can't use the database at ${setting}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -170,7 +170,7 @@ export function createDeps(
 }
 
 function noSealingKeys(): never {
-  throw new Error('this process has no keys to seal secrets');
+  throw new Error('this process has no keys for sealing secrets');
 }
 
 function sendsNothing(): never {

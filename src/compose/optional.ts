@@ -43,7 +43,7 @@ export async function openTraces(config: Config, log: Logger): Promise<Traces | 
   if (url === null) return null;
   const { openTraces } = await import('../traces/traces.js');
   const onDelivery = (reason: string | null) => {
-    if (reason === null) log.info('sending traces works again');
+    if (reason === null) log.info('traces are being sent again');
     else log.warn({ reason }, "can't send traces; dropping them");
   };
   return openTraces({ url, headers: tracesHeaders ?? {}, service, sampler, ratio, onDelivery });
@@ -54,8 +54,8 @@ export async function openMail(config: Config, log: Logger): Promise<SendMail | 
   if (url === null || from === null) return null;
   const { createMailSender } = await import('../mail/send.js');
   const onDelivery = (reason: string | null) => {
-    if (reason === null) log.info('sending mail works again');
-    else log.warn({ reason }, "can't send mail; retrying");
+    if (reason === null) log.info('email is being sent again');
+    else log.warn({ reason }, "can't send email; retrying");
   };
   return createMailSender({ url, tls, from, onDelivery });
 }

@@ -164,7 +164,7 @@ export class Notices {
   }
 
   #connect(): Promise<void> {
-    if (this.#isClosed) return Promise.reject(new Error('connection terminated: the process ends'));
+    if (this.#isClosed) return Promise.reject(new Error('connection terminated: the process is exiting'));
     this.#connecting ??= this.#open().finally(() => {
       this.#connecting = null;
     });

@@ -184,6 +184,6 @@ function literal(value: PreparedStatement['values'][number]): string {
   if (value === null) return 'null';
   if (typeof value === 'object') return `ARRAY[${value.map(literal).join(', ')}]::text[]`;
   const text = String(value);
-  if (text.includes('\0')) throw new Error('a value for the database holds a zero byte');
+  if (text.includes('\0')) throw new Error('a database value contains a NUL byte');
   return pg.escapeLiteral(text);
 }

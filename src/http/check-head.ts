@@ -25,9 +25,9 @@ export function createHeadCheck(isTrusted: IsTrusted): (request: IncomingMessage
   let lastValidHost: string | undefined;
 
   const hostFault = ({ headers: { host }, httpVersion }: IncomingMessage): string | null => {
-    if (host === undefined) return httpVersion === '1.1' ? 'the header host is required' : null;
+    if (host === undefined) return httpVersion === '1.1' ? 'the host header is required' : null;
     if (host === lastValidHost) return null;
-    if (!URL.canParse(`http://${host}/`)) return 'the header host is not a valid host';
+    if (!URL.canParse(`http://${host}/`)) return 'the host header is not a valid host';
     lastValidHost = host;
     return null;
   };
@@ -47,7 +47,7 @@ function repeatedHeader(rawHeaders: readonly string[]): string | null {
     if (!LENGTHS.has(rawName.length)) continue;
     const name = rawName.toLowerCase();
     if (!SINGLE_HEADERS.includes(name)) continue;
-    if (seen.includes(name)) return `the header ${name} may occur only once`;
+    if (seen.includes(name)) return `the ${name} header may occur only once`;
     seen.push(name);
   }
   return null;
@@ -62,6 +62,6 @@ function protocolFault({ headers, socket }: IncomingMessage, isTrusted: IsTruste
   if (forwarded === undefined || forwarded === '' || !isTrusted(socket.remoteAddress ?? '', 0)) return null;
   const protocol = String(forwarded).split(',')[0]!.trim();
   if (URL.canParse(`${protocol}://localhost/`)) return null;
-  const message = 'the header x-forwarded-proto is not a valid protocol';
+  const message = 'the x-forwarded-proto header is not a valid protocol';
   return { status: STATUS_OF.invalid_request, code: 'invalid_request', message, closes: false };
 }

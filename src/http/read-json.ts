@@ -56,7 +56,7 @@ function readBuffered(request: IncomingMessage): boolean {
   const bytes: Buffer | null = request.read(length);
   if (bytes === null) return false;
   try {
-    if (bytes.length !== length || !isUtf8(bytes)) throw new Error('not the whole body, or not UTF-8');
+    if (bytes.length !== length || !isUtf8(bytes)) throw new Error('the body is incomplete or not UTF-8');
     request.body = parseJson(bytes);
     return true;
   } catch {
@@ -71,5 +71,5 @@ export function bodyFault(error: unknown): DomainError | null {
   const { status } = (error ?? {}) as { status?: unknown };
   if (typeof status !== 'number' || status >= 500) return null;
   if (status === 413) return new DomainError('payload_too_large', `the body must be at most ${BODY_LIMIT}`);
-  return new DomainError('invalid_json', 'the body is not JSON in UTF-8');
+  return new DomainError('invalid_json', 'the body is not valid UTF-8 JSON');
 }

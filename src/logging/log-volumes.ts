@@ -4,7 +4,7 @@ import type { VolumeDeps } from '../domain/volumes/deps.js';
 
 /** Returns the handlers that log the volume store's state. */
 export function volumeLog(log: Logger, { restic }: Pick<VolumeDeps, 'restic'>) {
-  if (restic === null) log.info("restic not found on the PATH; old snapshots of volumes aren't pruned");
+  if (restic === null) log.info("restic not found on the PATH; old volume snapshots aren't pruned");
   return {
     onFailure: (volume: string, reason: string) => log.warn({ volume, reason }, 'volume upkeep failed'),
     onCompared: ({ differences, unknownVolumes }: StoreComparison) => {

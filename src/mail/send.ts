@@ -110,6 +110,6 @@ function outcomeOf(
     return { attempt: { status, error, isFinal: status >= 500 }, isServers: false };
   }
   const reason = signal.aborted ? (signal.reason as Error).message : 'unreachable';
-  const error = `mail server of this service: ${status === null ? reason : `status ${status}`}`;
+  const error = `this service's mail server: ${status === null ? reason : `status ${status}`}`;
   return { attempt: { status, error }, isServers: true };
 }

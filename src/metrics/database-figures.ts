@@ -100,7 +100,7 @@ function createGauges(registry: Registry, { settings, payments }: Pick<TopUpDeps
   const gpus = gauge('gpu_rental_gpus_rented', 'GPUs of running instances by model and mode.', ['gpu', 'mode']);
   const busy = gauge(
     'gpu_rental_gpus_busy_ratio',
-    'Utilization of the GPUs of running instances, by model: the mean of their samples of the last minute, 0 to 1.',
+    "GPU utilization of running instances, by model: the mean over the last minute's samples, 0 to 1.",
     ['gpu'],
   );
   const machines = gauge('gpu_rental_machines', "Machines by the operator's state.", ['state']);
@@ -151,19 +151,16 @@ function createGauges(registry: Registry, { settings, payments }: Pick<TopUpDeps
   const aside =
     payments === null
       ? null
-      : gauge(
-          'gpu_rental_payment_callbacks_aside',
-          'Callbacks of the payment processor that the operator must review.',
-        );
+      : gauge('gpu_rental_payment_callbacks_aside', 'Payment processor callbacks that the operator must review.');
   if (aside !== null) single.push(aside);
   const up = new Gauge({
     name: 'gpu_rental_database_figures_up',
-    help: 'This process only. 0 while figures of the database are missing, because it is unreachable or slow.',
+    help: 'This process only. 0 while the database figures are missing, because it is unreachable or slow.',
     registers,
   });
   const readAt = new Gauge({
     name: 'gpu_rental_database_figures_timestamp_seconds',
-    help: 'This process only. Time at which the figures of the database were read.',
+    help: 'This process only. Time at which the database figures were read.',
     registers,
   });
 

@@ -13,7 +13,7 @@ export function countPayments(registry: Registry): PaymentCounts {
   const registers = [registry];
   const events = new Counter({
     name: 'gpu_rental_payment_events_total',
-    help: "This process only. Payments of top-ups by outcome; quarantined, gone and lost need the operator's attention.",
+    help: "This process only. Payments for top-ups by outcome; quarantined, gone and lost need the operator's attention.",
     labelNames: ['asset', 'state'] as const,
     registers,
   });

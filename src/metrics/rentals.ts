@@ -18,7 +18,7 @@ export function countRentals(registry: Registry): DomainEvents {
   });
   const volumeWrites = new Counter({
     name: 'gpu_rental_volume_writes_total',
-    help: 'This process only. Writes of snapshot objects by outcome: stored, refused, full (the volume is at its limit), store_full, broken (aborted by the sender), or failed (in the store).',
+    help: 'This process only. Snapshot object writes by outcome: stored, refused, full (the volume is at its limit), store_full, broken (aborted by the sender), or failed (in the store).',
     labelNames: ['outcome'] as const,
     registers,
   });

@@ -50,7 +50,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
       reject(
         new MetricsPortUnusable(
           taken
-            ? `METRICS_PORT ${port} is used by another program; set METRICS_PORT to another port, or to 0 for a free one`
+            ? `METRICS_PORT ${port} is in use by another program; set METRICS_PORT to another port, or to 0 for a free one`
             : `can't listen on METRICS_PORT ${port} of METRICS_HOST ${host}: ${message}`,
         ),
       );

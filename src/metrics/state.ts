@@ -111,7 +111,7 @@ export function watchState(registry: Registry, watched: Watched): void {
     gauge('gpu_rental_ssh_connections_open', 'This process only. Open SSH connections.', () => ssh.size);
   gauge(
     'gpu_rental_web_exchanges_open',
-    'This process only. Requests and WebSockets in flight to web ports of instances.',
+    "This process only. Requests and WebSockets in flight to instances' web ports.",
     () => webPorts.size,
   );
   if (redisState !== null) {
@@ -131,8 +131,8 @@ export function watchState(registry: Registry, watched: Watched): void {
     },
   });
   for (const [name, help] of [
-    ['written', 'Samples of instances written.'],
-    ['dropped', 'Samples of instances dropped, because the buffer was full or the database refused them.'],
+    ['written', 'Instance samples written.'],
+    ['dropped', 'Instance samples dropped because the buffer was full or the database refused them.'],
   ] as const) {
     new Counter({
       name: `gpu_rental_samples_${name}_total`,

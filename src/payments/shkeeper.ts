@@ -206,7 +206,7 @@ function malformed(reason: string): VerifiedCallback {
 function unconfirmedPayment({ crypto, addr, txid, amount }: Json): CallbackPayments | string {
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
   if (!isName(crypto, MAX_NAME) || !isName(addr, MAX_NAME)) return 'crypto or addr is missing';
-  if (!isAmount(amount)) return 'amount is not a decimal text';
+  if (!isAmount(amount)) return 'amount is not a decimal string';
   const asset = ASSET_OF.get(crypto) ?? 'OTHER';
   const coins = tidyDecimal(amount);
   const worth = { usd: null, usdWithFee: null };
@@ -239,10 +239,10 @@ function paymentOf(transaction: Json, invoiceAddress: string): ReportedPayment |
   const { txid, crypto, amount_crypto: coins, amount_fiat: paid, amount_fiat_without_fee: fiat, trigger } = transaction;
   if (!isName(txid, MAX_NAME)) return 'txid is missing';
   if (!isName(crypto, MAX_NAME)) return 'crypto is missing';
-  if (!isAmount(coins)) return 'amount_crypto is not a decimal text';
+  if (!isAmount(coins)) return 'amount_crypto is not a decimal string';
   // The amount is negative if a fixed fee exceeds the payment.
   const isBelowZero = typeof fiat === 'string' && fiat.startsWith('-') && isAmount(fiat.slice(1));
-  if (!isBelowZero && !isAmount(fiat)) return 'amount_fiat_without_fee is not a decimal text';
+  if (!isBelowZero && !isAmount(fiat)) return 'amount_fiat_without_fee is not a decimal string';
   if (typeof trigger !== 'boolean') return 'trigger is not a boolean';
   return {
     transaction: txid,

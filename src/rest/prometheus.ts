@@ -93,8 +93,8 @@ const GPU_GAUGES: readonly Gauge<Gpu>[] = [
     help: 'Total GPU memory.',
     read: ({ memoryTotalMb }) => scaled(memoryTotalMb, BYTES_OF_MB),
   },
-  { name: 'gpu_power_watts', help: 'Power draw of the GPU.', read: ({ powerWatts }) => powerWatts },
-  { name: 'gpu_temperature_celsius', help: 'Temperature of the GPU.', read: ({ celsius }) => celsius },
+  { name: 'gpu_power_watts', help: 'GPU power draw.', read: ({ powerWatts }) => powerWatts },
+  { name: 'gpu_temperature_celsius', help: 'GPU temperature.', read: ({ celsius }) => celsius },
   {
     name: 'gpu_clock_hertz',
     help: 'Clock of the streaming multiprocessors.',

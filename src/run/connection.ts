@@ -36,7 +36,7 @@ export class Connection {
       await runFile('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', comment, '-f', file]);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      throw new RunFailed(code === 'ENOENT' ? "OpenSSH's client (ssh and ssh-keygen) is not installed" : message);
+      throw new RunFailed(code === 'ENOENT' ? 'the OpenSSH client (ssh and ssh-keygen) is not installed' : message);
     }
     return readFileSync(`${file}.pub`, 'utf8').trim();
   }

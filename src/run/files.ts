@@ -39,7 +39,7 @@ const runFile = promisify(execFile);
 /** Throws RunFailed if anything in the list isn't a folder, before anything is rented. */
 export function checkFolders(folders: readonly Folder[]): void {
   for (const { from } of folders) {
-    if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw new RunFailed(`${from} is not a folder here`);
+    if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw new RunFailed(`${from} is not a local folder`);
   }
 }
 
@@ -67,7 +67,7 @@ export async function send(connection: Connection, folder: Folder, remoteSide: R
   packing.stdout!.pipe(receiving.stdin!);
   const [received, packed] = await codes;
   const outcome = outcomeOf('tar', received);
-  if (outcome === 'done' && packed !== 0) throw new RunFailed(`tar ended with ${packed}`);
+  if (outcome === 'done' && packed !== 0) throw new RunFailed(`tar exited with ${packed}`);
   return outcome;
 }
 
@@ -139,7 +139,7 @@ function tailOf(stream: Readable): () => string {
 function outcomeOf(program: string, code: number | null): Outcome {
   if (code === 0) return 'done';
   if (LOST.has(code)) return 'lost';
-  throw new RunFailed(`${program} ended with ${code ?? 'a signal'}`);
+  throw new RunFailed(`${program} ${code === null ? 'was terminated by a signal' : `exited with ${code}`}`);
 }
 
 async function hasRsync(): Promise<boolean> {

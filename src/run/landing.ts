@@ -56,7 +56,7 @@ export class OpenFolder {
 export function land(draft: OpenFolder, from: string, into: string, to: string): string[] {
   const omitted: string[] = [];
   const [source, target] = [from.split('/').map((part) => Buffer.from(part)), to.split('/')];
-  const missing = new RunFailed(`${from} was not received as a file or a folder`);
+  const missing = new RunFailed(`${from} was not received as a file or folder`);
   const exists = (path: Buffer) => {
     if (!isFolder(path)) throw missing;
   };

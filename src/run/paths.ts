@@ -15,7 +15,7 @@ export function checkOut(paths: readonly string[]): string[] {
     const parts = slashed.split('/').filter((part) => part !== '' && part !== '.');
     const leadsAway = slashed.startsWith('/') || parts.some((part) => part === '..' || isInvalid(part));
     if (parts.length === 0 || leadsAway)
-      throw new RunFailed(`${path} must be a path below the workspace, such as results or results/run-1`);
+      throw new RunFailed(`${path} must be a path under the workspace, such as results or results/run-1`);
     return parts.join('/');
   });
 }
@@ -29,7 +29,7 @@ export function checkDestinations(paths: readonly string[], into: string): void 
       const stats = lstatSync(join(into, shown), { throwIfNoEntry: false });
       if (stats === undefined) break;
       if (stats.isSymbolicLink()) throw new RunFailed(isLinkHere(shown));
-      if (!stats.isDirectory() && index < parts.length - 1) throw new RunFailed(`${shown} is not a folder here`);
+      if (!stats.isDirectory() && index < parts.length - 1) throw new RunFailed(`${shown} is not a local folder`);
     }
   }
 }

@@ -116,7 +116,7 @@ export class Run {
     const terms = termsOf(launch?.entrypoint);
     if (terms === null)
       throw new RunFailed(`${id} was not started by \`gpu run\`; \`gpu logs -f ${id}\` shows its output`, id);
-    if (status === 'DESTROYED') throw new RunFailed(`${id} is destroyed`);
+    if (status === 'DESTROYED') throw new RunFailed(`${id} has been destroyed`);
     if (status === 'STOPPED') {
       hooks.onStep(`${id} was stopped; starting it to fetch its results`);
       await client.instances.action(id, 'start', { signal: hooks.signal });
@@ -148,7 +148,7 @@ export class Run {
   async open(): Promise<void> {
     const { identity, describe, onRuntime, signal } = this.#hooks;
     const { ssh } = await readInstance(this.#client, this.id, signal);
-    if (ssh === null) throw new RunFailed('this service offers no SSH; a run needs it', this.id);
+    if (ssh === null) throw new RunFailed("this service doesn't offer SSH, which runs need", this.id);
     if (identity === undefined) {
       const publicKey = await this.#connection.makeKey(`gpu run ${this.id}`);
       this.#keyId = await addKey(this.#client, publicKey, this.id);
@@ -331,7 +331,7 @@ export class Run {
       const { status, stopReason, runtime } = await readInstance(this.#client, this.id);
       if (status !== 'RUNNING') throw new RunFailed(whyStopped(this.id, status, stopReason), this.id);
       if (runtime?.phase === 'EXITED' || runtime?.phase === 'FAILED') {
-        const reason = `the container of ${this.id} ended with ${runtime.exitCode ?? 'no exit code'}`;
+        const reason = `${this.id}'s container ended with ${runtime.exitCode ?? 'no exit code'}`;
         throw new RunFailed(`${reason}; \`gpu attach ${this.id}\` fetches its results`, this.id);
       }
     } catch (error) {

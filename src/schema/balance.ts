@@ -47,7 +47,7 @@ builder.prismaObjectField(InstanceType, 'balance', (t) =>
     resolve: (instance, _args, context) => {
       // An instance is only ever shown to its owner. This check prevents a bug from disclosing the owner's money to
       // anyone else.
-      if (instance.accountId !== accountOf(context)) throw new Error('instance of another account');
+      if (instance.accountId !== accountOf(context)) throw new Error('the instance belongs to another account');
       return readBalance(context.deps, instance.accountId);
     },
   }),

@@ -24,6 +24,7 @@ import { changeSpendLimit, limitReachedAtOf } from '../domain/instances/spend-li
 import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
 import { commonFields } from '../domain/kernel/fields.js';
+import type { StopReason as Reason } from '../domain/kernel/lifecycle.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { type Instant, secondOf } from '../domain/kernel/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
@@ -74,7 +75,7 @@ export const StopReason = builder.enumType('StopReason', {
     },
     IDLE: { description: 'None of its GPUs was busy and no client was connected for stopWhenIdle minutes.' },
     COMMAND_ENDED: { description: 'Its command ended, and its launch says to stop or destroy it then.' },
-  },
+  } satisfies Record<Reason, object>,
 });
 
 const UsageResource = builder.enumType('UsageResource', {

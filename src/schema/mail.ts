@@ -13,7 +13,7 @@ import { ATTEMPTS } from './webhooks.js';
 
 const MailAddressType = builder.prismaObject('Webhook', {
   variant: 'MailAddress',
-  description: 'A mail address to which events of the account are sent after it is confirmed.',
+  description: "An email address to which the account's events are sent once it is confirmed.",
   fields: (t) => ({
     address: t.string({ select: { url: true }, description: 'The address.', resolve: addressOf }),
     events: t.stringList({
@@ -25,12 +25,12 @@ const MailAddressType = builder.prismaObject('Webhook', {
     confirmedAt: t.expose('confirmedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Time of confirmation. Null before it; only the confirmation mail is sent until then.',
+      description: 'Time of confirmation. Null before it; only the confirmation email is sent until then.',
     }),
     confirmBy: t.expose('confirmBy', {
       type: 'DateTime',
       nullable: true,
-      description: 'Time until which the link in the confirmation mail is valid.',
+      description: 'Time until which the link in the confirmation email is valid.',
     }),
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',
@@ -48,14 +48,14 @@ const MailAddressType = builder.prismaObject('Webhook', {
 
 builder.queryFields((t) => ({
   sendsMail: t.boolean({
-    description: 'Whether this service sends mail. If it does not, setMailAddress is refused.',
+    description: "Whether this service sends email. If it doesn't, setMailAddress is refused.",
     resolve: (_root, _args, { deps }) => deps.sendMail !== null,
   }),
   mailAddress: t.prismaField({
     type: MailAddressType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'The mail address to which events of the account are sent; null if none is set. Needs an API key.',
+    description: "The email address to which the account's events are sent. Null if none is set. Needs an API key.",
     resolve: (query, _root, _args, context) => findMailAddress(context.deps, accountOf(context), query),
   }),
 }));
@@ -66,7 +66,7 @@ builder.mutationFields((t) => ({
     ...NEEDS_KEY,
     nullable: true,
     description:
-      'Sends events of the account to a mail address, which replaces the previous one once it is confirmed. The confirmation link in the mail is valid for a day. Setting a confirmed address again keeps it confirmed and resumes it if it is paused.',
+      "Sends the account's events to an email address, which replaces the previous one once it is confirmed. The confirmation link in the email is valid for a day. Setting a confirmed address again keeps it confirmed and resumes it if it is paused.",
     args: {
       address: t.arg.string({ required: true, ...fromField(webhookFields.mailAddress) }),
       events: t.arg.stringList(fromField(webhookFields.webhookEvents)),
@@ -77,14 +77,14 @@ builder.mutationFields((t) => ({
   deleteMailAddress: t.string({
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Removes the mail address and sends nothing more to it. Returns the address.',
+    description: 'Removes the email address and sends nothing more to it. Returns the address.',
     resolve: async (_root, _args, context) => addressOf(await deleteMailAddress(context.deps, accountOf(context))),
   }),
   testMailAddress: t.field({
     type: MailAddressType,
     ...NEEDS_KEY,
     nullable: true,
-    description: 'Sends a test mail; at most one per minute.',
+    description: 'Sends a test email. At most one per minute.',
     resolve: (_root, _args, context) => testMailAddress(context.deps, accountOf(context)),
   }),
 }));

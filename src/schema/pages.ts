@@ -27,7 +27,7 @@ export function pageLimit(cursorForm: (context: GatewayContext) => Pick<RegExp, 
     for (const name of ['after', 'before'] as const) {
       const cursor = args[name];
       if (cursor == null || cursorForm(context).test(Buffer.from(cursor, 'base64').toString())) continue;
-      throw new DomainError('invalid_request', `${name} must be a cursor of this list`, { field: name });
+      throw new DomainError('invalid_request', `${name} must be a cursor from this list`, { field: name });
     }
     return MAX_PAGE;
   };

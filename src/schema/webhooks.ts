@@ -54,7 +54,7 @@ builder.prismaObject('WebhookAttempt', {
   }),
 });
 
-/** Field for the delivery attempts to a webhook or mail address. */
+/** Field for the delivery attempts to a webhook or email address. */
 export const ATTEMPTS = {
   description: `The last attempts, newest first; at most ${MAX_SHOWN}.`,
   args: builder.args((t) => ({ first: t.int(fromField({ ...commonFields.page, default: 20 })) })),

@@ -135,7 +135,7 @@ export class S3Store implements VolumeStore {
         .send(new DeleteObjectsCommand({ Bucket: this.#bucket, Delete }), within(CALL_MS))
         .catch(rethrow);
       const refused = answer.Errors?.[0];
-      if (refused !== undefined) throw new StoreFault(`S3 deletes ${refused.Key} not: ${refused.Message}`);
+      if (refused !== undefined) throw new StoreFault(`S3 did not delete ${refused.Key}: ${refused.Message}`);
     }
   }
 

@@ -90,7 +90,7 @@ describe('the Home screen', needs('chromium'), () => {
     await here.pages.with('/', owner, async ({ page }) => {
       await page.getByRole('link', { name: id }).waitFor();
       await agent.report([seen(id, 'FAILED', { message: 'no such image: <b>acme</b>\u202e' })]);
-      await page.getByText(`The container of ${id} failed: no such image: <b>acme</b>\\u202e`).waitFor();
+      await page.getByText(`${id}’s container failed: no such image: <b>acme</b>\\u202e`).waitFor();
       await page.getByText('Urgent:').waitFor({ state: 'attached' });
       await expectSound(page);
     });

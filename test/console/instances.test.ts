@@ -34,7 +34,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await silenced();
       await expect.poll(silenced, { interval: 2_000, timeout: SOON_MS }).toBe(0);
       await page.getByRole('link', { name: 'Log', exact: true }).click();
-      await page.getByText(`The machine of ${id} is unreachable`).first().waitFor();
+      await page.getByText(`${id}'s machine is unreachable`).first().waitFor();
       expect(await page.locator('.status-line').innerText()).toContain('Live');
       await page.getByRole('link', { name: 'Overview', exact: true }).click();
       await agent.report([seen(id, 'FAILED', { message: 'no such image: <b>acme</b>' })]);

@@ -196,7 +196,7 @@ describe("the console's launch page", needs('chromium'), () => {
       await dialog.getByRole('alert').getByText(/name/i).waitFor();
       await dialog.getByLabel('Name', { exact: true }).fill('hub');
       await dialog.getByRole('button', { name: 'Save', exact: true }).click();
-      await page.getByRole('cell', { name: 'images of ghcr.io, as a\\u202eb' }).waitFor();
+      await page.getByRole('cell', { name: 'images from ghcr.io, as a\\u202eb' }).waitFor();
       await expectSoundInLongRun(page);
       await page.getByRole('button', { name: 'Delete hub' }).click();
       await dialog.getByRole('button', { name: 'Delete', exact: true }).click();

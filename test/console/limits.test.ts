@@ -103,7 +103,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     await page.getByText('Your new key. It is shown only once.').waitFor();
     const row = page.getByRole('row', { name: /^ci/ });
     await row.getByText('0.00 of 3.00 USD').waitFor();
-    await row.getByRole('button', { name: 'Change the limit of ci' }).click();
+    await row.getByRole('button', { name: 'Change the limit for ci' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Limit per UTC month (USD)').fill('4');
     await dialog.getByRole('button', { name: 'Change limit' }).click();
@@ -145,7 +145,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       await page.reload();
       await mail.getByText(/receives all events; 0 waiting/).waitFor();
       await mail.getByRole('button', { name: 'Send test email' }).click();
-      await expect.poll(() => mails.subjects().at(-1), PATIENCE).toBe('This is a test mail');
+      await expect.poll(() => mails.subjects().at(-1), PATIENCE).toBe('This is a test email');
       await expectSoundInLongRun(page);
       await mail.getByRole('button', { name: 'Delete address' }).click();
       await mail.getByLabel('Your email address').waitFor();

@@ -29,7 +29,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
     await page.getByLabel('USD', { exact: true }).fill(usd);
     await page.getByRole('button', { name: 'Get address' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('img', { name: 'QR code of the payment' }).waitFor();
+    await dialog.getByRole('img', { name: 'Payment QR code' }).waitFor();
     return dialog;
   }
 
@@ -38,7 +38,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
     await pages.with('/money', owner, async ({ page, complaints }) => {
       await page.getByText('Nothing is being billed right now').waitFor();
       const dialog = await ask(page, '50');
-      await dialog.getByText('waiting for a payment').waitFor();
+      await dialog.getByText('waiting for payment').waitFor();
       await dialog.getByText('0.625 LTC').first().waitFor();
 
       // Like a wallet, the test sees only the picture.
@@ -87,7 +87,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
       await page.getByRole('button', { name: 'Get address' }).evaluate((button: HTMLButtonElement) => {
         for (let press = 0; press < 5; press += 1) button.click();
       });
-      await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
+      await page.getByRole('img', { name: 'Payment QR code' }).waitFor();
       const { body } = await owner.graphql('{ topUps { id usd } }');
       expect(body.data.topUps.map(({ usd }: { usd: number }) => usd)).toEqual([20]);
       await page.keyboard.press('Escape');
@@ -117,7 +117,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
       // The result is listed without another press.
       await page.getByRole('row', { name: /20\.00 USD/ }).waitFor();
       await page.getByRole('button', { name: 'Get address' }).click();
-      await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
+      await page.getByRole('img', { name: 'Payment QR code' }).waitFor();
       expect(await sums()).toEqual([20]);
       await page.keyboard.press('Escape');
       await ask(page, '20');

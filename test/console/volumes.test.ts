@@ -102,7 +102,7 @@ describe('volumes in the console', needs('chromium'), () => {
       expect(chosen.sort()).toEqual(both.sort());
       await page.getByLabel('Path of volume 2').fill('/workspace');
       await page
-        .getByText(/must differ from that of entry 0/)
+        .getByText(/must differ from the one in entry 0/)
         .first()
         .waitFor();
       await page.getByLabel('Path of volume 2').fill('/data');

@@ -121,11 +121,13 @@ describe('a rental', () => {
     const admit = (of: Account) => () => admitAccount(of, 0n, claim, 3_600n);
     expect(admit(account(2n * USD + 5n))).not.toThrow();
     const poor = admit(account(2n * USD + 4n));
-    expect(poor).toThrow('balance too low: 2.000004 USD does not cover 1 h of all instances, which cost 2.000005 USD');
+    expect(poor).toThrow(
+      'balance too low: 2.000004 USD does not cover 1 h for all instances, which costs 2.000005 USD',
+    );
     expect(poor).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'balance' }));
     expect(admit(account(9n * USD, { liveInstances: 999 }))).not.toThrow();
     const full = admit(account(9n * USD, { liveInstances: 1_000 }));
-    expect(full).toThrow('the account has 1000 undestroyed instances, the maximum; destroy one first');
+    expect(full).toThrow('the account has 1000 active instances, the maximum; destroy one first');
     expect(full).toThrow(expect.objectContaining({ code: 'deploy_failed', reason: 'instance_limit' }));
   });
 

@@ -29,14 +29,14 @@ describe('the balance needed for a deploy or start', () => {
   it('is the cost of one hour at the new rate, to the micro-USD', () => {
     expect(cover(account('2'), USD('2'))).not.toThrow();
     expect(cover(account('1.999999'), USD('2'))).toThrow(
-      'balance too low: 1.999999 USD does not cover 1 h of all instances, which cost 2.00 USD',
+      'balance too low: 1.999999 USD does not cover 1 h for all instances, which costs 2.00 USD',
     );
   });
 
   it('includes what the account is already paying', () => {
     expect(cover(account('5', USD('3')), USD('2'))).not.toThrow();
     expect(cover(account('4.99', USD('3')), USD('2'))).toThrow(
-      'does not cover 1 h of all instances, which cost 5.00 USD',
+      'does not cover 1 h for all instances, which costs 5.00 USD',
     );
   });
 
@@ -57,7 +57,7 @@ describe('the balance needed for a deploy or start', () => {
   it('covers the number of hours set by the operator and is rounded up for display', () => {
     expect(cover(account('1'), USD('2'), { coverSeconds: 1_800n })).not.toThrow();
     expect(cover(account('0'), 1n, { coverSeconds: 1_800n })).toThrow(
-      'balance too low: 0.00 USD does not cover 0.5 h of all instances, which cost 0.000001 USD',
+      'balance too low: 0.00 USD does not cover 0.5 h for all instances, which costs 0.000001 USD',
     );
     expect(cover(account('0'), USD('2'), { coverSeconds: 0n })).not.toThrow();
   });
@@ -66,10 +66,10 @@ describe('the balance needed for a deploy or start', () => {
     const preempted = [{ accountId: 'acc-2', gpuRate: USD('1') }];
     expect(cover(account('0.033334'), USD('2'), { preempted, coverSeconds: 0n })).not.toThrow();
     expect(cover(account('0.033333'), USD('2'), { preempted, coverSeconds: 0n })).toThrow(
-      'balance too low: 0.033333 USD does not cover 60 s of all instances, which cost 0.033334 USD',
+      'balance too low: 0.033333 USD does not cover 60 s for all instances, which costs 0.033334 USD',
     );
     expect(cover(account('1.99'), USD('2'), { preempted })).toThrow(
-      'does not cover 1 h of all instances, which cost 2.00 USD',
+      'does not cover 1 h for all instances, which costs 2.00 USD',
     );
   });
 

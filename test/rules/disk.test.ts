@@ -40,7 +40,7 @@ describe("a machine's disk", () => {
     const [, stopped] = liveInstances;
     expect(() => checkGrownVolumes(machine, stopped, 30)).not.toThrow();
     const refused = () => checkGrownVolumes(machine, stopped, 31);
-    expect(refused).toThrow('machine m-1 has 30 GB of free disk for volumes, less than the 31 that they now need');
+    expect(refused).toThrow('machine m-1 has 30 GB of free disk for volumes, less than the 31 GB they now need');
     expect(refused).toThrow(expect.objectContaining({ code: 'action_failed' }));
     // The host has shrunk below its used space. Existing instances may still start again.
     expect(() => checkGrownVolumes({ ...machine, hostDiskGb: 60 }, stopped, 20)).not.toThrow();

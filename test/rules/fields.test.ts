@@ -34,9 +34,9 @@ it.each<[string, Field<unknown>, unknown, string]>([
     'volumes',
     volumeFields.volumes,
     [...AT('/data'), { id: 'v-00000000', path: '/data' }],
-    'volumes[1].path must differ from that of entry 0',
+    'volumes[1].path must differ from the one in entry 0',
   ],
-  ['volumes', volumeFields.volumes, [...AT('/a'), ...AT('/b')], 'volumes[1].id must differ from that of entry 0'],
+  ['volumes', volumeFields.volumes, [...AT('/a'), ...AT('/b')], 'volumes[1].id must differ from the one in entry 0'],
   ['volumes', volumeFields.volumes, [{ id: VOLUME, mount: '/data' }], 'volumes[0].path must be a path such as /data'],
   [
     'volumes',

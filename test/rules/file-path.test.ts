@@ -18,7 +18,7 @@ describe('a path in a container', () => {
     ).toEqual([
       'path must begin with /',
       'path must begin with /',
-      'path must not contain zero bytes',
+      'path must not contain NUL bytes',
       'path must have at most 4095 bytes',
       'taken',
       'taken',

@@ -6,8 +6,8 @@ import {
   UNRESTRICTED,
 } from '../../src/domain/accounts/rules/key-restrictions.js';
 import type { DomainError } from '../../src/domain/kernel/errors.js';
-import { areWithin, holds, networkList, parseNetwork } from '../../src/domain/kernel/networks.js';
 import { checkScope, mayDo, OPERATION_SCOPES, PUBLIC, SCOPES } from '../../src/domain/kernel/scopes.js';
+import { areWithin, holds, networkList, parseNetwork } from '../../src/std/networks.js';
 
 const NOW = 1_000n;
 const creator: KeyRestrictions = {
@@ -66,7 +66,12 @@ describe('networks', () => {
     ['203.0.113.7', ['203.0.113.7'], true],
     ['2001:db8::1', ['2001:db8::/32'], true],
     ['2001:db9::1', ['2001:db8::/32'], false],
+    ['::ffff:cb00:7107', ['203.0.113.0/24'], true],
+    ['203.0.113.7', ['::/0'], true],
+    ['203.0.113.7', ['::ffff:203.0.113.0/120'], true],
+    ['::203.0.113.7', ['203.0.113.0/24'], false],
     ['fe80::1%eth0', ['fe80::/10'], true],
+    ['012.0.0.1', ['10.0.0.0/8'], false],
     ['', ['0.0.0.0/0', '::/0'], false],
     ['10.0.0.1', [], false],
   ])('match %s against %j: %s', (address, networks, expected) => {
@@ -83,12 +88,17 @@ describe('networks', () => {
     'fe80::1%eth0',
     '10.0.0.0/',
     'a.example',
+    // ipaddr.js accepts these notations, but Node doesn't.
+    '012.0.0.0/8',
+    '0xa.0.0.0/8',
+    '167772160/8',
   ])("can't be %j", (text) => expect(parseNetwork(text)).toBeNull());
 
   it('are contained in other networks only if each one is contained in one of them', () => {
     expect(areWithin(['10.0.0.0/9', '10.128.0.1'], ['10.0.0.0/8'])).toBe(true);
     expect(areWithin(['10.0.0.0/7'], ['10.0.0.0/8'])).toBe(false);
     expect(areWithin(['::/0'], ['0.0.0.0/0'])).toBe(false);
+    expect(areWithin(['10.0.0.0/8'], ['::/0'])).toBe(false);
   });
 });
 

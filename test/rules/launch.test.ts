@@ -19,7 +19,7 @@ test.each([
     { secrets: [{ secret: 's', variable: 'GPU_INSTANCE_ID' }] },
     'env must not set GPU_INSTANCE_ID, which the service sets',
   ],
-  [{ ports: [{ port: 80 }, { port: 80, name: 'again' }] }, 'ports must not name port 80 twice'],
+  [{ ports: [{ port: 80 }, { port: 80, name: 'again' }] }, 'ports must not repeat port 80'],
 ])('a launch with %j is rejected', (launch, message) => {
   expect(() => checkLaunch(launch, 'ON_DEMAND')).toThrow(message);
 });

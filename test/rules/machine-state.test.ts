@@ -24,7 +24,7 @@ describe('a machine', () => {
         expect(stateAfter(change, { id: 'm-1', state, isInUse: true })).toBe(LEADS_TO[change]);
       }
       expect(() => stateAfter('retire', { id: 'm-1', state, isInUse: true })).toThrow(
-        new DomainError('action_failed', 'machine m-1 has an undestroyed instance'),
+        new DomainError('action_failed', 'machine m-1 still has an active instance'),
       );
     }
   });

@@ -73,7 +73,7 @@ describe("a snapshot's listings", () => {
   it('must number from 1 to 2,000,000', () => {
     expect(() => checkListings(1)).not.toThrow();
     expect(() => checkListings(2_000_000)).not.toThrow();
-    expect(() => checkListings(0)).toThrow('the file has no listing of a known model');
+    expect(() => checkListings(0)).toThrow('the file has no listings for known models');
     expect(() => checkListings(2_000_001)).toThrow('a market file may have at most 2000000 listings');
   });
 

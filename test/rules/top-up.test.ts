@@ -161,7 +161,7 @@ describe('a payment report', () => {
       'exceeds the maximum',
       undefined,
       { ...REPORT, usd: MAX_PAYMENT_MICRO + 1n },
-      quarantinedFor('it exceeds the maximum of one payment'),
+      quarantinedFor('it exceeds the maximum for one payment'),
     ],
     ['is exactly the maximum', undefined, { ...REPORT, usd: MAX_PAYMENT_MICRO }, { state: 'CREDITED' }],
     [

@@ -38,6 +38,7 @@ function instance(changes: Partial<Instance> = {}): Instance {
       spendLimit: null,
       limitReachedAt: null,
       stopWhenIdle: null,
+      labels: null,
       volumeGb: 0,
       keyId: null,
       runKeyId: null,

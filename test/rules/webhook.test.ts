@@ -41,7 +41,17 @@ describe('addresses', () => {
       '255.255.255.255',
     ],
     ['::1', '::', 'fe80::1', 'fe80::1%eth0', 'fc00::1', 'fd00::1', 'ff02::1', '::ffff:127.0.0.1', '::ffff:10.0.0.1'],
-    ['::ffff:7f00:1', '::127.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', '2001:db8::1', 'localhost', ''],
+    [
+      '::ffff:7f00:1',
+      '::127.0.0.1',
+      '64:ff9b::7f00:1',
+      '64:ff9b:2::7f00:1',
+      '::ffff:808:808',
+      '2002:7f00:1::',
+      '2001:db8::1',
+      'localhost',
+      '',
+    ],
   ])('that are not public are rejected: %s, %s, %s …', (...addresses) => {
     for (const address of addresses) expect(mayConnect(address, []), address).toBe(false);
   });

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 /** A response as it arrived, with all headers and without decompression. */
 export interface RawAnswer {
   status: number;
-  /** Headers by lower-case name. The values of a repeated header are joined. */
+  /** Headers by lowercase name. The values of a repeated header are joined. */
   headers: Record<string, string>;
   bytes: Buffer;
   text: string;

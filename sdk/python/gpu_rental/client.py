@@ -589,7 +589,7 @@ def _instant(at: Optional[datetime]) -> Optional[str]:
     if at is None:
         return None
     if at.tzinfo is None:
-        raise ValueError("a time needs its time zone")
+        raise ValueError("a time must have a time zone")
     return at.isoformat()
 
 

@@ -109,7 +109,7 @@ def check_destinations(paths: Sequence[str], into: str) -> None:
             if os.path.islink(here):
                 raise ValueError(_is_link_here(shown))
             if count < len(parts) and os.path.exists(here) and not os.path.isdir(here):
-                raise ValueError(f"{shown} is not a folder here")
+                raise ValueError(f"{shown} is not a local folder")
 
 
 def safe_place(path: str, id: str, into: str) -> str:
@@ -125,7 +125,7 @@ def land(draft: Folder, path: str, into: str, to: str) -> List[str]:
     left_out: List[str] = []
     *before, name = PurePosixPath(path).parts
     *above, target = PurePosixPath(to).parts
-    missing = f"{path} did not come back as a file or a folder"
+    missing = f"{path} was not received as a file or folder"
     root = Folder.open(os.path.realpath(into))
     try:
         with _descend(draft, before, None, missing) as source:
@@ -168,7 +168,7 @@ def _clean(folder: Folder, name: str, depth: int, shown: str, left_out: List[str
     mode = found.st_mode
     if stat.S_ISDIR(mode):
         if depth >= MAX_DEPTH:
-            raise LandingFailed(f"results may have {MAX_DEPTH} folders within each other at most")
+            raise LandingFailed(f"results can have at most {MAX_DEPTH} nested folders")
         os.chmod(folder.at(name), mode & 0o777 | 0o700, dir_fd=folder.fd)
         with folder.enter(name) as inner:
             for each in inner.names():

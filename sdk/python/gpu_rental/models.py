@@ -534,11 +534,11 @@ def decode(kind: Any, value: Any, where: str) -> Any:
     accepted, read = _READERS[kind]
     # Doesn't use isinstance, because True is an int.
     if type(value) not in accepted:
-        raise Misfit(f"{where} is not of the type {kind.__name__}")
+        raise Misfit(f"{where} is not of type {kind.__name__}")
     try:
         return read(value)
     except ValueError as error:
-        raise Misfit(f"{where} is not of the type {kind.__name__}") from error
+        raise Misfit(f"{where} is not of type {kind.__name__}") from error
 
 
 def _decode_object(kind: Any, value: Any, where: str) -> Any:

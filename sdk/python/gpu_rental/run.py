@@ -103,14 +103,14 @@ def checked_out(paths: Sequence[str]) -> Tuple[str, ...]:
         parts = PurePosixPath(path).parts
         is_strange = "\0" in path or (os.name == "nt" and (":" in path or "\\" in path))
         if not parts or path.startswith("/") or ".." in parts or is_strange:
-            raise ValueError(f"{path!r} is no path below the workspace: results, or results/run-1")
+            raise ValueError(f"{path!r} must be a path under the workspace, such as results or results/run-1")
     return tuple(str(PurePosixPath(path)) for path in paths)
 
 
 def checked_folders(folders: Mapping[str, str]) -> List[Tuple[str, str]]:
     for source in folders:
         if not os.path.isdir(source):
-            raise ValueError(f"{source!r} is not a folder here")
+            raise ValueError(f"{source!r} is not a local folder")
     return list(folders.items())
 
 
@@ -166,9 +166,9 @@ class Run:
         seen = _see(transport, id)
         entrypoint = (seen["launch"] or {}).get("entrypoint") or []
         if len(entrypoint) < 6 or entrypoint[3] != NAME:
-            raise RunFailed(f"{id} is not a run", id)
+            raise RunFailed(f"{id} was not started by gpu run", id)
         if seen["status"] == "DESTROYED":
-            raise RunFailed(f"{id} is destroyed")
+            raise RunFailed(f"{id} has been destroyed")
         terms = _terms_of(entrypoint[5], id)
         if seen["status"] == "STOPPED":
             transport.request(Instance, "POST", f"/instances/{id}/actions", body=b'{"action":"start"}')
@@ -199,7 +199,7 @@ class Run:
         """Waits until the container is running, and connects to it."""
         address = _see(self._transport, self.id)["ssh"]
         if address is None:
-            raise RunFailed("this service offers no SSH, which runs need", self.id)
+            raise RunFailed("this service doesn't offer SSH, which runs need", self.id)
         public_key = self._make_key()
         answer = self._transport.graphql(ADD_KEY, {"publicKey": public_key, "id": self.id})
         self._key_id = answer["addSshKey"]["id"]
@@ -211,7 +211,7 @@ class Run:
 
     def _must_have_begun(self) -> None:
         if self._ready != "yes":
-            raise RunFailed(f"{self.id} never got its files: destroy it, and run it again", self.id)
+            raise RunFailed(f"{self.id} never received its files; destroy it, then repeat the run", self.id)
 
     def _send_all(self, folders: Sequence[Tuple[str, str]]) -> None:
         for source, target in folders:
@@ -319,14 +319,14 @@ class Run:
         try:
             subprocess.run(command, check=True, capture_output=True)
         except FileNotFoundError as error:
-            raise RunFailed("OpenSSH's client (ssh and ssh-keygen) is not installed", self.id) from error
+            raise RunFailed("the OpenSSH client (ssh and ssh-keygen) is not installed", self.id) from error
         return file.with_suffix(".pub").read_text().strip()
 
     def _configure(self, address: Mapping[str, Any]) -> None:
         user, host, port, host_key = (address[name] for name in ("user", "host", "port", "hostKey"))
         fits = USER.fullmatch(user) and HOST.fullmatch(host) and HOST_KEY.fullmatch(host_key) and type(port) is int
         if not fits:
-            raise RunFailed("the service gave no usable address for SSH", self.id)
+            raise RunFailed("the service returned an invalid SSH address", self.id)
         known_hosts = self._folder / "known_hosts"
         known_hosts.write_text(f"gpu-run {host_key}\n")
         options: Dict[str, object] = {
@@ -390,7 +390,7 @@ class Run:
         if code == LOST:
             return False
         if code != 0 or packed != 0:
-            raise RunFailed(f"tar ended with {code or packed}", self.id)
+            raise RunFailed(f"tar exited with {code or packed}", self.id)
         return True
 
     def _bring_back(self, path: str, into: str, to: str) -> bool:
@@ -409,7 +409,7 @@ class Run:
             if code == LOST:
                 return False
             if code != 0:
-                raise RunFailed(f"tar ended with {code}", self.id)
+                raise RunFailed(f"tar exited with {code}", self.id)
             if unpacking.returncode != 0:
                 why = "; ".join(unpacking.stderr.decode("utf-8", "replace").splitlines())[-MAX_COMPLAINT:]
                 raise RunFailed(f"{path} can't be unpacked here: {why}", self.id)
@@ -440,7 +440,7 @@ class Run:
                 raise RunFailed(f"{self.id} was stopped ({seen['stopReason']}); its disk is kept", self.id)
             phase = (seen["runtime"] or {}).get("phase")
             if phase in ("EXITED", "FAILED"):
-                raise RunFailed(f"the container of {self.id} ended", self.id)
+                raise RunFailed(f"{self.id}'s container ended", self.id)
         if lost.is_hopeless:
             raise RunFailed(f"{self.id} can't be reached", self.id)
         self._is_closed.wait(lost.next())
@@ -452,14 +452,14 @@ class Run:
             seen = _see(self._transport, self.id)
             runtime = seen["runtime"]
             if runtime is None:
-                raise RunFailed(f"nothing runs for {self.id}: its machine has no host agent", self.id)
+                raise RunFailed(f"{self.id} has no container: its machine has no host agent", self.id)
             if runtime["phase"] == "RUNNING":
                 return
             if seen["status"] != "RUNNING" or runtime["phase"] in ("FAILED", "EXITED"):
-                raise RunFailed(f"{self.id} does not run: {runtime['message'] or runtime['phase'].lower()}", self.id)
+                raise RunFailed(f"{self.id} is not running: {runtime['message'] or runtime['phase'].lower()}", self.id)
             time.sleep(pause)
             pause = min(pause * 1.5, 1.0)
-        raise RunFailed(f"{self.id} does not run yet", self.id)
+        raise RunFailed(f"{self.id} is not running yet", self.id)
 
     def _finish(self) -> None:
         """Ends the container so that the service receives the exit code, which others may be waiting for. Then destroys
@@ -503,7 +503,7 @@ def _terms_of(text: str, id: str) -> Terms:
         out = checked_out([path for path in told.get("out", []) if isinstance(path, str)])
         return Terms(out, told.get("keep") is True)
     except (ValueError, AttributeError, TypeError) as error:
-        raise RunFailed(f"the launch of {id} is not one of gpu run: {error}", id) from error
+        raise RunFailed(f"{id} was not started by gpu run: {error}", id) from error
 
 
 def _see(transport: Transport, id: str) -> Dict[str, Any]:

@@ -54,12 +54,12 @@ class Transport:
         ssl_context: Optional[ssl.SSLContext],
     ) -> None:
         if api_key is not None and not VISIBLE_ASCII.fullmatch(api_key):
-            raise ValueError("api_key must be visible ASCII characters, without spaces or line ends")
+            raise ValueError("api_key must contain only visible ASCII characters, with no spaces")
         address = urlsplit(base_url) if ADDRESS.fullmatch(base_url) else None
         if not address or not address.hostname or address.username or address.query or address.fragment:
-            raise ValueError("base_url must be such as https://gpu.example.com/v1")
+            raise ValueError("base_url must be a URL such as https://gpu.example.com/v1")
         if not (timeout > 0 and total_timeout > 0 and max_retries >= 0):
-            raise ValueError("timeout and total_timeout must be more than 0, max_retries 0 or more")
+            raise ValueError("timeout and total_timeout must be greater than 0, and max_retries must be at least 0")
         self._api_key = api_key
         self._host = address.netloc
         self._endpoint = (address.hostname, address.port or (443 if address.scheme == "https" else 80))
@@ -163,7 +163,7 @@ class Transport:
         except (OSError, http.client.HTTPException, ValueError) as error:
             certain = isinstance(error, ssl.SSLCertVerificationError)
             reason = str(error) or type(error).__name__
-            raise ConnectionFailed(f"no answer from {self._host}: {reason}", retryable=not certain) from error
+            raise ConnectionFailed(f"no response from {self._host}: {reason}", retryable=not certain) from error
 
 
 class _BoundedSocket:
@@ -224,8 +224,8 @@ def _read(kind: Type[T], status: int, headers: Message, data: bytes) -> T:
         code, message = answer["error"]["code"], answer["error"]["message"]
         known = BY_CODE.get(code, ApiError)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        what = str(error) if isinstance(error, Misfit) else f"not an answer of this service: {data[:80]!r}"
-        moved = f", which sends to {headers['Location']}" if "Location" in headers else ""
+        what = str(error) if isinstance(error, Misfit) else f"unexpected response: {data[:80]!r}"
+        moved = f", which redirects to {headers['Location']}" if "Location" in headers else ""
         raise UnexpectedAnswer("unexpected_answer", status, what + moved, request_id, _retry_after(headers)) from error
     raise known(code, status, message, request_id, _retry_after(headers))
 
@@ -243,7 +243,7 @@ def _read_graphql(status: int, headers: Message, data: bytes) -> Dict[str, Any]:
         code = told.get("code", "invalid_request")
         refused = BY_CODE.get(code, ApiError)(code, told.get("status", status), message, request_id, _retry_after(headers))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        what = f"not an answer of this service: {data[:80]!r}"
+        what = f"unexpected response: {data[:80]!r}"
         raise UnexpectedAnswer("unexpected_answer", status, what, request_id, _retry_after(headers)) from error
     raise refused
 

@@ -67,15 +67,15 @@ class Answers(unittest.TestCase):
         without = {name: value for name, value in INSTANCE.items() if name != "hostname"}
         for body, where in (
             (without, "Instance.hostname is missing"),
-            ({**INSTANCE, "disk_gb": "100"}, "Instance.disk_gb is not of the type int"),
-            ({**INSTANCE, "disk_gb": True}, "Instance.disk_gb is not of the type int"),
-            ({**INSTANCE, "price_hr": None}, "Instance.price_hr is not of the type Decimal"),
-            ({**INSTANCE, "created_at": "yesterday"}, "Instance.created_at is not of the type datetime"),
-            ({**INSTANCE, "created_at": "2026-11-20T13:26:40"}, "Instance.created_at is not of the type datetime"),
+            ({**INSTANCE, "disk_gb": "100"}, "Instance.disk_gb is not of type int"),
+            ({**INSTANCE, "disk_gb": True}, "Instance.disk_gb is not of type int"),
+            ({**INSTANCE, "price_hr": None}, "Instance.price_hr is not of type Decimal"),
+            ({**INSTANCE, "created_at": "yesterday"}, "Instance.created_at is not of type datetime"),
+            ({**INSTANCE, "created_at": "2026-11-20T13:26:40"}, "Instance.created_at is not of type datetime"),
             ([], "Instance is not an object"),
-            (b"<html>welcome</html>", "not an answer of this service: b'<html>welcome</html>'"),
-            (b"\xff", "not an answer of this service"),
-            (b"[" * 100_000, "not an answer of this service"),
+            (b"<html>welcome</html>", "unexpected response: b'<html>welcome</html>'"),
+            (b"\xff", "unexpected response"),
+            (b"[" * 100_000, "unexpected response"),
         ):
             with self.subTest(where), self.assertRaises(UnexpectedAnswer) as caught:
                 self.got(body)
@@ -124,7 +124,7 @@ class Requests(unittest.TestCase):
         with Server(answer(200, BALANCE)) as other:
             with Server(answer(301, b"", Location=other.url)) as server, self.assertRaises(UnexpectedAnswer) as caught:
                 server.client().balance.get()
-        self.assertIn(f"sends to {other.url}", str(caught.exception))
+        self.assertIn(f"redirects to {other.url}", str(caught.exception))
         self.assertEqual(other.requests, [])
 
     def test_refused_before_they_were_read_have_their_answer(self) -> None:

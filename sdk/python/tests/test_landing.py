@@ -61,7 +61,7 @@ class ALanding(unittest.TestCase):
         (self.draft / "a").symlink_to(self.elsewhere)
         (self.draft / "link").symlink_to("keys")
         for path in ("a/b", "link", "none"):
-            with self.assertRaisesRegex(LandingFailed, "did not come back"):
+            with self.assertRaisesRegex(LandingFailed, "was not received"):
                 self.land(path)
         self.assertTrue((self.elsewhere / "b").is_dir())
 

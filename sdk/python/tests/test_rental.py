@@ -198,7 +198,7 @@ class Templates(unittest.TestCase):
             found = client.instances.links("i-00000001")
             self.assertEqual((found.links[0].path, found.tokens[0].value), ("/lab?token=ab", "hush-hush"))
             self.assertNotIn("hush-hush", repr(found.tokens))
-            with self.assertRaisesRegex(UnexpectedAnswer, r"instanceLinks\.links\[0\]\.port is not of the type int"):
+            with self.assertRaisesRegex(UnexpectedAnswer, r"instanceLinks\.links\[0\]\.port is not of type int"):
                 client.instances.links("i-00000001")
 
 

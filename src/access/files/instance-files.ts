@@ -124,7 +124,7 @@ async function* exactly(size: bigint, tunnel: Tunnel): AsyncGenerator<Buffer> {
       left -= BigInt(chunk.length);
       if (left <= 0n) return;
     }
-    if (left > 0n) throw new Error('the file was truncated while it was read');
+    if (left > 0n) throw new Error('the file was truncated while being read');
   } finally {
     tunnel.destroy();
   }

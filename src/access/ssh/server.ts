@@ -71,7 +71,7 @@ export interface SshServerOptions {
 /** Thrown if SSH_PORT can't be listened on. The message is a single line for the operator. */
 export class SshPortUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
-    const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
+    const why = code === 'EADDRINUSE' ? 'is in use by another program' : `is unavailable: ${message}`;
     super(`SSH_PORT ${port} ${why}; set it to another port, to 0 for a free one, or to an empty value for no SSH`);
   }
 }
@@ -323,7 +323,7 @@ function serve(client: Connection, connected: Connected, serviceDomain: string):
   });
   client.on('tcpip', (accept, reject, { destIP, destPort }) => {
     if (channels >= MAX_CHANNELS) return refuse(reject, TOO_MANY);
-    if (!hosts.has(destIP)) return refuse(reject, `only localhost of ${instanceId} can be reached, not other hosts`);
+    if (!hosts.has(destIP)) return refuse(reject, `only localhost on ${instanceId} can be reached, not other hosts`);
     if (destPort < 1 || destPort > 65_535) return refuse(reject, 'the port must be 1 to 65535');
     forward(accept, reject, () => tunnels.open({ opener, instanceId, target: { kind: 'port', port: destPort } }));
   });

@@ -22,7 +22,7 @@ const MAX_ID = 2 ** 32 - 1;
 const MAX_LINE_BYTES = 400;
 
 export function quote(text: string): string {
-  if (text.includes('\0')) throw new SftpFault(STATUS.badMessage, 'a path must not contain zero bytes');
+  if (text.includes('\0')) throw new SftpFault(STATUS.badMessage, 'a path must not contain NUL bytes');
   return quoted(text);
 }
 

@@ -145,7 +145,7 @@ class SftpServer {
       while (pending.length >= 4) {
         const length = pending.peek().readUInt32BE(0);
         if (length > MAX_PACKET_BYTES + 1_024 || length === 0)
-          throw new SftpFault(STATUS.badMessage, 'not an SFTP packet');
+          throw new SftpFault(STATUS.badMessage, 'this is not an SFTP packet');
         if (pending.length < 4 + length) break;
         const packet = new Packet(pending.take(4 + length).subarray(4));
         await this.#send(channel, await this.#answer(packet));
@@ -228,7 +228,7 @@ class SftpServer {
       case REQUEST.opendir: {
         const listing = await this.#shell.list(path());
         if (this.#keptBytes() + listing.bytes > MAX_KEPT_BYTES)
-          throw new SftpFault(STATUS.failure, 'the open folders and files are too large; close one first');
+          throw new SftpFault(STATUS.failure, 'open files and folders use too much memory; close one first');
         return answers.handle(id, this.#keep({ kind: 'folder', listing }));
       }
       case REQUEST.readdir: {

@@ -27,7 +27,7 @@ export interface TcpRange {
 /** Thrown if a port in TCP_PORTS can't be listened on. The message is a single line for the operator. */
 export class TcpPortsUnusable extends Error {
   constructor(port: number, { code, message }: NodeJS.ErrnoException) {
-    const why = code === 'EADDRINUSE' ? 'is used by another program' : `can't be listened on: ${message}`;
+    const why = code === 'EADDRINUSE' ? 'is in use by another program' : `is unavailable: ${message}`;
     super(`port ${port} of TCP_PORTS ${why}; set TCP_PORTS to another range, or to an empty value for no TCP ports`);
   }
 }

@@ -16,7 +16,7 @@ export const PAGES = {
   nothing: {
     status: 404,
     title: 'Nothing to see here',
-    text: 'You have no access to this address. If the instance is yours, run <code>gpu open ID</code> to give this browser access.',
+    text: 'You don’t have access to this page. If the instance is yours, run <code>gpu open ID</code> to give this browser access.',
   },
   spentLink: {
     status: 403,
@@ -36,13 +36,13 @@ export const PAGES = {
   },
   unreachable: {
     status: 504,
-    title: 'The machine does not answer',
-    text: 'The machine of this instance is unreachable at the moment. Try again later.',
+    title: 'The machine is not responding',
+    text: 'This instance’s machine is currently unreachable. Try again later.',
     retryAfterSeconds: 30,
   },
   noListener: {
     status: 502,
-    title: 'Nothing listens on this port',
+    title: 'Nothing is listening on this port',
     text: 'The instance is running, but no program in it accepts connections on this port.',
     retryAfterSeconds: 5,
   },

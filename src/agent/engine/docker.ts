@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { Readable, type Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Docker from 'dockerode';
@@ -232,13 +232,13 @@ export class DockerEngine implements Engine {
   async importProgram(name: string, program: Buffer): Promise<string> {
     const abortSignal = AbortSignal.timeout(CALL_MS);
     const options = { fromSrc: '-', repo: name, tag: 'latest', abortSignal };
-    const stream = await answered(this.docker.importImage(Readable.from([tarOfProgram(program)]), options));
+    const stream = await answered(this.docker.importImage(tarOfProgram(program), options));
     await readLines(stream as Readable, (line) => {
       const { error } = line as { error?: string };
       if (error !== undefined) throw new EngineFault('refused', error);
     });
     const id = await this.imageId(`${name}:latest`);
-    if (id === null) throw new EngineFault('refused', 'the imported image does not exist');
+    if (id === null) throw new EngineFault('refused', 'the image is missing after the import');
     return id;
   }
 

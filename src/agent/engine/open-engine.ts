@@ -48,7 +48,7 @@ export async function openEngine(
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       mayAnswerLater ||= !NO_LISTENER.includes(code ?? '');
-      faults.push(`${candidate} does not answer: ${whyNoAnswer(message, performance.now() - since, withinMs)}`);
+      faults.push(`${candidate} is not responding: ${whyNoAnswer(message, performance.now() - since, withinMs)}`);
     }
   }
   const isPodmanThere = PODMAN.some((path) => existsSync(path));
@@ -64,8 +64,8 @@ export async function openEngine(
  * connection.
  */
 function whyNoAnswer(message: string, tookMs: number, withinMs: number): string {
-  if (tookMs >= withinMs) return `no answer within ${withinMs / 1_000} s`;
-  return message === 'socket hang up' ? 'it closed the connection without an answer' : message;
+  if (tookMs >= withinMs) return `no response within ${withinMs / 1_000} s`;
+  return message === 'socket hang up' ? 'it closed the connection without responding' : message;
 }
 
 function noSocket(isPodmanThere: boolean): string {

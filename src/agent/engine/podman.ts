@@ -88,5 +88,5 @@ function gpuDevices(gpus: ContainerSpec['gpus']): { path: string }[] {
   if (gpus === null) return [];
   if (gpus.kind === 'cdi') return gpus.names.map((path) => ({ path }));
   if (gpus.kind === 'nodes') return gpus.nodes.map(({ host, inside }) => ({ path: `${host}:${inside}` }));
-  throw new Error('Podman accepts GPUs only by CDI');
+  throw new Error('Podman supports GPUs only through CDI');
 }

@@ -13,12 +13,15 @@ const MEANINGS: readonly [pattern: RegExp, reason: string, rest?: { final?: true
     'the registry is unreachable',
     { unreachable: true },
   ],
-  [/i\/o timeout|timeout exceeded|handshake timeout|connection reset|unexpected EOF/i, 'the registry does not answer'],
-  [/toomanyrequests|too many requests/i, 'the registry limits the rate of pulls'],
+  [
+    /i\/o timeout|timeout exceeded|handshake timeout|connection reset|unexpected EOF/i,
+    'the registry is not responding',
+  ],
+  [/toomanyrequests|too many requests/i, 'the registry is rate-limiting pulls'],
   [/denied|unauthorized|authentication required|no basic auth credentials|forbidden/i, DENIED, { final: true }],
   [
     /no matching manifest|no image found|unsupported|cannot be used on this platform/i,
-    'the image does not support this kind of machine',
+    "the image does not support this machine's architecture",
     { final: true },
   ],
   [/invalid reference|invalid repository name/i, 'the image name is invalid', { final: true }],

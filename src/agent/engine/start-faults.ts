@@ -17,7 +17,7 @@ const REASONS: readonly [pattern: RegExp, message: string][] = [
   [/workdir|working directory|chdir to cwd/i, "the image's working directory can't be entered"],
   [/error mounting|to rootfs at/i, "a volume can't be mounted: its path is not a folder in the image"],
   [/argument list too long/i, 'the command and its variables are too long'],
-  [/exec format error/i, 'PROGRAM was built for another kind of machine'],
+  [/exec format error/i, 'PROGRAM was built for another architecture'],
   [/is a directory/i, 'PROGRAM is a folder in the image'],
   [/exec.*permission denied|open executable: permission denied/i, "PROGRAM can't be executed in the image"],
   [

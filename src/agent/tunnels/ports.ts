@@ -31,7 +31,7 @@ export class Ports {
     const helper = await this.#helper(instanceId);
     if (helper !== null) return helper.connect(port);
     const address = await this.engine.address(instanceId);
-    if (address === null) throw new EngineFault('refused', 'this host cannot connect to ports of its containers');
+    if (address === null) throw new EngineFault('refused', "this host can't connect to its containers' ports");
     return connectDirectly(address, port);
   }
 
@@ -63,7 +63,10 @@ export class Ports {
     try {
       return await Helper.start(container.pid, network);
     } catch (error) {
-      this.log.warn({ message: (error as Error).message }, "connecting to ports only through the engine's network");
+      this.log.warn(
+        { message: (error as Error).message },
+        "connecting to container ports only through the engine's network",
+      );
       return null;
     }
   }
@@ -119,7 +122,7 @@ class Helper {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.delete(id);
-        reject(new NoListener('no answer'));
+        reject(new NoListener('no response'));
       }, CONNECTS_WITHIN_MS);
       const finish =
         <T>(call: (value: T) => void) =>
@@ -177,7 +180,7 @@ function networkOf(pid: number): string | null {
 function connectDirectly(host: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host, port, allowHalfOpen: true, noDelay: true });
-    socket.setTimeout(CONNECTS_WITHIN_MS, () => socket.destroy(new Error('no answer')));
+    socket.setTimeout(CONNECTS_WITHIN_MS, () => socket.destroy(new Error('no response')));
     socket.once('error', (error) => reject(new NoListener(error.message)));
     socket.once('connect', () => {
       socket.setTimeout(0);

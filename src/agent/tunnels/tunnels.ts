@@ -96,7 +96,7 @@ export class AgentTunnels {
     const base = url === null || isSafe(url) ? (url ?? gateway.url) : null;
     // The request contains the token, so plaintext is only allowed within this computer.
     if (base === null) {
-      log.warn({ tunnel: id }, 'refused to open a tunnel to an address without TLS');
+      log.warn({ tunnel: id }, 'refused to open a tunnel to a URL without TLS');
       return;
     }
     const ws = new WebSocket(`${base.replace(/\/+$/, '').replace(/^http/, 'ws')}${TUNNELS_PATH}${id}`, {
@@ -125,7 +125,7 @@ export class AgentTunnels {
     const open = this.#open.get(instanceId) ?? 0;
     this.#open.set(instanceId, open + 1);
     try {
-      if (open >= MAX_TUNNELS_PER_INSTANCE) throw new Refused('busy', 'too many tunnels to this instance are open');
+      if (open >= MAX_TUNNELS_PER_INSTANCE) throw new Refused('busy', 'too many open tunnels to this instance');
       const seen = this.#deps.seen(instanceId);
       const isThere = target.kind === 'logs' ? seen !== null : seen?.running;
       if (!isThere) throw new Refused('not_running', `${instanceId} is not running`);
@@ -198,9 +198,9 @@ export class AgentTunnels {
       const engines = commands.flat().filter(({ argv }) => isInShell(argv));
       for (const { pid } of engines) signalGroup(pid, 'HUP');
       const left = abandoned.length + engines.length;
-      if (left > 0) log.info({ commands: left }, 'hung up commands of the previous agent');
+      if (left > 0) log.info({ commands: left }, "hung up the previous agent's commands");
     } catch (error) {
-      log.warn({ message: (error as Error).message }, 'commands of the previous agent may still be running');
+      log.warn({ message: (error as Error).message }, "the previous agent's commands may still be running");
     }
   }
 

@@ -266,7 +266,7 @@ export class HostVolume {
     const all = stderr.join('\n');
     if (IS_FULL.test(all)) return new VolumeFault('full', 'its files need more space than the volume has');
     if (STORE_IS_FULL.test(all))
-      return new VolumeFault('unreachable', 'its snapshots have reached their limit in the store (507)');
+      return new VolumeFault('unreachable', "its snapshots have reached the store's limit (507)");
     if (IS_UNREADABLE.test(all)) return new VolumeFault('failed', reason);
     return new VolumeFault(IS_LOCKED.test(all) || IS_UNREACHABLE.test(all) ? 'unreachable' : 'failed', reason);
   }

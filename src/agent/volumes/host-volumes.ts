@@ -44,7 +44,7 @@ export class HostVolumes {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       const restic = await Restic.open(dir);
       const fault = await new FileSystems(dir).fault();
-      if (fault !== null) throw new Error(`this host can't mount file systems (${fault}): no volumes`);
+      if (fault !== null) throw new Error(`no volumes: this host can't mount file systems (${fault})`);
       return new HostVolumes(dir, gatewayUrl, restic, null);
     } catch (error) {
       return new HostVolumes(dir, gatewayUrl, null, (error as Error).message);

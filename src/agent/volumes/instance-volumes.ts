@@ -156,7 +156,7 @@ export class InstanceVolumes {
     const late = new AbortController();
     const over = new AbortController();
     let most = 0;
-    let problem = 'its store does not answer';
+    let problem = 'its store is not responding';
     const watch = {
       onBytes: (bytes: number) => {
         if (bytes > most) this.#waitsSince = null;
@@ -197,7 +197,7 @@ export class InstanceVolumes {
    */
   #tooLong(message: string): VolumesFailed {
     this.#waitsSince = null;
-    return new VolumesFailed(`${message}; waited ${MAX_WAIT_MS / 60_000} minutes`, 'image');
+    return new VolumesFailed(`${message}; gave up after ${MAX_WAIT_MS / 60_000} minutes`, 'image');
   }
 
   /** Returns the mounts for the engine, in creation order. */
@@ -394,7 +394,7 @@ export class InstanceVolumes {
   async #free(volumeId: string): Promise<void> {
     const other = (await this.context.volume(volumeId).record())?.instance ?? this.instanceId;
     if (other === this.instanceId || !(await this.context.isRunning(other))) return;
-    throw new Error(`waiting for instance ${other} to stop: it has volume ${volumeId} on this host`);
+    throw new Error(`waiting for instance ${other} to stop: it is using volume ${volumeId} on this host`);
   }
 
   async #access(desired: DesiredInstance, isRefresh = false): Promise<OpenVolume[]> {

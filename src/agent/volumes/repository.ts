@@ -46,7 +46,7 @@ export class Repository {
     if (!SHORT_ID.test(short)) throw new VolumeFault('failed', 'restic reported no snapshot');
     const names = await this.#request('snapshots/', async (answer) => namesOf(await answer.text()));
     const id = names.find((name) => name.startsWith(short));
-    if (id === undefined) throw new VolumeFault('failed', 'the store does not have the new snapshot');
+    if (id === undefined) throw new VolumeFault('failed', 'the new snapshot is missing from the store');
     return id;
   }
 
@@ -61,14 +61,14 @@ export class Repository {
     const limit = deadline(ANSWERS_WITHIN_MS);
     try {
       const answer = await fetch(this.#url + path, { headers, redirect: 'error', signal: limit.signal });
-      if (REFUSALS.has(answer.status)) throw new VolumeFault('refused', 'the lease of the volume has ended');
+      if (REFUSALS.has(answer.status)) throw new VolumeFault('refused', "the volume's lease has ended");
       if (!answer.ok && answer.status !== 404)
         throw new VolumeFault('unreachable', `the store returned HTTP ${answer.status}`);
       return await read(answer);
     } catch (error) {
       if (error instanceof VolumeFault) throw error;
       const { message, cause } = error as Error & { cause?: Error };
-      throw new VolumeFault('unreachable', `the store does not answer: ${cause?.message || message}`);
+      throw new VolumeFault('unreachable', `the store is not responding: ${cause?.message || message}`);
     } finally {
       limit.clear();
     }
@@ -77,8 +77,8 @@ export class Repository {
 
 /** Returns the names in a listing, in either version of the protocol. */
 function namesOf(text: string): string[] {
-  if (text.length > MAX_ANSWER_BYTES) throw new VolumeFault('failed', 'the list of snapshots is too long');
+  if (text.length > MAX_ANSWER_BYTES) throw new VolumeFault('failed', 'the snapshot list is too long');
   const read = JSON.parse(text) as unknown;
-  if (!Array.isArray(read)) throw new VolumeFault('failed', 'the list of snapshots is invalid');
+  if (!Array.isArray(read)) throw new VolumeFault('failed', 'the snapshot list is invalid');
   return read.map((each) => String((each as { name?: unknown } | null)?.name ?? each));
 }

@@ -67,10 +67,10 @@ export class Restic {
   /** `dir` is one of the agent's folders. Rejects with a message for the operator if volumes can't be offered. */
   static async open(dir: string, path = process.env.PATH ?? ''): Promise<Restic> {
     const program = await find('restic', path);
-    if (program === null) throw new Error('no restic on this host: no volumes');
+    if (program === null) throw new Error('no volumes: restic is not installed on this host');
     const version = /^restic (\d+\.\d+[.\d]*)/.exec(await output(program, 'version'))?.[1];
     if (version === undefined || !isFrom(version, OLDEST))
-      throw new Error(`restic ${version ?? 'of an unknown version'} is older than ${OLDEST.join('.')}: no volumes`);
+      throw new Error(`no volumes: restic ${version ?? '(unknown version)'} is older than ${OLDEST.join('.')}`);
     const root = join(dir, 'root');
     await mkdir(root, { recursive: true, mode: 0o700 });
     const restic = new Restic(program, version, root);
@@ -149,7 +149,7 @@ export class Restic {
       return { code: null, stderr: [error.message] };
     });
     if (code !== 0)
-      throw new Error(`restic can't be isolated from this host's files: ${stderr.at(-1) ?? code}: no volumes`);
+      throw new Error(`no volumes: restic can't be isolated from this host's files: ${stderr.at(-1) ?? code}`);
   }
 }
 

@@ -25,7 +25,7 @@ export function formatRounded(usd: number): string {
 export function refuseAbove(cap: number, price: number, done: 'rented' | 'started'): void {
   if (!isAbove(price, cap)) return;
   const cost = `it costs ${formatRounded(price)} USD per hour with its disk`;
-  throw new Refused('price_cap', `${cost}, above maxPricePerHour of ${formatUsd(cap)}; nothing was ${done}`);
+  throw new Refused('price_cap', `${cost}, more than maxPricePerHour (${formatUsd(cap)}); nothing was ${done}`);
 }
 
 /**
@@ -56,5 +56,5 @@ function refuseBurn(burnPerHour: number, more: number, maxPerHour: number): void
   const total = burnPerHour + more;
   if (!isAbove(total, maxPerHour)) return;
   const would = `the account pays ${formatUsd(burnPerHour)} USD per hour, and would pay ${formatRounded(total)}`;
-  throw new Refused('spending_limit', `${would}, above the ${formatUsd(maxPerHour)} of --max-per-hour`);
+  throw new Refused('spending_limit', `${would}, more than --max-per-hour (${formatUsd(maxPerHour)})`);
 }

@@ -72,7 +72,7 @@ function ssh(args: readonly string[], signal: AbortSignal) {
     child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
     child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
     child.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') reject(new Refused('no_ssh', "ssh is not installed (OpenSSH's client)"));
+      if (error.code === 'ENOENT') reject(new Refused('no_ssh', 'the OpenSSH client (ssh) is not installed'));
       else if (error.name !== 'AbortError') reject(error);
     });
     child.once('close', (code) => resolve({ code, stdout, stderr }));

@@ -37,20 +37,22 @@ const INPUT = {
     .optional()
     .describe('Region codes, most preferred first; all by default.'),
   numMin: z.number().optional().describe('Minimum number of GPUs.'),
-  vramGbMin: z.number().optional().describe('Minimum video memory of one GPU in GB.'),
+  vramGbMin: z.number().optional().describe('Minimum video memory per GPU, in GB.'),
   diskGb: z.number().optional().describe('Disk in GB; 50 by default.'),
-  env: z.record(z.string(), z.string()).optional().describe('Variables by name. Never put secrets here.'),
+  env: z.record(z.string(), z.string()).optional().describe('Environment variables by name. Never put secrets here.'),
   secrets: z
     .array(z.strictObject({ secret: z.string(), variable: z.string().optional(), file: z.string().optional() }))
     .optional()
-    .describe('Secrets of the account by name (list_secrets), each as a variable or as a file below /run/secrets.'),
+    .describe(
+      "The account's secrets by name (list_secrets), each passed as a variable or as a file under /run/secrets.",
+    ),
   user: z
     .string()
     .max(65)
     .optional()
     .describe("User that runs it: root, or a name or number as for Docker's --user; the image's by default."),
   maxPricePerHour: USD_PER_HOUR.describe(
-    'Maximum that the user agreed to pay for machine and disk, in USD per hour. Nothing is rented above it.',
+    'Maximum that the user agreed to pay for the machine and its disk, in USD per hour. Nothing is rented above it.',
   ),
   timeoutSeconds: z
     .number()
@@ -58,7 +60,7 @@ const INPUT = {
     .min(1)
     .max(MAX_SECONDS)
     .default(DEFAULT_SECONDS)
-    .describe('Seconds from the rental until the instance is destroyed, including the pull of the image.'),
+    .describe('Seconds from the rental until the instance is destroyed, including the image pull.'),
 };
 
 type Input = z.output<z.ZodObject<typeof INPUT>>;

@@ -52,7 +52,9 @@ export async function restore(file: string, dataDirectory: string): Promise<void
     const launcher = await chooseLauncher(await loadBinaries(), dataDir);
     await giveTo(attempt, launcher.ownerUid);
     await rename(unpacked, cluster).catch((error: NodeJS.ErrnoException) => {
-      throw isCluster(cluster) ? new RestoreRefused(`${dataDir} was given a database in the meantime`) : error;
+      throw isCluster(cluster)
+        ? new RestoreRefused(`${dataDir} now contains a database created by another process`)
+        : error;
     });
     await syncDirectory(dataDir);
   } finally {
@@ -101,7 +103,7 @@ async function unpack(file: string, directory: string): Promise<void> {
 /** Returns the name. Throws if it is absolute or escapes the folder it is unpacked to. */
 function safe(name: string): string {
   if (name.startsWith('/') || name.split('/').includes('..') || name.includes('\0')) {
-    throw new RestoreRefused(`it names a file outside its folder: ${name}`);
+    throw new RestoreRefused(`it contains a path outside its folder: ${name}`);
   }
   return name;
 }

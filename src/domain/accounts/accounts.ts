@@ -141,7 +141,7 @@ export async function creditAccount(deps: SettlingDeps, accountId: string, movem
 export async function adjustAccount(deps: SettlingDeps, accountId: string, movement: Movement): Promise<AccountState> {
   const size = movement.amountMicro < 0n ? -movement.amountMicro : movement.amountMicro;
   if (size === 0n || size > MAX_CREDIT_MICRO) {
-    throw new DomainError('invalid_request', 'amount must be -1000000 to 1000000 USD and not 0', {
+    throw new DomainError('invalid_request', 'amount must be between -1000000 and 1000000 USD, and not 0', {
       field: 'amount',
     });
   }
@@ -246,7 +246,7 @@ async function changeAccount(
 
 function checkCredit(amountMicro: Micro): void {
   if (amountMicro > 0n && amountMicro <= MAX_CREDIT_MICRO) return;
-  throw new DomainError('invalid_request', 'amount must be 0.000001 to 1000000 USD', { field: 'amount' });
+  throw new DomainError('invalid_request', 'amount must be between 0.000001 and 1000000 USD', { field: 'amount' });
 }
 
 function checkedId(accountId: string): string {
@@ -255,5 +255,5 @@ function checkedId(accountId: string): string {
 }
 
 export function noAccount(accountId: string): DomainError {
-  return new DomainError('not_found', `no account ${accountId}`);
+  return new DomainError('not_found', `no such account: ${accountId}`);
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { holds, networkList } from '../../std/networks.js';
 import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
@@ -12,7 +13,6 @@ import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { checkOptional, limitOf } from '../kernel/field.js';
 import { commonFields } from '../kernel/fields.js';
-import { holds, networkList } from '../kernel/networks.js';
 import { randomId } from '../kernel/random-id.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import type { KeyOwner } from './api-key-cache.js';

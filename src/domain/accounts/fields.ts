@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { parseNetwork } from '../../std/networks.js';
 import { deadline, type Field, limit, text } from '../kernel/field.js';
-import { parseNetwork } from '../kernel/networks.js';
 import { SCOPES } from '../kernel/scopes.js';
 import { MAX_SSH_KEY_LENGTH } from './rules/ssh-key.js';
 

@@ -1,10 +1,10 @@
 import type { Prisma, SshKey } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { holds, networkList } from '../../std/networks.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { check } from '../kernel/field.js';
 import { INSTANCE_ID } from '../kernel/lifecycle.js';
-import { holds, networkList } from '../kernel/networks.js';
 import { randomId } from '../kernel/random-id.js';
 import { formatInstant } from '../kernel/time.js';
 import { lockForGrant } from './api-keys.js';
@@ -85,7 +85,7 @@ async function checkInstance(transaction: Transaction, accountId: string, id: st
     [accountId, id],
   );
   if (rows[0] === undefined) throw new DomainError('not_found', 'no such instance');
-  if (rows[0].status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
+  if (rows[0].status === 'DESTROYED') throw new DomainError('action_failed', 'the instance has been destroyed');
 }
 
 /** Removes a key. Connections that were opened with it are closed at every gateway. Throws not_found. */

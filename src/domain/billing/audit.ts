@@ -332,7 +332,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      where exhausted_at is not null and instance.status = 'RUNNING'`,
   ],
   [
-    'undestroyed disks fit their host',
+    'remaining disks fit their host',
     `select '' as account_id, host.id as subject, sum(${USED_GB}) || ' GB on ' || host.disk_gb || ' GB' as detail
      from machine host join machine on machine.host_id = host.id join instance on machine_id = machine.id where status <> 'DESTROYED'
      group by host.id having sum(${USED_GB}) > host.disk_gb`,

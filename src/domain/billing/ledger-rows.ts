@@ -152,7 +152,7 @@ export interface MachineUnderLock extends MachineForAdmission<Instance> {
 type NamedStatement = Pick<PreparedStatement, 'name' | 'text'>;
 
 /**
- * SQL for whether any webhook or mail address receives the account's events. Most accounts have neither, so their
+ * SQL for whether any webhook or email address receives the account's events. Most accounts have neither, so their
  * events don't need to be written.
  */
 const HAS_ACTIVE_WEBHOOK_COLUMN = `${HAS_ACTIVE_WEBHOOK} as "hasActiveWebhook"`;

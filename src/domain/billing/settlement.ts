@@ -15,7 +15,7 @@ const SWEEP_BATCH = 200;
  */
 export async function settledAccount(deps: SettlingDeps, accountId: string): Promise<Readonly<Account>> {
   const account = await deps.accountLoader.account(accountId);
-  if (account === null) throw new DomainError('not_found', `no account ${accountId}`);
+  if (account === null) throw new DomainError('not_found', `no such account: ${accountId}`);
   if (!isDue(account, deps.clock.now())) return account;
   // Settling isn't part of the requested operation, so it isn't recorded as activity.
   return write({ ...deps, activity: null }, { accountIds: [accountId] }, (current) => current.account(accountId)!);

@@ -1,12 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import DataLoader from 'dataloader';
 import { LRUCache } from 'lru-cache';
-import {
-  type DesiredInstance,
-  type DesiredState,
-  MAX_INSTANCES,
-  MAX_STOP_SECONDS,
-} from '../../agent-protocol/protocol.js';
+import { MAX_STOP_SECONDS } from '../../agent-protocol/limits.js';
+import { type DesiredInstance, type DesiredState, MAX_INSTANCES } from '../../agent-protocol/protocol.js';
 import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
 import { StaleReadError } from '../../database/transaction.js';
@@ -211,7 +207,7 @@ export class DesiredStates {
       if (rows[0] === undefined) break;
       host = rows[0];
     }
-    throw new StaleReadError(`the document of machine ${row.machineId} keeps changing`);
+    throw new StaleReadError(`machine ${row.machineId}'s desired state keeps changing`);
   }
 
   /**

@@ -120,7 +120,7 @@ function checkMachine({ id, hostId, state, hasHost, undestroyed }: MachineRow): 
   if (hostId !== id) throw failed(`machine ${id} is a block of host ${hostId}; its agent must join for the host`);
   if (state === 'RETIRED') throw failed(`machine ${id} is retired`);
   // Instances rented without an agent have no container to start.
-  if (!hasHost && undestroyed > 0n) throw failed(`machine ${id} has an undestroyed instance that no agent runs`);
+  if (!hasHost && undestroyed > 0n) throw failed(`machine ${id} still has an active instance without an agent`);
 }
 
 /**

@@ -16,7 +16,7 @@ export interface Runtime {
 }
 
 const REFUSED =
-  'the operator has revoked the agent of this machine: it is not charged from its last heartbeat until the agent returns';
+  "the operator has revoked this machine's agent: it is not charged from its last heartbeat until the agent returns";
 
 interface Host {
   heartbeat: MachineHeartbeat | null;

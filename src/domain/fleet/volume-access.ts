@@ -33,7 +33,7 @@ export async function volumesForAgent(
     text: OPEN_SQL,
     values: [instanceId, machineId, start, formatInstant(deps.clock.now())],
   });
-  if (rows.length === 0) throw new DomainError('not_found', 'no such start, or it holds no volume');
+  if (rows.length === 0) throw new DomainError('not_found', 'no such start, or it has no volumes');
   const secret = await leaseSecret(deps);
   const passwords = await Promise.all(rows.map((row) => passwordOf(deps, row)));
   const { volumeSnapshotSeconds: snapshotSeconds } = deps.settings;

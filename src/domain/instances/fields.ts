@@ -16,7 +16,7 @@ import {
 import { MAX_IDLE_MINUTES, MIN_IDLE_MINUTES } from '../kernel/idle.js';
 import { IMAGE_REFERENCE } from '../kernel/image-reference.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from '../kernel/launch.js';
-import { INSTANCE_STATUSES } from '../kernel/lifecycle.js';
+import { INSTANCE_STATUSES, STOP_REASONS } from '../kernel/lifecycle.js';
 import { SECRET_NAME_MUST, secretName } from '../secrets/fields.js';
 import { LABEL_KEY, LABEL_VALUE, MAX_LABELS, parseSelector } from './rules/labels.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
@@ -50,18 +50,7 @@ export const instanceFields = {
     'Current states. An instance matches if it has any of them; an empty list matches all.',
   ),
   stopReasons: choices(
-    [
-      'USER',
-      'PREEMPTED',
-      'BALANCE_EXHAUSTED',
-      'ACCOUNT_SUSPENDED',
-      'OPERATOR',
-      'START_FAILED',
-      'COMMAND_ENDED',
-      'DEADLINE',
-      'SPEND_LIMIT',
-      'IDLE',
-    ],
+    STOP_REASONS,
     'stop reasons',
     'Stop reasons. An instance matches if it has any of them; an empty list matches all, including running instances.',
   ),
@@ -124,7 +113,7 @@ export const instanceFields = {
   },
   launchName: {
     schema: z.string().regex(LAUNCH_NAME),
-    must: "a name of 1 to 63 lower-case letters, digits and hyphens that doesn't start or end with a hyphen",
+    must: "a name of 1 to 63 lowercase letters, digits and hyphens that doesn't start or end with a hyphen",
     description: "Your name for the instance; doesn't have to be unique. By default, the instance id.",
   },
   env: {

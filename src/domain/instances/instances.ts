@@ -385,7 +385,7 @@ export async function changeDeadlines(
     const { stopAt, destroyAt } = deadlinesOf(texts, instance?.mode ?? 'ON_DEMAND', current.at);
     if (instance === undefined) throw notFound();
     if (instance.status === 'DESTROYED')
-      throw new DomainError('action_failed', 'a destroyed instance has no deadlines');
+      throw new DomainError('action_failed', "a destroyed instance can't have deadlines");
     setDeadlines(current.step(account), instance, {
       stopAt: input.stopAt === undefined ? instance.stopAt : stopAt,
       destroyAt: input.destroyAt === undefined ? instance.destroyAt : destroyAt,
@@ -580,7 +580,7 @@ function refusalOf(error: unknown): string {
 }
 
 export function unknownMachine(id: string): DomainError {
-  return new DomainError('deploy_failed', `no machine ${id} is offered`, { reason: 'unknown_machine' });
+  return new DomainError('deploy_failed', `machine ${id} is not on offer`, { reason: 'unknown_machine' });
 }
 
 /** Returns the id of an instance's machine. The id never changes, so it can be read before anything is locked. */

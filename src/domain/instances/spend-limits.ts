@@ -30,7 +30,7 @@ export async function changeSpendLimit(
     const instance = current.instance(id);
     if (instance === undefined) throw notFound();
     if (instance.status === 'DESTROYED')
-      throw new DomainError('action_failed', 'a destroyed instance has no spend limit');
+      throw new DomainError('action_failed', "a destroyed instance can't have a spend limit");
     setSpendLimit(current.step(account), instance, limit);
     return readWith(account, toRow(instance));
   });

@@ -22,7 +22,7 @@ const MAX_ROWS = 100_000;
 const STATEMENTS_PER_MESSAGE = 1_000;
 
 const modelRow = z.object({
-  slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
+  slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lowercase words joined by hyphens'),
   name: z.string().min(1, 'is missing').max(200, 'is longer than 200 characters'),
   vram_gb: whole(1, 10_000),
   tier: z.enum(GPU_TIER_SLUGS, `must be one of ${Object.values(GPU_TIER_SLUGS).join(', ')}`).transform(gpuTierOfSlug),
@@ -37,7 +37,7 @@ const modelRow = z.object({
 });
 
 const regionRow = z.object({
-  code: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
+  code: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lowercase words joined by hyphens'),
   name: z.string().min(1, 'is missing').max(200, 'is longer than 200 characters'),
   country: z.string().regex(/^[A-Z]{2}$/, 'must be a country code of two capitals'),
   latitude: decimal(90),

@@ -22,7 +22,7 @@ export const offerFields = {
     'GPU tiers',
     'Classes of GPU models. An offer matches if it has any of them; an empty list matches all.',
   ),
-  vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory of one GPU in GB.'),
+  vramGbMin: wholeNumber(1, 10_000, 'Minimum video memory per GPU, in GB.'),
   numMax: wholeNumber(1, 8, 'Maximum number of GPUs in the machine.'),
   cudaMin: {
     schema: z.string().regex(CUDA_VERSION),

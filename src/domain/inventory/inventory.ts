@@ -21,7 +21,10 @@ const GPU_BITS = '((1 << num_gpus) - 1) << first_gpu';
  * each of the others. `layout` contains the arguments of `layoutOf` as a JSON list, or null if the host is rented as a
  * whole.
  */
-export const HOSTS = `
+export const HOSTS = hostsFrom('machine');
+
+function hostsFrom(machines: string): string {
+  return `
   select machine.*, coalesce(live.used_disk_gb, 0) as used_disk_gb, live.taken, live.yielding, ${MACHINE_CONDITION} as condition,
     ${HAS_AGENT} as has_agent, ${ALLOWS_FUSE} as fuse, (
       select json_build_array(
@@ -30,7 +33,7 @@ export const HOSTS = `
         case when protocol = 1 then '{${WHOLE}}' else slices end, missing)::text
       from machine_host where machine_id = machine.id
     ) as layout
-  from machine left join lateral (
+  from ${machines} left join lateral (
     select sum(${USED_GB})::int as used_disk_gb,
       bit_or(gpus.bits) filter (where status = 'RUNNING' and mode <> 'INTERRUPTIBLE') as taken,
       array_agg(gpus.bits order by gpus.bits) filter (where status = 'RUNNING' and mode = 'INTERRUPTIBLE') as yielding
@@ -38,6 +41,7 @@ export const HOSTS = `
     where machine_id in (select id from machine block where block.host_id = machine.id) and status <> 'DESTROYED'
   ) live on true
   where machine.host_id = machine.id`;
+}
 
 /** SQL for the prices in the newest snapshot. */
 export const CURRENT_PRICES = `
@@ -407,7 +411,9 @@ export const HOST_COLUMNS = `
   has_agent as "hasAgent", fuse, used_disk_gb as "usedDiskGb", taken, yielding, layout`;
 
 const SOME_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id = any($1)`;
-const PAGE_SQL = `select ${HOST_COLUMNS} from (${HOSTS}) host where id > $1 order by id limit ${HOSTS_PER_PAGE}`;
+/** The limit is applied before the rest is computed, because PostgreSQL underestimates how many machines are hosts. */
+const PAGE = `(select * from machine where host_id = id and id > $1 order by id limit ${HOSTS_PER_PAGE}) machine`;
+const PAGE_SQL = `select ${HOST_COLUMNS} from (${hostsFrom(PAGE)}) host order by id`;
 
 interface RunningRow {
   machineId: string;

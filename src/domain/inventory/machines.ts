@@ -95,7 +95,7 @@ export async function importMachines(
   try {
     const lines = await stage(client, records, { faults, createdAt: formatInstant(deps.clock.now()), onProgress });
     faults.throwIfAny();
-    if (lines.size === 0) throw new DomainError('invalid_request', 'the file has no machine');
+    if (lines.size === 0) throw new DomainError('invalid_request', 'the file contains no machines');
     await client.query(`begin; set local statement_timeout = ${SWITCH_TIMEOUT_MS}`);
     await checkHosts(client, lines, faults);
     faults.throwIfAny();
@@ -167,8 +167,8 @@ async function checkHosts(
   for (const id of parts.filter((part) => hostIds.has(hostIdOf(part)!)))
     faults.add(
       lines.get(id)!,
-      `${id} is a part of host ${hostIdOf(id)}: name the host instead`,
-      'id is a part of a host',
+      `${id} is part of host ${hostIdOf(id)}; specify the host instead`,
+      'id is part of a host',
     );
   const { rows } = await client.query<{ id: string; gpu: string; numGpus: number }>(
     `select machine.id, machine.gpu, machine.num_gpus as "numGpus"
@@ -176,7 +176,7 @@ async function checkHosts(
      where (machine.gpu, machine.num_gpus) <> (imported.gpu, imported.num_gpus) order by machine.id for no key update of machine`,
   );
   for (const { id, gpu, numGpus } of rows) {
-    const reason = `the agent of ${id} found other GPUs: gpu ${gpu}, num_gpus ${numGpus}`;
+    const reason = `${id}'s agent found other GPUs: gpu ${gpu}, num_gpus ${numGpus}`;
     faults.add(lines.get(id)!, reason, 'gpu or num_gpus differs from what its agent found');
   }
 }
@@ -259,7 +259,7 @@ export async function listMachines(
 
 export async function findMachine(deps: Pick<KernelDeps, 'db'>, id: string): Promise<MachineView> {
   const [machine] = await readMachines(deps, { where: { id } });
-  if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
+  if (machine === undefined) throw new DomainError('not_found', `no such machine: ${id}`);
   return machine;
 }
 
@@ -293,11 +293,11 @@ export async function changeMachine(
       [id],
     );
     const machine = rows[0];
-    if (machine === undefined) throw new DomainError('not_found', `no machine ${id}`);
+    if (machine === undefined) throw new DomainError('not_found', `no such machine: ${id}`);
     if (machine.hostId !== id)
       throw new DomainError(
         'action_failed',
-        `machine ${id} is a part of host ${machine.hostId}: name the host instead`,
+        `machine ${id} is part of host ${machine.hostId}; specify the host instead`,
       );
     // Checked after locking, so that a deploy that locked the machine first has been committed by now.
     const { rowCount } = await transaction.query(

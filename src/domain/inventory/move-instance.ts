@@ -106,7 +106,7 @@ async function movedOf(deps: Pick<KernelDeps, 'db'>, accountId: string, id: stri
   const instance = fromRow(columns);
   const volumes = await attachedTo(deps.db.pool, instance);
   if (volumes.length === 0)
-    throw new DomainError('action_failed', `instance ${id} has no volume, so none of its data could be moved`);
+    throw new DomainError('action_failed', `instance ${id} has no volumes, so it has no data to move`);
   return { instance, launch: launchOf(launch), volumes, hasAgent: container !== null };
 }
 

@@ -60,7 +60,7 @@ const variable = z
 /** A row in an operator's file or the built-in catalogue. */
 export const templateRow = z
   .object({
-    slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lower-case words joined by hyphens'),
+    slug: z.string().max(64, 'is longer than 64 characters').regex(SLUG, 'must be lowercase words joined by hyphens'),
     image: z
       .string()
       .regex(/./, 'is missing')

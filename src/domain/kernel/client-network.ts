@@ -1,4 +1,5 @@
-import { isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
+import { parseAddress } from '../../std/networks.js';
 
 const UNKNOWN = 'unknown';
 /** Number of 16-bit groups in a /64, the IPv6 network that providers typically assign to a single customer. */
@@ -10,17 +11,12 @@ const NETWORK_GROUPS = 4;
  */
 export function clientNetworkOf(address: string | undefined): string {
   if (address === undefined) return UNKNOWN;
-  const [ip] = address.split('%');
-  if (!isIPv6(ip!)) return address;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip!);
-  if (mapped !== null) return mapped[1]!;
-  const [front, back] = ip!.split('::').map((half) => (half === '' ? [] : half.split(':')));
-  const filled =
-    back === undefined ? front! : [...front!, ...Array<string>(8 - front!.length - back.length).fill('0'), ...back];
-  return `${filled
-    .slice(0, NETWORK_GROUPS)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`;
+  // An IPv4 address is its own name, so most requests need no parsing.
+  const ip = isIPv4(address) ? null : parseAddress(address);
+  if (ip === null) return address;
+  if (ip.isIPv4MappedAddress()) return ip.toIPv4Address().toString();
+  const groups = ip.parts.slice(0, NETWORK_GROUPS).map((group) => group.toString(16));
+  return `${groups.join(':')}::/64`;
 }
 
 /**

@@ -49,7 +49,7 @@ export function checkCover(account: Accrual & { id: string }, at: Instant, added
   const [has, needs] = [balanceAt(account, at), shownCost(needed)].map(formatUsd);
   throw new DomainError(
     code,
-    `balance too low: ${has} USD does not cover ${span} of all instances, which cost ${needs} USD`,
+    `balance too low: ${has} USD does not cover ${span} for all instances, which costs ${needs} USD`,
     {
       reason: 'balance',
     },

@@ -51,7 +51,7 @@ export function checkGrownVolumes(machine: MachineDisk, instance: Pick<Instance,
   if (volumeGb <= instance.volumeGb || volumeGb <= left) return;
   throw new DomainError(
     'action_failed',
-    `machine ${machine.id} has ${left} GB of free disk for volumes, less than the ${volumeGb} that they now need`,
+    `machine ${machine.id} has ${left} GB of free disk for volumes, less than the ${volumeGb} GB they now need`,
     { reason: 'disk' },
   );
 }

@@ -1,4 +1,4 @@
-import type { RowChanges } from './lifecycle.js';
+import type { RowChanges, StopReason } from './lifecycle.js';
 import { shownSpend } from './money.js';
 import { formatInstant, type Instant } from './time.js';
 
@@ -18,7 +18,7 @@ export const EVENT_TYPES = {
   'balance.low': "the balance fell to the account's threshold",
   'balance.exhausted': 'credit ran out; all running instances were stopped',
   'balance.credited': 'credit was added',
-  'topup.seen': 'a payment of a top-up was seen',
+  'topup.seen': 'a payment for a top-up was seen',
   'topup.confirming': 'the payment is being confirmed',
   'topup.quarantined': 'the payment is quarantined until the operator or the processor confirms it',
   'topup.credited': 'the payment was credited',
@@ -28,7 +28,7 @@ export const EVENT_TYPES = {
   'key.new_network': 'an API key was used from a new network; not sent for its first network',
   'webhook.paused': 'deliveries to another webhook of the account were paused',
   'webhook.test': 'a test was requested',
-  'mail.paused': "mail to the account's address was paused",
+  'mail.paused': "email to the account's address was paused",
   'mail.test': 'a test was requested',
 } as const;
 
@@ -49,7 +49,10 @@ export interface NewEvent {
 
 export const ACCOUNT_SUBJECT = 'account';
 
-const STOPS: Readonly<Record<string, EventType>> = { PREEMPTED: 'instance.preempted', START_FAILED: 'instance.failed' };
+const STOPS: Readonly<Partial<Record<StopReason, EventType>>> = {
+  PREEMPTED: 'instance.preempted',
+  START_FAILED: 'instance.failed',
+};
 
 /**
  * Returns the events for rows about to be written. `runsImmediately` means that instances run without being started by

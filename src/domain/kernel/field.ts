@@ -117,7 +117,7 @@ export function once<Member extends string>(member: Member) {
         context.addIssue({
           code: 'custom',
           path: [index, member],
-          message: `must differ from that of entry ${before}`,
+          message: `must differ from the one in entry ${before}`,
         });
     });
   };

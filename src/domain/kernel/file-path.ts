@@ -13,7 +13,7 @@ const SLASH = 0x2f;
 export function checkPath(path: Buffer): Buffer {
   if (path[0] !== SLASH) throw invalid('path must begin with /');
   if (path.length > MAX_PATH_BYTES) throw invalid(`path must have at most ${MAX_PATH_BYTES} bytes`);
-  if (path.includes(0)) throw invalid('path must not contain zero bytes');
+  if (path.includes(0)) throw invalid('path must not contain NUL bytes');
   return path;
 }
 

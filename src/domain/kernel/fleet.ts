@@ -1,3 +1,4 @@
+import { MAX_CUT_OFF_SECONDS, MAX_STOP_SECONDS } from '../../agent-protocol/limits.js';
 import type { InstanceStatus } from './lifecycle.js';
 import { overlaps } from './slices.js';
 import { type Instant, latest } from './time.js';
@@ -125,10 +126,10 @@ export function isLate(
 }
 
 /**
- * A host's volume leases end after this many seconds without a heartbeat. Agents stop their containers after 900
- * seconds (docs/host-agent.md), and stopping them takes up to 300.
+ * A host's volume leases end after this many seconds without a heartbeat. By then, every agent has noticed that it has
+ * no contact and has stopped its containers.
  */
-export const LEASE_EXPIRY_SECONDS = 1_200n;
+const LEASE_EXPIRY_SECONDS = BigInt(MAX_CUT_OFF_SECONDS + MAX_STOP_SECONDS);
 /**
  * A gateway must have been listening for this many seconds before it considers hosts silent, because it received no
  * reports while it was down.

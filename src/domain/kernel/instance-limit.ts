@@ -8,7 +8,7 @@ export function checkInstanceLimit({ liveInstances }: { liveInstances: number })
   if (liveInstances < MAX_LIVE_INSTANCES) return;
   throw new DomainError(
     'deploy_failed',
-    `the account has ${MAX_LIVE_INSTANCES} undestroyed instances, the maximum; destroy one first`,
+    `the account has ${MAX_LIVE_INSTANCES} active instances, the maximum; destroy one first`,
     {
       reason: 'instance_limit',
     },

@@ -69,9 +69,9 @@ export function checkLaunch(
   const reserved = [...Object.keys(env), ...places].find((name) => RESERVED_VARIABLES.test(name));
   if (reserved !== undefined) throw refusal('env', `env must not set ${reserved}, which the service sets`);
   const port = firstRepeated(ports.map((each) => each.port));
-  if (port !== undefined) throw refusal('ports', `ports must not name port ${port} twice`);
+  if (port !== undefined) throw refusal('ports', `ports must not repeat port ${port}`);
   const tcpPort = firstRepeated(tcpPorts);
-  if (tcpPort !== undefined) throw refusal('tcpPorts', `tcpPorts must not name port ${tcpPort} twice`);
+  if (tcpPort !== undefined) throw refusal('tcpPorts', `tcpPorts must not repeat port ${tcpPort}`);
 }
 
 /** Launch features supported by a machine's host agent. */

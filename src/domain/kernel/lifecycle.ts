@@ -18,17 +18,19 @@ export const INSTANCE_ID = /^i-[0-9a-f]{8}$/;
 export const INSTANCE_STATUSES = ['RUNNING', 'STOPPED', 'DESTROYED'] as const;
 export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
 export type InstanceActionKind = 'START' | 'STOP' | 'DESTROY';
-export type StopReason =
-  | 'USER'
-  | 'PREEMPTED'
-  | 'BALANCE_EXHAUSTED'
-  | 'ACCOUNT_SUSPENDED'
-  | 'OPERATOR'
-  | 'START_FAILED'
-  | 'COMMAND_ENDED'
-  | 'DEADLINE'
-  | 'SPEND_LIMIT'
-  | 'IDLE';
+export const STOP_REASONS = [
+  'USER',
+  'PREEMPTED',
+  'BALANCE_EXHAUSTED',
+  'ACCOUNT_SUSPENDED',
+  'OPERATOR',
+  'START_FAILED',
+  'COMMAND_ENDED',
+  'DEADLINE',
+  'SPEND_LIMIT',
+  'IDLE',
+] as const;
+export type StopReason = (typeof STOP_REASONS)[number];
 export type LedgerKind =
   | 'CREDIT'
   | 'ADJUSTMENT'

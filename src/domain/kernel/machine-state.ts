@@ -22,7 +22,7 @@ export function stateAfter(
 ): MachineState {
   if (state === 'RETIRED' && change !== 'retire') throw new DomainError('action_failed', `machine ${id} is retired`);
   if (change === 'retire' && isInUse) {
-    throw new DomainError('action_failed', `machine ${id} has an undestroyed instance`);
+    throw new DomainError('action_failed', `machine ${id} still has an active instance`);
   }
   return STATE_AFTER[change];
 }

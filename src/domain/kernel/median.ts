@@ -80,7 +80,7 @@ export class ListingPrices {
       before += times;
       if (place < before) return listing;
     }
-    throw new RangeError('no such place');
+    throw new RangeError('no such index');
   }
 }
 

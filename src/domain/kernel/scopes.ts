@@ -5,7 +5,7 @@ export const SCOPES = ['read', 'rent', 'access', 'money', 'keys'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
-  read: 'read everything of the account except instance logs and secret values',
+  read: 'read everything in the account except instance logs and secret values',
   rent: 'rent, start, stop and destroy instances, set when they end, and manage volumes',
   access: 'connect to instances: SSH keys, terminals, web links, open ports, logs, secrets',
   money: 'make top-ups and set spend limits',

@@ -46,7 +46,7 @@ export function checkGrowth(
 }
 
 export function checkNotDeleted({ id, deletedAt }: Pick<Volume, 'id' | 'deletedAt'>): void {
-  if (deletedAt !== null) throw new DomainError('action_failed', `volume ${id} is deleted`);
+  if (deletedAt !== null) throw new DomainError('action_failed', `volume ${id} has been deleted`);
 }
 
 /** Creates a volume whose first interval begins with the step's second. */

@@ -70,7 +70,7 @@ async function* download(address: URL, signal: AbortSignal): AsyncGenerator<Uint
       throw new SourceFault(`the source responded with status ${response.status}`);
     const target = URL.canParse(next, url.href) ? new URL(next, url) : null;
     if (target === null || !WEB.includes(target.protocol))
-      throw new SourceFault("the source redirects to an address that isn't http or https");
+      throw new SourceFault("the source redirects to a URL that isn't http or https");
     // Credentials must not be forwarded to another origin.
     if (target.origin !== url.origin) authorization = null;
     url = target;

@@ -222,7 +222,9 @@ async function planFromSource(
   const plan = await planSnapshot(deps, today, (models) => readSourceInWorker({ source, models, limits }, signal));
   const [first] = plan.rejected;
   if (first !== undefined && isMostlyUnreadable(plan)) {
-    throw new SourceFault(`most rows of the source can't be read, the first in line ${first.line}: ${first.reason}`);
+    throw new SourceFault(
+      `most of the source's rows can't be read; the first of them is on line ${first.line}: ${first.reason}`,
+    );
   }
   return plan;
 }
@@ -245,7 +247,7 @@ async function fail(
   { onEvent }: RecheckOptions,
 ): Promise<Instant | null> {
   const expected = error instanceof SourceFault || error instanceof DomainError;
-  const reason = (expected ? error.message : 'internal error of the gateway').slice(0, MAX_REASON);
+  const reason = (expected ? error.message : 'internal gateway error').slice(0, MAX_REASON);
   const now = deps.clock.now();
   const nextAttemptAt = retryAt(attempt, now);
   const failure = { failedAt: dateOf(now), error: reason };

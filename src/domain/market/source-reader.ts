@@ -43,7 +43,7 @@ export async function readSourceInWorker(what: SourceToRead, signal: AbortSignal
     throw read.fault === 'source' ? new SourceFault(read.message) : new DomainError('invalid_request', read.message);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
-    throw new SourceFault("the source can't be read: its rows take too much memory");
+    throw new SourceFault("the source can't be read: its rows use too much memory");
   } finally {
     signal.removeEventListener('abort', end);
     await worker.terminate();

@@ -14,7 +14,7 @@ export function checkSamples({ samples = [] }: Pick<Report, 'samples'>): void {
     if (count > MAX_SAMPLES_OF_INSTANCE)
       throw refusal(`samples must have at most ${MAX_SAMPLES_OF_INSTANCE} entries per instance; ${id} has more`);
     if (new Set(gpus.map(({ place }) => place)).size < gpus.length)
-      throw refusal(`samples.${index}.gpus must not name a place twice`);
+      throw refusal(`samples.${index}.gpus must not repeat a place`);
   }
 }
 

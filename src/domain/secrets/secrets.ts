@@ -214,7 +214,10 @@ export function openSealed(
  * wait for it to be fixed.
  */
 function lostKey(what: string): DomainError {
-  return new DomainError('action_failed', `${what}: the operator's SECRETS_KEY lacks a key that sealed secrets`);
+  return new DomainError(
+    'action_failed',
+    `${what}: the operator's SECRETS_KEY lacks a key that secrets were sealed with`,
+  );
 }
 
 function contextOf(accountId: string, id: string): string {

@@ -51,7 +51,7 @@ export async function saveTemplate(
   const diskGb = checkOptional('diskGb', instanceFields.diskGb, input.diskGb)!;
   const launch = JSON.stringify(readLaunch(input.launch, 'ON_DEMAND') ?? {});
   if (Buffer.byteLength(launch) > MAX_SAVED_BYTES)
-    throw new DomainError('invalid_request', `launch must have at most ${MAX_SAVED_BYTES} bytes to be saved`, {
+    throw new DomainError('invalid_request', `launch is too large to save: the limit is ${MAX_SAVED_BYTES} bytes`, {
       field: 'launch',
     });
   const now = deps.clock.now();

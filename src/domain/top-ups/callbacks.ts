@@ -65,7 +65,7 @@ async function read(
     return await processor!.read(topUp);
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error;
-    throw new DomainError('unavailable', 'the processor does not respond', { retryAfterSeconds: 60 });
+    throw new DomainError('unavailable', 'the payment processor is not responding', { retryAfterSeconds: 60 });
   }
 }
 
@@ -89,7 +89,7 @@ async function quarantine(
     [randomId('aside', ID_BYTES), processor, digest, reason, text, at, MAX_QUARANTINED],
   );
   if (rowCount === 0) {
-    throw new DomainError('unavailable', 'too many callbacks are quarantined', { retryAfterSeconds: 600 });
+    throw new DomainError('unavailable', 'too many quarantined callbacks', { retryAfterSeconds: 600 });
   }
   return { kind: 'quarantined', reason };
 }
@@ -106,5 +106,5 @@ export async function listQuarantined(deps: Pick<KernelDeps, 'db'>): Promise<Qua
 /** Removes a quarantined callback. Throws not_found. */
 export async function removeQuarantined(deps: Pick<KernelDeps, 'db'>, id: string): Promise<void> {
   const { rowCount } = await deps.db.pool.query('delete from aside_callback where id = $1', [id]);
-  if (rowCount === 0) throw new DomainError('not_found', `no callback ${id} is quarantined`);
+  if (rowCount === 0) throw new DomainError('not_found', `no such quarantined callback: ${id}`);
 }

@@ -56,7 +56,7 @@ export async function createTopUp(
   if ((await countWaiting(deps, accountId, now)) >= MAX_WAITING) {
     throw new DomainError(
       'action_failed',
-      `the account has ${MAX_WAITING} top-ups waiting for a payment, the maximum; pay one or wait until one expires`,
+      `the account has ${MAX_WAITING} top-ups waiting for payment, the maximum; pay one or wait until one expires`,
     );
   }
   // The id is always new, because reusing one with another amount would reprice the existing invoice.
@@ -110,12 +110,12 @@ async function orUnavailable<T>(request: Promise<T>): Promise<T> {
     return await request;
   } catch (error) {
     if (error instanceof ProcessorUnavailable) {
-      throw new DomainError('unavailable', 'the payment processor does not respond; try again', {
+      throw new DomainError('unavailable', 'the payment processor is not responding; try again', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }
     if (error instanceof ProcessorRefusal) {
-      throw new DomainError('invalid_request', 'asset must be one that is accepted now; see topUpAssets', {
+      throw new DomainError('invalid_request', 'asset is not currently accepted; see topUpAssets', {
         field: 'asset',
       });
     }
@@ -127,7 +127,7 @@ function processorOf({ payments }: Pick<TopUpDeps, 'payments'>): PaymentProcesso
   if (payments !== null) return payments;
   throw new DomainError(
     'action_failed',
-    'this service accepts no top-ups: its operator has not set up a payment processor',
+    "this service doesn't accept top-ups: its operator has not set up a payment processor",
   );
 }
 
@@ -139,5 +139,5 @@ function assetOf(text: string): AssetCode {
 
 function checkSum(usd: Micro): Micro {
   if (usd >= MIN_TOP_UP_MICRO && usd <= MAX_TOP_UP_MICRO) return usd;
-  throw new DomainError('invalid_request', 'usd must be 5 to 100000', { field: 'usd' });
+  throw new DomainError('invalid_request', 'usd must be between 5 and 100000', { field: 'usd' });
 }

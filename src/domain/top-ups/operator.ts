@@ -57,7 +57,7 @@ export async function creditPayment(
   return decide(deps, id, (current, account, topUp, payments) => {
     const stored = payments.find((payment) => payment.transaction === transaction && !isOver(payment));
     if (stored === undefined && payments.some((payment) => payment.transaction === transaction)) {
-      throw new DomainError('action_failed', 'this payment is already credited, refused or reversed');
+      throw new DomainError('action_failed', 'this payment has already been credited, refused or reversed');
     }
     const worth = usdMicro ?? stored?.usdMicro ?? null;
     if (worth === null || worth <= 0n || worth > MAX_PAYMENT_MICRO) {
@@ -132,7 +132,7 @@ export async function refundTopUp(deps: LedgerDeps, id: string, refund: Refund):
     const booked = rows.find((row) => row.id === line);
     if (booked?.micro === usdMicro) return;
     if (booked !== undefined) {
-      throw new DomainError('invalid_request', 'transaction was already used for a refund of another amount', {
+      throw new DomainError('invalid_request', 'transaction was already used for a refund of a different amount', {
         field: 'transaction',
       });
     }
@@ -140,11 +140,11 @@ export async function refundTopUp(deps: LedgerDeps, id: string, refund: Refund):
     if (usdMicro <= 0n || usdMicro > left) {
       throw new DomainError(
         'action_failed',
-        'a refund must be above 0 and at most the credited amount that has not been refunded yet',
+        'a refund must be above 0 and must not exceed the credited amount that has not been refunded yet',
       );
     }
     if (usdMicro > balanceAt(account, current.at)) {
-      throw new DomainError('action_failed', "a refund must be at most the account's balance");
+      throw new DomainError('action_failed', "a refund must not exceed the account's balance");
     }
     const reference = `top-up refund ${transaction}`;
     bookLine(current, account, { id: line, kind: 'ADJUSTMENT', micro: -usdMicro, reference, note });

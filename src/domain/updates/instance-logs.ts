@@ -233,7 +233,7 @@ function opened(
   wanted: WantedLogs,
   signal: AbortSignal,
 ): Promise<LogSource> {
-  if (openLogs === null) throw new DomainError('unavailable', "this process can't reach into instances");
+  if (openLogs === null) throw new DomainError('unavailable', "this process can't connect to instances");
   return openLogs(wanted, signal);
 }
 

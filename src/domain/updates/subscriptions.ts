@@ -189,11 +189,13 @@ function checkAddressLimit(held: number, openWithoutKey: number): void {
   }
   if (held >= MAX_STREAMS_PER_ADDRESS) {
     throw tooManyStreams(
-      `this address already has ${MAX_STREAMS_PER_ADDRESS} open subscriptions without a key, the maximum; close one first`,
+      `this IP address already has ${MAX_STREAMS_PER_ADDRESS} open subscriptions without a key, the maximum; close one first`,
     );
   }
   if (held > 0 && openWithoutKey >= shared) {
-    throw tooManyStreams(`an address may have only one subscription without a key while more than ${shared} are open`);
+    throw tooManyStreams(
+      `an IP address may have only one subscription without a key while more than ${shared} are open`,
+    );
   }
 }
 

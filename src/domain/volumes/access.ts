@@ -149,7 +149,7 @@ export function checkMayAdd({ kind, volume }: RepositoryAccess): void {
 /** Throws forbidden if a lease's client deletes anything but locks, so that the host can't remove earlier snapshots. */
 export function checkMayDelete(access: RepositoryAccess, object: ObjectName): void {
   if (access.kind === 'lease' && object.kind !== 'locks')
-    throw new DomainError('forbidden', 'the instance that holds the volume can delete only locks');
+    throw new DomainError('forbidden', 'the instance that holds the volume can only delete locks');
 }
 
 async function ownerAccess(
@@ -173,5 +173,5 @@ async function ownerAccess(
 
 /** Returns the same error for every wrong token, whether or not the volume exists. */
 function notNewest(): DomainError {
-  return new DomainError('forbidden', "this is not the token of the volume's newest lease");
+  return new DomainError('forbidden', "this token doesn't belong to the volume's newest lease");
 }

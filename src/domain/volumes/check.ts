@@ -88,7 +88,7 @@ export async function checkRepository(
   const { restic, volumeStore, db } = deps;
   if (restic === null) throw new DomainError('action_failed', 'restic was not found on the PATH; install it');
   const volume = VOLUME_ID.test(id) ? await db.prisma.volume.findFirst({ where: { id, deletedAt: null } }) : null;
-  if (volume === null) throw new DomainError('not_found', `there is no volume ${id}`);
+  if (volume === null) throw new DomainError('not_found', `no such volume: ${id}`);
   if ((await volumeStore.size(id, { kind: 'config' })) === null) return { volumeId: id, fault: null };
   const repository = { url: volumeStore.repository(id), password: await passwordOf(deps, volume) };
   const args = ['check', '--no-lock', ...(readData ? ['--read-data'] : [])];

@@ -59,7 +59,7 @@ export async function checkKey(
   if (await opens(deps, volume, bytes)) return;
   throw new DomainError(
     'action_failed',
-    `a key of volume ${volume.id} must open it with the volume's own password, which \`gpu volume password ${volume.id}\` prints`,
+    `a key for volume ${volume.id} must open it with the volume's own password, which \`gpu volume password ${volume.id}\` prints`,
   );
 }
 

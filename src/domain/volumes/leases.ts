@@ -84,13 +84,12 @@ export async function checkVolumes(
 
 /** Checks one volume. A volume of another account looks as if it didn't exist. */
 function checkFree(id: string, row: VolumeRow | undefined, code: ErrorCode): VolumeRow {
-  if (row === undefined) throw new DomainError(code, `there is no volume ${id}`, { reason: 'unknown_volume' });
+  if (row === undefined) throw new DomainError(code, `no such volume: ${id}`, { reason: 'unknown_volume' });
   const held = { reason: 'volume_held' } as const;
-  if (row.holding === 'COPYING')
-    throw new DomainError(code, `volume ${id} is being copied; try again in a while`, held);
+  if (row.holding === 'COPYING') throw new DomainError(code, `volume ${id} is being copied; try again later`, held);
   if (row.holding === 'IN_USE') throw new DomainError(code, `volume ${id} is in use by instance ${row.holderId}`, held);
   if (row.holding !== 'SAVING') return row;
-  const message = `volume ${id} is still being saved by instance ${row.holderId} on ${row.hostId}; try again in a while, or release it`;
+  const message = `volume ${id} is still being saved by instance ${row.holderId} on ${row.hostId}; try again later, or release it`;
   throw new DomainError(code, message, held);
 }
 

@@ -232,7 +232,7 @@ function checkSpace(
   if (volume.storedBytes + added <= limit || kind === 'upkeep') return;
   const gb = volume.sizeGb * settings.volumeHistoryFactor + 1;
   throw new VolumeFull(
-    `the snapshots of volume ${volume.id} take ${gb} GB, the maximum; grow the volume or delete old snapshots`,
+    `volume ${volume.id}'s snapshots use ${gb} GB, the maximum; grow the volume or delete old snapshots`,
   );
 }
 
@@ -241,7 +241,7 @@ function maxBytes({ kind }: ObjectName): number {
 }
 
 function tooLarge(object: ObjectName): DomainError {
-  return new DomainError('payload_too_large', `an object of this kind must have at most ${maxBytes(object)} bytes`);
+  return new DomainError('payload_too_large', `an object of this kind can have at most ${maxBytes(object)} bytes`);
 }
 
 /** Passes bytes through and counts them, then verifies them against the object's name. */
@@ -271,6 +271,6 @@ class CheckedBytes implements AsyncIterable<Buffer> {
       yield piece;
     }
     if (this.#object.kind !== 'config' && hash.digest('hex') !== this.#object.name)
-      throw new DomainError('invalid_request', "the SHA-256 of these bytes doesn't match the object's name");
+      throw new DomainError('invalid_request', "the content's SHA-256 doesn't match the object's name");
   }
 }

@@ -203,7 +203,7 @@ async function maintain(
   try {
     const exists = await reconcile(deps, id);
     if (!exists)
-      throw new Error('the store has no data of this volume: it is older than the database, or a different store');
+      throw new Error('the store has no data for this volume: it is older than the database, or a different store');
     await deps.volumeStore.removeAbandonedUploads(id, Date.now() - ABANDONED_MS);
     const isDone = await prune(deps, await readVolume(deps, id), options);
     await recount(deps, id);

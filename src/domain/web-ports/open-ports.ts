@@ -12,7 +12,7 @@ import { MAX_OPEN_PORTS } from './rules/web-pass.js';
 export async function liveInstance(deps: SettlingDeps, accountId: string, id: string): Promise<InstanceRow> {
   const instance = await findInstance(deps, accountId, id);
   if (instance === null) throw new DomainError('not_found', 'no such instance');
-  if (instance.status === 'DESTROYED') throw new DomainError('action_failed', 'the instance is destroyed');
+  if (instance.status === 'DESTROYED') throw new DomainError('action_failed', 'the instance has been destroyed');
   return instance;
 }
 

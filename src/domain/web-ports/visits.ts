@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { Notice } from '../../database/notices.js';
+import { holds, networkList } from '../../std/networks.js';
 import type { InstanceStatus } from '../kernel/lifecycle.js';
-import { holds, networkList } from '../kernel/networks.js';
 import type { Clock, Instant } from '../kernel/time.js';
 import type { WebSite } from '../kernel/web-site.js';
 import { firstPortOf, type PortsRow } from './ports.js';

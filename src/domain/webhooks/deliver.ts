@@ -111,7 +111,7 @@ export function startWebhooks(
   };
 }
 
-/** Claims due webhooks or mail addresses, so that only this gateway sends to them until the lease ends. */
+/** Claims due webhooks or email addresses, so that only this gateway sends to them until the lease ends. */
 async function claim(
   { db }: Pick<KernelDeps, 'db'>,
   room: { all: number; failing: number },

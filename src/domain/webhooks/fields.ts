@@ -12,8 +12,8 @@ export const webhookFields = {
   },
   mailAddress: {
     schema: z.string().max(254).refine(isMailAddress),
-    must: 'one mail address such as you@example.com, in ASCII',
-    description: 'Address to which mails are sent, in ASCII. Write an internationalized domain in its xn-- form.',
+    must: 'one email address such as you@example.com, in ASCII',
+    description: 'Address to which email is sent, in ASCII. Write an internationalized domain in its xn-- form.',
   },
   webhookEvents: {
     schema: z

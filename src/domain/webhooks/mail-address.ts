@@ -32,7 +32,7 @@ import {
 } from './webhooks.js';
 
 /*
- * A mail address receives events in the same way as a webhook, and its row, deliveries and attempts are stored in the
+ * An email address receives events in the same way as a webhook, and its row, deliveries and attempts are stored in the
  * same tables. It must first be confirmed through a link sent to it.
  */
 
@@ -48,7 +48,7 @@ interface Requester {
   address: string;
 }
 
-/** Returns the account's mail address, or null if it has none. */
+/** Returns the account's email address, or null if it has none. */
 export function findMailAddress(
   deps: Pick<KernelDeps, 'db'>,
   accountId: string,
@@ -77,7 +77,7 @@ export async function setMailAddress(
 ): Promise<MailAddress> {
   const address = check('address', webhookFields.mailAddress, input.address);
   const events = checkOptional('events', webhookFields.webhookEvents, input.events) ?? null;
-  if (deps.sendMail === null) throw new DomainError('action_failed', 'this service sends no mail');
+  if (deps.sendMail === null) throw new DomainError('action_failed', "this service doesn't send email");
   const id = randomId('ma', ID_BYTES);
   const { sealed, keyId } = await newSecret(deps, accountId, id);
   const now = deps.clock.now();
@@ -135,7 +135,7 @@ async function recordConfirmation(
     return inDay >= day || inMonth >= month;
   });
   if (full !== undefined)
-    throw new DomainError('rate_limited', `too many confirmation mails for this ${full.scope}; try again tomorrow`, {
+    throw new DomainError('rate_limited', `too many confirmation emails for this ${full.scope}; try again tomorrow`, {
       retryAfterSeconds: Number(SECONDS_PER_DAY),
     });
   await transaction.query(
@@ -165,7 +165,7 @@ export async function testMailAddress(
 ): Promise<MailAddress> {
   const known = await ownAddress(deps, accountId);
   if (known.confirmedAt === null) throw new DomainError('action_failed', 'the address is not confirmed');
-  if (known.pausedAt !== null) throw new DomainError('action_failed', 'mail to the address is paused');
+  if (known.pausedAt !== null) throw new DomainError('action_failed', 'email to the address is paused');
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
     const { rowCount } = await transaction.query(
@@ -174,7 +174,9 @@ export async function testMailAddress(
       [known.id, formatInstant(now - MINUTE)],
     );
     if (rowCount !== 0)
-      throw new DomainError('rate_limited', 'a test was sent within the last minute', { retryAfterSeconds: 60 });
+      throw new DomainError('rate_limited', 'a test was already sent within the last minute', {
+        retryAfterSeconds: 60,
+      });
     await notifyOne(transaction, { accountId, id: known.id, type: 'mail.test', data: {} }, now);
     deps.activity?.writeWith(transaction, now);
   });
@@ -216,7 +218,7 @@ export async function endByLink(
   if (row === null) return 'unknown';
   const now = deps.clock.now();
   await inTransaction(deps.db.pool, async (transaction) => {
-    const reason = 'stopped by a link in a mail';
+    const reason = 'stopped through a link in an email';
     const { rowCount } = await transaction.query(
       'update webhook set confirmed_at = null, confirm_by = null where id = $1 and confirmed_at is not null',
       [id],
@@ -254,6 +256,6 @@ async function ofLink(
 
 async function ownAddress(deps: Pick<KernelDeps, 'db'>, accountId: string): Promise<MailAddress> {
   const found = await findMailAddress(deps, accountId);
-  if (found === null) throw new DomainError('not_found', 'the account has no mail address');
+  if (found === null) throw new DomainError('not_found', 'the account has no email address');
   return found;
 }

@@ -315,7 +315,7 @@ export async function balanceNotice(deps: Pick<KernelDeps, 'db'>, accountId: str
   return (await deps.db.prisma.balanceNotice.findUnique({ where: { accountId } }))?.belowMicro ?? null;
 }
 
-/** Returns the statement that notifies the account's other webhooks and mail addresses of the pause. */
+/** Returns the statement that notifies the account's other webhooks and email addresses of the pause. */
 export function pausedEvent(
   { id, accountId, isMail }: { id: string; accountId: string; isMail: boolean },
   at: Instant,

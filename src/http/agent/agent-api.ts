@@ -93,7 +93,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
       POST: async (request, response) => {
         const network = clientNetworkOf(proxyAddr(request, isTrusted));
         const joined = joiners.run(network, () => joinHost(request, response));
-        if (joined === null) throw busy('too many agents of this address are joining');
+        if (joined === null) throw busy('too many agents are joining from this address');
         await joined;
       },
     },
@@ -128,7 +128,7 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
         try {
           await recordReport(deps, machineId, checked(reportShape, await readBody(request, MAX_REPORT_BYTES)));
         } catch (error) {
-          if (error instanceof DomainError) log.warn({ machine: machineId, reason: error.message }, 'report refused');
+          if (error instanceof DomainError) log.warn({ machine: machineId, reason: error.message }, 'report rejected');
           throw error;
         }
         const generation = (await fleet.desired.current(machineId))?.generation ?? 0;

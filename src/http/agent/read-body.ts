@@ -48,5 +48,5 @@ function isStorable(value: unknown): boolean {
 }
 
 function notJson(): DomainError {
-  return new DomainError('invalid_json', 'the body is not JSON in UTF-8 without zero bytes');
+  return new DomainError('invalid_json', 'the body must be UTF-8 JSON without NUL bytes');
 }

@@ -49,7 +49,10 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
 
   const fromOwnPage: RequestHandler = (request, _response, next) => {
     if (!isOwn(request))
-      throw new DomainError('unauthorized', "only pages of the gateway's own origin may send this request; see Origin");
+      throw new DomainError(
+        'unauthorized',
+        "only pages served from the gateway's own origin may send this request; see Origin",
+      );
     next();
   };
 

@@ -62,7 +62,7 @@ export function createFilesApi({ deps, files, keyUses, isTrusted }: FilesApiOpti
   const [transfers, commands] = [new Transfers(TRANSFERS), new Transfers(COMMANDS)];
   const requests = createTokenBuckets({
     ...REQUESTS,
-    refusal: (seconds) => `too many file requests of this account; try again in ${seconds} s`,
+    refusal: (seconds) => `too many file requests from this account; try again in ${seconds} s`,
   });
 
   const readRequest = async (request: Request, response: Response, kinds: readonly PathKind[]) => {
@@ -157,13 +157,9 @@ function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind;
   const paths = parameters.filter(([name]) => name === 'folder' || name === 'file');
   const [kind, text] = paths[0] ?? [];
   if (paths.length !== 1 || !kinds.includes(kind as PathKind))
-    throw new DomainError(
-      'invalid_request',
-      `the address needs one of: ${kinds.map((name) => `?${name}=`).join(', ')}`,
-      {
-        field: 'path',
-      },
-    );
+    throw new DomainError('invalid_request', `the URL needs one of: ${kinds.map((name) => `?${name}=`).join(', ')}`, {
+      field: 'path',
+    });
   const isReplacing = parameters.some(([name, value]) => name === 'replace' && value === 'true');
   return { kind: kind as PathKind, path: bytesOf(text!), isReplacing };
 }
@@ -180,7 +176,7 @@ function sizeOf({ headers }: Request): number {
   const length = headers['content-length'];
   const size = Number(length);
   if (length === undefined || !Number.isSafeInteger(size))
-    throw new DomainError('invalid_request', 'the header content-length is required: the size of the file in bytes');
+    throw new DomainError('invalid_request', 'the content-length header is required: the file size in bytes');
   if (size > MAX_FILE_BYTES)
     throw new DomainError('payload_too_large', `a file must be at most ${MAX_FILE_BYTES} bytes`);
   return size;

@@ -27,7 +27,10 @@ export function createPageSession({ deps, keyUses, isTrusted }: PageSessionOptio
   return async (request) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead ? isCrossSite(request) : !isOwn(request))
-      throw new DomainError('unauthorized', "only pages of the gateway's own origin may send this request; see Origin");
+      throw new DomainError(
+        'unauthorized',
+        "only pages served from the gateway's own origin may send this request; see Origin",
+      );
     const token = readSessionCookie(request, isSecure(request));
     if (token === null) throw unauthorized(null);
     const { caller, fault } = await authenticateSession(deps, token, addressOf(request, isTrusted));

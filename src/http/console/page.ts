@@ -175,7 +175,7 @@ function readFiles(folder: string): Map<string, PageFile> {
       ([name, ending]) => [name, readFileSync(path + ending)] as const,
     );
     bytes += coded.reduce((sum, [, buffer]) => sum + buffer.length, plain.length);
-    if (files.size === MAX_FILES || bytes > MAX_BYTES) throw new Error(`${folder} is larger than a console`);
+    if (files.size === MAX_FILES || bytes > MAX_BYTES) throw new Error(`${folder} is too large for a console`);
     const etag = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
     const name = `/${relative(folder, path).split(sep).join(posix.sep)}`;
     files.set(name, { type: typeOf(name), etag, plain, coded: new Map(coded) });

@@ -30,7 +30,7 @@ export function createTerminalAuth({ deps, keyUses, isTrusted }: TerminalAuthOpt
   const openings = createTokenBuckets({ ...OPENINGS, refusal });
   return async (request: IncomingMessage): Promise<Caller> => {
     if (!isOwn(request))
-      throw new DomainError('forbidden', "only pages of the gateway's own origin may open terminals");
+      throw new DomainError('forbidden', "only pages served from the gateway's own origin may open terminals");
     const token = readSessionCookie(request, isSecure(request));
     const address = addressOf(request, isTrusted);
     const caller = token === null ? null : (await authenticateSession(deps, token, address)).caller;

@@ -26,12 +26,12 @@ interface Texts {
 
 const TEXTS: Readonly<Record<LinkPurpose, Texts>> = {
   confirm: {
-    question: 'Send notices of the account to your mail address?',
+    question: "Send the account's notices to your email address?",
     button: 'Send notices',
     done: 'Your address is confirmed. It will receive notices.',
   },
   end: {
-    question: 'Stop sending notices to your mail address?',
+    question: 'Stop sending notices to your email address?',
     button: 'Unsubscribe',
     done: 'Your address no longer receives notices.',
   },
@@ -80,7 +80,7 @@ function form(button: string): string {
 
 function send(response: Response, status: number, body: string): void {
   response.writeHead(status, HEADERS).end(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Notices by mail</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Notices by email</title>
 <style>body{font:1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}button{font:inherit;padding:.5rem 1rem}</style>
-</head><body><main><h1>Notices by mail</h1>${body}</main></body></html>`);
+</head><body><main><h1>Notices by email</h1>${body}</main></body></html>`);
 }

@@ -27,7 +27,7 @@ export function createPaymentCallback(
     const { id } = request.state;
     if (outcome.kind === 'refused') {
       // Neither the body nor the headers are logged, because the sender may have guessed a secret.
-      log.warn({ id, reason: outcome.reason }, 'payment callback refused');
+      log.warn({ id, reason: outcome.reason }, 'payment callback rejected');
       throw new DomainError('unauthorized', "the callback does not have the payment processor's signature");
     }
     if (outcome.kind === 'quarantined') log.warn({ id, reason: outcome.reason }, 'payment callback quarantined');

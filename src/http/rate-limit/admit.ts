@@ -16,7 +16,10 @@ export async function admit(
   const limit = caller.requestsPerMinute;
   if (limit === 0 || cost === 0) return;
   if (cost > limit) {
-    throw new DomainError('invalid_request', `this request counts as ${cost}, more than the limit of ${limit} in 60 s`);
+    throw new DomainError(
+      'invalid_request',
+      `this request counts as ${cost} requests, more than the limit of ${limit} in 60 s`,
+    );
   }
   const admission = await limiter.admit(caller.accountId, cost, limit);
   response.setHeader('RateLimit-Limit', admission.limit);

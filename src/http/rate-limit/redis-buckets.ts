@@ -143,7 +143,7 @@ function connect(url: string): Redis & { reserveRequests: Reserve } {
  */
 function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = new Error(`no answer within ${ANSWER_WITHIN_MS} ms`);
+    const late = new Error(`no response within ${ANSWER_WITHIN_MS} ms`);
     const timer = setTimeout(() => setImmediate(reject, late), ANSWER_WITHIN_MS);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });

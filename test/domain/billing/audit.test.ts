@@ -187,7 +187,7 @@ describe('the audit finds', () => {
     ['wrong GPU seconds', AGREE, `update instance set gpu_seconds = gpu_seconds + 1 where status = 'RUNNING'`],
     [
       'a disk for which the machine has no space',
-      'undestroyed disks fit',
+      'remaining disks fit',
       `update machine set disk_gb = 10 where id = (select machine_id from instance where status = 'RUNNING' limit 1)`,
     ],
     [

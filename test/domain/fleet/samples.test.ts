@@ -169,7 +169,7 @@ describe('a sample', () => {
     const seven = Array.from({ length: 7 }, (_, age) => ({ age }));
     await expect(host.sendSamples(...seven)).rejects.toMatchObject({ code: 'invalid_request', message: /6 at most/ });
     await expect(host.sendSamples({ gpus: [gpuSampled(), gpuSampled()] })).rejects.toThrow(
-      'samples.0.gpus must not name a place twice',
+      'samples.0.gpus must not repeat a place',
     );
     await host.sendSamples(...seven.slice(1));
     expect(await host.rows()).toHaveLength(2);

@@ -232,7 +232,7 @@ describe('an invalid change to a volume', () => {
       () => deleteVolume(domain, owner, { id }),
       () => growVolume(domain, owner, { id, sizeGb: 20 }),
     ])
-      await expect(again()).rejects.toMatchObject({ code: 'action_failed', message: `volume ${id} is deleted` });
+      await expect(again()).rejects.toMatchObject({ code: 'action_failed', message: `volume ${id} has been deleted` });
     await expect(volumePassword(domain, owner.accountId, id)).rejects.toMatchObject({ code: 'not_found' });
     expect(await domain.db.prisma.volumeInterval.count()).toBe(1);
     expect((await audit(domain)).findings).toEqual([]);

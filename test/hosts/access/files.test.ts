@@ -150,7 +150,7 @@ describe('file access to a real container', needsEngine('podman'), () => {
       '409 /dev/zero: not a regular file',
       `409 ${AT}/kinds/pipe: not a regular file`,
       '422 path must begin with /',
-      '422 path must not contain zero bytes',
+      '422 path must not contain NUL bytes',
       `409 ${AT}/full: folder is not empty`,
       `409 ${AT}/full: is a folder`,
       `409 ${AT}/full/file: not a folder`,

@@ -268,7 +268,7 @@ describe('SSH access with OpenSSH clients', needsEngine('podman', ...OPEN_SSH), 
     (await forward('0.0.0.0', 7_000)).destroy();
     await expect(forward('localhost', 7_001)).rejects.toThrow();
     for (const elsewhere of ['127.0.0.2', '169.254.169.254', 'example.com', '10.0.0.1']) {
-      await expect(forward(elsewhere, 80)).rejects.toThrow(`only localhost of ${id} can be reached`);
+      await expect(forward(elsewhere, 80)).rejects.toThrow(`only localhost on ${id} can be reached`);
     }
     const socket = () =>
       new Promise((resolve, reject) =>

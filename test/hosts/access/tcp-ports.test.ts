@@ -163,7 +163,7 @@ describe('TCP ports', needsEngine('podman', 'redis-server', 'ldd'), () => {
     const third = await runNode([MAIN], { ...fleet.env, PORT: '0' }).ended;
     expect([third.code, third.stdout + third.stderr]).toEqual([
       1,
-      expect.stringContaining(`port ${range.from} of TCP_PORTS is used by another program`),
+      expect.stringContaining(`port ${range.from} of TCP_PORTS is in use by another program`),
     ]);
     await second.close();
     way.close();

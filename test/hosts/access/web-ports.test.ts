@@ -158,7 +158,7 @@ describe('web access to a real container, through two gateways', needsEngine('po
     const nothing = await follow(web.gateways[0]!, await web.link(web.renter, 9999));
     expect(await visit(web.gateways[1]!, web.hostOf(9999), '/', { headers: { cookie: nothing } })).toMatchObject({
       status: 502,
-      text: expect.stringContaining('Nothing listens on this port'),
+      text: expect.stringContaining('Nothing is listening on this port'),
     });
     expect((await get('/echo')).status).toBe(200);
   });

@@ -108,7 +108,7 @@ describe.each<EngineName>(['podman', 'docker'])('a pull on %s', (name) => {
       const insideAt = await listening(inside);
       gateway.setDesired([desiredInstance(id, 'running', { image: `${insideAt}/a` })]);
       const { message } = await gateway.phase(id, 'FAILED');
-      expect(message).toBe(`images are not pulled from ${insideAt}: its address is not public`);
+      expect(message).toBe(`refusing to pull images from ${insideAt}: its IP address is not public`);
       expect(connections).toBe(0);
       expect(host.log).toContain('GPU_AGENT_REGISTRIES');
       // The agent doesn't check the address for a template's image.

@@ -95,7 +95,7 @@ describe('a run by another client', needsRuns(), () => {
     it('destroys its instance if it is interrupted, and rejects a missing folder', needed, async () => {
       const here = folder();
       const none = await begin(join(here, 'none'), here, 'true').ended;
-      expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining('is not a folder here')]);
+      expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining('is not a local folder')]);
       expect(await renter.instances()).toEqual([]);
       const running = begin(here, here, 'sh', '-c', WAITS);
       await running.says(/^begun$/m);
@@ -110,7 +110,9 @@ describe('a run by another client', needsRuns(), () => {
     const assistant = await openAssistant(env);
     const image = { image: `${fleet.registry.at}/busybox`, gpus: ['rtx-4090'] };
     const below = { ...image, command: 'true', maxPricePerHour: 0.000001 };
-    expect(await assistant.refused('run', below)).toMatch(/above maxPricePerHour of 0\.000001; nothing was rented/);
+    expect(await assistant.refused('run', below)).toMatch(
+      /more than maxPricePerHour \(0\.000001\); nothing was rented/,
+    );
     const command = 'echo "$MODEL"; seq 10000 >&2; exit 3';
     const wanted = { ...image, command, env: { MODEL: 'a  b' }, maxPricePerHour: 9 };
     const done = await assistant.call('run', wanted);

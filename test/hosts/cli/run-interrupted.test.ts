@@ -69,7 +69,7 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
   it('destroys its rental if interrupted before the response or during the pull', async () => {
     const begin = (more: Env) => run([GPU, 'run', ...on.image(), ...script('true')], { ...env, ...more });
     expect(
-      await on.interruptedWhileRenting(begin, /waiting for the response of the service, to destroy the instance/),
+      await on.interruptedWhileRenting(begin, /waiting for the service's response before destroying the instance/),
     ).toBe(130);
     await fleet.registry.push('large', { extraBytes: 5_000_000 });
     fleet.registry.bytesPerSecond = 200_000;
@@ -78,7 +78,10 @@ describe('an interrupted or detached gpu run', needsRuns(), () => {
     const id = await idOf(pulling);
     await renter.phase(id, 'PULLING');
     pulling.signal('SIGINT');
-    expect(await pulling.ended).toMatchObject({ code: 130, stderr: expect.stringContaining(`${id} is destroyed`) });
+    expect(await pulling.ended).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining(`${id} has been destroyed`),
+    });
     await on.nothingLeft(id);
   });
 

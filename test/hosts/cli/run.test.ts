@@ -75,7 +75,7 @@ describe('gpu run', needsRuns(), () => {
   it('reports the reason for a failure before its cleanup', async () => {
     const { code, stdout, stderr } = await gpu(['run', ...on.image('none'), '--', 'true'], env);
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/\ngpu: (i-[0-9a-f]{8}) is not running: [^\n]+\ngpu: \1 is destroyed\n$/);
+    expect(stderr).toMatch(/\ngpu: (i-[0-9a-f]{8}) is not running: [^\n]+\ngpu: \1 has been destroyed\n$/);
   });
 
   it('loses no output when the network is down', async () => {
@@ -135,9 +135,9 @@ describe('gpu run', needsRuns(), () => {
   });
 
   it.each([
-    [['-v', '/nowhere'], '/nowhere is not a folder here'],
-    [['--out', '../up'], '../up must be a path below the workspace'],
-    [['--out', '/etc'], '/etc must be a path below the workspace'],
+    [['-v', '/nowhere'], '/nowhere is not a local folder'],
+    [['--out', '../up'], '../up must be a path under the workspace'],
+    [['--out', '/etc'], '/etc must be a path under the workspace'],
   ])('rejects %j before renting', async (wrong, message) => {
     const { code, stderr } = await gpuHere(['run', ...on.image(), ...wrong, '--', 'true'], env);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);

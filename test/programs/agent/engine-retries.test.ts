@@ -42,7 +42,7 @@ describe('the agent with an engine that doesn’t respond yet', () => {
     const { code, stdout, stderr } = await runAgent(['hardware', '--engine', socket, '--data-dir', folder()]).ended;
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ engine: { name: 'docker', version: '27.0' } });
-    const why = `${socket} does not answer: it closed the connection without an answer`;
+    const why = `${socket} is not responding: it closed the connection without responding`;
     expect(stderr).toBe(`gpu-agent: ${why}; retrying (attempt 2 of 3)\n`);
   });
 
@@ -56,10 +56,10 @@ describe('the agent with an engine that doesn’t respond yet', () => {
   it('waits longer on each attempt and states the wait in the error', async () => {
     const socket = await engine(() => {});
     await expect(openEngine(socket, null, null, 0, [50, 100])).rejects.toMatchObject({
-      message: `${socket} does not answer: no answer within 0.05 s`,
+      message: `${socket} is not responding: no response within 0.05 s`,
       mayAnswerLater: true,
     });
-    await expect(openEngine(socket, null, null, 7, [50, 100])).rejects.toThrow('no answer within 0.1 s');
+    await expect(openEngine(socket, null, null, 7, [50, 100])).rejects.toThrow('no response within 0.1 s');
   });
 
   it('joins as a single machine even if the response to the join is lost', async () => {
@@ -91,7 +91,7 @@ describe('the agent with an engine that doesn’t respond yet', () => {
     const args = ['try', '--engine', socket, '--data-dir', folder(), '--image', 'mine', '--url', url];
     const { code, stderr } = await runAgent(args, { DATABASE_URL: 'nonsense' }).ended;
     gateway.close();
-    const why = "gpu-agent: can't enroll this computer: DATABASE_URL must be an address such as";
+    const why = "gpu-agent: can't enroll this computer: DATABASE_URL must be a URL such as";
     expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
   });
 

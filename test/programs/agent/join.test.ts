@@ -41,7 +41,8 @@ describe('gpu-agent join', () => {
     expect(exit).toMatchObject({ code: 0 });
     expect(exit.stdout).toContain('machine m-test');
     expect(exit.stdout + exit.stderr).not.toContain(TOKEN);
-    const [{ hardware }] = gateway.joins as [(typeof gateway.joins)[number]];
+    const [{ hardware, cutOffSeconds }] = gateway.joins as [(typeof gateway.joins)[number]];
+    expect(cutOffSeconds).toBe(900);
     expect(hardware).toMatchObject({ hostname: 'host-1', engine: { name: 'podman' }, pretended: false });
     expect(hardware.vcpus).toBeGreaterThan(0);
     expect(['volume', 'none', 'quota']).toContain(hardware.diskLimit);
@@ -49,7 +50,7 @@ describe('gpu-agent join', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ machineId: 'm-test', token: TOKEN });
     const again = await runAgent(['join', gateway.url, CODE, ...at('one')]).ended;
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is already machine m-test') });
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('has already joined as machine m-test') });
     expect(gateway.joins).toHaveLength(1);
   });
 
@@ -64,7 +65,7 @@ describe('gpu-agent join', () => {
     const opened = await openEngine(engine.socket, null);
     const [offline, online] = [async () => false, async () => true];
     await expect(chooseImage(opened, null, offline)).rejects.toThrow(
-      /^Docker Hub is unreachable from this host, and the host has no image: .*`podman load -i FILE`/,
+      /^Docker Hub is unreachable from this host, and the host has no images; .*`podman load -i FILE`/,
     );
     expect(await chooseImage(opened, null, online)).toEqual({ name: 'nginx', isHere: false, because: null });
     const tar = execFileSync('tar', ['-C', '/etc', '-cf', '-', 'hostname']);
@@ -79,7 +80,7 @@ describe('gpu-agent join', () => {
       isHere: true,
     });
     await expect(chooseImage(opened, 'other', online)).rejects.toThrow(
-      'other is not on this host; its images: localhost/mine:latest',
+      'other is not on this host; available images: localhost/mine:latest',
     );
   });
 
@@ -92,7 +93,7 @@ describe('gpu-agent join', () => {
     const nobody = await runAgent(['hardware', '--engine', join(dir, 'none.sock'), '--data-dir', dir]).ended;
     expect(nobody.code).toBe(2);
     expect(nobody.stderr.trim().split('\n')).toHaveLength(1);
-    expect(nobody.stderr).toContain('does not answer');
+    expect(nobody.stderr).toContain('is not responding');
     // No engine path is given. The message differs on a computer with an engine at a standard path.
     const usual = ['/run/docker.sock', '/run/podman/podman.sock'];
     if (!usual.some((path) => existsSync(path))) {
@@ -106,7 +107,7 @@ describe('gpu-agent join', () => {
     const { port } = gone.address() as { port: number };
     gone.close();
     const away = await runAgent(['join', `http://127.0.0.1:${port}`, CODE, ...at('four')]).ended;
-    expect(away).toMatchObject({ code: 3, stderr: expect.stringContaining('does not answer') });
+    expect(away).toMatchObject({ code: 3, stderr: expect.stringContaining('is not responding') });
   });
 
   it('links to the console with the machine and image already filled in', () => {

@@ -38,11 +38,13 @@ describe('gpu-agent.mjs', () => {
     const own = modules.filter((path) => /^(dist|src|prisma|web)\//.test(path));
     expect(own).toContain('dist/src/agent/reconciler.js');
     const shared = [
+      'agent-protocol/limits',
       'agent-protocol/protocol',
       'agent-protocol/tunnel-protocol',
       'logging/log-output',
       'std/command-help',
       'std/deadline',
+      'std/networks',
       'std/quoted',
       'std/untrusted/byte-queue',
       'std/untrusted/line-splitter',

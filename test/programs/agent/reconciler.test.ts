@@ -99,7 +99,7 @@ class FailingEngine implements Partial<Engine> {
 
   async pull(_image: string, _login: unknown, _onProgress: unknown, signal: AbortSignal): Promise<void> {
     await fastClock.sleep(this.pullSeconds * 1_000, signal);
-    throw new PullFault('the registry does not answer', { detail: 'i/o timeout' });
+    throw new PullFault('the registry is not responding', { detail: 'i/o timeout' });
   }
 }
 
@@ -264,5 +264,5 @@ it('the agent reuses a probe of the whole host for its parts and probes CPU pinn
   await reconciler.apply({ generation: 2, instances: [{ ...on(ID, [0]), phase: 'stopped' }, ...instances] });
   await Promise.all([sees(THIRD, 'RUNNING'), sees(LAST, 'RUNNING')]);
   expect([engine.cpus.get(THIRD), engine.cpus.get(LAST)]).toEqual([null, null]);
-  expect(logged.filter((line) => line.includes('cannot restrict containers to processors'))).toHaveLength(1);
+  expect(logged.filter((line) => line.includes("can't restrict containers to specific processors"))).toHaveLength(1);
 });

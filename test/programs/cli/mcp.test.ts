@@ -84,7 +84,7 @@ describe('gpu mcp', () => {
     expect(quote.summary).toContain(`${quote.totalPriceHr} USD per hour`);
     const below = quote.totalPriceHr - 0.000001;
     expect(await assistant.refused('deploy', { quote: quote.quote, maxPricePerHour: below })).toBe(
-      `it costs ${quote.totalPriceHr} USD per hour with its disk, above maxPricePerHour of ${below}; nothing was rented (price_cap)`,
+      `it costs ${quote.totalPriceHr} USD per hour with its disk, more than maxPricePerHour (${below}); nothing was rented (price_cap)`,
     );
     expect(await assistant.refused('deploy', { quote: quote.quote })).toContain('maxPricePerHour');
     expect(await assistant.refused('deploy', { quote: quote.quote, maxPricePerHour: CAP, max: 1 })).toContain('max');
@@ -188,7 +188,7 @@ describe('gpu mcp', () => {
     );
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const refused = outcomes.find((outcome) => outcome.status === 'rejected')!;
-    expect(String(refused.reason)).toMatch(/above the 3\.00 of --max-per-hour \(spending_limit\)/);
+    expect(String(refused.reason)).toMatch(/more than --max-per-hour \(3\.00\) \(spending_limit\)/);
     expect(await rented(own)).toHaveLength(1);
     // Repeating the completed deploy is allowed, although a second rental at this price would exceed the limit.
     const done = quotes[outcomes.findIndex(({ status }) => status === 'fulfilled')]!;

@@ -145,9 +145,9 @@ describe('fetching a hostile instance’s results', () => {
   it.each(['../stash/a', '/etc/passwd', 'a/../../b', 'a/..', 'a\0b', '', '.', '..\\up', '\\\\up'])(
     'rejects the path %j on the command line and in a launch',
     (path) => {
-      expect(() => checkOut([path])).toThrow('must be a path below the workspace');
+      expect(() => checkOut([path])).toThrow('must be a path under the workspace');
       const launched = entrypointOf({ out: ['results', path], keep: false }, 600);
-      expect(() => termsOf(launched)).toThrow('must be a path below the workspace');
+      expect(() => termsOf(launched)).toThrow('must be a path under the workspace');
     },
   );
 
@@ -156,7 +156,7 @@ describe('fetching a hostile instance’s results', () => {
     for (const path of ['link', 'link/keys'])
       expect(() => checkDestinations([path], into)).toThrow('link is a link here');
     writeFileSync(join(into, 'file'), '');
-    expect(() => checkDestinations(['file/a'], into)).toThrow('file is not a folder here');
+    expect(() => checkDestinations(['file/a'], into)).toThrow('file is not a local folder');
     expect(() => checkDestinations(['file', 'new/a'], into)).not.toThrow();
   });
 

@@ -219,13 +219,13 @@ describe('exit codes', () => {
     [['show'], "gpu: missing required argument 'instance'; see `gpu show --help`\n"],
     [['offers', '--cheap'], "gpu: unknown option '--cheap'"],
     [['offers', '--limit', 'ten'], /^gpu: .*'ten' is invalid: must be a number; see `gpu offers --help`\n$/],
-    [['offers', '--watch', '0'], /^gpu: .*whole seconds from 1 to 3600/],
+    [['offers', '--watch', '0'], /^gpu: .*whole number of seconds from 1 to 3600/],
     [['deploy', 'm-1', '--type', 'weekly'], /^gpu: .*Allowed choices are od, interruptible, res, spot/],
     [['deploy', 'm-1', '--idempotency-key', 'a b'], /^gpu: .*visible ASCII/],
     [['destroy', 'i-00000000'], /^gpu: .*confirm with --yes\n$/],
     [
       ['--base-url', 'nonsense', 'pricing'],
-      'gpu: --base-url must be an address such as https://gpu.example.com/v1; got nonsense\n',
+      'gpu: --base-url must be a URL such as https://gpu.example.com/v1; got nonsense\n',
     ],
     [['completion', 'tcsh'], /^gpu: .*Allowed choices are bash, zsh, fish/],
   ])('are 2 for wrong usage: %j', async (args, said) => {
@@ -333,7 +333,7 @@ describe('login', () => {
     writeFileSync(file, '{');
     const { code, stderr } = await gpu(['balance'], home);
     expect(code).toBe(2);
-    expect(stderr).toContain('is not a file of `gpu login`');
+    expect(stderr).toContain('was not written by `gpu login`');
     expect(await gpu(['logout'], home)).toMatchObject({ code: 0 });
   });
 });

@@ -162,7 +162,7 @@ bad-3,rtx-4090,1,free,us`;
     const { body: instance } = await ann.rest('POST', '/instances', { machine_id: offers.data[0].machine_id });
     const path = file('new.csv', market({ 'rtx-4090': Array.from({ length: 7 }, () => 'rtx-4090,1,0.80') }));
     const done = await admin(['market', 'import', path, '--date', '2026-10-02'], env);
-    expect(done.stdout).toContain('published the price sheet of 2026-10-02');
+    expect(done.stdout).toContain('published the price sheet for 2026-10-02');
     await expect.poll(() => priceOf('rtx-4090')).toMatchObject({ snapshot: '2026-10-02', market_median: 0.8 });
     const price = await priceOf('rtx-4090');
     expect(price.price_per_gpu_hour).toEqual({ on_demand: 0.56, interruptible: 0.28, reserved: 0.364 });
@@ -192,10 +192,10 @@ bad-3,rtx-4090,1,free,us`;
     ['lacks a column', ['--date', '2026-10-10'], 'gpu_slug,num_gpus\nrtx-4090,1', /is missing the columns/],
     ['isn’t CSV', ['--date', '2026-10-10'], `${MARKET_HEADER}a,"b`, /can't be read/],
     [
-      'has no listing of a known model',
+      'has no listings for known models',
       ['--date', '2026-10-10'],
       `${MARKET_HEADER}a,rtx-9090,1,2,us`,
-      /no listing of a known model/,
+      /no listings for known models/,
     ],
     [
       'cuts a price too far',
@@ -367,7 +367,7 @@ describe('machines', () => {
     ['an empty list', 'empty.json', '[]'],
   ])('aren’t imported from a file with %s', async (_name, name, text) => {
     const refused = await admin(['machine', 'import', file(name, text)], env);
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file has no machine\n' });
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'the file contains no machines\n' });
   });
 
   test('are rejected with the first 20 faults of each kind and the number of others', async () => {
@@ -411,7 +411,7 @@ describe('machines', () => {
     const act = (action: string) => ann.rest('POST', `/instances/${instance.id}/actions`, { action });
     await admin(['machine', 'drain', 'rig-1'], env);
     expect((await ann.rest('GET', `/instances/${instance.id}`)).body.status).toBe('running');
-    expect((await admin(['machine', 'retire', 'rig-1'], env)).stderr).toContain('has an undestroyed instance');
+    expect((await admin(['machine', 'retire', 'rig-1'], env)).stderr).toContain('still has an active instance');
     await act('stop');
     for (const change of ['drain', 'offline']) {
       await admin(['machine', change, 'rig-1'], env);

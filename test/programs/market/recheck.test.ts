@@ -292,21 +292,21 @@ describe('the source', () => {
     [
       'redirects to a file',
       status(302, { location: 'file:///etc/passwd' }),
-      /^the source redirects to an address that isn't http or https$/,
+      /^the source redirects to a URL that isn't http or https$/,
     ],
     [
       'is a web page',
       csv('<!doctype html>\n<p>Away, sorry'),
       /^the source is missing the columns listing_id, gpu_slug/,
     ],
-    ['is empty', csv(''), /^the file has no listing of a known model$/],
-    ['has no known model', csv(`${MARKET_HEADER}x,rtx-9090,1,3,us`), /^the file has no listing of a known model$/],
+    ['is empty', csv(''), /^the file has no listings for known models$/],
+    ['has no known model', csv(`${MARKET_HEADER}x,rtx-9090,1,3,us`), /^the file has no listings for known models$/],
     ['is one endless cell', csv(`${MARKET_HEADER}"${'x,'.repeat(4_000_000)}`), /^the source can't be read: /],
     ['isn’t CSV', csv(`${MARKET_HEADER}x,"l4`), /^the source can't be read: /],
     [
       'is mostly unreadable',
       csv(`${market()}\n${unreadable}`),
-      /^most rows of the source can't be read, the first in line 357/,
+      /^most of the source's rows can't be read; the first of them is on line 357/,
     ],
     ['raises a price too far', csv(market(listings('l4', '9'))), /^prices would move by more than 50%: l4 \d+%$/],
     [

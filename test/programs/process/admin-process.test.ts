@@ -45,7 +45,7 @@ describe('an operator command', () => {
     expect([away.code, away.stdout, away.stderr]).toEqual([
       1,
       '',
-      expect.stringMatching(/^can.t use the database of DATABASE_URL: [^\n]+\n$/),
+      expect.stringMatching(/^can.t use the database at DATABASE_URL: [^\n]+\n$/),
     ]);
     expect(away.stderr).not.toContain('hunter2');
   });

@@ -258,7 +258,7 @@ describe('operator commands on a running gateway', () => {
     );
     expect(Object.keys(exported)).toEqual(expect.arrayContaining(owning.map(({ name }) => name)));
     const unknown = await admin(['export', '--account', 'acc-0000000000000000'], env);
-    expect(unknown).toMatchObject({ code: 2, stdout: '', stderr: 'no account acc-0000000000000000\n' });
+    expect(unknown).toMatchObject({ code: 2, stdout: '', stderr: 'no such account: acc-0000000000000000\n' });
   });
 
   it('audit finds no mismatch after all these commands', async () => {
@@ -332,30 +332,30 @@ describe('bad input', () => {
     [['account', 'create', '--name', 'x'.repeat(201)], /^name must be/],
     [['account', 'create', '--name', 'two\nlines'], /^name must be/],
     [[...CREATE, '1e3'], /--credit.*1e3.*at most 6 decimals/],
-    [[...CREATE, '-5'], /^amount must be 0\.000001 to 1000000 USD$/],
-    [[...CREATE, '0'], /^amount must be 0\.000001/],
+    [[...CREATE, '-5'], /^amount must be between 0\.000001 and 1000000 USD$/],
+    [[...CREATE, '0'], /^amount must be between 0\.000001/],
     [[...CREATE, '0.0000001'], /at most 6 decimals/],
-    [[...CREATE, '1000000.000001'], /^amount must be 0\.000001/],
+    [[...CREATE, '1000000.000001'], /^amount must be between 0\.000001/],
     [[...CREATE, '99999999999999999999'], /--credit/],
     [[...CREATE, ''], /--credit/],
-    [['account', 'credit', NOBODY, '--amount', '5'], new RegExp(`^no account ${NOBODY}$`)],
-    [['account', 'credit', 'Zoë\nand more', '--amount', '5'], /^no account Zoë and more$/],
+    [['account', 'credit', NOBODY, '--amount', '5'], new RegExp(`^no such account: ${NOBODY}$`)],
+    [['account', 'credit', 'Zoë\nand more', '--amount', '5'], /^no such account: Zoë and more$/],
     [['account', 'credit', '--amount', '5'], /missing required argument 'id'/],
     [['account', 'credit', ACCOUNT, '--amount', '5', '--note', ''], /^note must be/],
     [['account', 'adjust', ACCOUNT, '--amount', '5'], /--note/],
     [['account', 'adjust', ACCOUNT, '--amount', '0', '--note', 'x'], /^amount must be .* not 0$/],
     [['account', 'adjust', ACCOUNT, '--amount', '-1000000.000001', '--note', 'x'], /^amount must be/],
-    [['account', 'suspend', NOBODY], /^no account/],
-    [['account', 'resume', NOBODY], /^no account/],
-    [['account', 'rebuild', NOBODY], /^no account/],
-    [['key', 'create', '--account', NOBODY, '--json'], /^no account/],
-    [['key', 'list', '--account', NOBODY], /^no account/],
+    [['account', 'suspend', NOBODY], /^no such account/],
+    [['account', 'resume', NOBODY], /^no such account/],
+    [['account', 'rebuild', NOBODY], /^no such account/],
+    [['key', 'create', '--account', NOBODY, '--json'], /^no such account/],
+    [['key', 'list', '--account', NOBODY], /^no such account/],
     [['key', 'revoke', 'key-0123456789abcdef'], /^no such API key$/],
     [['key', 'revoke', "' or true --"], /^no such API key$/],
-    [['instance', 'list', '--account', NOBODY], /^no account/],
+    [['instance', 'list', '--account', NOBODY], /^no such account/],
     [['instance', 'stop', 'i-01234567'], /^no such instance$/],
     [['instance', 'destroy', '*'], /^no such instance$/],
-    [['statement', NOBODY, '--from', '2026-01-01'], /^no account/],
+    [['statement', NOBODY, '--from', '2026-01-01'], /^no such account/],
     [['statement', ACCOUNT], /--from/],
     [['statement', ACCOUNT, '--from', '2026-02-30'], /--from.*2026-02-30/],
     [['statement', ACCOUNT, '--from', '2026-01-02', '--to', '2026-01-01'], /^to must not be before from$/],

@@ -233,7 +233,7 @@ describe('a backup', () => {
     const full = folder();
     mkdirSync(join(full, 'other'));
     for (const [args, where, code, reason] of [
-      [['backup', file], { DATA_DIR: empty }, 2, /DATA_DIR .* holds no database/],
+      [['backup', file], { DATA_DIR: empty }, 2, /DATA_DIR .* contains no database/],
       [['backup', file], { DATABASE_URL: 'postgresql://localhost/x' }, 2, /DATABASE_URL is set/],
       [['backup', backups], env, 2, /is a folder/],
       [['backup', join(backups, 'nowhere/gateway.tar.gz')], env, 2, /ENOENT/],

@@ -63,7 +63,7 @@ describe('the .env file', () => {
 
 const NOWHERE = 'postgresql://gateway:hunter2@127.0.0.1:1/gateway';
 const REFUSED = {
-  databaseUrl: 'DATABASE_URL must be an address such as postgresql://user:password@host:5432/database',
+  databaseUrl: 'DATABASE_URL must be a URL such as postgresql://user:password@host:5432/database',
 };
 
 describe('a problem the operator can fix', () => {
@@ -78,14 +78,16 @@ describe('a problem the operator can fix', () => {
   it('is reported in one line for settings, databases, addresses and ports', async () => {
     const [setting, database] = [await refusal({ SEED: 'everything' }), await refusal({ DATABASE_URL: NOWHERE })];
     expect(setting).toMatch(/^SEED must be demo, catalogue or none$/);
-    expect(database).toMatch(/^can't use the database of DATABASE_URL: connect ECONNREFUSED 127\.0\.0\.1:1$/);
+    expect(database).toMatch(/^can't use the database at DATABASE_URL: connect ECONNREFUSED 127\.0\.0\.1:1$/);
     expect(await refusal({ DATA_DIR: '/dev/null/data' })).toMatch(/^The built-in PostgreSQL is not available: /);
     const env = { DATABASE_URL: await createTestDatabase() };
     expect(await refusal({ ...env, HOST: '203.0.113.5' })).toMatch(/^can't listen on HOST: .+/);
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
-    expect(await refusal({ ...env, PORT: port })).toMatch(new RegExp(`^PORT ${port} is used by another program.*set `));
+    expect(await refusal({ ...env, PORT: port })).toMatch(
+      new RegExp(`^PORT ${port} is in use by another program.*set `),
+    );
     other.close();
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-import { Agent } from '../../../src/agent/agent.js';
+import { Agent, type AgentDeps } from '../../../src/agent/agent.js';
 import { hostClock } from '../../../src/agent/clock.js';
 import { openDisks } from '../../../src/agent/disks.js';
 import type { Engine } from '../../../src/agent/engine/engine.js';
@@ -19,16 +19,22 @@ import { until } from '../../support/until.js';
 const HALF_A_MINUTE_MS = 30_000;
 const SHORTENED_MS = 100;
 
-it('the agent checks for GPUs every five minutes, and sooner if the driver fails', async () => {
+async function openScripted(): Promise<{ gateway: ScriptedGateway; dataDir: string }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'lost-gpu-'));
   const gateway = await ScriptedGateway.open();
   onTestFinished(async () => {
     await gateway.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
-  const waits: number[] = [];
-  let found: readonly string[] | null = null;
-  let present: readonly string[] | null = null;
+  return { gateway, dataDir };
+}
+
+/** Opens an agent on an engine without containers. */
+async function openAgent(
+  gateway: ScriptedGateway,
+  dataDir: string,
+  changes: Pick<AgentDeps, 'gpus'> & Partial<AgentDeps>,
+): Promise<Agent> {
   const nothing = { list: async () => [], inspect: async () => null, remove: async () => {} };
   const engine = {
     ...nothing,
@@ -37,6 +43,33 @@ it('the agent checks for GPUs every five minutes, and sooner if the driver fails
       return hostClock.sleep(HALF_A_MINUTE_MS, signal);
     },
   } as Partial<Engine> as Engine;
+  return new Agent({
+    gateway: new Gateway(gateway.url, TOKEN),
+    engine,
+    disks: openDisks(dataDir, 'none'),
+    volumes: await HostVolumes.open(dataDir, ''),
+    allowsFuse: false,
+    pretended: true,
+    registries: new Registries([]),
+    ownImages: new Set(),
+    clock: hostClock,
+    log: pino({ level: 'silent' }),
+    machineId: 'm-test',
+    pullLimits: { seconds: 1, kbPerSecond: 0 },
+    stopSeconds: 1,
+    secretFiles: new SecretFiles(dataDir),
+    records: new StartRecords(dataDir),
+    cutOffSeconds: 900,
+    lastContact: { read: () => null, write: () => {} },
+    ...changes,
+  });
+}
+
+it('the agent checks for GPUs every five minutes, and sooner if the driver fails', async () => {
+  const { gateway, dataDir } = await openScripted();
+  const waits: number[] = [];
+  let found: readonly string[] | null = null;
+  let present: readonly string[] | null = null;
   const gpus: GpuAccess = {
     get found() {
       return found;
@@ -49,16 +82,8 @@ it('the agent checks for GPUs every five minutes, and sooner if the driver fails
     grant: async () => null,
     grantedTo: () => [],
   };
-  const agent = new Agent({
-    gateway: new Gateway(gateway.url, TOKEN),
-    engine,
-    disks: openDisks(dataDir, 'none'),
-    volumes: await HostVolumes.open(dataDir, ''),
+  const agent = await openAgent(gateway, dataDir, {
     gpus,
-    allowsFuse: false,
-    pretended: true,
-    registries: new Registries([]),
-    ownImages: new Set(),
     // The longest pauses, which are the ones between checks, are shortened.
     clock: {
       now: hostClock.now,
@@ -68,14 +93,6 @@ it('the agent checks for GPUs every five minutes, and sooner if the driver fails
         return hostClock.sleep(SHORTENED_MS, signal);
       },
     },
-    log: pino({ level: 'silent' }),
-    machineId: 'm-test',
-    pullLimits: { seconds: 1, kbPerSecond: 0 },
-    stopSeconds: 1,
-    secretFiles: new SecretFiles(dataDir),
-    records: new StartRecords(dataDir),
-    cutOffSeconds: 900,
-    lastContact: { read: () => null, write: () => {} },
   });
   const runs = agent.run();
   const reported = (description: string, uuids: readonly string[] | undefined) =>
@@ -94,4 +111,14 @@ it('the agent checks for GPUs every five minutes, and sooner if the driver fails
   agent.end();
   await runs;
   expect(gateway.refused).toEqual([]);
+});
+
+it('the agent reports after how many seconds without contact it stops containers', async () => {
+  const { gateway, dataDir } = await openScripted();
+  const gpus = { found: [], refresh: async () => true, uuids: () => [], grant: async () => null, grantedTo: () => [] };
+  const agent = await openAgent(gateway, dataDir, { gpus, cutOffSeconds: 600 });
+  const runs = agent.run();
+  expect(await gateway.next()).toMatchObject({ cutOffSeconds: 600 });
+  agent.end();
+  await runs;
 });

@@ -46,6 +46,8 @@ describe('an address', () => {
     '172.31.255.255',
     '192.168.1.1',
     '198.19.0.1',
+    '203.0.113.7',
+    '2001:db8::1',
     '224.0.0.1',
     '255.255.255.255',
     '::',
@@ -113,7 +115,7 @@ describe('a registry', () => {
     const fault = (await check(image).catch((error) => error)) as PullFault;
     expect(fault).toBeInstanceOf(PullFault);
     expect(fault).toMatchObject({
-      message: `images are not pulled from ${registry}: its address is not public`,
+      message: `refusing to pull images from ${registry}: its IP address is not public`,
       detail: expect.stringMatching(
         new RegExp(`^${registry.replaceAll('.', '\\.')} resolves to [0-9.:]+; list it in GPU_AGENT_REGISTRIES`),
       ),
@@ -137,7 +139,7 @@ describe('a registry', () => {
   it("that can't be resolved is rejected without revealing the resolver's message", async () => {
     const fault = (await check('nowhere.example/a').catch((error) => error)) as PullFault;
     expect(fault).toMatchObject({
-      message: 'the registry nowhere.example is not found',
+      message: 'the registry nowhere.example was not found',
       detail: 'getaddrinfo ENOTFOUND nowhere.example',
       unreachable: true,
     });
@@ -163,8 +165,8 @@ describe('the reason for a failed pull', () => {
       true,
       false,
     ],
-    ['Get "https://x/v2/": net/http: TLS handshake timeout', 'the registry does not answer', false, false],
-    ['toomanyrequests: You have reached your pull rate limit', 'the registry limits the rate of pulls', false, false],
+    ['Get "https://x/v2/": net/http: TLS handshake timeout', 'the registry is not responding', false, false],
+    ['toomanyrequests: You have reached your pull rate limit', 'the registry is rate-limiting pulls', false, false],
     ['received unexpected HTTP status: 500 {"secret":"hush"}', 'the image could not be pulled', false, false],
   ])('is recognized in %s', (words, message, final, unreachable) => {
     expect(pullFault(words, false)).toMatchObject({ message, detail: words, final, unreachable, kind: 'refused' });

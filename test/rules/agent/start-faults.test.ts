@@ -20,7 +20,7 @@ describe('the reason for a failed start', () => {
     [`${PODMAN} exec: "/data": permission denied: OCI permission denied`, "/data can't be executed in the image"],
     [`${DOCKER} exec: "/etc": is a directory: unknown`, '/etc is a folder in the image'],
     ['crun: open executable: Permission denied: OCI permission denied', "the program can't be executed in the image"],
-    [`${DOCKER} exec: "/bin/arm": exec format error: unknown`, '/bin/arm was built for another kind of machine'],
+    [`${DOCKER} exec: "/bin/arm": exec format error: unknown`, '/bin/arm was built for another architecture'],
     ['workdir "/x" exists on container 810f, but is not a directory', "the image's working directory can't be entered"],
     ['unable to find user nobodyx: no matching entries in passwd file', 'the user does not exist in the image'],
     ['unable to find group nogroupx: no matching entries in group file', 'the group does not exist in the image'],

@@ -35,7 +35,7 @@ async function failureOf(bring: (watch: RestoreWatch, signal: AbortSignal) => Pr
     restores: new Limiter(1),
     saves: new Limiter(1),
     access: async () => {
-      if (!isAccessGiven) throw new Error('the gateway does not answer');
+      if (!isAccessGiven) throw new Error('the gateway is not responding');
       return { volumes: [OPEN] } as never;
     },
     heldBy: async () => [],

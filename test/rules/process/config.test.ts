@@ -77,7 +77,7 @@ interface Variable {
 }
 
 const DATABASE_URL = 'postgresql://user:password@db.example:5432/gateway';
-const AS_POSTGRES = 'must be an address such as postgresql://user:password@host:5432/database';
+const AS_POSTGRES = 'must be a URL such as postgresql://user:password@host:5432/database';
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 const LABELS_200 = `${'a.'.repeat(99)}bc`;
 const SEALING_KEY = 'ab'.repeat(32);
@@ -113,7 +113,7 @@ const VARIABLES: Record<string, Variable> = {
   STREAMS_URL: {
     takes: [['https://gateway-1.example.com/', { streamsUrl: 'https://gateway-1.example.com' }]],
     refuses: ['gateway-1.example.com', 'ssh://gateway-1.example.com'],
-    message: 'must be an address such as https://gateway-1.example.com',
+    message: 'must be a URL such as https://gateway-1.example.com',
   },
   DATA_DIR: { takes: [['/srv/gateway data', { dataDir: '/srv/gateway data' }]], refuses: [], message: '' },
   DATABASE_URL: {
@@ -138,7 +138,7 @@ const VARIABLES: Record<string, Variable> = {
       ['s3://my.bucket/gateway/one/', { volumeStore: { bucket: 'my.bucket', prefix: 'gateway/one/' } }],
     ],
     refuses: ['volumes', 's3://', 's3:///prefix', 's3://B', 'https://example.com', 's3://bucket/a b'],
-    message: 'must be an address such as s3://bucket/prefix',
+    message: 'must be a URL such as s3://bucket/prefix',
   },
   REDIS_URL: {
     takes: [
@@ -146,7 +146,7 @@ const VARIABLES: Record<string, Variable> = {
       ['rediss://:secret@cache.example/2', { redisUrl: 'rediss://:secret@cache.example/2' }],
     ],
     refuses: ['127.0.0.1:6379', 'http://127.0.0.1:6379', 'cache'],
-    message: 'must be an address such as redis://host:6379',
+    message: 'must be a URL such as redis://host:6379',
   },
   SERVICE_DOMAIN: {
     takes: [
@@ -162,7 +162,7 @@ const VARIABLES: Record<string, Variable> = {
       ['http://api.example.com/gpu//', { publicUrl: 'http://api.example.com/gpu' }],
     ],
     refuses: ['api.example.com', 'ftp://api.example.com', '//api.example.com', '/v1'],
-    message: 'must be an address such as https://api.example.com',
+    message: 'must be a URL such as https://api.example.com',
   },
   CORS_ORIGINS: {
     takes: [
@@ -198,6 +198,7 @@ const VARIABLES: Record<string, Variable> = {
       '10.0.0.0/',
       '10.0.0.1/8/8',
       '10.0.0.1,',
+      'fe80::1%eth0',
     ],
     message: 'must be off, a number of proxies from 1 to 9, or addresses and networks such as 10.0.0.0/8',
   },
@@ -214,7 +215,7 @@ const VARIABLES: Record<string, Variable> = {
       ['none', { webhookNetworks: [] }],
       ['10.1.0.0/16, 127.0.0.1,fd00::/8', { webhookNetworks: ['10.1.0.0/16', '127.0.0.1', 'fd00::/8'] }],
     ],
-    refuses: ['off', '10.0.0.0/33', 'localhost', '10.0.0.0/8,'],
+    refuses: ['off', '10.0.0.0/33', 'localhost', '10.0.0.0/8,', 'fe80::1%eth0'],
     message: 'must be none, or networks such as 10.1.0.0/16,127.0.0.1',
   },
   SMTP_URL: {
@@ -224,7 +225,7 @@ const VARIABLES: Record<string, Variable> = {
     ],
     refuses: ['mail.example', 'http://mail.example', 'mail.example:25'],
     alongside: [{ MAIL_FROM: 'a@example.com' }, { mailFrom: 'a@example.com' }],
-    message: 'must be an address such as smtp://user:password@mail.example.com:587',
+    message: 'must be a URL such as smtp://user:password@mail.example.com:587',
   },
   SMTP_TLS: {
     takes: [['offered', { smtpTls: 'offered' }]],
@@ -294,7 +295,7 @@ const VARIABLES: Record<string, Variable> = {
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     takes: [['http://collector:4318/', { tracesUrl: 'http://collector:4318' }]],
     refuses: ['collector:4318', 'grpc://collector:4317'],
-    message: 'must be an address such as http://127.0.0.1:4318',
+    message: 'must be a URL such as http://127.0.0.1:4318',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     takes: [
@@ -380,7 +381,7 @@ const VARIABLES: Record<string, Variable> = {
       ['http://127.0.0.1:8080/', { marketSource: 'http://127.0.0.1:8080/' }],
     ],
     refuses: ['ftp://example.com/l.csv', 'file:///srv/l.csv', 'http:', 'https://', 'http://a b/'],
-    message: 'must be a file path or an address such as https://example.com/listings.csv',
+    message: 'must be a file path or a URL such as https://example.com/listings.csv',
   },
   MARKET_SCHEDULE: {
     takes: [
@@ -414,7 +415,7 @@ const VARIABLES: Record<string, Variable> = {
   PAYMENTS_URL: {
     takes: [['https://pay.example.com/', { paymentsUrl: 'https://pay.example.com' }]],
     refuses: ['shkeeper:5000', 'ftp://pay'],
-    message: 'must be an address such as http://shkeeper:5000',
+    message: 'must be a URL such as http://shkeeper:5000',
   },
   PAYMENTS_KEY: { takes: [['a key', { paymentsKey: 'a key' }]], refuses: [], message: '' },
   PAYMENTS_SECRET: { takes: [['a secret', { paymentsSecret: 'a secret' }]], refuses: [], message: '' },
@@ -424,7 +425,7 @@ const VARIABLES: Record<string, Variable> = {
       ['http://gateway:4000/payments/callback', { paymentsCallbackUrl: 'http://gateway:4000/payments/callback' }],
     ],
     refuses: ['gateway', 'ws://gateway/'],
-    message: 'must be an address such as http://gateway:4000/payments/callback',
+    message: 'must be a URL such as http://gateway:4000/payments/callback',
   },
   TOPUP_CONFIRMATIONS: {
     takes: [

@@ -131,7 +131,7 @@ describe('an SSH connection', () => {
     expect(await listKeys()).toContainEqual({ instanceId: own });
     await renter.rest('DELETE', `/instances/${own}`);
     expect(await listKeys()).not.toContainEqual({ instanceId: own });
-    expect([await isAdmitted(own), await add(own)]).toEqual([false, 'the instance is destroyed']);
+    expect([await isAdmitted(own), await add(own)]).toEqual([false, 'the instance has been destroyed']);
   });
 
   it('ends when its key is removed, even without a session and despite database faults', async () => {

@@ -40,7 +40,7 @@ it('terminals and users unsupported by an old agent are refused with a reason', 
   for (const kinds of [undefined, 'exec,port,logs', 'shellfish']) {
     const { answer, last } = await dial(kinds === undefined ? {} : { [TUNNEL_KINDS_HEADER]: kinds });
     expect(answer).toContain('404');
-    const message = `the host agent of ${body.id}'s machine is too old`;
+    const message = `the host agent on ${body.id}'s machine is too old`;
     expect(last).toEqual({ type: 'refused', reason: 'too_old', message });
   }
   expect((await dial({ [TUNNEL_KINDS_HEADER]: 'exec,port,logs,shell' }, 'root')).last).toMatchObject({

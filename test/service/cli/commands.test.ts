@@ -29,7 +29,7 @@ describe('a deadline', () => {
     const id = stdout.trim();
     const stopAt = new Date(service.clock.nowMs() + 28_800_000).toISOString().replace(/\.\d+/, '');
     expect((await gpu(['deadline', id], own)).stdout).toBe(
-      `${id} is stopped at ${stopAt}\n${id} is not destroyed automatically\n`,
+      `${id} will be stopped at ${stopAt}\n${id} will not be destroyed automatically\n`,
     );
     const changed = await gpu(['deadline', id, '--stop-at', 'none', '--destroy-at', stopAt, '--json'], own);
     expect(JSON.parse(changed.stdout)).toEqual({ id, stopAt: null, destroyAt: stopAt });
@@ -81,7 +81,7 @@ describe('an instance name', () => {
     const twin = await deploy('train');
     const ambiguous = await gpu(['destroy', 'train', '--yes'], own);
     expect(ambiguous.code).toBe(2);
-    expect(ambiguous.stderr).toContain('2 instances have the name train');
+    expect(ambiguous.stderr).toContain('2 instances are named train');
     for (const each of [id, twin]) expect(ambiguous.stderr).toContain(each);
     for (const each of [id, twin, shadow]) await gpu(['destroy', each, '--yes'], own);
     expect(await gpu(['cp', './a', 'train:/workspace'], own)).toMatchObject({ code: 1 });
@@ -108,7 +108,7 @@ describe('a volume', () => {
     expect((await gpu(['volume', 'snapshots', id, '--json'], own)).stdout).toContain('"snapshots":[]');
     expect((await gpu(['volume', 'password', id], own)).stdout).toMatch(/^[0-9a-f]{64}\n$/);
     expect((await gpu(['volume', 'delete', id], own)).code).toBe(2);
-    expect((await gpu(['volume', 'delete', id, '--yes'], own)).stdout).toBe(`${id} is deleted\n`);
+    expect((await gpu(['volume', 'delete', id, '--yes'], own)).stdout).toBe(`${id} has been deleted\n`);
     expect((await gpu(['volume', 'show', id], own)).stdout).toMatch(/Deleted/);
     expect((await gpu(['volume', 'password', id], own)).stderr).toContain('no such volume');
   });

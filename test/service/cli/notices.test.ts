@@ -35,7 +35,7 @@ describe('gpu webhook', () => {
     expect(made.stdout).toMatch(/^whsec_[A-Za-z0-9+/=]+\n$/);
     const [{ id, events }] = JSON.parse(await run('webhook', 'list', '--json'));
     expect(events).toEqual(['instance.stopped', 'webhook.test']);
-    expect(await run('webhook', 'test', id)).toContain(`a test event is sent to ${id}`);
+    expect(await run('webhook', 'test', id)).toContain(`a test event has been sent to ${id}`);
     await expect.poll(() => target.types(), PATIENCE).toEqual(['webhook.test']);
     expect(target.verify(made.stdout.trim(), target.received[0]!)).toMatchObject({ type: 'webhook.test' });
     // An attempt is recorded once it has received a response.
@@ -61,7 +61,7 @@ describe('gpu webhook', () => {
     const wrong = await gpu(['webhook', 'low-balance', 'much'], env);
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
-      expect.stringContaining('threshold must be an amount in USD or off; got much'),
+      expect.stringContaining('threshold must be an amount in USD or "off"; got much'),
     ]);
     expect(await run('webhook', 'low-balance', 'off')).toContain('disabled');
     await run('webhook', 'delete', id);

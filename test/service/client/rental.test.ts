@@ -302,7 +302,7 @@ describe('createClient', () => {
   });
 
   it("rejects an API key that can't be sent in a header, without showing it", () => {
-    expect(() => createClient({ apiKey: 'secret\nkey' })).toThrow(/^apiKey must be visible ASCII/);
+    expect(() => createClient({ apiKey: 'secret\nkey' })).toThrow(/^apiKey must contain only visible ASCII/);
   });
 
   it("rejects an idempotency key that can't be sent in a header", async () => {

@@ -227,7 +227,7 @@ describe('a refusal by the domain', () => {
     const ports = { machine_id, tcp_ports: [22, 22] };
     const must = 'must be later than now, and at most 366 days ahead';
     expectRefusal(await renter.rest('POST', '/instances', past), 422, 'invalid_request', `stop_at ${must}`);
-    expectRefusal(await renter.rest('POST', '/instances', ports), 422, 'invalid_request', /^tcp_ports must not name/);
+    expectRefusal(await renter.rest('POST', '/instances', ports), 422, 'invalid_request', /^tcp_ports must not repeat/);
     const input = { machineId: machine_id, stopAt: past.stop_at };
     expectGraphqlRefusal(await renter.graphql(DEPLOY, { input }), 422, 'invalid_request', `stopAt ${must}`);
   });

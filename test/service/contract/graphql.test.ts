@@ -263,7 +263,7 @@ describe('a request', () => {
         message: `machine ${machineId} is taken`,
         extensions: { code: 'deploy_failed', status: 409 },
       },
-      { path: ['third'], message: 'no machine m-unknown is offered', extensions: { code: 'deploy_failed' } },
+      { path: ['third'], message: 'machine m-unknown is not on offer', extensions: { code: 'deploy_failed' } },
     ]);
     expect((await renter.rest('GET', `/instances/${first.id}`)).status).toBe(200);
   });
@@ -482,12 +482,12 @@ describe('instanceHistory', () => {
     [{ first: 101 }, 'first must be a whole number from 1 to 100'],
     [{ first: 0 }, 'first must be a whole number from 1 to 100'],
     [{ last: 1000 }, 'last must be a whole number from 1 to 100'],
-    [{ after: 'nonsense' }, 'after must be a cursor of this list'],
-    [{ before: '' }, 'before must be a cursor of this list'],
-    [{ after: forged('S:i-00000000') }, 'after must be a cursor of this list'],
-    [{ after: forged('N:7') }, 'after must be a cursor of this list'],
-    [{ after: forged('O:{"accountId_sequence":{}}') }, 'after must be a cursor of this list'],
-    [{ after: forged('T:["S:acc-0000000000000000","N:1"]') }, 'after must be a cursor of this list'],
+    [{ after: 'nonsense' }, 'after must be a cursor from this list'],
+    [{ before: '' }, 'before must be a cursor from this list'],
+    [{ after: forged('S:i-00000000') }, 'after must be a cursor from this list'],
+    [{ after: forged('N:7') }, 'after must be a cursor from this list'],
+    [{ after: forged('O:{"accountId_sequence":{}}') }, 'after must be a cursor from this list'],
+    [{ after: forged('T:["S:acc-0000000000000000","N:1"]') }, 'after must be a cursor from this list'],
     [{ first: -1 }, /first/],
     [{ last: -1 }, /last/],
     [{ after: 'a', before: 'b' }, /./],

@@ -122,7 +122,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
   }
 
   it('for an unknown machine', async () => {
-    await expectRefused(await service.renter(), 'm-unknown', 'no machine m-unknown is offered');
+    await expectRefused(await service.renter(), 'm-unknown', 'machine m-unknown is not on offer');
   });
 
   it('for a machine that is taken, even by the same account', async () => {
@@ -169,7 +169,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
   it("for a balance a millionth below an hour's cost, but not for one equal to it", async () => {
     const machine = await service.machine();
     const short = await service.renter('2.196999');
-    const message = 'balance too low: 2.196999 USD does not cover 1 h of all instances, which cost 2.197 USD';
+    const message = 'balance too low: 2.196999 USD does not cover 1 h for all instances, which costs 2.197 USD';
     await expectRefused(short, machine, message);
     await deployed(await service.renter('2.197'), machine);
   });
@@ -181,7 +181,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     service.clock.advance(1);
     const refused = await deploy(renter, await service.machine());
     expect(refused.body.error.message).toMatch(
-      /^balance too low: 4\.392\d+ USD does not cover 1 h of all instances, which cost 6\.591 USD$/,
+      /^balance too low: 4\.392\d+ USD does not cover 1 h for all instances, which costs 6\.591 USD$/,
     );
   });
 
@@ -191,7 +191,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
     await act(renter, stopped, 'stop');
     const refused = await deploy(renter, await service.machine(), { disk_gb: 391 });
     expect(refused.body.error.message).toBe(
-      'balance too low: 2.30 USD does not cover 1 h of all instances, which cost 2.30074 USD',
+      'balance too low: 2.30 USD does not cover 1 h for all instances, which costs 2.30074 USD',
     );
     await deployed(renter, await service.machine(), { disk_gb: 385 });
   });
@@ -205,7 +205,7 @@ describe('deploy is refused with 409 deploy_failed and a reason', () => {
       ]);
     const machine = await service.machine();
     await set(1000);
-    await expectRefused(renter, machine, 'the account has 1000 undestroyed instances, the maximum; destroy one first');
+    await expectRefused(renter, machine, 'the account has 1000 active instances, the maximum; destroy one first');
     await set(999);
     await deployed(renter, machine);
   });
@@ -254,7 +254,7 @@ describe('a start', () => {
     service.clock.advance(10);
     await act(renter, id, 'stop');
     const message = expect.stringMatching(
-      /^balance too low: 2\.1938\d+ USD does not cover 1 h of all instances, which cost 2\.197 /,
+      /^balance too low: 2\.1938\d+ USD does not cover 1 h for all instances, which costs 2\.197 /,
     );
     expect(await act(renter, id, 'start')).toEqual({ status: 409, code: 'action_failed', message });
     await service.sql(`update machine set state = 'OFFLINE' where id = $1`, [machine]);
@@ -349,7 +349,7 @@ describe('preempting another account’s instance', () => {
     const refused = await deploy(short, machine);
     expect(refused.body.error).toEqual({
       code: 'deploy_failed',
-      message: 'balance too low: 2.196999 USD does not cover 1 h of all instances, which cost 2.197 USD',
+      message: 'balance too low: 2.196999 USD does not cover 1 h for all instances, which costs 2.197 USD',
     });
     expect(await stateOf(stranger, id)).toBe('running');
     await deployed(await service.renter('2.197'), machine);
@@ -367,7 +367,7 @@ describe('preempting another account’s instance', () => {
     expect(await act(renter, id, 'start')).toMatchObject({
       code: 'action_failed',
       message: expect.stringMatching(
-        /^balance too low: 1\.93\d+ USD does not cover 1 h of all instances, which cost 2\.197 USD$/,
+        /^balance too low: 1\.93\d+ USD does not cover 1 h for all instances, which costs 2\.197 USD$/,
       ),
     });
     expect([await stateOf(renter, id), await stateOf(stranger, held)]).toEqual(['stopped', 'running']);

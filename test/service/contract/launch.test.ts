@@ -119,7 +119,7 @@ describe('a launch', () => {
   });
 
   it.each([
-    [{ name: 'Train' }, 'name must be a name of 1 to 63 lower-case letters'],
+    [{ name: 'Train' }, 'name must be a name of 1 to 63 lowercase letters'],
     [{ name: '-a' }, 'name must be'],
     [{ secrets: [{ secret: 'hf', variable: '__proto__' }] }, 'secrets[0].variable must be a name'],
     [{ env: { '1A': 'x' } }, 'env["1A"] must be a name of 1 to 128 letters'],
@@ -232,7 +232,7 @@ describe('secrets', () => {
     // This gateway has only the old key.
     expect(await create({ name: 'late', value: 'x' })).toMatchObject({
       extensions: { code: 'action_failed' },
-      message: "new secrets are not stored: the operator's SECRETS_KEY lacks a key that sealed secrets",
+      message: "new secrets are not stored: the operator's SECRETS_KEY lacks a key that secrets were sealed with",
     });
     expect(await resealSecrets({ ...service.deps, sealingKeys: keysOf([KEY, next]) })).toBe(before[0]!.count);
     expect(await create({ name: 'late', value: 'x' })).toMatchObject({ name: 'late' });
@@ -378,7 +378,7 @@ describe('a host agent', () => {
     const lost = { ...service.deps, sealingKeys: async () => [sealingKey(randomBytes(32).toString('hex'))] };
     await expect(secretsForAgent(lost, agent.machineId, id, 1)).rejects.toMatchObject({
       code: 'action_failed',
-      message: "secret hf can't be opened: the operator's SECRETS_KEY lacks a key that sealed secrets",
+      message: "secret hf can't be opened: the operator's SECRETS_KEY lacks a key that secrets were sealed with",
     });
   });
 

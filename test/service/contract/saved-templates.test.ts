@@ -135,7 +135,7 @@ describe('a saved template', () => {
     [
       'a launch',
       { name: 'a', launch: { env: { A: 'x'.repeat(20_000) }, command: ['y'.repeat(20_000)] } },
-      'launch must have at most 32000 bytes to be saved',
+      'launch is too large to save: the limit is 32000 bytes',
     ],
   ])('is rejected if it has %s out of bounds', async (_what, input, message) => {
     const { errors } = await save(input);

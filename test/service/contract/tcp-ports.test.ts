@@ -111,7 +111,7 @@ describe('TCP ports in a launch', () => {
   });
 
   it.each([
-    [[1, 1], 'tcpPorts must not name port 1 twice'],
+    [[1, 1], 'tcpPorts must not repeat port 1'],
     [[0], 'tcpPorts[0] must be a whole number from 1 to 65535'],
     [[1, 2, 3, 4, 5, 6], 'tcpPorts must be a list of at most 5 ports'],
   ])('are rejected if given as %j', async (ports, message) => {

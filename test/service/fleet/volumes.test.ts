@@ -172,7 +172,7 @@ describe('an instance with volumes', () => {
       await snapshot(id, null, iso(2)),
     ];
     await service.sql(`update volume set copy_of = 'v-00000000', head_snapshot_id = $2 where id = $1`, [id, head]);
-    expect((await host.deploy([at(id)])).body.error.message).toBe(`volume ${id} is being copied; try again in a while`);
+    expect((await host.deploy([at(id)])).body.error.message).toBe(`volume ${id} is being copied; try again later`);
     await service.sql('update volume set copied_at = $2 where id = $1', [id, iso(10)]);
     const { body } = await host.deploy([at(id)]);
     const begins = async () => (await host.access(body.id)).body.volumes[0].restore.snapshot;
@@ -248,13 +248,13 @@ describe('an instance with volumes', () => {
       messages.push(body.error.message.replace(id, 'ID'));
       expect([status, body.error.code]).toEqual([409, 'deploy_failed']);
     }
-    expect(messages).toEqual(['there is no volume ID', 'there is no volume ID']);
+    expect(messages).toEqual(['no such volume: ID', 'no such volume: ID']);
     const bare = await Host.join({ volumes: false });
     const own = await volume();
     const refused = await bare.deploy([at(own)]);
     expect(refused.body.error).toMatchObject({
       code: 'deploy_failed',
-      message: expect.stringContaining(`the host of machine ${bare.id} doesn't support volumes: `),
+      message: expect.stringContaining(`machine ${bare.id}'s host doesn't support volumes: `),
     });
     expect(await row(own)).toMatchObject({ lease: 0, holder: null });
   });
@@ -285,7 +285,7 @@ describe('a lease holder', () => {
     await host.report(seen(instance, 'RUNNING', { volumes: [observed(id, 1, { snapshot: during })] }));
     expect(await row(id)).toMatchObject({ holder: instance });
     expect((await act(instance, 'stop')).status).toBe(200);
-    const saving = `volume ${id} is still being saved by instance ${instance} on ${host.id}; try again in a while, or release it`;
+    const saving = `volume ${id} is still being saved by instance ${instance} on ${host.id}; try again later, or release it`;
     expect((await other.deploy([at(id)])).body.error).toMatchObject({ code: 'deploy_failed', message: saving });
     expect((await act(instance, 'start')).body.error).toMatchObject({ code: 'action_failed', message: saving });
     const check = `{ instance(id: "${instance}") { canStart { allowed refusal { message } } } }`;
@@ -561,7 +561,7 @@ describe('a move', () => {
     const old = await stoppedOn(host, id, { disk_gb: 70, spend_limit: 50, type: 'res' }, false);
     expect(await move(old)).toMatchObject({
       code: 'action_failed',
-      message: `volume ${id} is still being saved by instance ${old} on ${host.id}; try again in a while, or release it`,
+      message: `volume ${id} is still being saved by instance ${old} on ${host.id}; try again later, or release it`,
     });
     expect(await shown(old)).toEqual({
       volumes: [
@@ -643,8 +643,8 @@ describe('a move', () => {
     const id = await volume();
     const old = await stoppedOn(host, id);
     expect((await renter.graphql(`mutation { deleteVolume(id: "${id}") { id } }`)).body.errors).toBeUndefined();
-    expect(await move(old)).toMatchObject({ code: 'action_failed', message: `there is no volume ${id}` });
-    expect((await act(old, 'start')).body.error.message).toBe(`there is no volume ${id}`);
+    expect(await move(old)).toMatchObject({ code: 'action_failed', message: `no such volume: ${id}` });
+    expect((await act(old, 'start')).body.error.message).toBe(`no such volume: ${id}`);
     const suspended = await service.renter('100');
     const foreign = await volume(10, suspended);
     await suspendAccount(service.deps, suspended.accountId);
@@ -658,7 +658,7 @@ describe('a move', () => {
     const host = await Host.join({ region });
     const bare = (await host.deploy(undefined)).body.id;
     expect(await move(bare)).toMatchObject({
-      message: `instance ${bare} has no volume, so none of its data could be moved`,
+      message: `instance ${bare} has no volumes, so it has no data to move`,
     });
     await renter.rest('DELETE', `/instances/${bare}`);
     await host.agent.desired();

@@ -54,7 +54,7 @@ describe('the metrics endpoint', () => {
     await once(occupied, 'listening');
     const { port } = occupied.address() as AddressInfo;
     await expect(startService({ metricsPort: port })).rejects.toThrow(
-      `METRICS_PORT ${port} is used by another program`,
+      `METRICS_PORT ${port} is in use by another program`,
     );
     occupied.close();
   });

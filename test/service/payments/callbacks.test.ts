@@ -93,7 +93,7 @@ describe('a payment callback', () => {
     expect(await read(renter, created.id)).toMatchObject({ state: 'CREDITED', credited: 50, payments: [{}] });
     const listed = await listQuarantined(shop.gateway.deps);
     expect(listed).toHaveLength(before + 1);
-    expect(listed.at(-1)).toMatchObject({ reason: 'amount_crypto is not a decimal text', times: 2 });
+    expect(listed.at(-1)).toMatchObject({ reason: 'amount_crypto is not a decimal string', times: 2 });
   });
 
   test('is rejected with any byte altered, a header missing, or a wrong secret or time', async () => {

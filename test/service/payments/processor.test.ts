@@ -84,7 +84,7 @@ describe('createTopUp', () => {
     const renter = await gateway.renter('0');
     const { body } = await renter.graphql('mutation { createTopUp(input: { asset: "LTC", usd: 50 }) { id } }');
     expect(body.errors[0]).toMatchObject({
-      message: 'this service accepts no top-ups: its operator has not set up a payment processor',
+      message: "this service doesn't accept top-ups: its operator has not set up a payment processor",
       extensions: { code: 'action_failed' },
     });
     expect((await renter.graphql('{ topUpAssets { code } topUps { id } }')).body.data).toEqual({

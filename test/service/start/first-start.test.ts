@@ -50,10 +50,10 @@ describe('a first start with an empty database in DATABASE_URL', () => {
       );
     await expect(refused({ port })).rejects.toMatchObject({ code: 'EADDRINUSE', port });
     await expect(refused({ sshPort: port })).rejects.toThrow(
-      new RegExp(`^SSH_PORT ${port} is used by another program.*set `),
+      new RegExp(`^SSH_PORT ${port} is in use by another program.*set `),
     );
     await expect(refused({ metricsPort: port })).rejects.toThrow(
-      new RegExp(`^METRICS_PORT ${port} is used by another program.*set `),
+      new RegExp(`^METRICS_PORT ${port} is in use by another program.*set `),
     );
     other.close();
     expect(await seedsOf(databaseUrl)).toEqual([]);
@@ -103,17 +103,17 @@ describe('a one-line error names an unusable database', () => {
 
   it.each([
     // A name with two addresses, one IPv6 and one IPv4 on most hosts.
-    [{ DATABASE_URL: 'postgresql://localhost:1/x' }, /^can't use the database of DATABASE_URL: .*connect ECONNREFUSED/],
+    [{ DATABASE_URL: 'postgresql://localhost:1/x' }, /^can't use the database at DATABASE_URL: .*connect ECONNREFUSED/],
     // The driver logs a long warning for this one.
     [
       { DATABASE_URL: 'postgresql://127.0.0.1:1/x?sslmode=require' },
-      /^can't use the database of DATABASE_URL: .*connect ECONNREFUSED/,
+      /^can't use the database at DATABASE_URL: .*connect ECONNREFUSED/,
     ],
     [
       { DATABASE_URL: 'postgresql://nowhere.invalid/x' },
-      /^can't use the database of DATABASE_URL: .*nowhere\.invalid$/,
+      /^can't use the database at DATABASE_URL: .*nowhere\.invalid$/,
     ],
-    [{ DATABASE_URL: 'postgresql://a%zz@127.0.0.1:1/x' }, /^can't use the database of DATABASE_URL: .+/],
+    [{ DATABASE_URL: 'postgresql://a%zz@127.0.0.1:1/x' }, /^can't use the database at DATABASE_URL: .+/],
     [{ DATA_DIR: '/dev/null/data' }, /^The built-in PostgreSQL is not available: .*\/dev\/null\/data.*DATABASE_URL/],
   ])('configured as %o', async (env, expected) => {
     expect(await refusal(env as Record<string, string>)).toMatch(expected);
@@ -123,11 +123,11 @@ describe('a one-line error names an unusable database', () => {
     const wrong = new URL(await createTestDatabase());
     wrong.pathname = '/absent';
     expect(await refusal({ DATABASE_URL: wrong.href })).toMatch(
-      /^can't use the database of DATABASE_URL: .*"absent" does not exist$/,
+      /^can't use the database at DATABASE_URL: .*"absent" does not exist$/,
     );
     wrong.password = 'hunter2';
     expect(await refusal({ DATABASE_URL: wrong.href })).toMatch(
-      /^can't use the database of DATABASE_URL: .*authentication failed/,
+      /^can't use the database at DATABASE_URL: .*authentication failed/,
     );
   });
 
@@ -138,7 +138,7 @@ describe('a one-line error names an unusable database', () => {
       `insert into _prisma_migrations (id, checksum, migration_name, finished_at) values ('x', 'x', '99990101000000_x', now())`,
     );
     expect(await refusal({ DATABASE_URL: databaseUrl })).toMatch(
-      /^can't use the database of DATABASE_URL: .*newer than this version.*99990101/,
+      /^can't use the database at DATABASE_URL: .*newer than this version.*99990101/,
     );
   });
 });

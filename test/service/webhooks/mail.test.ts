@@ -80,7 +80,7 @@ async function confirmed(events?: string[]): Promise<{ renter: Renter; address: 
   return { renter, address };
 }
 
-describe('a mail address', () => {
+describe('an email address', () => {
   it('receives notices only after it is confirmed, and in the same order as webhooks', async () => {
     const renter = await here.renter('50');
     const address = 'first@example.com';
@@ -139,12 +139,12 @@ describe('a mail address', () => {
     await creditAccount(here.deps, renter.accountId, { amountMicro: 1_000_000n });
     expect(await shown(renter)).toMatchObject({
       confirmedAt: null,
-      pauseReason: 'stopped by a link in a mail',
+      pauseReason: 'stopped through a link in an email',
       waiting: 0,
     });
     await expect
       .poll(() => witness.received.map(({ type, data }) => [type, data.reason]), PATIENCE)
-      .toEqual([['mail.paused', 'stopped by a link in a mail']]);
+      .toEqual([['mail.paused', 'stopped through a link in an email']]);
     // The original confirmation link no longer works.
     expect((await fetch(linkIn(mailsTo(address)[0]!), { method: 'POST' })).status).toBe(410);
     expect((await shown(renter)).confirmedAt).toBeNull();
@@ -252,7 +252,7 @@ describe('a mail address', () => {
         PATIENCE,
       )
       .toBe(1);
-    expect((await shown(renter)).attempts[0].error).toBe('mail server of this service: status 451');
+    expect((await shown(renter)).attempts[0].error).toBe("this service's mail server: status 451");
     answer = () => {};
     advance(6);
     await nthMail(address, 3);
@@ -335,7 +335,7 @@ describe('the mail server', () => {
     for (let index = 0; index < 2; index += 1)
       expect(await down(MAIL)).toEqual({
         status: null,
-        error: 'mail server of this service: unreachable',
+        error: "this service's mail server: unreachable",
       });
     expect(states).toEqual([expect.stringContaining('ECONNREFUSED')]);
   });
@@ -350,7 +350,7 @@ describe('the mail server', () => {
     for (const url of [silent, trickling])
       expect(await sender(url, 'offered', 500)(MAIL)).toEqual({
         status: null,
-        error: 'mail server of this service: no response within 0.5 s',
+        error: "this service's mail server: no response within 0.5 s",
       });
     await expect.poll(() => closed.sort(), PATIENCE).toEqual(['silent', 'trickling']);
   });
@@ -383,7 +383,7 @@ describe('the mail server', () => {
     const full = await started({}, () => {
       throw refusal(552, 'too large');
     });
-    expect(await sender(full.url)(MAIL)).toEqual({ status: 552, error: 'mail server of this service: status 552' });
+    expect(await sender(full.url)(MAIL)).toEqual({ status: 552, error: "this service's mail server: status 552" });
   });
 
   it('never receives headers or control characters injected through event values', async () => {

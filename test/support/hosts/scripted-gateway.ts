@@ -136,7 +136,7 @@ export class ScriptedGateway {
       const desired = this.#document.instances.find(({ id }) => id === searchParams.get('instance'));
       const volumes = this.store.access(desired?.volumes ?? []);
       if (volumes.length > 0) return send(response, 200, { volumes });
-      return send(response, 409, { error: { code: 'action_failed', message: 'it holds no volume' } });
+      return send(response, 409, { error: { code: 'action_failed', message: 'it has no volumes' } });
     }
     send(response, 404, { error: { code: 'no_route', message: 'No such route.' } });
   }

@@ -7,7 +7,7 @@ export interface ReceivedMail {
   isSecure: boolean;
   user: string | undefined;
   raw: string;
-  /** Unfolded headers by lower-case name. */
+  /** Unfolded headers by lowercase name. */
   headers: Record<string, string>;
   text: string;
 }

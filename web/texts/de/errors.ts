@@ -36,14 +36,14 @@ const figure = (text: string): string => text.replace(/[,.]/g, (separator) => (s
 
 export const translations: typeof englishTranslations = [
   [
-    /^balance too low: ([-\d.,]+) USD does not cover (\S+ \w+) of all instances, which cost ([\d.,]+) USD$/,
+    /^balance too low: ([-\d.,]+) USD does not cover (\S+ \w+) for all instances, which costs ([\d.,]+) USD$/,
     (has, span, needs) =>
       `Ihr Guthaben von ${figure(has!)} USD reicht nicht: Für ${figure(span!)} aller Instanzen sind ${figure(needs!)} USD nötig.`,
   ],
   [/^machine (\S+) is taken$/, (id) => `Die Maschine ${id} ist inzwischen vergeben.`],
   [/^machine (\S+) is (?:offline|unreachable)$/, (id) => `Die Maschine ${id} ist nicht erreichbar.`],
   [/^machine (\S+) is no longer listed$/, (id) => `Die Maschine ${id} wird nicht mehr angeboten.`],
-  [/^no machine (\S+) is offered$/, (id) => `Eine Maschine ${id} wird nicht angeboten.`],
+  [/^machine (\S+) is not on offer$/, (id) => `Eine Maschine ${id} wird nicht angeboten.`],
   [
     /^machine (\S+) costs ([\d.,]+) USD per hour, more than the maximum of ([\d.,]+)$/,
     (id, is, most) =>
@@ -67,8 +67,8 @@ export const translations: typeof englishTranslations = [
     /^secret (\S+) already exists; delete it first$/,
     (name) => `Ein Secret namens ${name} gibt es schon; löschen Sie es zuerst.`,
   ],
-  [/^there is no volume (\S+)$/, (id) => `Ein Volume ${id} gibt es nicht.`],
-  [/^usd must be 5 to 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
+  [/^no such volume: (\S+)$/, (id) => `Ein Volume ${id} gibt es nicht.`],
+  [/^usd must be between 5 and 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
 ];
 
 const INTRODUCTIONS: Record<string, string> = {

@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 
 export const texts = {
   title: 'Connect',
-  destroyed: 'This instance is destroyed; there is nothing to connect to.',
-  noAgent: 'This machine has no host agent: the rental is only a record, and no container runs.',
+  destroyed: 'This instance has been destroyed; there is nothing to connect to.',
+  noAgent: 'This machine has no host agent: the rental is only a record, without a container.',
   shell: (keys: ComponentChildren) => <>Shell, with any of {keys}:</>,
   yourKeys: 'your SSH keys',
   copyCommand: 'Copy command',

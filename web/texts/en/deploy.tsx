@@ -89,8 +89,8 @@ export const texts = {
   wayHint: {
     gpu: 'For bash and zsh. The command reads your key from GPU_API_KEY or from gpu login.',
     curl: 'For bash and zsh. Reads your API key from GPU_API_KEY.',
-    python: 'Uses the package gpu_rental. Reads your API key from GPU_API_KEY.',
-    graphql: 'Send it to /graphql by POST with your API key, or run it in GraphiQL.',
+    python: 'Uses the gpu_rental package. Reads your API key from GPU_API_KEY.',
+    graphql: 'Send it in a POST request to /graphql with your API key, or run it in GraphiQL.',
   },
   copyWay: {
     gpu: 'Copy command',
@@ -98,6 +98,6 @@ export const texts = {
     python: 'Copy script',
     graphql: 'Copy document',
   },
-  noWay: 'There is no machine to rent yet: replace MACHINE with the id of one.',
-  holdsValues: 'Contains what you entered, including the values of variables.',
+  noWay: 'There is no machine to rent yet: replace MACHINE with a machine id.',
+  holdsValues: 'Contains what you entered, including variable values.',
 };

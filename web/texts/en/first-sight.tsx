@@ -26,7 +26,7 @@ export const texts = {
   ),
   moreRegions: (count: number) => `and ${count} more`,
   priceSheet: 'Price sheet',
-  marketOf: (snapshot: string) => `USD per GPU-hour, market of ${snapshot}`,
+  marketOf: (snapshot: string) => `USD per GPU-hour, market prices as of ${snapshot}`,
   caption: 'USD per GPU-hour and free GPUs by model',
   gpu: 'GPU',
   vram: 'VRAM',

@@ -39,18 +39,18 @@ export const texts = {
   ),
   volumeRefused: (volume: Shown, name: Shown, at: Shown) => (
     <>
-      Volume {volume} of {name} couldn’t be saved. It was last saved {at}.
+      {name}’s volume {volume} couldn’t be saved. It was last saved {at}.
     </>
   ),
   volumeUnsaved: (volume: Shown, name: Shown, at: Shown) => (
     <>
-      Volume {volume} of {name} hasn’t been saved since {at}.
+      {name}’s volume {volume} hasn’t been saved since {at}.
     </>
   ),
-  silent: (name: Shown) => <>The machine of {name} is unreachable. It may come back without your help.</>,
+  silent: (name: Shown) => <>{name}’s machine is unreachable. It may come back without your help.</>,
   failed: (name: Shown, why: Shown) => (
     <>
-      The container of {name} failed: {why}
+      {name}’s container failed: {why}
     </>
   ),
   failedSilently: 'its machine reports no reason',
@@ -66,7 +66,7 @@ export const texts = {
   ),
   endedBadly: (name: Shown, at: Shown, exitCode: Shown) => (
     <>
-      The command of {name} ended {at} with exit code {exitCode}.
+      {name}’s command ended {at} with exit code {exitCode}.
     </>
   ),
   stops: (name: Shown, at: Shown) => (

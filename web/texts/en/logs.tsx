@@ -11,7 +11,7 @@ export const texts = {
   times: 'Times (UTC)',
   wrap: 'Wrap',
   download: 'Download',
-  lines: 'Lines of the log',
+  lines: 'Log lines',
   moment: 'Loading …',
   nothing: 'No output yet.',
   toNewest: 'Jump to newest',

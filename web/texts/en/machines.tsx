@@ -4,7 +4,7 @@ import { plural } from '../plural.js';
 export const texts = {
   title: 'Machines',
   market: (date: string) =>
-    `Market of ${date}. Billed per second, no setup fee. No minimum, except 60 seconds of GPU if you preempt an interruptible instance.`,
+    `Market prices as of ${date}. Billed per second, no setup fee. No minimum, except 60 seconds of GPU if you preempt an interruptible instance.`,
   toSheet: 'Go to price sheet',
 
   // Popular models.
@@ -88,7 +88,7 @@ export const texts = {
     NETWORK: 'Mbit/s in',
   },
   bandwidthMeans:
-    'Memory bandwidth of all its GPUs, as the vendor publishes it for the model: not measured on the machine',
+    'Total memory bandwidth of its GPUs, as published by the vendor for the model, not measured on the machine',
   compare: (id: string) => `Compare ${id}`,
   rent: (id: string) => (
     <>

@@ -31,7 +31,7 @@ export const texts = {
   delete: 'Delete address',
   tested: 'A test email is being sent.',
   yourAddress: 'Your email address',
-  anotherAddress: 'New address, or the same again',
+  anotherAddress: 'New address, or the same one again',
   example: 'you@example.com',
   confirm: 'Send confirmation link',
 };

@@ -47,7 +47,7 @@ export const refusals: Record<string, string> = {
   deploy_failed: 'it couldn’t be rented',
   action_failed: 'it wasn’t possible at that time',
   idempotency_in_progress: 'the same request was in progress',
-  idempotency_mismatch: 'its idempotency key was used for another request',
+  idempotency_mismatch: 'its idempotency key was already used for another request',
   invalid_request: 'the request was invalid',
   missing_machine: 'no machine was given',
   bad_action: 'there is no such action',

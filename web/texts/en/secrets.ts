@@ -9,7 +9,7 @@ export const texts = {
   created: 'Created',
   delete: 'Delete',
   forValues: 'variables and files',
-  forImages: (registry: string, user: string) => `images of ${registry}, as ${user}`,
+  forImages: (registry: string, user: string) => `images from ${registry}, as ${user}`,
   deleteOne: (name: string) => `Delete ${name}`,
   isLogin: 'Registry login for pulling images',
   registry: 'Registry',

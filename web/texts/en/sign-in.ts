@@ -8,7 +8,7 @@ export const texts = {
   signIn: 'Sign in',
   newHere: 'New here?',
   newAccount:
-    'An account needs no name and no address, only its API key: anyone with the key can spend the credit, and without it the account is lost.',
+    'An account needs no name or address, only its API key: anyone with the key can spend the credit, and without it the account is lost.',
   create: 'Create account',
   yourKey: 'This is your key. It is shown only once.',
   copyKey: 'Copy key',

@@ -3,7 +3,7 @@ import { number } from '../../figures/number.js';
 
 export const texts = {
   states: {
-    WAITING: 'waiting for a payment',
+    WAITING: 'waiting for payment',
     SEEN: 'payment detected, not in a block yet',
     CONFIRMING: 'payment being confirmed',
     CREDITED: 'credited',
@@ -13,7 +13,7 @@ export const texts = {
     EXPIRED: 'expired without payment; a late payment is still credited',
     QUARANTINED: 'a payment awaits the operator’s decision',
   },
-  noPayments: 'This service accepts no payments here: ask its operator to add credit.',
+  noPayments: 'This service doesn’t accept payments here: ask its operator to add credit.',
   title: 'Add credit',
   caption: 'Top-ups',
   requested: 'Requested',
@@ -41,5 +41,5 @@ export const texts = {
   copyAmount: 'Copy amount',
   openWallet: 'Open in wallet',
   warning: 'Payments on another network may be lost. Credit is added once the payment is final.',
-  qr: 'QR code of the payment',
+  qr: 'Payment QR code',
 };

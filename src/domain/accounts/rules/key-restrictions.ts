@@ -1,5 +1,5 @@
+import { areWithin } from '../../../std/networks.js';
 import { DomainError } from '../../kernel/errors.js';
-import { areWithin } from '../../kernel/networks.js';
 import type { Scope, Scopes } from '../../kernel/scopes.js';
 import type { Instant } from '../../kernel/time.js';
 
@@ -55,7 +55,7 @@ function checkScopes(wanted: readonly Scope[], has: readonly Scope[]): void {
 }
 
 function beyond(field: string, why: string, scope?: Scope): DomainError {
-  return new DomainError('forbidden', `${field} must not exceed that of the creating key: ${why}`, {
+  return new DomainError('forbidden', `${field} must not exceed the creating key's own: ${why}`, {
     field,
     ...(scope && { scope }),
   });

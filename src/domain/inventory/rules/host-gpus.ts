@@ -74,7 +74,7 @@ export function readSizes(text: string): number[] {
 function sizeOf(text: string): number {
   const size = Number(text);
   if (size > 0 && ALL_SIZES.includes(size)) return size;
-  throw invalid('--slices must be all, whole, or sizes out of 1, 2, 4, 8 and whole separated by commas, such as 1,2');
+  throw invalid('--slices must be all, whole, or a comma-separated list of 1, 2, 4, 8 and whole, such as 1,2');
 }
 
 /** Formats sizes the way operators enter them. */

@@ -23,7 +23,7 @@ export function checkNewer(date: string, current: string | null, tomorrow: strin
 /** Throws invalid_request if a snapshot contains no listings of known models or more than MAX_LISTINGS. */
 export function checkListings(listings: number): void {
   if (listings > MAX_LISTINGS) throw invalid(`a market file may have at most ${MAX_LISTINGS} listings`);
-  if (listings === 0) throw invalid('the file has no listing of a known model');
+  if (listings === 0) throw invalid('the file has no listings for known models');
 }
 
 /** Whether most rows can't be read. Such a file is damaged or in a different format, so its prices can't be used. */

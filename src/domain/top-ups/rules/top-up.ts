@@ -157,7 +157,7 @@ function evaluateState(
   if (report.address !== null && report.address !== topUp.address)
     return quarantined("it went to another top-up's address");
   if (payment.usdMicro === null || payment.usdMicro <= 0n) return quarantined('it has no value');
-  if (payment.usdMicro > MAX_PAYMENT_MICRO) return quarantined('it exceeds the maximum of one payment');
+  if (payment.usdMicro > MAX_PAYMENT_MICRO) return quarantined('it exceeds the maximum for one payment');
   if (evaluation.unconfirmedMicro + payment.usdMicro > evaluation.queryAboveMicro) {
     const { queried: response } = evaluation;
     if (response === undefined) return quarantined(NOT_QUERIED_YET);

@@ -43,7 +43,7 @@ export function checkSupportsVolumes(machine: { id: string; supportsVolumes: boo
   if (machine.supportsVolumes) return;
   throw new DomainError(
     code,
-    `the host of machine ${machine.id} doesn't support volumes: its agent is too old, has no restic, or can't mount`,
+    `machine ${machine.id}'s host doesn't support volumes: its agent is too old, has no restic, or can't mount file systems`,
     { reason: 'host_volumes' },
   );
 }

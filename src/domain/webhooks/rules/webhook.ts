@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { holds, networkList } from '../../kernel/networks.js';
+import { holds, isPublic, networkList } from '../../../std/networks.js';
 import { earliest, type Instant, instantOf, latest, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../../kernel/time.js';
 
 export const MAX_WEBHOOKS = 10;
@@ -20,38 +20,10 @@ const GONE = 410;
 const MAX_RETRY_AFTER_SECONDS = SECONDS_PER_HOUR;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/**
- * Addresses that aren't public: loopback, private, link-local, shared, documentation, benchmark, multicast and reserved
- * addresses, and those that are translated to such addresses.
- */
-const NOT_PUBLIC = networkList([
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
-  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
-  ...[
-    '224.0.0.0/4',
-    '240.0.0.0/4',
-    '::/96',
-    '64:ff9b::/96',
-    '64:ff9b:1::/48',
-    '100::/64',
-    '2001::/23',
-    '2001:db8::/32',
-  ],
-  ...['2002::/16', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
-]);
-
 /** Whether an address is public or in the operator's list. */
 export function mayConnect(address: string, allowed: readonly string[]): boolean {
   return holds(networkList(allowed), address) || isPublic(address);
 }
-
-function isPublic(address: string): boolean {
-  // A receiver has no reason to have an IPv4 address in a different IPv6 notation.
-  if (/^::ffff:/i.test(address) && !/^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address)) return false;
-  return (holds(EVERYTHING, address) && !holds(NOT_PUBLIC, address)) || false;
-}
-
-const EVERYTHING = networkList(['0.0.0.0/0', '::/0']);
 
 /** Whether the text is an http or https URL with a host but without credentials or a fragment. */
 export function isWebhookUrl(text: string): boolean {
