@@ -79,7 +79,7 @@ export class Gateway {
   async volumes(instanceId: string, start: number): Promise<VolumeAccess> {
     const path = `/volumes?instance=${instanceId}&start=${start}`;
     const answer = await this.#request('GET', path, ANSWERS_WITHIN_MS, volumeAccess);
-    if (answer === null) throw new GatewayFault('invalid', 'the gateway sent no volume access');
+    if (answer === null) throw new GatewayFault('invalid', 'the gateway sent no volume credentials');
     return answer;
   }
 

@@ -27,7 +27,7 @@ interface Setting {
   default?: string;
   /** Describes what happens if the variable is unset. */
   unset?: string;
-  /** Whether `NAME=` sets an empty value. For all other settings, it means unset. */
+  /** Whether `NAME=` sets an empty value instead of counting as unset. */
   takesNothing?: true;
   /** Description for operators. */
   about: string;

@@ -344,7 +344,7 @@ export class Run {
       );
     }
     if (failures.isHopeless)
-      throw new RunFailed(`${this.id} can't be reached; \`gpu attach ${this.id}\` follows it again`, this.id);
+      throw new RunFailed(`${this.id} can't be reached; run \`gpu attach ${this.id}\` to reconnect`, this.id);
     await sleep(failures.next());
   }
 

@@ -136,7 +136,7 @@ describe('modelOfGpu', () => {
     },
   );
 
-  it('recognizes form factors and the short name for a workstation', () => {
+  it('recognizes form factors and "WS" as short for Workstation', () => {
     const boards = ['X9 SXM', 'X9 PCIe', 'X9 NVL'];
     expect(['X9', 'X9 SXM5', 'X9-PCIE', 'X9 NVL'].map((name) => found(boards, name))).toEqual(['X9 SXM', ...boards]);
     expect(found(['X9 Workstation'], 'X9 WS')).toBe('X9 Workstation');

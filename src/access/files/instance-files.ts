@@ -50,9 +50,9 @@ const MESSAGES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Accesses instances' files by running commands in their containers. These use the image's own `sh`, `cat`, `stat`,
- * `find`, `xargs`, `head` and `mv`, and run as the image's user. Each operation uses one tunnel, which ends with the
- * instance, the key and the session.
+ * Accesses an instance's files by running commands in its container. The commands are the image's own `sh`, `cat`,
+ * `stat`, `find`, `xargs`, `head` and `mv`, run as the image's user. Each operation opens its own tunnel, which closes
+ * as soon as the instance, the key or the session ends.
  */
 export function filesOf(tunnels: Tunnels): InstanceFiles {
   return {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Mount } from '../file-systems.js';
 
 /**
- * Folders where the kernel counts a container's resources, in control group version 1 or 2. A folder is null if this
- * host does not count that resource.
+ * The cgroup (v1 or v2) directories that track a container's resource usage. Null for a resource that this host doesn't
+ * track.
  */
 export interface ControlGroup {
   cpu: CountedBy | null;

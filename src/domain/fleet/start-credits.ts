@@ -126,8 +126,8 @@ const STARTS_SQL = `
 const SETTLE_START = 'update container_start set settled = true where instance_id = $1 and ordinal = $2';
 
 /**
- * Returns the number of seconds taken. If the day's maximum is nearly used up, this is less than requested, and then
- * zero.
+ * Returns the number of seconds taken, which is less than requested if the day's maximum is nearly used up, and zero
+ * once it is.
  */
 const TAKE_SQL = `
   with before as (

@@ -12,9 +12,9 @@ interface TunnelRequest extends WantedTunnel {
 }
 
 /**
- * The tunnels that agents should dial. Each request is sent to every gateway in a change notice. Each gateway passes it
- * once to the agent polling there, and the agent recognizes requests that it has already dialled. Nothing is stored, so
- * a tunnel that isn't dialled within seconds is dropped.
+ * Requests for agents to dial tunnels. Each request goes out to all gateways as a change notice. A gateway hands it
+ * once to the agent that polls it, and the agent ignores requests it has already handled. Nothing is stored, so a
+ * request that isn't picked up within seconds is lost.
  */
 export class TunnelRequests {
   readonly #notices: Notices;

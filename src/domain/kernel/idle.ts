@@ -29,7 +29,7 @@ export interface IdleWatch {
   warnedAt: Instant | null;
 }
 
-/** The decision on an instance. `stopsAt` is when the instance stops if it stays idle. */
+/** Decision about a possibly idle instance. `stopsAt` is when it will be stopped if it stays idle. */
 export interface IdleDecision {
   does: 'wait' | 'warn' | 'stop';
   since: Instant;

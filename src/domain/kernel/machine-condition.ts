@@ -59,7 +59,7 @@ export function overlapping(one: string, other: string): string {
 /** SQL for the host disk space, in GB, that an `instance` occupies until it is destroyed. */
 export const USED_GB = '(instance.disk_gb + instance.volume_gb)';
 
-/** SQL for whether an `instance` is on the same host as the machine whose id satisfies the condition `is`. */
+/** SQL condition that an `instance` shares a host with the machine whose id matches `is`. */
 export function onHostOf(is: string): string {
   return `machine_id in (select id from machine where host_id in (select host_id from machine where id ${is}))`;
 }

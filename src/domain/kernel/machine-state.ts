@@ -13,8 +13,8 @@ const STATE_AFTER = {
 export type MachineChange = keyof typeof STATE_AFTER;
 
 /**
- * Returns the machine's state after the change. Running instances continue. `isInUse` is whether the machine has a live
- * instance. A machine in use can't be retired, but all other changes are allowed. Throws action_failed.
+ * Returns the machine's state after the change. Running instances keep running. Throws action_failed if a retired
+ * machine is changed in any other way, or if a machine with a live instance (`isInUse`) is to be retired.
  */
 export function stateAfter(
   change: MachineChange,

@@ -7,8 +7,8 @@ export interface Listing {
 }
 
 /**
- * Maximum number into which a price and a number of GPUs can be combined. Larger numbers aren't represented exactly, so
- * different prices could collide.
+ * Largest value that a combined price and GPU count may have. Anything larger loses precision, so different prices
+ * could collide.
  */
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 /**

@@ -16,7 +16,7 @@ export interface SealingKey {
 /** Parses a 32-byte key written in hex. */
 export function sealingKey(hex: string): SealingKey {
   const bytes = Buffer.from(hex, 'hex');
-  if (bytes.length !== SEALING_KEY_BYTES) throw new Error(`a sealing key must have ${SEALING_KEY_BYTES} bytes`);
+  if (bytes.length !== SEALING_KEY_BYTES) throw new Error(`a sealing key must be ${SEALING_KEY_BYTES} bytes long`);
   return { id: createHash('sha256').update(bytes).digest('hex').slice(0, KEY_ID_LENGTH), bytes };
 }
 

@@ -107,7 +107,10 @@ function valuesOf({ step, pointSeconds, from, to }: MetricRange): unknown[] {
   return step.seconds === SAMPLE_SECONDS ? values : [...values, step.seconds];
 }
 
-/** Loads instances' current loads. All requests within one event loop turn share a statement. Nothing is cached. */
+/**
+ * Reads the current load of instances. Requests made in the same event loop turn are batched into one query. Nothing is
+ * cached.
+ */
 export class LoadLoader {
   readonly #pool: Database['pool'];
   readonly #clock: Clock;

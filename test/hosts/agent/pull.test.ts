@@ -98,7 +98,7 @@ describe.each<EngineName>(['podman', 'docker'])('a pull on %s', (name) => {
     );
     expect(host.disks).toEqual([]);
   });
-  it('never connects to a private address for a renter, and only logs registry errors', async () => {
+  it('never connects to a private address for a renter; registry errors are only logged', async () => {
     let connections = 0;
     const inside = createServer((socket) => {
       connections += 1;

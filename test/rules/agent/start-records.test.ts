@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test('a command counts as ended only for the start in which it began', async () => {
+test("a command's exit counts only for the start that launched it", async () => {
   expect(await records.hasEnded(container('t1'), 1)).toBe(false);
   await records.begin(ID, { start: 1, runBefore: null });
   expect(await records.hasEnded(container('', null), 1)).toBe(false);

@@ -263,7 +263,7 @@ describe('the OpenAPI document', () => {
     expect(notModified).toEqual(['getPricing', 'listOffers']);
   });
 
-  it("has every error code and the contract's error body", () => {
+  it("defines every error code and the contract's error body", () => {
     const validate = service.api.validator('/components/schemas/Error');
     for (const code of Object.keys(STATUS_OF)) expect(validate({ error: { code, message: 'why' } })).toBe(true);
     for (const wrong of [

@@ -207,7 +207,7 @@ describe('stopWhenIdle', () => {
     expect(await host.shown()).toMatchObject({ status: 'STOPPED', stopReason: 'IDLE' });
   });
 
-  it('can be set, changed and removed later, and counts from the change', async () => {
+  it('can be set, changed or removed later, and each change restarts the idle timer', async () => {
     const host = await Host.join();
     await host.rent(undefined);
     await host.pass(310, undefined);

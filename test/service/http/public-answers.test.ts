@@ -72,7 +72,7 @@ function comparable({ status, headers, bytes }: RawAnswer) {
 const listed = (header: string | undefined) => (header ?? '').split(/ *, */).sort();
 
 describe.each(['/v1/offers?limit=100', '/v1/gpus/pricing'])('GET %s', (path) => {
-  it('is served from the cache with the same head and a new request id', async () => {
+  it('is served from the cache with the same status and headers, but a new request id', async () => {
     const { computed, cached, reads } = await twice(() => get(path));
     expect(reads).toBe(0);
     expect(comparable(cached)).toEqual(comparable(computed));

@@ -24,7 +24,7 @@ export interface ObservedStart {
   hostFault: boolean;
   /** Whether the start's image is named by one of the operator's templates. */
   operatorImage: boolean;
-  /** End of the minimum if the start preempted another instance. Seconds before that are always charged. */
+  /** When the minimum billed time ends, if the start preempted another instance. Time before this is always charged. */
   minimumUntil: Instant | null;
   /** When the start stopped waiting for another container of the same account. Null if it didn't have to wait. */
   ownWaitUntil: Instant | null;
