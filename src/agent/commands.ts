@@ -41,8 +41,8 @@ Environment:
   GPU_AGENT_PULL_KB_PER_SECOND  minimum pull speed in kB/s, up to 1000000;
                                 0 disables the check (default: 100)
   GPU_AGENT_CUT_OFF_SECONDS     seconds without contact with the gateway after
-                                which containers are stopped, 1 to ${MAX_CUT_OFF_SECONDS}
-                                (default: ${MAX_CUT_OFF_SECONDS})
+                                which containers are stopped, from 1; at most
+                                ${MAX_CUT_OFF_SECONDS} has an effect (default: ${MAX_CUT_OFF_SECONDS})
   LOG_LEVEL                     level of the JSON log on stderr: fatal, error,
                                 warn, info, debug, trace or silent
                                 (default: info)

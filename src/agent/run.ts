@@ -51,6 +51,10 @@ export async function run(settings: AgentSettings, ownImages: readonly string[] 
   const { log, output } = openLog(settings);
   if (settings.isFuseAllowed)
     log.warn('--allow-fuse lets renters become root on this host through containers that mount file systems');
+  if (settings.isCutOffReduced)
+    log.warn(
+      `GPU_AGENT_CUT_OFF_SECONDS is too high; using ${settings.cutOffSeconds}, the longest that volume leases allow`,
+    );
   const engine = await waitForEngine(settings, log);
   const gpus = await openGpuAccess(pretended, engine, log);
   const volumes = await HostVolumes.open(settings.dataDir, gateway);

@@ -18,7 +18,10 @@ export interface AgentSettings {
   stopSeconds: number;
   pullSeconds: number;
   pullKbPerSecond: number;
+  /** At most MAX_CUT_OFF_SECONDS. */
   cutOffSeconds: number;
+  /** Whether the operator set more than that. */
+  isCutOffReduced: boolean;
   logLevel: string;
 }
 
@@ -47,7 +50,8 @@ const environment = z.object({
   GPU_AGENT_STOP_SECONDS: whole(0, MAX_STOP_SECONDS).default(10),
   GPU_AGENT_PULL_SECONDS: whole(1, 86_400).default(1_200),
   GPU_AGENT_PULL_KB_PER_SECOND: whole(0, 1_000_000).default(100),
-  GPU_AGENT_CUT_OFF_SECONDS: whole(1, MAX_CUT_OFF_SECONDS).default(MAX_CUT_OFF_SECONDS),
+  // Higher values were once allowed. Refusing to run with one would leave containers running without an agent.
+  GPU_AGENT_CUT_OFF_SECONDS: whole(1, 86_400).default(MAX_CUT_OFF_SECONDS),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level such as info')
     .default('info'),
@@ -71,7 +75,8 @@ export function readSettings(env: NodeJS.ProcessEnv, options: AgentOptions): Age
     stopSeconds: read.GPU_AGENT_STOP_SECONDS,
     pullSeconds: read.GPU_AGENT_PULL_SECONDS,
     pullKbPerSecond: read.GPU_AGENT_PULL_KB_PER_SECOND,
-    cutOffSeconds: read.GPU_AGENT_CUT_OFF_SECONDS,
+    cutOffSeconds: Math.min(read.GPU_AGENT_CUT_OFF_SECONDS, MAX_CUT_OFF_SECONDS),
+    isCutOffReduced: read.GPU_AGENT_CUT_OFF_SECONDS > MAX_CUT_OFF_SECONDS,
     logLevel: read.LOG_LEVEL,
   };
 }

@@ -13,7 +13,8 @@ interface Labelled {
 }
 
 const READ = 'query ($id: ID!) { subject: instance(id: $id) { id labels } }';
-const SET = 'mutation ($id: ID!, $labels: Labels!) { subject: setLabels(id: $id, labels: $labels) { id labels } }';
+const SET = `mutation ($id: ID!, $labels: Labels!, $remove: [String!]!) {
+  subject: setLabels(id: $id, labels: $labels, remove: $remove) { id labels } }`;
 
 /** Parses one `key=value` option and adds it to the labels parsed so far. */
 export function addLabel(text: string, before: Labels = {}): Labels {
@@ -30,13 +31,10 @@ export function addLabelCommand(program: Command): void {
     .option('--json', "Print the service's JSON response unchanged")
     .action(async (id: string, changes: string[], { json }: Output, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
-      const { subject: before } = await queryGraphql<{ subject: Labelled | null }>(settings, READ, { id });
-      if (before === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
-      const labels = changes.reduce(change, before.labels);
-      const { subject } =
-        changes.length === 0
-          ? { subject: before }
-          : await queryGraphql<{ subject: Labelled }>(settings, SET, { id, labels });
+      const change = changeOf(changes);
+      const document = changes.length === 0 ? READ : SET;
+      const { subject } = await queryGraphql<{ subject: Labelled | null }>(settings, document, { id, ...change });
+      if (subject === null) throw new Failure(EXIT.refused, `no such instance: ${visible(id)}`);
       if (json) return printText(JSON.stringify(subject));
       printLines(
         Object.entries(subject.labels)
@@ -46,8 +44,14 @@ export function addLabelCommand(program: Command): void {
     });
 }
 
-function change(labels: Labels, text: string): Labels {
-  if (text.includes('=')) return addLabel(text, labels);
-  if (!text.endsWith('-')) throw new Failure(EXIT.usage, `change must be key=value or key-; got ${visible(text)}`);
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => `${key}-` !== text));
+/** Returns the labels to set and the keys to remove. */
+function changeOf(changes: readonly string[]): { labels: Labels; remove: string[] } {
+  const remove: string[] = [];
+  let labels: Labels = {};
+  for (const text of changes) {
+    if (/^[^=]+=/.test(text)) labels = addLabel(text, labels);
+    else if (/^[^=]+-$/.test(text)) remove.push(text.slice(0, -1));
+    else throw new Failure(EXIT.usage, `change must be key=value or key-; got ${visible(text)}`);
+  }
+  return { labels, remove };
 }

@@ -459,12 +459,14 @@ builder.mutationFields((t) => ({
     type: InstanceType,
     ...NEEDS_KEY,
     nullable: true,
-    description: "Replaces an instance's labels. They can be changed even after it is destroyed.",
+    description:
+      "Adds, changes and removes an instance's labels. The others stay. They can be changed even after it is destroyed.",
     args: {
       id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
-      labels: t.arg({ type: 'Labels', required: true, ...fromField(instanceFields.labels) }),
+      labels: t.arg({ type: 'Labels', ...fromField(instanceFields.labels) }),
+      remove: t.arg.stringList(fromField(instanceFields.labelKeys)),
     },
-    resolve: (_root, { id, labels }, context) => changeLabels(context.deps, accountOf(context), id, labels),
+    resolve: (_root, args, context) => changeLabels(context.deps, accountOf(context), args),
   }),
   setStopWhenIdle: t.field({
     type: InstanceType,

@@ -145,7 +145,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
       await heading(page, 'Billing').waitFor();
       // Another machine would cost as much, and a machine that doesn't exist has no alternative.
       await page.goto(`${here.gateway.address}/machines?deploy=m-00000000`);
-      await page.getByText('No machine m-00000000 is offered').waitFor();
+      await page.getByText('Machine m-00000000 is not on offer').waitFor();
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       const likes = requests.filter((request) => /OfferSearch/.test(request.postData() ?? ''));
       expect(likes.filter((request) => request.postDataJSON().variables.first === 2)).toEqual([]);

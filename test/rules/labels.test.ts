@@ -31,5 +31,6 @@ describe('a label selector', () => {
     expect(hasLabels({ team: 'audio', run: '' }, selector)).toBe(false);
     expect(hasLabels(null, selector)).toBe(false);
     expect(hasLabels({}, parseSelector('constructor')!)).toBe(false);
+    expect(hasLabels({ constructor: 'x' }, parseSelector('constructor=x')!)).toBe(true);
   });
 });

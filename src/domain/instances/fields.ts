@@ -18,7 +18,7 @@ import { IMAGE_REFERENCE } from '../kernel/image-reference.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from '../kernel/launch.js';
 import { INSTANCE_STATUSES, STOP_REASONS } from '../kernel/lifecycle.js';
 import { SECRET_NAME_MUST, secretName } from '../secrets/fields.js';
-import { LABEL_KEY, LABEL_VALUE, MAX_LABELS, parseSelector } from './rules/labels.js';
+import { LABEL_KEY, LABEL_VALUE, MAX_LABEL_BYTES, MAX_LABELS, parseSelector } from './rules/labels.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
 
 /**
@@ -66,10 +66,19 @@ export const instanceFields = {
         z.string(LABEL_VALUE_MUST).regex(LABEL_VALUE, LABEL_VALUE_MUST),
         { error: ({ code }) => (code === 'invalid_key' ? LABEL_KEY_MUST : undefined) },
       )
-      .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `must have at most ${MAX_LABELS} labels`),
-    must: `an object of at most ${MAX_LABELS} labels: keys of 1 to 63 letters, digits, dots, slashes, hyphens and underscores, and values of at most 128 characters without commas`,
+      .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `must have at most ${MAX_LABELS} labels`)
+      .refine(
+        (labels) => bytesOf(Object.entries(labels).flat()) <= MAX_LABEL_BYTES,
+        `must have at most ${MAX_LABEL_BYTES} bytes of keys and values`,
+      ),
+    must: `an object of at most ${MAX_LABELS} labels and ${MAX_LABEL_BYTES} bytes: keys of 1 to 63 letters, digits, dots, slashes, hyphens and underscores, and values of at most 128 characters without commas`,
     description:
       'Labels of the instance, by key, for finding it in lists. They have no effect on the container and can be changed later.',
+  },
+  labelKeys: {
+    schema: z.array(z.string()).max(MAX_LABELS),
+    must: `a list of at most ${MAX_LABELS} keys`,
+    description: 'Keys of the labels to remove.',
   },
   labelSelector: {
     schema: z

@@ -10,7 +10,13 @@ describe('GPU_AGENT_CUT_OFF_SECONDS', () => {
     expect(MAX_CUT_OFF_SECONDS).toBe(900);
   });
 
-  it.each(['0', '901', '86400', '1.5', '-1', 'never'])("can't be %s", (text) => {
-    expect(() => cutOffOf(text)).toThrow('GPU_AGENT_CUT_OFF_SECONDS must be a whole number from 1 to 900');
+  it('is reduced to that time if it is set to more, so that an upgraded agent still runs', () => {
+    expect(['901', '86400'].map(cutOffOf)).toEqual([900, 900]);
+    const reduced = (text: string) => readSettings({ GPU_AGENT_CUT_OFF_SECONDS: text }, {}).isCutOffReduced;
+    expect([reduced('900'), reduced('901')]).toEqual([false, true]);
+  });
+
+  it.each(['0', '86401', '1.5', '-1', 'never'])("can't be %s", (text) => {
+    expect(() => cutOffOf(text)).toThrow('GPU_AGENT_CUT_OFF_SECONDS must be a whole number from 1 to 86400');
   });
 });

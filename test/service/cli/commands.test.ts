@@ -124,7 +124,10 @@ describe('gpu label', () => {
     expect((await gpu(['label', id, 'run-', 'note=a=b'], own)).stdout).toBe('note=a=b\nteam=vision\n');
     expect((await gpu(['instances', '--label', 'team=vision,note', '--quiet'], own)).stdout).toBe(`${id}\n`);
     expect((await gpu(['instances', '--label', 'run', '--quiet'], own)).stdout).toBe('');
-    expect((await gpu(['label', id, 'team'], own)).code).toBe(2);
+    for (const wrong of ['team', '=x']) {
+      const refused = await gpu(['label', id, wrong], own);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('change must be key=value or key-')]);
+    }
     expect((await gpu(['instances', '--label', 'a,'], own)).stderr).toContain('labels must be');
   });
 });

@@ -3,7 +3,8 @@ import { withoutTimers } from '../../support/background.js';
 import type { Renter } from '../../support/gateway.js';
 import { type Service, startService } from '../../support/service.js';
 
-const SET = 'mutation ($id: ID!, $labels: Labels!) { setLabels(id: $id, labels: $labels) { id labels } }';
+const SET = `mutation ($id: ID!, $labels: Labels, $remove: [String!]) {
+  setLabels(id: $id, labels: $labels, remove: $remove) { id labels } }`;
 const LISTS = `query ($labels: String) {
   plain: instances(labels: $labels) { id }
   joined: instances(labels: $labels) { id machine { id } }
@@ -48,14 +49,21 @@ describe("an instance's labels", () => {
     expect((await (await service.renter('1')).rest('GET', '/instances?labels=team')).body.data).toEqual([]);
   });
 
-  it('are replaced as a whole, even after the instance is destroyed', async () => {
+  it('are added, changed and removed, even after the instance is destroyed', async () => {
     const renter = await service.renter('100');
-    const id = await rented(renter, { team: 'vision' });
-    expect((await renter.graphql(SET, { id, labels: { team: 'audio' } })).body.data.setLabels.labels).toEqual({
-      team: 'audio',
-    });
+    const id = await rented(renter, { team: 'vision', run: '7' });
+    const change = async (labels?: object, remove?: string[]) => {
+      const { body } = await renter.graphql(SET, { id, labels, remove });
+      return body.data.setLabels?.labels ?? body.errors[0].message;
+    };
+    expect(await change({ team: 'audio' }, ['run', 'unknown'])).toEqual({ team: 'audio' });
+    // Neither of two concurrent changes is lost.
+    await Promise.all([change({ a: '1' }), change({ b: '2' })]);
+    expect(await change()).toEqual({ team: 'audio', a: '1', b: '2' });
+    const many = Object.fromEntries(Array.from({ length: 14 }, (_, index) => [`k${index}`, '']));
+    expect(await change(many)).toContain('labels must have at most 16');
     await renter.rest('DELETE', `/instances/${id}`);
-    expect((await renter.graphql(SET, { id, labels: {} })).body.data.setLabels).toEqual({ id, labels: {} });
+    expect(await change({}, ['team', 'a', 'b'])).toEqual({});
     const other = await service.renter('1');
     expect((await other.graphql(SET, { id, labels: {} })).body.errors[0].extensions.code).toBe('not_found');
   });
@@ -66,6 +74,7 @@ describe("an instance's labels", () => {
     [{ a: 'x,y' }, 'labels'],
     [{ a: 1 }, 'labels'],
     [['a'], 'labels'],
+    [Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`k${index}`, '\u{1f600}'.repeat(100)])), '2000 bytes'],
     [Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`k${index}`, ''])), 'at most 16'],
   ])('are rejected if they are %j', async (labels, named) => {
     const renter = await service.renter('100');

@@ -3,6 +3,8 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** Maximum number of labels per instance. */
 export const MAX_LABELS = 16;
+/** Maximum combined size of an instance's label keys and values, in bytes. Every list of instances reads them. */
+export const MAX_LABEL_BYTES = 2_000;
 /** Matches label keys. Excludes `__proto__`, which can't be an ordinary property of a JavaScript object. */
 export const LABEL_KEY = /^(?!__proto__$)[A-Za-z0-9_](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9_])?$/;
 /** Matches label values. Excludes commas, which separate the requirements of a selector. */
@@ -23,8 +25,8 @@ export function parseSelector(text: string): LabelSelector | null {
     const value = rest.join('=');
     if (!LABEL_KEY.test(key) || !LABEL_VALUE.test(value)) return null;
     if (rest.length === 0) keys.push(key);
-    else if ((pairs[key] ?? value) === value) pairs[key] = value;
-    else return null;
+    else if (Object.hasOwn(pairs, key) && pairs[key] !== value) return null;
+    else pairs[key] = value;
   }
   return keys.length + Object.keys(pairs).length > MAX_LABELS ? null : { pairs, keys };
 }
