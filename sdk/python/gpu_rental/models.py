@@ -433,8 +433,7 @@ class InstanceLaunch:
     spend_limit: Optional[Decimal]
     #: Number of idle minutes.
     stop_when_idle: Optional[int]
-    #: None from gateways that don't support labels.
-    labels: Optional[Dict[str, str]]
+    labels: Dict[str, str]
     volumes: Tuple[AttachedVolume, ...]
     #: None if the template determines everything. Its ``restart`` and ``on_exit`` are in lowercase.
     launch: Optional[Launch]
