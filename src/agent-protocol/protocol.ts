@@ -129,7 +129,7 @@ const desiredInstance = z.object({
   entrypoint: z.array(z.string()).optional(),
   /** The container's user in the format of Docker's `--user`. If omitted, the image's own user is used. */
   user: containerUser.optional(),
-  /** When to restart the command after it ends. If omitted, it is always restarted. */
+  /** When to restart the command after it exits. Defaults to always. */
   restart: z.enum(['ON_FAILURE', 'NEVER']).optional(),
   /** Whether the instance needs secrets, which the agent requests before each start (`GET /agent/v1/secrets`). */
   secrets: z.boolean().optional(),

@@ -58,7 +58,7 @@ export interface AgentDeps {
   records: StartRecords;
   /** Seconds without contact with the gateway before the agent stops the containers. */
   cutOffSeconds: number;
-  /** When this process or a previous one last reached the gateway. */
+  /** Time of the last contact with the gateway, kept across restarts of the agent. */
   lastContact: { read(): number | null; write(now: number): void };
 }
 

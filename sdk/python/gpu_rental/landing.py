@@ -144,8 +144,8 @@ def land(draft: Folder, path: str, into: str, to: str) -> List[str]:
 def _descend(folder: Folder, names: Sequence[str], parents: Optional[List[str]], missing: str) -> Iterator[Folder]:
     """Opens the folder at the end of `names`.
 
-    If `parents` is a list, which contains the names of the folders above, missing folders are created. If it is None,
-    they raise LandingFailed with the message `missing`.
+    `parents` lists the names of the enclosing folders. With it, missing folders are created. If it is None, a missing
+    folder raises LandingFailed with the message `missing`.
     """
     if not names:
         yield folder

@@ -26,7 +26,7 @@ const DONE = 1_000;
 const BROKEN_RULES = 1_008;
 const TRY_AGAIN = 1_013;
 
-/** Tells programs about the capabilities of browser terminals. */
+/** Environment variables that advertise a browser terminal's capabilities to programs. */
 const VARIABLES = { TERM: 'xterm-256color', COLORTERM: 'truecolor' };
 
 /** A terminal's details for the log, which are null until they are known. */
