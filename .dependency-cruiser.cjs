@@ -77,7 +77,7 @@ module.exports = {
     area('webhooks', ['billing'], 'receivers of events, and their delivery'),
     area(
       'secrets',
-      ['volumes', 'webhooks'],
+      ['billing', 'volumes', 'webhooks'],
       'values that launches refer to, and the encryption of these and of webhook secrets',
     ),
     area('volumes', ['accounts', 'billing', 'secrets'], 'disks that outlive machines, and their leases'),

@@ -16,11 +16,16 @@ const READ = 'query ($id: ID!) { subject: instance(id: $id) { id labels } }';
 const SET = `mutation ($id: ID!, $labels: Labels!, $remove: [String!]!) {
   subject: setLabels(id: $id, labels: $labels, remove: $remove) { id labels } }`;
 
-/** Parses one `key=value` option and adds it to the labels parsed so far. */
+/** Parses a `key=value` option and adds it to the labels parsed so far. */
 export function addLabel(text: string, before: Labels = {}): Labels {
+  const label = labelOf(text);
+  if (label === null) throw new InvalidArgumentError('must be key=value.');
+  return { ...before, ...label };
+}
+
+function labelOf(text: string): Labels | null {
   const [, key, value] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
-  if (key === undefined) throw new InvalidArgumentError('must be key=value.');
-  return { ...before, [key]: value! };
+  return key === undefined ? null : { [key]: value! };
 }
 
 export function addLabelCommand(program: Command): void {
@@ -46,10 +51,11 @@ export function addLabelCommand(program: Command): void {
 
 /** Returns the labels to set and the keys to remove. */
 function changeOf(changes: readonly string[]): { labels: Labels; remove: string[] } {
-  const remove: string[] = [];
   let labels: Labels = {};
+  const remove: string[] = [];
   for (const text of changes) {
-    if (/^[^=]+=/.test(text)) labels = addLabel(text, labels);
+    const label = labelOf(text);
+    if (label !== null) labels = { ...labels, ...label };
     else if (/^[^=]+-$/.test(text)) remove.push(text.slice(0, -1));
     else throw new Failure(EXIT.usage, `change must be key=value or key-; got ${visible(text)}`);
   }

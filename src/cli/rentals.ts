@@ -3,7 +3,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeployRequest, GpuClient, Instance, InstanceLaunch, InstanceList, Runtime } from '../client/index.js';
 import { visible } from '../std/visible.js';
 import { type Attached, attachedOf, describeAttached, untilSaved } from './attached.js';
-import { type DeadlineOptions, deadlinesOf, withDeadlines } from './deadlines.js';
 import { EXIT, Failure } from './failure.js';
 import { namesOf } from './instances.js';
 import { type LaunchOptions, launchOf, withLaunch } from './launch.js';
@@ -17,6 +16,7 @@ import { serviceCreditSince } from './statements.js';
 import { type Column, card, formatUsd, number, table, text, usd, when } from './table.js';
 import { requestOfSaved } from './templates.js';
 import { canPrompt, confirm, done, remark, type Style } from './terminal.js';
+import { type TermOptions, termsOf, withTerms } from './terms.js';
 import { readableWithAge } from './times.js';
 import { addVolume, type VolumeAtPath } from './volume-paths.js';
 
@@ -98,7 +98,7 @@ interface WriteOptions extends Output {
   idempotencyKey?: string;
 }
 
-interface DeployOptions extends WriteOptions, LaunchOptions, DeadlineOptions {
+interface DeployOptions extends WriteOptions, LaunchOptions, TermOptions {
   template?: string;
   diskGb?: number;
   saved?: string;
@@ -125,7 +125,7 @@ export function addRentalCommands(program: Command): void {
   );
   withKey(
     withOutput(
-      withDeadlines(
+      withTerms(
         withLaunch(
           program
             .command('deploy')
@@ -153,7 +153,7 @@ export function addRentalCommands(program: Command): void {
     const session = openSession(command, { needsKey: true });
     const saved = options.saved === undefined ? {} : await requestOfSaved(session.settings, options.saved);
     const { volume: volumes } = options;
-    const wanted = { ...launchOf(options, words), ...deadlinesOf(options), ...(volumes !== undefined && { volumes }) };
+    const wanted = { ...launchOf(options, words), ...termsOf(options), ...(volumes !== undefined && { volumes }) };
     let id = '';
     await show(
       session,

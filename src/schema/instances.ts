@@ -19,12 +19,11 @@ import {
 } from '../domain/instances/instances.js';
 import { changeLabels } from '../domain/instances/labels.js';
 import { launchOf } from '../domain/instances/launch.js';
-import type { Labels } from '../domain/instances/rules/labels.js';
 import { changeSpendLimit, limitReachedAtOf } from '../domain/instances/spend-limits.js';
 import { changeStopWhenIdle } from '../domain/instances/stop-when-idle.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
 import { commonFields } from '../domain/kernel/fields.js';
-import type { StopReason as Reason } from '../domain/kernel/lifecycle.js';
+import type { Labels, StopReason as Reason } from '../domain/kernel/lifecycle.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { type Instant, secondOf } from '../domain/kernel/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';

@@ -1,5 +1,5 @@
 import type { Instance as InstanceRow } from '../../database/generated/client/client.js';
-import type { Instance } from '../kernel/lifecycle.js';
+import type { Instance, Labels } from '../kernel/lifecycle.js';
 import { dateOf, type Instant, instantOf } from '../kernel/time.js';
 
 export type { InstanceRow };
@@ -28,7 +28,7 @@ export function fromRow(row: InstanceRow): Instance {
   return {
     ...row,
     hostId: row.hostId ?? row.machineId,
-    labels: row.labels as Instance['labels'],
+    labels: row.labels as Labels | null,
     createdAt: instantOf(row.createdAt),
     runningSince: instant(row.runningSince),
     stoppedAt: instant(row.stoppedAt),

@@ -44,6 +44,7 @@ import {
   type Instance,
   type InstanceActionKind,
   isRunning,
+  type Labels,
   type StopReason,
   setDeadlines,
   start,
@@ -70,7 +71,7 @@ import { fromJson, fromRow, type InstanceRow, toJson, toRow } from './instance-r
 import { selectorOf } from './label-selector.js';
 import { checkLaunchOfStart, type LaunchInput, readLaunch, storeLaunch } from './launch.js';
 import { checkEarlyExit } from './rules/early-exit.js';
-import { hasLabels, type Labels } from './rules/labels.js';
+import { hasLabels } from './rules/labels.js';
 import { earlyExitCostAt, termEndAt, type Usage, usageAt } from './rules/usage.js';
 import { reserveTcpPorts, storeTcpPorts } from './tcp-ports.js';
 import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } from './template-terms.js';

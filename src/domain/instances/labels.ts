@@ -2,12 +2,11 @@ import { activeAccount } from '../billing/active-account.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
 import { check, checkOptional } from '../kernel/field.js';
-import { INSTANCE_ID, setLabels } from '../kernel/lifecycle.js';
+import { INSTANCE_ID, type Labels, setLabels } from '../kernel/lifecycle.js';
 import { readWith } from './as-of.js';
 import { instanceFields } from './fields.js';
 import { type InstanceRow, toRow } from './instance-row.js';
 import { notFound } from './instances.js';
-import type { Labels } from './rules/labels.js';
 
 export interface LabelsInput {
   id: string;

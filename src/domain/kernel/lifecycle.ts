@@ -76,6 +76,9 @@ export function hasMonthlyLimits({
   return monthlyLimit !== null || limitedKeys > 0;
 }
 
+/** An instance's labels: key-value pairs by which the renter finds it. */
+export type Labels = Readonly<Record<string, string>>;
+
 export interface Instance {
   id: string;
   accountId: string;
@@ -118,7 +121,7 @@ export interface Instance {
    */
   stopWhenIdle: number | null;
   /** The renter's labels, or null for none. */
-  labels: Readonly<Record<string, string>> | null;
+  labels: Labels | null;
   /** The API keys that deployed the instance and began its last run, respectively. Null for the operator. */
   keyId: string | null;
   runKeyId: string | null;
@@ -349,7 +352,7 @@ export function deploy(step: Step, { id, machine, takeover, template, diskGb, mo
     spendLimit: terms.spendLimit,
     limitReachedAt: null,
     stopWhenIdle: terms.stopWhenIdle,
-    labels: terms.labels == null || Object.keys(terms.labels).length === 0 ? null : terms.labels,
+    labels: noneIfEmpty(terms.labels ?? null),
     keyId: terms.keyId,
     runKeyId: terms.keyId,
     stopReason: null,
@@ -393,9 +396,13 @@ export function setStopWhenIdle({ changes }: Step, instance: Instance, minutes: 
 }
 
 /** Replaces the instance's labels. */
-export function setLabels({ changes }: Step, instance: Instance, labels: Readonly<Record<string, string>>): void {
-  instance.labels = Object.keys(labels).length === 0 ? null : labels;
+export function setLabels({ changes }: Step, instance: Instance, labels: Labels): void {
+  instance.labels = noneIfEmpty(labels);
   changes.updated.add(instance);
+}
+
+function noneIfEmpty(labels: Labels | null): Labels | null {
+  return labels === null || Object.keys(labels).length === 0 ? null : labels;
 }
 
 /** Updates the account's next deadline if one of the instance's deadlines is earlier. */

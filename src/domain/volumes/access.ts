@@ -3,7 +3,7 @@ import type { Transaction } from '../../database/transaction.js';
 import { authenticate, type Caller, unauthorized } from '../accounts/api-keys.js';
 import { hashApiKey } from '../kernel/api-key.js';
 import { DomainError } from '../kernel/errors.js';
-import { checkScope } from '../kernel/scopes.js';
+import { checkScope, mayDo } from '../kernel/scopes.js';
 import type { VolumeDeps } from './deps.js';
 import { LEASE_SECRET } from './lease-secret.js';
 import { releaseEndedLeases } from './leases.js';
@@ -107,6 +107,16 @@ export async function lockForWrite(
   return volume;
 }
 
+const WRITE = 'write to the repository of a volume';
+
+/**
+ * Whether the client may be one that prunes the volume. Excludes keys that can't delete, because a check that reads the
+ * indexes during a prune says nothing about what that prune has read.
+ */
+export function mayPrune(access: RepositoryAccess): boolean {
+  return access.kind === 'owner' && mayDo(access.caller.scopes, WRITE);
+}
+
 /**
  * Runs `checkMayWrite` before the request body is read. For an owner, it first ends a lease whose holder can no longer
  * write because its host is silent or gone.
@@ -117,7 +127,7 @@ export async function checkMayBegin(
 ): Promise<void> {
   const { id, leaseInstanceId } = access.volume;
   if (access.kind !== 'owner' || leaseInstanceId === null) return checkMayWrite(access);
-  checkScope(access.caller.scopes, 'write to the repository of a volume');
+  checkScope(access.caller.scopes, WRITE);
   await releaseEndedLeases(deps, deps.db.pool, [id]);
   const { rows } = await deps.db.pool.query<VolumeFacts>(`select ${VOLUME_FACTS} from volume where id = $1`, [id]);
   checkMayWrite({ ...access, volume: rows[0]! });
@@ -131,7 +141,7 @@ export function checkMayWrite(access: RepositoryAccess): void {
   } else if (access.kind === 'upkeep') {
     if (volume.upkeepNonce !== access.nonce || access.indexes.length > 0) throw notNewest();
   } else {
-    checkScope(access.caller.scopes, 'write to the repository of a volume');
+    checkScope(access.caller.scopes, WRITE);
     if (volume.leaseInstanceId !== null) throw volumeInUse(volume.id, volume.leaseInstanceId);
   }
 }

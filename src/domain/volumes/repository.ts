@@ -4,12 +4,12 @@ import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { isAccepted, unauthorized } from '../accounts/api-keys.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
-import { mayDo } from '../kernel/scopes.js';
 import {
   checkMayAdd,
   checkMayBegin,
   checkMayDelete,
   lockForWrite,
+  mayPrune,
   type RepositoryAccess,
   type VolumeFacts,
 } from './access.js';
@@ -99,14 +99,6 @@ export async function* listObjects(
   for await (const object of deps.volumeStore.list(volume.id, kind)) {
     if (HASH.test(object.name) && (kind !== 'index' || only === null || only.includes(object.name))) yield object;
   }
-}
-
-/**
- * Excludes keys that can't delete, because a check that reads the indexes during a prune says nothing about what that
- * prune has read.
- */
-function mayPrune(access: RepositoryAccess): boolean {
-  return access.kind === 'owner' && mayDo(access.caller.scopes, 'write to the repository of a volume');
 }
 
 /** Deletes an object. Returns false if it doesn't exist. Throws the same errors as `putObject`. */

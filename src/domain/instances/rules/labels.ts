@@ -1,5 +1,4 @@
-/** An instance's labels: key-value pairs by which the renter finds it. */
-export type Labels = Readonly<Record<string, string>>;
+import type { Labels } from '../../kernel/lifecycle.js';
 
 /** Maximum number of labels per instance. */
 export const MAX_LABELS = 16;
