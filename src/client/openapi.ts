@@ -183,7 +183,7 @@ export interface paths {
         put?: never;
         /**
          * Relaunches the workload of an instance with volumes on the best machine of another host.
-         * @description The instance must be stopped, destroyed within the last 7 days, or on a host that has been unreachable for 20 minutes, and its volumes must be saved. Returns the new instance, at the current price. The old instance keeps its own disk until it is destroyed.
+         * @description The instance must be stopped, destroyed within the last 7 days, or on a host whose leases have ended because it is unreachable, and its volumes must be saved. Returns the new instance, at the current price. The old instance keeps its own disk until it is destroyed.
          */
         post: operations["moveInstance"];
         delete?: never;

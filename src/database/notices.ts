@@ -27,7 +27,7 @@ export type Notice =
   | { table: 'stream'; machine: string; id: string; url: string | null }
   | { table: 'ssh_key'; id: string; account: string }
   | { table: 'market_recheck' }
-  /** Not a table. Background work may be due earlier than expected (domain/background.ts, migration `due_work`). */
+  /** Not a table. Background work may be due earlier than expected (domain/kernel/background.ts, migration `due_work`). */
   | { table: 'due_work' };
 
 export const DUE_WORK: Notice = { table: 'due_work' };

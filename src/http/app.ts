@@ -79,7 +79,7 @@ export interface AppOptions extends HealthOptions {
 
 /**
  * Creates the listener for all requests. The pipeline runs first and passes each request to /graphql, the host agents'
- * routes or the Express app.
+ * routes, the volumes' routes or the Express app.
  */
 export function createApp(options: AppOptions): RequestListener {
   const { deps, surface, limiter, keyUses, log, introspection, isTrusted, webPorts, tracer } = options;

@@ -12,7 +12,7 @@ export interface Refusal {
   retryAfterSeconds?: number;
 }
 
-/** Returns the error envelope, which is the body of every error response outside GraphQL (contract section 7). */
+/** Returns the error envelope, which is the body of every error response outside GraphQL. */
 export function errorBody({ code, message }: Pick<Refusal, 'code' | 'message'>): string {
   return JSON.stringify({ error: { code, message } });
 }

@@ -33,7 +33,8 @@ export interface WebPorts {
 
 /**
  * Creates the listener for all requests. It creates the request's state and log line, checks the head, and sets the
- * CORS headers unless the request is for an instance. It then passes the request to one of three handlers.
+ * CORS headers unless the request is for an instance. It then passes the request to a cached response, /graphql or
+ * the app.
  */
 export function createPipeline(options: PipelineOptions): RequestListener {
   const { requestIds, logRequest, checkHead, cors, answers, graphql, isGraphql, app, webPorts, tracer } = options;

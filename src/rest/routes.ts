@@ -314,7 +314,7 @@ export const routes: readonly Route[] = [
     tag: 'Instances',
     summary: 'Relaunches the workload of an instance with volumes on the best machine of another host.',
     description:
-      'The instance must be stopped, destroyed within the last 7 days, or on a host that has been unreachable for 20 minutes, and its volumes must be saved. Returns the new instance, at the current price. The old instance keeps its own disk until it is destroyed.',
+      'The instance must be stopped, destroyed within the last 7 days, or on a host whose leases have ended because it is unreachable, and its volumes must be saved. Returns the new instance, at the current price. The old instance keeps its own disk until it is destroyed.',
     document: `mutation moveInstance($id: ID!, $maxPricePerHour: Float, $idempotencyKey: String) {
       result: moveInstance(id: $id, maxPricePerHour: $maxPricePerHour, idempotencyKey: $idempotencyKey) { ${INSTANCE} } }`,
     inputs: [INSTANCE_ID, { in: 'body', name: 'max_price_per_hour', variable: 'maxPricePerHour' }, IDEMPOTENCY_KEY],

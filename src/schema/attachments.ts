@@ -1,6 +1,7 @@
 import { instanceFields } from '../domain/instances/fields.js';
 import { moveInstance } from '../domain/inventory/move-instance.js';
 import { commonFields } from '../domain/kernel/fields.js';
+import { LEASE_MINUTES_WITHOUT_HEARTBEAT, SAVED_WITHIN_DAYS } from '../domain/kernel/volume-lease.js';
 import type { Attachment } from '../domain/volumes/attachment-loader.js';
 import { volumeFields } from '../domain/volumes/fields.js';
 import { type Release, releaseVolume } from '../domain/volumes/release.js';
@@ -77,8 +78,7 @@ builder.mutationFields((t) => ({
     type: InstanceType,
     ...NEEDS_KEY,
     nullable: true,
-    description:
-      'Relaunches the workload of an instance with volumes on the best machine of another host, at the current price, and returns the new instance. The old instance must be stopped, destroyed within the last 7 days, or on a host that has been unreachable for 20 minutes; in that case it is stopped. It keeps its own disk until it is destroyed.',
+    description: `Relaunches the workload of an instance with volumes on the best machine of another host, at the current price, and returns the new instance. The old instance must be stopped, destroyed within the last ${SAVED_WITHIN_DAYS} days, or on a host that has been unreachable for ${LEASE_MINUTES_WITHOUT_HEARTBEAT} minutes; in that case it is stopped. It keeps its own disk until it is destroyed.`,
     args: {
       id: t.arg.id({ required: true, ...fromField(instanceFields.instanceId) }),
       maxPricePerHour: t.arg.float(fromField(instanceFields.maxPricePerHour)),

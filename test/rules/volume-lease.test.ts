@@ -1,24 +1,15 @@
-import { expect, test } from 'vitest';
-import { isLeaseToken, leaseToken, type VolumeLease } from '../../src/domain/volumes/rules/volume-lease.js';
+import { describe, expect, it } from 'vitest';
+import { MAX_CUT_OFF_SECONDS, MAX_STOP_SECONDS } from '../../src/agent-protocol/limits.js';
+import { silentBefore } from '../../src/domain/kernel/volume-lease.js';
 
-const LEASE: VolumeLease = { id: 'v-0123abcd', lease: 7n, nonce: 'b1946ac92492d234' };
+describe('silentBefore', () => {
+  it('ends no lease before the slowest agent has stopped its containers', () => {
+    const [lastReport, since] = [10_000n, 0n];
+    const stopped = lastReport + BigInt(MAX_CUT_OFF_SECONDS + MAX_STOP_SECONDS);
+    expect([stopped, stopped + 1n].map((now) => lastReport < silentBefore(now, since))).toEqual([false, true]);
+  });
 
-test('a token is valid for one lease of one volume, with one secret and nonce', () => {
-  const token = leaseToken('secret', LEASE);
-  expect(token).toMatch(/^[0-9a-f]{64}$/);
-  expect(isLeaseToken('secret', LEASE, token)).toBe(true);
-  expect(isLeaseToken('other', LEASE, token)).toBe(false);
-  for (const other of [{ id: 'v-0123abce' }, { lease: 8n }, { nonce: 'b1946ac92492d235' }])
-    expect(isLeaseToken('secret', { ...LEASE, ...other }, token)).toBe(false);
-});
-
-test.each(['', 'x', `${'0'.repeat(63)}`, `${'0'.repeat(65)}`, '0'.repeat(64), 'G'.repeat(64)])(
-  '%j is not a token',
-  (given) => {
-    expect(isLeaseToken('secret', LEASE, given)).toBe(false);
-  },
-);
-
-test('a token is case-sensitive', () => {
-  expect(isLeaseToken('secret', LEASE, leaseToken('secret', LEASE).toUpperCase())).toBe(false);
+  it('ends no lease while the gateway has listened for less than a minute', () => {
+    expect([59n, 60n].map((seconds) => silentBefore(10_000n, 10_000n - seconds))).toEqual([0n, 8_800n]);
+  });
 });

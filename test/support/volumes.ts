@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Config } from '../../src/compose/config.js';
 import { leaseSecret } from '../../src/domain/volumes/lease-secret.js';
 import { volumePassword } from '../../src/domain/volumes/password.js';
-import { leaseToken } from '../../src/domain/volumes/rules/volume-lease.js';
+import { leaseToken } from '../../src/domain/volumes/rules/lease-token.js';
 import type { UpkeepOptions } from '../../src/domain/volumes/upkeep.js';
 import { createVolume } from '../../src/domain/volumes/volumes.js';
 import { startGateway, type TestGateway } from './gateway.js';

@@ -2,9 +2,10 @@ import type { VolumeAccess } from '../../agent-protocol/protocol.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { formatInstant } from '../kernel/time.js';
+import { SAVED_WITHIN_DAYS } from '../kernel/volume-lease.js';
 import { leaseSecret } from '../volumes/lease-secret.js';
 import { passwordOf } from '../volumes/password.js';
-import { leaseToken, SAVED_WITHIN_DAYS } from '../volumes/rules/volume-lease.js';
+import { leaseToken } from '../volumes/rules/lease-token.js';
 
 interface AccessRow {
   id: string;

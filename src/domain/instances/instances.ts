@@ -78,7 +78,7 @@ import { checkTemplate, generateTokensFor, type TemplateInUse, templateInUse } f
 
 export type { InstanceRow, Usage };
 
-/** Number of random bytes in an instance id, which is `i-` followed by 8 hex characters (contract section 2.3). */
+/** Number of random bytes in an instance id, which is `i-` followed by 8 hex characters. */
 const INSTANCE_ID_BYTES = 4;
 const MAX_LISTED_INSTANCES = 10_000;
 const NO_DEADLINES: DeadlineTexts = { stopAt: null, destroyAt: null };

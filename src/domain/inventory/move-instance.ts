@@ -10,19 +10,16 @@ import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { checkOptional } from '../kernel/field.js';
 import { commonFields } from '../kernel/fields.js';
-import { silentBefore } from '../kernel/fleet.js';
 import { type Launch, needsAgent } from '../kernel/launch.js';
 import { type Account, INSTANCE_ID, type Instance, stop } from '../kernel/lifecycle.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
+import { SAVED_WITHIN_DAYS, silentBefore } from '../kernel/volume-lease.js';
 import { attachedTo, sizeOfVolumes } from '../volumes/attachments.js';
 import { lockVolumes } from '../volumes/leases.js';
 import type { VolumeAtPath } from '../volumes/rules/volume-attachment.js';
 import { checkPreferences, rentBest, type Search } from './deploy-best.js';
 import type { InventoryDeps } from './deps.js';
 import { bestOffer } from './rules/best-offer.js';
-
-/** Number of days after its destruction during which an instance can still be moved. */
-const MOVES_WITHIN_DAYS = 7n;
 
 interface MoveInput {
   id: string;
@@ -126,8 +123,8 @@ async function checkMoves(
 ): Promise<void> {
   if (status === 'RUNNING' && !(await isSilent(deps, current, hostId)))
     throw new DomainError('action_failed', `instance ${id} is running; stop it first`);
-  if (destroyedAt !== null && destroyedAt < current.at - MOVES_WITHIN_DAYS * SECONDS_PER_DAY)
-    throw new DomainError('action_failed', `instance ${id} was destroyed more than ${MOVES_WITHIN_DAYS} days ago`);
+  if (destroyedAt !== null && destroyedAt < current.at - BigInt(SAVED_WITHIN_DAYS) * SECONDS_PER_DAY)
+    throw new DomainError('action_failed', `instance ${id} was destroyed more than ${SAVED_WITHIN_DAYS} days ago`);
   await lockVolumes(current, deps, { accountId: account.id, volumes, stopping: id }, 'action_failed');
 }
 

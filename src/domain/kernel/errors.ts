@@ -1,4 +1,4 @@
-/** The service's error codes with their REST status codes (contract section 7, docs/behaviour.md). */
+/** The service's error codes with their REST status codes (see docs/behaviour.md). */
 export const STATUS_OF = {
   invalid_json: 400,
   unauthorized: 401,

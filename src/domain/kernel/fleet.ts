@@ -1,4 +1,3 @@
-import { MAX_CUT_OFF_SECONDS, MAX_STOP_SECONDS } from '../../agent-protocol/limits.js';
 import type { InstanceStatus } from './lifecycle.js';
 import { overlaps } from './slices.js';
 import { type Instant, latest } from './time.js';
@@ -123,23 +122,4 @@ export function isLate(
 ): boolean {
   if (report.session === known.session) return report.sequence <= known.sequence;
   return known.pastSessions.includes(report.session);
-}
-
-/**
- * A host's volume leases end after this many seconds without a heartbeat. By then, every agent has noticed that it has
- * no contact and has stopped its containers.
- */
-const LEASE_EXPIRY_SECONDS = BigInt(MAX_CUT_OFF_SECONDS + MAX_STOP_SECONDS);
-/**
- * A gateway must have been listening for this many seconds before it considers hosts silent, because it received no
- * reports while it was down.
- */
-const LISTENING_SECONDS = 60n;
-
-/**
- * Returns the cutoff for silent hosts. If a host's last heartbeat was before the cutoff, its leases have ended. `since`
- * is the time at which the gateway started listening.
- */
-export function silentBefore(now: Instant, since: Instant): Instant {
-  return now - since < LISTENING_SECONDS ? 0n : now - LEASE_EXPIRY_SECONDS;
 }

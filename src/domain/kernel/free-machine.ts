@@ -1,6 +1,7 @@
 import { DomainError, type ErrorCode } from './errors.js';
 import type { Instance } from './lifecycle.js';
 import type { MachineState } from './machine-state.js';
+import { canPreempt, isPreemptible } from './preemption.js';
 import type { PricingMode } from './price-rule.js';
 import { type Block, overlaps } from './slices.js';
 
@@ -17,15 +18,12 @@ export type Availability = 'FREE' | 'PREEMPTIBLE' | 'TAKEN' | 'NOT_LISTED';
 export function availabilityOf(state: MachineCondition, runningMode: PricingMode | null): Availability {
   if (state !== 'LISTED') return 'NOT_LISTED';
   if (runningMode === null) return 'FREE';
-  return runningMode === 'INTERRUPTIBLE' ? 'PREEMPTIBLE' : 'TAKEN';
+  return isPreemptible(runningMode) ? 'PREEMPTIBLE' : 'TAKEN';
 }
 
-/**
- * Whether a rental in the given mode may take the machine. Interruptible instances yield to the other modes but not to
- * each other.
- */
+/** Whether a rental in the given mode may take the machine. */
 export function isFreeFor(mode: PricingMode, availability: Availability): boolean {
-  return availability === 'FREE' || (availability === 'PREEMPTIBLE' && mode !== 'INTERRUPTIBLE');
+  return availability === 'FREE' || (availability === 'PREEMPTIBLE' && canPreempt(mode));
 }
 
 /** The block of a host's GPUs used by a machine or an instance. */
@@ -76,7 +74,7 @@ export function claim<T extends OnGpus & Pick<Instance, 'status' | 'mode'>>(
  * that doesn't yield is enough to decide this.
  */
 function modeInTheWay(running: readonly Pick<Instance, 'mode'>[]): PricingMode | null {
-  return (running.find(({ mode }) => mode !== 'INTERRUPTIBLE') ?? running[0])?.mode ?? null;
+  return (running.find(({ mode }) => !isPreemptible(mode)) ?? running[0])?.mode ?? null;
 }
 
 function unavailableBecause(state: MachineCondition, availability: Availability): string {

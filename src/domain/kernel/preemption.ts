@@ -1,5 +1,15 @@
 import { type Rate, type Units, unitsOfUsage } from './money.js';
+import type { PricingMode } from './price-rule.js';
 import type { Instant } from './time.js';
+
+/**
+ * Whether a rental in this mode stops the interruptible instances that run on its GPUs, including those of its own
+ * account. Interruptible rentals never preempt each other.
+ */
+export const canPreempt = (mode: PricingMode): boolean => mode !== 'INTERRUPTIBLE';
+
+/** Whether an instance in this mode can be preempted. */
+export const isPreemptible = (mode: PricingMode): boolean => mode === 'INTERRUPTIBLE';
 
 /**
  * Minimum number of GPU seconds charged for a start that preempts an interruptible instance, no matter how that start

@@ -10,7 +10,7 @@ export interface ModeRates {
   reserved: Rate;
 }
 
-/** The rule as published (contract section 1). */
+/** The rule as published. */
 export const PRICE_RULE = 'public marketplace median for the model x 0.70, rounded down';
 
 const MICRO_PER_CENT = 10_000n;

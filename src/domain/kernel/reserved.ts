@@ -2,7 +2,7 @@ import { type Rate, type Units, unitsOfUsage } from './money.js';
 import type { PricingMode } from './price-rule.js';
 import { addMonths, type Instant } from './time.js';
 
-/** Length of a reserved term in calendar months (contract section 1). */
+/** Length of a reserved term in calendar months. */
 export const RESERVED_MONTHS = 3;
 
 /** The instance fields that its reserved term is computed from. */

@@ -5,10 +5,10 @@ export const SCOPES = ['read', 'rent', 'access', 'money', 'keys'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
-  read: 'read everything in the account except instance logs and secret values',
-  rent: 'rent, start, stop and destroy instances, set when they end, and manage volumes',
-  access: 'connect to instances: SSH keys, terminals, web links, open ports, logs, secrets',
-  money: 'make top-ups and set spend limits',
+  read: 'read everything in the account except logs, instance links, volume passwords and secret values',
+  rent: 'rent, start, stop and destroy instances, set their deadlines and spend limits, and manage volumes and saved templates',
+  access: 'connect to instances: SSH keys, terminals, files, web links, open ports, logs, secrets',
+  money: 'make top-ups and set the monthly limit',
   keys: 'create, limit and revoke API keys, and configure notifications',
 };
 

@@ -1,7 +1,7 @@
 /**
  * A host's GPUs are sold in blocks: aligned blocks of 1, 2, 4 and 8 GPUs by position, and the whole host. Each block is
  * a machine with its own id. GPUs of the same model are adjacent, and closely connected GPUs are next to each other, so
- * that each block has a single model and fast connections. See design.md section 12.
+ * that each block has a single model and fast connections.
  */
 
 /** Maximum number of GPUs per host. */

@@ -8,7 +8,7 @@ import type { VolumeDeps } from './deps.js';
 import { LEASE_SECRET } from './lease-secret.js';
 import { releaseEndedLeases } from './leases.js';
 import { noVolume, volumeInUse } from './refusals.js';
-import { isLeaseToken, isUpkeepToken } from './rules/volume-lease.js';
+import { isLeaseToken, isUpkeepToken } from './rules/lease-token.js';
 import type { ObjectName } from './store.js';
 
 const PRUNE_RETRY_SECONDS = 5;

@@ -1,6 +1,5 @@
-import { silentBefore } from '../kernel/fleet.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
-import { SAVED_WITHIN_DAYS } from './rules/volume-lease.js';
+import { SAVED_WITHIN_DAYS, silentBefore } from '../kernel/volume-lease.js';
 
 /**
  * Returns the time since which a host must have sent a heartbeat to keep its leases. `since` is when this gateway

@@ -13,8 +13,8 @@ import { isLocked, removeStaleLocks } from './locks.js';
 import { passwordOf } from './password.js';
 import { reconcile, recount } from './reconcile.js';
 import type { ResticExit } from './restic.js';
+import { upkeepToken } from './rules/lease-token.js';
 import { droppedSnapshots, type StoredSnapshot } from './rules/volume-keeping.js';
-import { upkeepToken } from './rules/volume-lease.js';
 import { dropSnapshots } from './snapshots.js';
 import { StoreFault } from './store.js';
 

@@ -7,11 +7,11 @@ export const texts = {
   scopes: 'Permissions; if none are selected, those of this session',
   /** By the API's name for the scope. */
   may: {
-    READ: 'read everything except logs and secrets',
-    RENT: 'rent, start, stop, destroy',
-    ACCESS: 'SSH keys, terminals, web links, open ports, logs, secrets',
-    MONEY: 'top up credit',
-    KEYS: 'create and revoke keys, set up notifications',
+    READ: 'read everything except logs, links and passwords',
+    RENT: 'rent, start, stop, destroy, limit; volumes, templates',
+    ACCESS: 'SSH keys, terminals, files, web links, open ports, logs, secrets',
+    MONEY: 'top up credit, set the monthly limit',
+    KEYS: 'create, limit and revoke keys, set up notifications',
   },
   ends: 'Expires',
   in: { never: 'Never', day: 'In 1 day', days30: 'In 30 days', days90: 'In 90 days', year: 'In 1 year' },

@@ -20,7 +20,7 @@ const ETHER_DECIMALS = 18;
 const USDT_DECIMALS = 6;
 
 /**
- * The seven coins accepted by the service (contract section 1). The numbers of confirmations are defaults that the
+ * The seven coins accepted by the service. The numbers of confirmations are defaults that the
  * operator can override.
  */
 export const ASSETS = {

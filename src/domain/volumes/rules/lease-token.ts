@@ -1,11 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/**
- * Number of days after an instance's destruction during which its volumes can still be saved. Afterwards, the host may
- * erase the files, because their disk space is rented to others.
- */
-export const SAVED_WITHIN_DAYS = 7;
-
 /** A volume lease, with the data needed to compute the lease's token, which isn't stored. */
 export interface VolumeLease {
   /** Id of the volume. */
