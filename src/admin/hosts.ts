@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { only } from '../database/only.js';
 import { type HostView, listHosts, sellSlices } from '../domain/fleet/hosts.js';
 import { countedModels, formatSizes, readSizes } from '../domain/inventory/rules/host-gpus.js';
 import { type Column, type Output, print, printJson, time } from './output.js';
@@ -35,7 +36,7 @@ export function addHostCommands(program: Command, run: Run): void {
     .command('show <id>')
     .description('Show a host and its machines')
     .option('--json', 'Print JSON')
-    .action((id: string, options: Output) => run(async (deps) => showOne((await listHosts(deps, id))[0]!, options)));
+    .action((id: string, options: Output) => run(async (deps) => showOne(only(await listHosts(deps, id)), options)));
   host
     .command('slices <id> <sizes>')
     .description('Set the block sizes to sell: all, whole, or sizes such as 1,2; current rentals continue')
@@ -43,7 +44,7 @@ export function addHostCommands(program: Command, run: Run): void {
     .action((id: string, sizes: string, options: Output) =>
       run(async (deps) => {
         await sellSlices(deps, id, readSizes(sizes));
-        showOne((await listHosts(deps, id))[0]!, options);
+        showOne(only(await listHosts(deps, id)), options);
       }),
     );
 }

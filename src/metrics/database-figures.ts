@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
+import { only } from '../database/only.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
 import type { TopUpDeps } from '../domain/top-ups/deps.js';
 
@@ -76,7 +77,7 @@ export class DatabaseFigures {
         text: FIGURES_SQL,
         values: [this.#deps.clock.now().toString()],
       });
-      this.#figures = rows[0]!.figures;
+      this.#figures = only(rows).figures;
       this.#readAtMs = startedAt;
       this.#hasFailed = false;
     } catch (error) {

@@ -6,6 +6,7 @@ import type { InventoryDeps } from '../domain/inventory/deps.js';
 import type { TopUpDeps } from '../domain/top-ups/deps.js';
 import type { UpdateDeps } from '../domain/updates/deps.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
+import { required } from '../std/required.js';
 import { ONE_DATABASE } from './database-figures.js';
 import { Durations } from './durations.js';
 import { Tally } from './tally.js';
@@ -55,10 +56,8 @@ export function watchState(registry: Registry, watched: Watched): void {
       this.set({ state: 'busy' }, pool.totalCount - pool.idleCount);
     },
   });
-  gauge(
-    'gpu_rental_database_pool_max_connections',
-    'This process only. Maximum number of database connections.',
-    () => pool.options.max!,
+  gauge('gpu_rental_database_pool_max_connections', 'This process only. Maximum number of database connections.', () =>
+    required(pool.options.max, 'size of the pool'),
   );
   gauge(
     'gpu_rental_database_pool_waiting',

@@ -27,6 +27,7 @@ import type { Labels, StopReason as Reason } from '../domain/kernel/lifecycle.js
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { type Instant, secondOf } from '../domain/kernel/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
+import { required } from '../std/required.js';
 import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { accountForRental, LaunchType } from './launch.js';
@@ -279,7 +280,7 @@ export const InstanceType = builder.prismaObject('Instance', {
           // Throws synchronously, so that only one of several instances reports the fault.
           const { take, cursor } = intervalPages.getQuery(args, context, () => true);
           const position = cursor?.instanceId_resource_ordinal ?? null;
-          const page = { instanceId: instance.id, take: take!, position };
+          const page = { instanceId: instance.id, take: required(take, 'page size'), position };
           return context.deps.usageIntervalLoader
             .page(page)
             .then((intervals) => intervalPages.resolve(intervals, args, context, instance));
@@ -384,21 +385,22 @@ builder.queryFields((t) => ({
       args: { filter: t.arg({ type: InstanceFilterInput, description: 'Selects instances; by default all.' }) },
       resolve: async (_root, { filter, ...args }, context, info) => {
         const accountId = accountOf(context);
-        const { take, cursor } = historyPages.getQuery(args, context, () => true);
+        const { take: wanted, cursor } = historyPages.getQuery(args, context, () => true);
+        const take = required(wanted, 'page size');
         const { instances, scannedTo } = await instanceHistory(
           context.deps,
           accountId,
           {
             ...queryFromInfo({ context, info, path: ['edges', 'node'] }),
             position: cursor?.accountId_sequence?.sequence ?? null,
-            take: take!,
+            take,
           },
           filter,
         );
         const page = historyPages.resolve(instances, args, context, undefined);
         if (scannedTo === null) return page;
         const edge = formatPrismaCursor({ accountId, sequence: scannedTo }, ['accountId', 'sequence']);
-        return { ...page, pageInfo: markMorePages(page.pageInfo, { edge, isBackwards: take! < 0 }) };
+        return { ...page, pageInfo: markMorePages(page.pageInfo, { edge, isBackwards: take < 0 }) };
       },
     },
     { name: 'InstanceConnection', description: 'A page of instances.' },

@@ -198,12 +198,11 @@ function daysOf(
   amounts: readonly Amount[],
   named: readonly InstanceSpend[],
 ): SpendDay[] {
-  const days = Array.from(
-    { length: Number((last - first) / SECONDS_PER_DAY) + 1 },
-    () => new Map<string | null, Micro>(),
-  );
-  for (const { day, instanceId, amount } of amounts) days[day]!.set(instanceId, amount);
-  return days.map((byInstance, day) => {
+  const byDay = new Map<number, Map<string | null, Micro>>();
+  for (const { day, instanceId, amount } of amounts)
+    byDay.set(day, (byDay.get(day) ?? new Map<string | null, Micro>()).set(instanceId, amount));
+  return Array.from({ length: Number((last - first) / SECONDS_PER_DAY) + 1 }, (_, day) => {
+    const byInstance = byDay.get(day) ?? new Map<string | null, Micro>();
     const instances = named.flatMap(({ instanceId }) => {
       const amount = byInstance.get(instanceId);
       return amount === undefined ? [] : [{ instanceId, amount }];
