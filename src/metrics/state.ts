@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Tunnels } from '../access/tunnels.js';
-import type { Database } from '../database/database.js';
 import { watchWaits } from '../database/watch-pool.js';
 import type { FleetDeps } from '../domain/fleet/deps.js';
 import type { InventoryDeps } from '../domain/inventory/deps.js';
@@ -60,7 +59,7 @@ function registerGauge(registry: Registry, name: string, help: string, read: () 
   });
 }
 
-function watchPool(registry: Registry, { pool }: Pick<Database, 'pool'>): void {
+function watchPool(registry: Registry, { pool }: Pick<Watched['deps']['db'], 'pool'>): void {
   new Gauge({
     name: 'gpu_rental_database_pool_connections',
     help: 'This process only. Database connections by state: busy or idle.',
@@ -93,7 +92,7 @@ function watchPool(registry: Registry, { pool }: Pick<Database, 'pool'>): void {
   watchWaits(pool, (ms) => waits.observe(wait, ms / MS_PER_SECOND));
 }
 
-function watchNotices(registry: Registry, { notices }: Pick<Database, 'notices'>): void {
+function watchNotices(registry: Registry, { notices }: Pick<Watched['deps']['db'], 'notices'>): void {
   registerGauge(
     registry,
     'gpu_rental_change_notices_listening',
