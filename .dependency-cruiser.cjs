@@ -36,8 +36,13 @@ module.exports = {
       from: { path: [RULES, '^src/domain/kernel/'], pathNot: NOT_RULES },
       to: {
         path: '^src/|node_modules/|^[a-z]',
-        // The host agent uses the same networks, so they are in std. They are as pure as a rule.
-        pathNot: ['^src/domain/kernel/', RULES, '^src/(agent-protocol/limits|std/networks)', '^(node:)?(crypto|net)$'],
+        // The host agent uses the same networks, so they are in std. They and `required` are as pure as a rule.
+        pathNot: [
+          '^src/domain/kernel/',
+          RULES,
+          '^src/(agent-protocol/limits|std/(networks|required))',
+          '^(node:)?(crypto|net)$',
+        ],
       },
     },
     {
@@ -124,7 +129,7 @@ module.exports = {
     only(
       'metrics-observe',
       '^src/metrics/',
-      '^src/(metrics|domain)/|^src/access/tunnels|^src/database/watch-pool|^src/http/(request-log|rate-limit/rate-limit)',
+      '^src/(metrics|domain|std)/|^src/access/tunnels|^src/database/(only|watch-pool)|^src/http/(request-log|rate-limit/rate-limit)',
       'metrics read the observed parts; only the composition root uses metrics',
     ),
     only(

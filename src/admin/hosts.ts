@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type HostView, listHosts, sellSlices } from '../domain/fleet/hosts.js';
 import { countedModels, formatSizes, readSizes } from '../domain/inventory/rules/host-gpus.js';
+import { required } from '../std/required.js';
 import { type Column, type Output, print, printJson, time } from './output.js';
 import type { Run } from './run.js';
 
@@ -35,7 +36,9 @@ export function addHostCommands(program: Command, run: Run): void {
     .command('show <id>')
     .description('Show a host and its machines')
     .option('--json', 'Print JSON')
-    .action((id: string, options: Output) => run(async (deps) => showOne((await listHosts(deps, id))[0]!, options)));
+    .action((id: string, options: Output) =>
+      run(async (deps) => showOne(required((await listHosts(deps, id))[0], 'host'), options)),
+    );
   host
     .command('slices <id> <sizes>')
     .description('Set the block sizes to sell: all, whole, or sizes such as 1,2; current rentals continue')
@@ -43,7 +46,7 @@ export function addHostCommands(program: Command, run: Run): void {
     .action((id: string, sizes: string, options: Output) =>
       run(async (deps) => {
         await sellSlices(deps, id, readSizes(sizes));
-        showOne((await listHosts(deps, id))[0]!, options);
+        showOne(required((await listHosts(deps, id))[0], 'host'), options);
       }),
     );
 }

@@ -3,6 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { type Statement, statement } from '../domain/billing/statement.js';
 import { usdNumber } from '../domain/kernel/money.js';
 import { type Instant, parseInstant } from '../domain/kernel/time.js';
+import { required } from '../std/required.js';
 import { type Column, CSV_CAST, print, printJson, time, usd } from './output.js';
 import type { Run } from './run.js';
 
@@ -81,7 +82,7 @@ function rowsOf({ from, to, openingBalance, closingBalance, movements, lines }: 
     })),
     ...lines.map(({ instanceId, volumeId, kind, seconds, rate, amount, units }) => ({
       kind: kind.toLowerCase(),
-      subject: instanceId ?? volumeId!,
+      subject: required(instanceId ?? volumeId, 'subject of a statement line'),
       at: '',
       seconds: String(seconds),
       ratePerHour: usd(rate),

@@ -59,7 +59,7 @@ async function check(
   const ids = only === null ? (await viewVolumes(deps)).flatMap((each) => (each.deletedAt ? [] : [each.id])) : [only];
   const checked: CheckedRepository[] = [];
   for (const id of ids) checked.push(await checkRepository(deps, id, readData));
-  const faults = checked.filter(({ fault }) => fault !== null);
+  const faults = checked.flatMap(({ volumeId, fault }) => (fault === null ? [] : [{ volumeId, fault }]));
   if (json)
     printJson({
       ...comparisonJson(compared),
@@ -71,7 +71,7 @@ async function check(
 
 function linesOf(
   { differences, unknownVolumes }: StoreComparison,
-  faults: readonly CheckedRepository[],
+  faults: readonly { volumeId: string; fault: string }[],
   checked: number,
 ) {
   return [
@@ -87,7 +87,7 @@ function linesOf(
         : []),
     ]),
     ...unknownVolumes.map((id) => `${id}: unknown to the database; its data is never erased automatically`),
-    ...faults.map(({ volumeId, fault }) => `${volumeId}: ${fault!.replace(/\s*\n\s*/g, ' | ')}`),
+    ...faults.map(({ volumeId, fault }) => `${volumeId}: ${fault.replace(/\s*\n\s*/g, ' | ')}`),
     `${checked} repositories checked, ${faults.length} with faults`,
   ];
 }

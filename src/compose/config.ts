@@ -585,10 +585,11 @@ function readRatio(input: string): number | undefined {
 
 /** Parses W3C Baggage, which consists of percent-encoded names and values. */
 function readHeaders(input: string): Readonly<Record<string, string>> | undefined {
-  const pairs = input.split(',').map((pair) => /^ *([\w-]+) *= *([^ ,;]*) *$/.exec(pair));
-  if (pairs.some((pair) => pair === null)) return undefined;
+  const pairs = input.split(',');
+  const read = pairs.map((pair) => /^ *([\w-]+) *= *([^ ,;]*) *$/.exec(pair)).filter((pair) => pair !== null);
+  if (read.length < pairs.length) return undefined;
   try {
-    return Object.fromEntries(pairs.map((pair) => [pair![1]!, decodeURIComponent(pair![2]!)]));
+    return Object.fromEntries(read.map(([, name, value = '']) => [name, decodeURIComponent(value)]));
   } catch {
     return undefined;
   }

@@ -8,6 +8,7 @@ import { type NotifyMode, PATIENT_ACQUIRE_TIMEOUT_MS } from '../database/pool.js
 import { reportIfSlow } from '../database/report-if-slow.js';
 import { watchStatements } from '../database/watch-pool.js';
 import { PACKAGE_ROOT } from '../std/package-root.js';
+import { required } from '../std/required.js';
 import type { Traces } from '../traces/traces.js';
 import type { Config } from './config.js';
 
@@ -33,7 +34,7 @@ export async function openConfiguredDatabase(
     config.databaseUrl === null
       ? await openEmbeddedPostgres({ dataDir: config.dataDir, onNote: (note) => log.info(note) })
       : null;
-  const url = config.databaseUrl ?? embedded!.url;
+  const url = config.databaseUrl ?? required(embedded, 'database').url;
   const db = openDatabase(url, notifyMode, PATIENT_ACQUIRE_TIMEOUT_MS);
   if (traces !== null) watchStatements(db.pool, traces.statements);
   const close = async () => {

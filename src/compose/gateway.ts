@@ -144,28 +144,22 @@ export async function openGateway(
     });
     const identify = createTerminalAuth({ deps, keyUses, isTrusted });
     const terminals = config.console ? new Terminals({ log, tunnels, identify }) : null;
-    // An instance's programs may use any path, so requests to its host are left to its web ports.
-    const onUpgrade: UpgradeListener = (request, socket, head) =>
-      webPorts.siteOf(request) === undefined &&
-      (tunnels.handleUpgrade(request, socket, head) || (terminals?.handleUpgrade(request, socket, head) ?? false));
     serveRequests(deps.db.pool);
-    base.server.serve(app, onUpgrade);
+    base.server.serve(app, upgradesOf(webPorts, tunnels, terminals));
     const background = startBackgroundWork(deps, { log, address: base.address, onPayment, onFault });
-    return {
-      deps,
-      address: base.address,
-      hasConsole: config.console,
-      sshAddress: deps.settings.ssh,
-      metricsAddress: metricsServer?.address ?? null,
-      tunnels,
-      demoKey,
-      close: (noticeMs = 0) =>
-        closeGateway({ ...base, deps, tunnels, terminals, webPorts, keyUses, background, metricsServer }, noticeMs),
-    };
+    return gatewayOf({ ...base, deps, tunnels, terminals, webPorts, keyUses, background, metricsServer }, demoKey);
   } catch (error) {
     for (const close of opened.reverse()) await close();
     throw error;
   }
+}
+
+/** Passes upgrade requests to tunnels and terminals. */
+function upgradesOf(webPorts: WebFront, tunnels: Tunnels, terminals: Terminals | null): UpgradeListener {
+  // An instance's programs may use any path, so requests to its host are left to its web ports.
+  return (request, socket, head) =>
+    webPorts.siteOf(request) === undefined &&
+    (tunnels.handleUpgrade(request, socket, head) || (terminals?.handleUpgrade(request, socket, head) ?? false));
 }
 
 /** Functions that close what has been opened so far, in case the start fails. */
@@ -267,6 +261,20 @@ interface Running extends Base {
   keyUses: KeyUses;
   background: BackgroundWork;
   metricsServer: MetricsServer | null;
+}
+
+function gatewayOf(running: Running, demoKey: string | null): Gateway {
+  const { config, address, deps, tunnels, metricsServer } = running;
+  return {
+    deps,
+    address,
+    hasConsole: config.console,
+    sshAddress: deps.settings.ssh,
+    metricsAddress: metricsServer?.address ?? null,
+    tunnels,
+    demoKey,
+    close: (noticeMs = 0) => closeGateway(running, noticeMs),
+  };
 }
 
 /** Stops accepting requests, waits for those in flight, then closes what they used. */

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../domain/kernel/errors.js';
-import { SEALING_KEY_BYTES, type SealingKey, sealingKey } from '../domain/kernel/sealing.js';
+import { SEALING_KEY_BYTES, type SealingKeys, sealingKey } from '../domain/kernel/sealing.js';
+import { required } from '../std/required.js';
 
 const FILE = 'secrets.key';
 const OWNER_ONLY = 0o600;
@@ -20,10 +21,13 @@ interface Sources {
  * with the embedded database, from the file secrets.key, which is created if needed. Gateways that share a database
  * don't share a file, so they require the setting.
  */
-export function sealingKeysOf({ secretsKeys, databaseUrl, dataDir }: Sources): () => Promise<readonly SealingKey[]> {
-  let keys: Promise<readonly SealingKey[]> | undefined;
-  const read = async () => {
-    if (secretsKeys !== null) return secretsKeys.map(sealingKey);
+export function sealingKeysOf({ secretsKeys, databaseUrl, dataDir }: Sources): () => Promise<SealingKeys> {
+  let keys: Promise<SealingKeys> | undefined;
+  const read = async (): Promise<SealingKeys> => {
+    if (secretsKeys !== null) {
+      const [newest, ...older] = secretsKeys.map(sealingKey);
+      return [required(newest, 'sealing key'), ...older];
+    }
     if (databaseUrl !== null)
       throw new DomainError('action_failed', "this service can't store secrets: its operator has not set SECRETS_KEY");
     return [sealingKey(await keyOfFile(dataDir))];

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { only } from './only.js';
 
 /**
  * Runs `work` while holding the lock. Returns null if another process holds it. The lock belongs to the connection, so
@@ -19,7 +20,7 @@ export async function withAdvisoryLock<T>(
   client.on('error', onError);
   try {
     const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [lock]);
-    if (!rows[0]!.mine) return null;
+    if (!only(rows).mine) return null;
     try {
       return await work(lost.signal);
     } finally {

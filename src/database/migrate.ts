@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { only } from './only.js';
 
 /** Advisory lock used by Prisma's own engine. */
 const PRISMA_LOCK = 72707369;
@@ -113,7 +114,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
 async function acquireLock(client: Client): Promise<void> {
   for (let waitedMs = 0; waitedMs <= LOCK_WAIT_MS; waitedMs += LOCK_POLL_MS) {
     const attempt = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [PRISMA_LOCK]);
-    if (attempt.rows[0]!.mine) return;
+    if (only(attempt.rows).mine) return;
     await sleep(LOCK_POLL_MS);
   }
   const limit = `${LOCK_WAIT_MS / 1_000} s`;
@@ -129,7 +130,7 @@ async function readApplied(client: Client): Promise<AppliedMigration[]> {
   const found = await client.query<{ present: boolean }>(
     `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present`,
   );
-  if (!found.rows[0]!.present) await client.query(CREATE_TABLE);
+  if (!only(found.rows).present) await client.query(CREATE_TABLE);
   const recorded = await client.query<AppliedMigration>(
     `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
        FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`,
@@ -193,7 +194,8 @@ async function applyConcurrently(client: Client, migration: Migration): Promise<
   const { name, sql, checksum, concurrentIndex } = migration;
   await client.query(`SET lock_timeout = '${CONCURRENT_LIMIT}'`);
   const { rowCount: unfinished } = await client.query(DELETE_UNFINISHED, [name]);
-  if (unfinished! > 0) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS "${concurrentIndex}"`);
+  if (unfinished !== null && unfinished > 0)
+    await client.query(`DROP INDEX CONCURRENTLY IF EXISTS "${concurrentIndex}"`);
   const id = randomUUID();
   await client.query(BEGIN_RECORD, [id, checksum, name]);
   await client.query(sql);

@@ -183,7 +183,7 @@ export class Notices {
     const onDisconnect = () => this.#onDisconnect(client);
     client.on('error', onDisconnect).on('end', onDisconnect);
     client.on('notification', ({ payload }) => {
-      const { sender, ...received } = JSON.parse(payload!) as (Notice | Announcement) & { sender?: string };
+      const { sender, ...received } = JSON.parse(payload ?? '') as (Notice | Announcement) & { sender?: string };
       if (sender === this.#sender) return;
       if ('connection' in received) this.#peers.add(received.connection);
       else this.#deliver(received as Notice, false);

@@ -15,6 +15,9 @@ const LONG_LOCK_LIMIT_MS = 60_000;
 export class StaleReadError extends Error {}
 
 /** A statement prepared by name, once per connection. Values are sent as literals, and lists as text[]. */
+/** The rows returned by each of several statements. */
+type RowsOfEach<Statements> = { [Place in keyof Statements]: pg.QueryResultRow[] };
+
 export interface PreparedStatement {
   name: string;
   text: string;
@@ -50,8 +53,9 @@ export class Transaction {
    * Executes the pending statements and then the given ones, all in one message. Returns the rows for each given
    * statement.
    */
-  async run(...statements: PreparedStatement[]): Promise<pg.QueryResultRow[][]> {
-    return (await this.#send(statements)).slice(-statements.length).map(({ rows }) => rows);
+  async run<Statements extends PreparedStatement[]>(...statements: Statements): Promise<RowsOfEach<Statements>> {
+    const results = (await this.#send(statements)).slice(-statements.length);
+    return results.map(({ rows }) => rows) as RowsOfEach<Statements>;
   }
 
   /** Executes the statements with the next message, or with COMMIT at the end. */
@@ -83,11 +87,12 @@ export class Transaction {
     // A generic plan suits all values, because the statements find their rows by key.
     const begin = sent.length > 0 ? 'BEGIN; SET LOCAL plan_cache_mode = force_generic_plan' : 'BEGIN';
     const parts = [...(this.#hasBegun ? [] : [begin]), ...sent.map(execution), ...(last === undefined ? [] : [last])];
+    const [first = begin] = parts;
     this.#hasBegun = true;
     // pg returns an array when the message contains several statements, but its types don't say so.
     const query: ValuedQuery = {
       text: parts.join('; '),
-      textWithoutValues: () => sent.map(({ text }) => text).join('; ') || parts[0]!,
+      textWithoutValues: () => sent.map(({ text }) => text).join('; ') || first,
     };
     const results = (await this.#client.query(query)) as pg.QueryResult | pg.QueryResult[];
     return Array.isArray(results) ? results : [results];

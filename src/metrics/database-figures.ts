@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
+import { only } from '../database/only.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
 import type { TopUpDeps } from '../domain/top-ups/deps.js';
 
@@ -76,7 +77,7 @@ export class DatabaseFigures {
         text: FIGURES_SQL,
         values: [this.#deps.clock.now().toString()],
       });
-      this.#figures = rows[0]!.figures;
+      this.#figures = only(rows).figures;
       this.#readAtMs = startedAt;
       this.#hasFailed = false;
     } catch (error) {
@@ -90,69 +91,33 @@ export class DatabaseFigures {
   }
 }
 
+/** Registers a gauge of a database figure. */
+type AddGauge = <Label extends string>(name: string, help: string, labelNames?: readonly Label[]) => Gauge<Label>;
+
+/** Gauges that are set together. */
+interface GaugeGroup {
+  labelled?: readonly Gauge<string>[];
+  /** Gauges without labels. */
+  single?: readonly Gauge<string>[];
+  set(figures: Figures): void;
+}
+
 type Gauges = ReturnType<typeof createGauges>;
 
 function createGauges(registry: Registry, { settings, payments }: Pick<TopUpDeps, 'settings' | 'payments'>) {
   const registers = [registry];
-  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Gauge<L>({ name, help: `${ONE_DATABASE} ${help}`, labelNames, registers });
-  const instances = gauge('gpu_rental_instances_running', 'Running instances by model and mode.', ['gpu', 'mode']);
-  const gpus = gauge('gpu_rental_gpus_rented', 'GPUs of running instances by model and mode.', ['gpu', 'mode']);
-  const busy = gauge(
-    'gpu_rental_gpus_busy_ratio',
-    "GPU utilization of running instances, by model: the mean over the last minute's samples, 0 to 1.",
-    ['gpu'],
-  );
-  const machines = gauge('gpu_rental_machines', "Machines by the operator's state.", ['state']);
-  const agents = gauge('gpu_rental_agents', 'Host agents by whether they report: reachable or away.', ['state']);
-  const accounts = gauge('gpu_rental_accounts', 'Accounts.');
-  const suspended = gauge('gpu_rental_accounts_suspended', 'Suspended accounts.');
-  const exhausted = gauge(
-    'gpu_rental_accounts_exhausted',
-    'Accounts whose credit is exhausted, within or after their grace period.',
-  );
-  const credited = gauge('gpu_rental_credited_usd', 'USD credited to all accounts, including adjustments.');
-  const charged = gauge(
-    'gpu_rental_charged_usd',
-    'USD charged to all accounts up to now, less credits for outages and slow starts.',
-  );
-  const held = gauge('gpu_rental_balances_usd', 'Remaining credit in USD: the sum of all balances above zero.');
-  const burn = gauge('gpu_rental_burn_usd_per_hour', 'Current charges to all accounts in USD per hour.');
-  const volumes = {
-    live: gauge('gpu_rental_volumes', 'Volumes, except deleted ones.'),
-    stored: gauge('gpu_rental_volume_stored_bytes', 'Bytes of all volume snapshots in the store.'),
-    held: gauge('gpu_rental_volumes_held', 'Volumes leased to an instance on a host with an agent.'),
-    unsaved: gauge(
-      'gpu_rental_volume_unsaved_seconds',
-      'Longest time since the last snapshot, or since the lease began, of volumes leased to an instance on a host with an agent.',
-    ),
-    unpruned: gauge(
-      'gpu_rental_volumes_unpruned',
-      'Volumes whose old snapshots could not be removed at the last attempt.',
-    ),
-  };
-  const labelled: Gauge<string>[] = [instances, gpus, busy, machines, agents];
-  const single: Gauge<string>[] = [accounts, suspended, exhausted, credited, charged, held, burn];
-  single.push(...Object.values(volumes));
-  const market =
-    settings.marketSource === null
-      ? null
-      : {
-          succeeded: gauge(
-            'gpu_rental_market_recheck_succeeded_timestamp_seconds',
-            'Time at which the scheduled re-check last published a price sheet.',
-          ),
-          failed: gauge(
-            'gpu_rental_market_recheck_failed_timestamp_seconds',
-            'Time at which the scheduled re-check last failed.',
-          ),
-        };
-  if (market !== null) single.push(market.succeeded, market.failed);
-  const aside =
-    payments === null
-      ? null
-      : gauge('gpu_rental_payment_callbacks_aside', 'Payment processor callbacks that the operator must review.');
-  if (aside !== null) single.push(aside);
+  const gauge: AddGauge = (name, help, labelNames = []) =>
+    new Gauge({ name, help: `${ONE_DATABASE} ${help}`, labelNames, registers });
+  const groups: readonly GaugeGroup[] = [
+    rentalGauges(gauge),
+    accountGauges(gauge),
+    moneyGauges(gauge),
+    volumeGauges(gauge),
+    ...(settings.marketSource === null ? [] : [marketGauges(gauge)]),
+    ...(payments === null ? [] : [callbackGauges(gauge)]),
+  ];
+  const labelled = groups.flatMap((group) => group.labelled ?? []);
+  const single = groups.flatMap((group) => group.single ?? []);
   const up = new Gauge({
     name: 'gpu_rental_database_figures_up',
     help: 'This process only. 0 while the database figures are missing, because it is unreachable or slow.',
@@ -175,28 +140,118 @@ function createGauges(registry: Registry, { settings, payments }: Pick<TopUpDeps
         return;
       }
       readAt.set(readAtMs / 1_000);
-      for (const { gpu, mode, instances: count, gpus: gpuCount } of figures.running) {
+      for (const group of groups) group.set(figures);
+    },
+  };
+}
+
+function rentalGauges(gauge: AddGauge): GaugeGroup {
+  const instances = gauge('gpu_rental_instances_running', 'Running instances by model and mode.', ['gpu', 'mode']);
+  const rented = gauge('gpu_rental_gpus_rented', 'GPUs of running instances by model and mode.', ['gpu', 'mode']);
+  const busy = gauge(
+    'gpu_rental_gpus_busy_ratio',
+    "GPU utilization of running instances, by model: the mean over the last minute's samples, 0 to 1.",
+    ['gpu'],
+  );
+  const machines = gauge('gpu_rental_machines', "Machines by the operator's state.", ['state']);
+  const agents = gauge('gpu_rental_agents', 'Host agents by whether they report: reachable or away.', ['state']);
+  return {
+    labelled: [instances, rented, busy, machines, agents],
+    set: (figures) => {
+      for (const { gpu, mode, instances: count, gpus } of figures.running) {
         const labels = { gpu, mode: mode.toLowerCase() };
         instances.set(labels, count);
-        gpus.set(labels, gpuCount);
+        rented.set(labels, gpus);
       }
       for (const { gpu, percent } of figures.busy) busy.set({ gpu }, percent / 100);
       for (const { state, machines: count } of figures.machines) machines.set({ state: state.toLowerCase() }, count);
       for (const state of ['reachable', 'away'] as const) agents.set({ state }, figures.agents[state]);
-      accounts.set(figures.accounts.all);
-      suspended.set(figures.accounts.suspended);
-      exhausted.set(figures.accounts.exhausted);
-      credited.set(usdOf(figures.money.credited));
-      charged.set(usdOf(figures.money.charged));
-      held.set(usdOf(figures.money.held));
-      burn.set(Number(figures.money.burn) / 1_000_000);
-      market?.succeeded.set(figures.market.succeeded ?? 0);
-      market?.failed.set(figures.market.failed ?? 0);
-      aside?.set(figures.aside);
-      for (const name of ['live', 'stored', 'held', 'unsaved', 'unpruned'] as const)
-        volumes[name].set(figures.volumes[name]);
     },
   };
+}
+
+function accountGauges(gauge: AddGauge): GaugeGroup {
+  const all = gauge('gpu_rental_accounts', 'Accounts.');
+  const suspended = gauge('gpu_rental_accounts_suspended', 'Suspended accounts.');
+  const exhausted = gauge(
+    'gpu_rental_accounts_exhausted',
+    'Accounts whose credit is exhausted, within or after their grace period.',
+  );
+  return {
+    single: [all, suspended, exhausted],
+    set: ({ accounts }) => {
+      all.set(accounts.all);
+      suspended.set(accounts.suspended);
+      exhausted.set(accounts.exhausted);
+    },
+  };
+}
+
+function moneyGauges(gauge: AddGauge): GaugeGroup {
+  const credited = gauge('gpu_rental_credited_usd', 'USD credited to all accounts, including adjustments.');
+  const charged = gauge(
+    'gpu_rental_charged_usd',
+    'USD charged to all accounts up to now, less credits for outages and slow starts.',
+  );
+  const held = gauge('gpu_rental_balances_usd', 'Remaining credit in USD: the sum of all balances above zero.');
+  const burn = gauge('gpu_rental_burn_usd_per_hour', 'Current charges to all accounts in USD per hour.');
+  return {
+    single: [credited, charged, held, burn],
+    set: ({ money }) => {
+      credited.set(usdOf(money.credited));
+      charged.set(usdOf(money.charged));
+      held.set(usdOf(money.held));
+      burn.set(Number(money.burn) / 1_000_000);
+    },
+  };
+}
+
+function volumeGauges(gauge: AddGauge): GaugeGroup {
+  const gauges = {
+    live: gauge('gpu_rental_volumes', 'Volumes, except deleted ones.'),
+    stored: gauge('gpu_rental_volume_stored_bytes', 'Bytes of all volume snapshots in the store.'),
+    held: gauge('gpu_rental_volumes_held', 'Volumes leased to an instance on a host with an agent.'),
+    unsaved: gauge(
+      'gpu_rental_volume_unsaved_seconds',
+      'Longest time since the last snapshot, or since the lease began, of volumes leased to an instance on a host with an agent.',
+    ),
+    unpruned: gauge(
+      'gpu_rental_volumes_unpruned',
+      'Volumes whose old snapshots could not be removed at the last attempt.',
+    ),
+  };
+  return {
+    single: Object.values(gauges),
+    set: ({ volumes }) => {
+      for (const name of ['live', 'stored', 'held', 'unsaved', 'unpruned'] as const) gauges[name].set(volumes[name]);
+    },
+  };
+}
+
+function marketGauges(gauge: AddGauge): GaugeGroup {
+  const succeeded = gauge(
+    'gpu_rental_market_recheck_succeeded_timestamp_seconds',
+    'Time at which the scheduled re-check last published a price sheet.',
+  );
+  const failed = gauge(
+    'gpu_rental_market_recheck_failed_timestamp_seconds',
+    'Time at which the scheduled re-check last failed.',
+  );
+  return {
+    single: [succeeded, failed],
+    set: ({ market }) => {
+      succeeded.set(market.succeeded ?? 0);
+      failed.set(market.failed ?? 0);
+    },
+  };
+}
+
+function callbackGauges(gauge: AddGauge): GaugeGroup {
+  const aside = gauge(
+    'gpu_rental_payment_callbacks_aside',
+    'Payment processor callbacks that the operator must review.',
+  );
+  return { single: [aside], set: (figures) => aside.set(figures.aside) };
 }
 
 /** Converts units to USD. The result is accurate to 15 digits, which is enough for a chart. */

@@ -41,7 +41,7 @@ export function countRequests(registry: Registry): ObserveRequest {
     const { operation, refusals: codes } = state;
     const isStream = operation?.kind === 'subscription';
     const route = isStream ? `${state.route} events` : state.route;
-    seconds.observe(METHODS.has(method!) ? method! : 'other', route, labelOf(status), ms / 1_000);
+    seconds.observe(method !== undefined && METHODS.has(method) ? method : 'other', route, labelOf(status), ms / 1_000);
     for (const code of codes) refusals.add(1, Object.hasOwn(STATUS_OF, code) ? code : 'other');
     if (operation === null) return;
     const name = names.labelOf(operation.name, state.accountId !== null);

@@ -21,7 +21,7 @@ export async function serveMetrics(
   scrape: () => Promise<{ type: string; text: string }>,
 ): Promise<MetricsServer> {
   const server = createServer({ headersTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS }, (request, response) => {
-    const [path] = request.url!.split('?', 1);
+    const [path] = request.url?.split('?', 1) ?? [];
     if (path !== PATH) return void response.writeHead(404).end();
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return void response.writeHead(405, { Allow: 'GET, HEAD' }).end();

@@ -6,6 +6,7 @@ import type { InventoryDeps } from '../domain/inventory/deps.js';
 import type { TopUpDeps } from '../domain/top-ups/deps.js';
 import type { UpdateDeps } from '../domain/updates/deps.js';
 import type { RateLimiter } from '../http/rate-limit/rate-limit.js';
+import { required } from '../std/required.js';
 import { ONE_DATABASE } from './database-figures.js';
 import { Durations } from './durations.js';
 import { Tally } from './tally.js';
@@ -31,36 +32,52 @@ export interface Watched {
 
 /** Registers gauges for this process's in-memory state, which are read on each scrape. */
 export function watchState(registry: Registry, watched: Watched): void {
-  const { deps, tunnels, ssh, webPorts, redisState, droppedLines } = watched;
-  const registers = [registry];
-  const { pool, notices } = deps.db;
-  const gauge = (name: string, help: string, read: () => number) => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  };
+  const { deps, redisState } = watched;
+  watchPool(registry, deps.db);
+  watchNotices(registry, deps.db);
+  watchConnections(registry, watched);
+  if (redisState !== null) {
+    registerGauge(
+      registry,
+      'gpu_rental_redis_up',
+      'This process only. 0 while Redis is unreachable and this process counts requests on its own.',
+      () => (redisState() === 'ok' ? 1 : 0),
+    );
+  }
+  watchLosses(registry, watched);
+  watchInventory(registry, deps);
+}
 
+function registerGauge(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+}
+
+function watchPool(registry: Registry, { pool }: Pick<Watched['deps']['db'], 'pool'>): void {
   new Gauge({
     name: 'gpu_rental_database_pool_connections',
     help: 'This process only. Database connections by state: busy or idle.',
     labelNames: ['state'] as const,
-    registers,
+    registers: [registry],
     collect() {
       this.set({ state: 'idle' }, pool.idleCount);
       this.set({ state: 'busy' }, pool.totalCount - pool.idleCount);
     },
   });
-  gauge(
+  registerGauge(
+    registry,
     'gpu_rental_database_pool_max_connections',
     'This process only. Maximum number of database connections.',
-    () => pool.options.max!,
+    () => required(pool.options.max, 'size of the pool'),
   );
-  gauge(
+  registerGauge(
+    registry,
     'gpu_rental_database_pool_waiting',
     'This process only. Requests waiting for a database connection.',
     () => pool.waitingCount,
@@ -73,13 +90,17 @@ export function watchState(registry: Registry, watched: Watched): void {
   });
   const wait = waits.series({});
   watchWaits(pool, (ms) => waits.observe(wait, ms / MS_PER_SECOND));
+}
 
-  gauge(
+function watchNotices(registry: Registry, { notices }: Pick<Watched['deps']['db'], 'notices'>): void {
+  registerGauge(
+    registry,
     'gpu_rental_change_notices_listening',
     'This process only. 1 while change notices are received; while it is 0, nothing is served from memory.',
     () => (notices.isListening ? 1 : 0),
   );
-  gauge(
+  registerGauge(
+    registry,
     'gpu_rental_change_notices_lag_seconds',
     'This process only. Age of the oldest change not yet sent to the other gateways.',
     () => notices.lagMs / MS_PER_SECOND,
@@ -88,12 +109,21 @@ export function watchState(registry: Registry, watched: Watched): void {
     name: 'gpu_rental_change_notices_send_seconds',
     help: 'This process only. Time from a commit until the other gateways are notified, at most every 100 ms.',
     buckets: LAG_SECONDS,
-    registers,
+    registers: [registry],
   });
   notices.onSent = (ms) => sent.observe(ms / MS_PER_SECOND);
+}
 
-  gauge('gpu_rental_event_streams_open', 'This process only. Open subscriptions.', () => deps.subscriptions.size);
-  gauge(
+/** Registers gauges for the streams, tunnels and connections that are open at this process. */
+function watchConnections(registry: Registry, { deps, tunnels, ssh, webPorts }: Watched): void {
+  registerGauge(
+    registry,
+    'gpu_rental_event_streams_open',
+    'This process only. Open subscriptions.',
+    () => deps.subscriptions.size,
+  );
+  registerGauge(
+    registry,
     'gpu_rental_agents_waiting',
     'This process only. Host agents waiting here for a new desired state.',
     () => deps.fleet.desired.waiting,
@@ -102,29 +132,32 @@ export function watchState(registry: Registry, watched: Watched): void {
     name: 'gpu_rental_instance_streams_open',
     help: 'This process only. Tunnels into instances by kind: exec (SSH sessions), shell (terminals in browsers), port (web ports and forwarding), logs.',
     labelNames: ['kind'] as const,
-    registers,
+    registers: [registry],
     collect() {
       for (const kind of ['exec', 'shell', 'port', 'logs'] as const) this.set({ kind }, tunnels.count(kind));
     },
   });
   if (ssh !== null)
-    gauge('gpu_rental_ssh_connections_open', 'This process only. Open SSH connections.', () => ssh.size);
-  gauge(
+    registerGauge(
+      registry,
+      'gpu_rental_ssh_connections_open',
+      'This process only. Open SSH connections.',
+      () => ssh.size,
+    );
+  registerGauge(
+    registry,
     'gpu_rental_web_exchanges_open',
     "This process only. Requests and WebSockets in flight to instances' web ports.",
     () => webPorts.size,
   );
-  if (redisState !== null) {
-    gauge(
-      'gpu_rental_redis_up',
-      'This process only. 0 while Redis is unreachable and this process counts requests on its own.',
-      () => (redisState() === 'ok' ? 1 : 0),
-    );
-  }
+}
+
+/** Registers counters for samples, and for the log lines and samples that were dropped. */
+function watchLosses(registry: Registry, { deps, droppedLines }: Watched): void {
   new Counter({
     name: 'gpu_rental_log_lines_dropped_total',
     help: 'This process only. Log lines dropped because the log was not read and 8 MB were buffered.',
-    registers,
+    registers: [registry],
     collect() {
       this.reset();
       this.inc(droppedLines());
@@ -137,14 +170,13 @@ export function watchState(registry: Registry, watched: Watched): void {
     new Counter({
       name: `gpu_rental_samples_${name}_total`,
       help: `This process only. ${help}`,
-      registers,
+      registers: [registry],
       collect() {
         this.reset();
         this.inc(deps.samples[name]);
       },
     });
   }
-  watchInventory(registry, deps);
 }
 
 /** Registers gauges for this process's in-memory inventory. */

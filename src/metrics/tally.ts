@@ -36,7 +36,7 @@ export class Tally<Label extends string> {
     const known = this.#counts.get(key);
     if (known !== undefined) known.value += by;
     else {
-      const labels = Object.fromEntries(this.#labelNames.map((name, index) => [name, values[index]!]));
+      const labels = Object.fromEntries(this.#labelNames.map((name, index) => [name, values[index]]));
       this.#counts.set(key, { labels: labels as Record<Label, string>, value: by });
     }
   }

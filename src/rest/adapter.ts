@@ -3,6 +3,7 @@ import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { inputFault, shortened } from '../domain/kernel/input-fault.js';
 import { nearestName } from '../std/nearest-name.js';
+import { required } from '../std/required.js';
 import { type PreparedInput, type PreparedRoute, prepare } from './prepare.js';
 import { type Input, routes } from './routes.js';
 
@@ -109,8 +110,8 @@ function runner(route: CompiledRoute, hooks: RestHooks): RequestHandler {
     const variableValues = readInputs(route, request);
     const contextValue = await hooks.contextOf(request, response);
     const { data, errors } = await hooks.run(route.operationId, () => query(undefined, contextValue, variableValues));
-    if (errors !== undefined) throw new RestFault(errors[0]!, route);
-    const result = data!.result;
+    if (errors !== undefined) throw new RestFault(required(errors[0], 'error'), route);
+    const { result } = required(data, 'data of a response without errors');
     if (result === null) throw new RestRefusal('not_found', `no such ${route.objectName}`);
     const body = route.respond(result);
     if (route.envelope.kind === 'text') hooks.sendText(response, route.status, route.envelope.type, body as string);
@@ -203,7 +204,8 @@ function readInput(input: PreparedInput, raw: unknown, hint: () => string): unkn
 }
 
 function readSpelled({ name, field }: PreparedInput, values: Readonly<Record<string, string>>, raw: unknown): string {
-  if (typeof raw === 'string' && Object.hasOwn(values, raw)) return values[raw]!;
+  const value = typeof raw === 'string' && Object.hasOwn(values, raw) ? values[raw] : undefined;
+  if (value !== undefined) return value;
   const list = Object.keys(values).join(', ');
   throw new RestRefusal(field.refusal ?? 'invalid_request', `${name} must be one of ${list}`);
 }

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type GraphQLOutputType, getNamedType, isObjectType } from 'graphql';
 import { z } from 'zod';
+import { required } from '../std/required.js';
 import { EXAMPLES } from './openapi-examples.js';
 import type { PreparedInput, PreparedRoute } from './prepare.js';
-import { elementOf, type Selected, spellingOf, unwrapNonNull } from './selection.js';
+import { childOf, elementOf, type Selected, spellingOf, unwrapNonNull } from './selection.js';
 
 export type Json = Record<string, unknown>;
 
@@ -61,15 +62,16 @@ export class Schemas {
   }
 
   /** Adds a page, whose entries have a cursor in addition to the object's own members. */
-  #page(name: string, object: Json, { type, children }: Selected): Json {
-    const isEdges = ({ key }: Selected) => key === 'edges';
-    const [cursor, node] = children.find(isEdges)!.children as [Selected, Selected];
+  #page(name: string, object: Json, selected: Selected): Json {
+    const { type, children } = selected;
+    const edges = childOf(selected, 'edges');
+    const [cursor, node] = [childOf(edges, 'cursor'), childOf(edges, 'node')];
     const entry = getNamedType(node.type);
     const items = this.put(entry.name, {
       description: entry.description,
       ...objectSchema({ ...this.#members([cursor]), ...this.#members(node.children) }),
     });
-    const info = this.#members(children.filter((child) => !isEdges(child)));
+    const info = this.#members(children.filter(({ key }) => key !== 'edges'));
     const { description } = getNamedType(type);
     return this.put(name, { description, ...objectSchema({ object, ...info, data: { type: 'array', items } }) });
   }
@@ -99,7 +101,9 @@ export class Schemas {
       return this.put(name, { description, ...objectSchema(this.#members(selected.children)) });
     }
     const spelling = spellingOf(named);
-    return spelling === undefined ? SCALARS[named.name]! : { type: 'string', enum: Object.values(spelling) };
+    return spelling === undefined
+      ? required(SCALARS[named.name], 'schema of a scalar')
+      : { type: 'string', enum: Object.values(spelling) };
   }
 }
 
@@ -110,14 +114,14 @@ export function objectSchema(properties: Json): Json {
 
 /** Builds the schema for a JSON request body. An optional field may be null, which counts as omitted. */
 export function bodySchema(inputs: readonly PreparedInput[]): Json {
-  const required = inputs.filter((input) => input.required).map(({ name }) => name);
+  const requiredNames = inputs.filter((input) => input.required).map(({ name }) => name);
   const properties = Object.fromEntries(
     inputs.map((input) => [
       input.name,
       { ...nullable(input, inputSchema(input)), description: input.field.description },
     ]),
   );
-  return { type: 'object', required, properties, additionalProperties: false };
+  return { type: 'object', required: requiredNames, properties, additionalProperties: false };
 }
 
 function nullable(input: PreparedInput, schema: Json): Json {

@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import type { z } from 'zod';
 import type { Input, JsonEnvelope, Route } from './routes.js';
-import { elementOf, rootOf, type Selected, spellingOf } from './selection.js';
+import { childOf, elementOf, rootOf, type Selected, spellingOf } from './selection.js';
 
 /** The schema's definition of an argument, including its bounds and error codes. */
 interface Definition {
@@ -55,7 +55,7 @@ export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
   if (fault !== undefined) throw new Error(`route ${route.operationId}: ${fault.message}`);
   const root = rootOf(schema, document);
   const { member } = route;
-  const selected = member === undefined ? root : root.children.find(({ key }) => key === member)!;
+  const selected = member === undefined ? root : childOf(root, member);
   const args = [...root.definition.args, ...selected.definition.args];
   const spell = speller(selected);
   return {

@@ -15,6 +15,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
+import { required } from '../std/required.js';
 import { SPELLING } from './routes.js';
 
 /** A field in a prepared document, with its response key, its definition and the fields selected below it. */
@@ -27,16 +28,28 @@ export interface Selected {
 
 /** Returns a prepared document's only root field. */
 export function rootOf(schema: GraphQLSchema, document: DocumentNode): Selected {
-  const operation = document.definitions.find(
-    (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
-  )!;
-  return selectionsOf(schema.getRootType(operation.operation)!, operation.selectionSet)[0]!;
+  const { operation, selectionSet } = required(
+    document.definitions.find(
+      (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
+    ),
+    'operation',
+  );
+  const [root] = selectionsOf(required(schema.getRootType(operation), 'root type'), selectionSet);
+  return required(root, 'root field');
+}
+
+/** Returns the selected field with this response key. */
+export function childOf({ children }: Selected, key: string): Selected {
+  return required(
+    children.find((child) => child.key === key),
+    `field ${key}`,
+  );
 }
 
 function selectionsOf(parent: GraphQLObjectType, selectionSet: SelectionSetNode | undefined): Selected[] {
   const nodes = (selectionSet?.selections ?? []) as readonly FieldNode[];
   return nodes.map((node) => {
-    const definition = parent.getFields()[node.name.value]!;
+    const definition = required(parent.getFields()[node.name.value], 'definition of a field');
     const named = getNamedType(definition.type);
     return {
       key: (node.alias ?? node.name).value,

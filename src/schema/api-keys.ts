@@ -54,29 +54,6 @@ const ApiKeyType = builder.prismaObject('ApiKey', {
       nullable: true,
       description: 'Time of the last use, accurate to a minute.',
     }),
-    monthlyLimit: t.field({
-      type: 'USD',
-      nullable: true,
-      description: 'Maximum spend of the key in a UTC calendar month; null for no limit.',
-      select: { limit: true },
-      resolve: ({ limit }) => limit?.monthlyLimit,
-    }),
-    monthSpend: t.field({
-      type: 'USD',
-      nullable: true,
-      description:
-        'Spend of the key this month: GPUs of instances it deployed or last started, disks of instances it deployed, and volumes it created or grew. Null for a key without a limit.',
-      select: { limit: true },
-      resolve: ({ limit }, _args, { deps }) => spendUnder(deps, limit)?.monthSpend,
-    }),
-    limitReachedAt: t.field({
-      type: 'DateTime',
-      nullable: true,
-      description:
-        "The second in which monthlyLimit was reached this month, or will be reached at the current rates. Instances that the key deployed or last started stop then. Null if it won't be reached.",
-      select: { limit: true },
-      resolve: ({ limit }, _args, { deps }) => spendUnder(deps, limit)?.limitReachedAt,
-    }),
     revokedAt: t.expose('revokedAt', {
       type: 'DateTime',
       nullable: true,
@@ -84,6 +61,33 @@ const ApiKeyType = builder.prismaObject('ApiKey', {
     }),
   }),
 });
+
+// The key's monthly limit and its spend under that limit.
+builder.prismaObjectFields(ApiKeyType, (t) => ({
+  monthlyLimit: t.field({
+    type: 'USD',
+    nullable: true,
+    description: 'Maximum spend of the key in a UTC calendar month; null for no limit.',
+    select: { limit: true },
+    resolve: ({ limit }) => limit?.monthlyLimit,
+  }),
+  monthSpend: t.field({
+    type: 'USD',
+    nullable: true,
+    description:
+      'Spend of the key this month: GPUs of instances it deployed or last started, disks of instances it deployed, and volumes it created or grew. Null for a key without a limit.',
+    select: { limit: true },
+    resolve: ({ limit }, _args, { deps }) => spendUnder(deps, limit)?.monthSpend,
+  }),
+  limitReachedAt: t.field({
+    type: 'DateTime',
+    nullable: true,
+    description:
+      "The second in which monthlyLimit was reached this month, or will be reached at the current rates. Instances that the key deployed or last started stop then. Null if it won't be reached.",
+    select: { limit: true },
+    resolve: ({ limit }, _args, { deps }) => spendUnder(deps, limit)?.limitReachedAt,
+  }),
+}));
 
 function spendUnder(deps: Pick<KernelDeps, 'clock'>, limit: KeyLimit | null): KeySpend | null {
   return limit === null || limit.monthlyLimit === null ? null : keySpend(deps, limit);

@@ -27,6 +27,7 @@ import type { Labels, StopReason as Reason } from '../domain/kernel/lifecycle.js
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { type Instant, secondOf } from '../domain/kernel/time.js';
 import { instanceChanges } from '../domain/updates/change-streams.js';
+import { required } from '../std/required.js';
 import { builder, fromField, NEEDS_KEY, renamedTo } from './builder.js';
 import { accountOf, callerOf, type GatewayContext } from './context.js';
 import { accountForRental, LaunchType } from './launch.js';
@@ -191,79 +192,10 @@ export const InstanceType = builder.prismaObject('Instance', {
       resolve: ({ id }, _args, { deps }) => `${id}.${deps.settings.serviceDomain}`,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'First billed second.' }),
-    stopAt: t.expose('stopAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'The second in which it stops automatically. Null if none is set, or after it has passed.',
-    }),
-    destroyAt: t.expose('destroyAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'The second in which it is destroyed automatically; null if none is set.',
-    }),
-    spendLimit: t.expose('spendLimit', {
-      type: 'USD',
-      nullable: true,
-      description: 'Maximum total cost; null for no limit.',
-    }),
-    limitReachedAt: t.field({
-      type: 'DateTime',
-      nullable: true,
-      description:
-        "The second in which its spend limit was reached, or will be reached at its current rates. It stops then; its disk is still billed. Null if it won't be reached.",
-      resolve: (instance) => limitReachedAtOf(instance),
-    }),
-    stopWhenIdle: t.exposeInt('stopWhenIdle', {
-      nullable: true,
-      description: 'Minutes without a busy GPU and without connections after which it stops; null to keep running.',
-    }),
     labels: t.field({
       type: 'Labels',
       description: 'Labels by key; an empty object if there are none.',
       resolve: ({ labels }) => (labels ?? {}) as Labels,
-    }),
-    stoppedAt: t.expose('stoppedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'End of the second in which it stopped, the last one billed for GPUs. Null while it is running.',
-    }),
-    minimumUntil: t.expose('minimumUntil', {
-      type: 'DateTime',
-      nullable: true,
-      description: `While it is running after preempting an interruptible instance: its first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds, up to this instant, are billed even if it ends earlier. Null otherwise.`,
-    }),
-    destroyedAt: t.expose('destroyedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'Time of destruction; null until destroyed.',
-    }),
-    stopReason: t.expose('stopReason', {
-      type: StopReason,
-      nullable: true,
-      description: 'Reason why it stopped; null while it is running.',
-    }),
-    reservedUntil: t.field({
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'End of the reserved term. Every second in which the instance is stopped moves it later. Null in other modes.',
-      resolve: (instance, _args, { deps }) => reservedUntilOf(instance, asOf(instance, deps)),
-    }),
-    earlyExitCost: t.field({
-      type: 'USD',
-      description: 'Cost of destroying it now, in addition to usage.',
-      // The cost is computed up to the end of this second, because that is when a destroy action would take effect.
-      resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(deps.clock.nowMs()).end),
-    }),
-    usage: t.field({
-      type: UsageType,
-      description: 'Usage and charges up to this second.',
-      resolve: (instance, _args, { deps }) => usageOf(instance, asOf(instance, deps)),
-    }),
-    asOf: t.field({
-      type: 'DateTime',
-      description: 'The second to which usage, earlyExitCost and reservedUntil refer.',
-      resolve: (instance, _args, { deps }) => asOf(instance, deps),
     }),
     canStart: t.field({
       type: StartCheckType,
@@ -271,23 +203,6 @@ export const InstanceType = builder.prismaObject('Instance', {
       description: 'Whether it can be started now, and the requirements; null unless it is stopped.',
       resolve: (instance, _args, { deps, caller }) => startCheck(deps, instance, caller?.keyId ?? null),
     }),
-    usageIntervals: t.connection(
-      {
-        type: UsageInterval,
-        description: 'Billed intervals, oldest first.',
-        resolve: (instance, args, context) => {
-          // Throws synchronously, so that only one of several instances reports the fault.
-          const { take, cursor } = intervalPages.getQuery(args, context, () => true);
-          const position = cursor?.instanceId_resource_ordinal ?? null;
-          const page = { instanceId: instance.id, take: take!, position };
-          return context.deps.usageIntervalLoader
-            .page(page)
-            .then((intervals) => intervalPages.resolve(intervals, args, context, instance));
-        },
-      },
-      { name: 'UsageIntervalConnection', description: 'A page of usage intervals.' },
-      { name: 'UsageIntervalEdge', description: 'A usage interval on a page.' },
-    ),
     machine: t.relation('machine', { description: 'The machine of the instance.' }),
     name: t.string({
       description: 'Name given by its launch; by default its id.',
@@ -303,6 +218,100 @@ export const InstanceType = builder.prismaObject('Instance', {
     }),
   }),
 });
+
+// The times and conditions at which the instance ends or ended.
+builder.prismaObjectFields(InstanceType, (t) => ({
+  stopAt: t.expose('stopAt', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'The second in which it stops automatically. Null if none is set, or after it has passed.',
+  }),
+  destroyAt: t.expose('destroyAt', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'The second in which it is destroyed automatically; null if none is set.',
+  }),
+  spendLimit: t.expose('spendLimit', {
+    type: 'USD',
+    nullable: true,
+    description: 'Maximum total cost; null for no limit.',
+  }),
+  limitReachedAt: t.field({
+    type: 'DateTime',
+    nullable: true,
+    description:
+      "The second in which its spend limit was reached, or will be reached at its current rates. It stops then; its disk is still billed. Null if it won't be reached.",
+    resolve: (instance) => limitReachedAtOf(instance),
+  }),
+  stopWhenIdle: t.exposeInt('stopWhenIdle', {
+    nullable: true,
+    description: 'Minutes without a busy GPU and without connections after which it stops; null to keep running.',
+  }),
+  stoppedAt: t.expose('stoppedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'End of the second in which it stopped, the last one billed for GPUs. Null while it is running.',
+  }),
+  minimumUntil: t.expose('minimumUntil', {
+    type: 'DateTime',
+    nullable: true,
+    description: `While it is running after preempting an interruptible instance: its first ${PREEMPTION_MINIMUM_SECONDS} GPU seconds, up to this instant, are billed even if it ends earlier. Null otherwise.`,
+  }),
+  destroyedAt: t.expose('destroyedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'Time of destruction; null until destroyed.',
+  }),
+  stopReason: t.expose('stopReason', {
+    type: StopReason,
+    nullable: true,
+    description: 'Reason why it stopped; null while it is running.',
+  }),
+}));
+
+// The figures for the current second.
+builder.prismaObjectFields(InstanceType, (t) => ({
+  reservedUntil: t.field({
+    type: 'DateTime',
+    nullable: true,
+    description:
+      'End of the reserved term. Every second in which the instance is stopped moves it later. Null in other modes.',
+    resolve: (instance, _args, { deps }) => reservedUntilOf(instance, asOf(instance, deps)),
+  }),
+  earlyExitCost: t.field({
+    type: 'USD',
+    description: 'Cost of destroying it now, in addition to usage.',
+    // The cost is computed up to the end of this second, because that is when a destroy action would take effect.
+    resolve: (instance, _args, { deps }) => earlyExitCostOf(instance, secondOf(deps.clock.nowMs()).end),
+  }),
+  usage: t.field({
+    type: UsageType,
+    description: 'Usage and charges up to this second.',
+    resolve: (instance, _args, { deps }) => usageOf(instance, asOf(instance, deps)),
+  }),
+  asOf: t.field({
+    type: 'DateTime',
+    description: 'The second to which usage, earlyExitCost and reservedUntil refer.',
+    resolve: (instance, _args, { deps }) => asOf(instance, deps),
+  }),
+  usageIntervals: t.connection(
+    {
+      type: UsageInterval,
+      description: 'Billed intervals, oldest first.',
+      resolve: (instance, args, context) => {
+        // Throws synchronously, so that only one of several instances reports the fault.
+        const { take, cursor } = intervalPages.getQuery(args, context, () => true);
+        const position = cursor?.instanceId_resource_ordinal ?? null;
+        const page = { instanceId: instance.id, take: required(take, 'page size'), position };
+        return context.deps.usageIntervalLoader
+          .page(page)
+          .then((intervals) => intervalPages.resolve(intervals, args, context, instance));
+      },
+    },
+    { name: 'UsageIntervalConnection', description: 'A page of usage intervals.' },
+    { name: 'UsageIntervalEdge', description: 'A usage interval on a page.' },
+  ),
+}));
 
 /** Paginates by position and supports any filter. */
 const historyPages = prismaConnectionHelpers(builder, InstanceType, {
@@ -375,7 +384,10 @@ builder.queryFields((t) => ({
     resolve: (query, _root, { idempotencyKey }, context) =>
       instanceByIdempotencyKey(context.deps, accountOf(context), idempotencyKey, query),
   }),
-  instanceHistory: t.connection(
+}));
+
+builder.queryField('instanceHistory', (t) =>
+  t.connection(
     {
       type: InstanceType,
       ...NEEDS_KEY,
@@ -384,27 +396,28 @@ builder.queryFields((t) => ({
       args: { filter: t.arg({ type: InstanceFilterInput, description: 'Selects instances; by default all.' }) },
       resolve: async (_root, { filter, ...args }, context, info) => {
         const accountId = accountOf(context);
-        const { take, cursor } = historyPages.getQuery(args, context, () => true);
+        const { take: wanted, cursor } = historyPages.getQuery(args, context, () => true);
+        const take = required(wanted, 'page size');
         const { instances, scannedTo } = await instanceHistory(
           context.deps,
           accountId,
           {
             ...queryFromInfo({ context, info, path: ['edges', 'node'] }),
             position: cursor?.accountId_sequence?.sequence ?? null,
-            take: take!,
+            take,
           },
           filter,
         );
         const page = historyPages.resolve(instances, args, context, undefined);
         if (scannedTo === null) return page;
         const edge = formatPrismaCursor({ accountId, sequence: scannedTo }, ['accountId', 'sequence']);
-        return { ...page, pageInfo: markMorePages(page.pageInfo, { edge, isBackwards: take! < 0 }) };
+        return { ...page, pageInfo: markMorePages(page.pageInfo, { edge, isBackwards: take < 0 }) };
       },
     },
     { name: 'InstanceConnection', description: 'A page of instances.' },
     { name: 'InstanceEdge', description: 'An instance on a page.' },
   ),
-}));
+);
 
 builder.mutationFields((t) => ({
   deploy: t.field({
@@ -429,6 +442,10 @@ builder.mutationFields((t) => ({
     resolve: async (_root, args, context) =>
       resultOf(context, await act(context.deps, accountOf(context), args, callerOf(context).keyId)),
   }),
+}));
+
+// Settings that apply until they are changed.
+builder.mutationFields((t) => ({
   setDeadlines: t.field({
     type: InstanceType,
     ...NEEDS_KEY,

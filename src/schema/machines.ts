@@ -1,6 +1,7 @@
 import type { MachineAsRead } from '../domain/instances/machine-loader.js';
 import { findGpuModel, findRegion } from '../domain/inventory/catalogue.js';
 import { freeGpusOf } from '../domain/kernel/free-machine.js';
+import { required } from '../std/required.js';
 import { builder } from './builder.js';
 import { GpuModelType, RegionType } from './catalogue.js';
 
@@ -43,17 +44,18 @@ builder.prismaObject('Machine', {
     host: t.field({
       type: HostType,
       description: 'The host of which the machine is all or a part.',
-      resolve: async ({ hostId }, _args, { deps }) => (await deps.machineLoader.machine(hostId))!,
+      resolve: async ({ hostId }, _args, { deps }) =>
+        required(await deps.machineLoader.machine(hostId), 'host of a machine'),
     }),
     gpuModel: t.field({
       type: GpuModelType,
       description: 'The GPU model.',
-      resolve: async ({ gpu }, _args, { deps }) => (await findGpuModel(deps, gpu))!,
+      resolve: async ({ gpu }, _args, { deps }) => required(await findGpuModel(deps, gpu), 'GPU model of a machine'),
     }),
     regionInfo: t.field({
       type: RegionType,
       description: 'The region.',
-      resolve: async ({ region }, _args, { deps }) => (await findRegion(deps, region))!,
+      resolve: async ({ region }, _args, { deps }) => required(await findRegion(deps, region), 'region of a machine'),
     }),
   }),
 });

@@ -55,8 +55,9 @@ builder.queryFields((t) => ({
     args: { id: t.arg.id({ required: true, description: 'Id of any node.' }) },
     resolve: async (_root, { id }, context) => {
       const kind = KINDS.find(({ prefix }) => id.startsWith(prefix));
-      const found = kind ? await kind.find(context, id, id.slice(kind.prefix.length)) : null;
-      return found && { ...found, __typename: kind!.type };
+      if (kind === undefined) return null;
+      const found = await kind.find(context, id, id.slice(kind.prefix.length));
+      return found && { ...found, __typename: kind.type };
     },
   }),
 }));

@@ -183,11 +183,11 @@ function cursorForm(sort: OfferSortName): RegExp {
 function positionAt(sort: OfferSortName, text: string | null | undefined): OfferPosition | null {
   const parts = text == null ? null : cursorForm(sort).exec(Buffer.from(text, 'base64').toString());
   if (parts === null) return null;
-  const [, pricePerGpu, price, reliability, machineId] = parts;
+  const [, pricePerGpu = '', price = '', reliability = '', machineId = ''] = parts;
   return {
-    pricePerGpu: BigInt(pricePerGpu!),
-    pricePerHour: { onDemand: BigInt(price!) },
+    pricePerGpu: BigInt(pricePerGpu),
+    pricePerHour: { onDemand: BigInt(price) },
     reliability: Number(reliability),
-    machineId: machineId!,
+    machineId,
   };
 }

@@ -3,6 +3,7 @@ import { offerFields } from '../domain/inventory/fields.js';
 import { type Quote, type QuoteForAccount, quote, quotedMachine } from '../domain/inventory/quote.js';
 import { RESERVED_MONTHS } from '../domain/kernel/reserved.js';
 import { mayDo } from '../domain/kernel/scopes.js';
+import { required } from '../std/required.js';
 import { builder, COUNTS_WITH_KEY, fromField } from './builder.js';
 import { OfferFilterInput } from './offer-search.js';
 import { PricingMode } from './pricing.js';
@@ -35,7 +36,7 @@ const ReservedTerms = builder.objectRef<Quote>('ReservedTerms').implement({
     until: t.field({
       type: 'DateTime',
       description: 'End of the term if it starts now and never stops. Stopped seconds move it later.',
-      resolve: ({ reservedUntil }) => reservedUntil!,
+      resolve: ({ reservedUntil }) => required(reservedUntil, 'end of a reserved term'),
     }),
     onDemandPriceHr: t.expose('onDemandRate', {
       type: 'USD',

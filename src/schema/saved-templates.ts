@@ -8,6 +8,7 @@ import {
   savedTemplates,
   saveTemplate,
 } from '../domain/templates/saved-templates.js';
+import { required } from '../std/required.js';
 import { atMost, builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 import { accountForRental, LaunchInput, LaunchType } from './launch.js';
@@ -22,7 +23,7 @@ const SavedTemplateType = builder.prismaObject('SavedTemplate', {
     launch: t.field({
       type: LaunchType,
       description: 'Launch settings in addition to template and disk.',
-      resolve: (saved) => launchOf(saved)!,
+      resolve: (saved) => required(launchOf(saved), 'launch of a saved template'),
     }),
     link: t.string({
       description:

@@ -12,6 +12,7 @@ import type { ActivityDeps } from '../domain/activity/deps.js';
 import { ActivityNote } from '../domain/kernel/activity-note.js';
 import { DomainError } from '../domain/kernel/errors.js';
 import { checkScope, checkWriteResponse, PUBLIC, scopeOf } from '../domain/kernel/scopes.js';
+import { required } from '../std/required.js';
 import { callerOf, type GatewayContext } from './context.js';
 
 /**
@@ -20,7 +21,8 @@ import { callerOf, type GatewayContext } from './context.js';
  */
 export function guardOperations(schema: GraphQLSchema): void {
   for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) {
-    for (const field of Object.values(type?.getFields() ?? {})) guard(`${type!.name}.${field.name}`, field);
+    if (!type) continue;
+    for (const field of Object.values(type.getFields())) guard(`${type.name}.${field.name}`, field);
   }
 }
 
@@ -37,9 +39,9 @@ export function checkOperation(
   try {
     checkScope(caller.scopes, operation);
   } catch (error) {
-    const [type, name] = operation.split('.');
+    const [type, name = ''] = operation.split('.');
     if (type === 'Mutation')
-      deps.activityLog.note(new ActivityNote(caller, name!, targets), deps.clock.now(), codeOf(error));
+      deps.activityLog.note(new ActivityNote(caller, name, targets), deps.clock.now(), codeOf(error));
     throw error;
   }
 }
@@ -50,7 +52,7 @@ function guard(operation: string, field: GraphQLField<unknown, GatewayContext>):
   if (scopeOf(operation) === PUBLIC) return;
   const isWrite = operation.startsWith('Mutation.');
   const works = field.subscribe === undefined ? 'resolve' : 'subscribe';
-  const work = field[works]!;
+  const work = required(field[works], 'resolver of a guarded field');
   const checked: Resolve = (root, args, context, info) => {
     const { scopes } = callerOf(context);
     checkScope(scopes, operation);
@@ -80,7 +82,7 @@ function* selectedIn({ fieldNodes, returnType, schema, fragments }: GraphQLResol
       // multiply the work.
       if (node.kind === Kind.FRAGMENT_SPREAD && spread.has(node.name.value)) continue;
       if (node.kind === Kind.FRAGMENT_SPREAD) spread.add(node.name.value);
-      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragments[node.name.value]! : node;
+      const fragment = node.kind === Kind.FRAGMENT_SPREAD ? required(fragments[node.name.value], 'fragment') : node;
       const condition = fragment.typeCondition?.name.value;
       yield* below(fragment.selectionSet, (condition === undefined ? undefined : schema.getType(condition)) ?? type);
     }

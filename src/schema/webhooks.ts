@@ -224,6 +224,10 @@ builder.mutationFields((t) => ({
     args: { id: t.arg.id(ID) },
     resolve: (_root, { id }, context) => deleteWebhook(context.deps, accountOf(context), id),
   }),
+}));
+
+// Deliveries and notices to request.
+builder.mutationFields((t) => ({
   testWebhook: t.field({
     type: WebhookType,
     ...NEEDS_KEY,

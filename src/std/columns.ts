@@ -21,7 +21,7 @@ export function alignColumns(
   return lines.map((cells, line) =>
     cells
       .map((cell, column) => {
-        const width = isPadded(cells, column) ? widths[column]! : 0;
+        const width = isPadded(cells, column) ? (widths[column] ?? 0) : 0;
         return paint(right[column] ? cell.padStart(width) : cell.padEnd(width), line, column);
       })
       .join(GAP),

@@ -19,7 +19,7 @@ export function deadline(withinMs: number, signal?: AbortSignal): Deadline {
     isOver = true;
     controller.abort(new DOMException('it took too long', 'TimeoutError'));
   }, withinMs);
-  const follow = () => controller.abort(signal!.reason);
+  const follow = () => controller.abort(signal?.reason);
   if (signal?.aborted) follow();
   else signal?.addEventListener('abort', follow, { once: true });
   return {

@@ -119,7 +119,7 @@ export async function createAccount(
   const id = randomId('acc', ACCOUNT_ID_BYTES);
   await write(deps, { accountIds: [id], newAccount: { id, name, demo: input.demo ?? false } }, (current) => {
     if (input.creditMicro === undefined) return;
-    book(current, current.account(id)!, 'CREDIT', input.creditMicro, { note: 'first credit', reference: null });
+    book(current, current.lockedAccount(id), 'CREDIT', input.creditMicro, { note: 'first credit', reference: null });
   });
   return accountState(deps, id);
 }

@@ -50,8 +50,10 @@ export class ApiKeyCache {
   async get(hash: Buffer, read: () => Promise<KeyOwner | null>): Promise<KeyOwner | null> {
     const name = hash.toString('latin1');
     const key = this.#keys.get(name);
-    const spendLine = key && this.#spendLines.get(key.accountId);
-    if (spendLine !== undefined && this.#notices.isListening) return { ...key!, ...spendLine };
+    if (key !== undefined && this.#notices.isListening) {
+      const spendLine = this.#spendLines.get(key.accountId);
+      if (spendLine !== undefined) return { ...key, ...spendLine };
+    }
     const invalidations = this.#invalidations;
     // If notices weren't being received yet during the read, a change made right after it would never be reported.
     const wasListening = this.#notices.isListening;

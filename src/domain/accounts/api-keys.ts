@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ApiKey, Prisma } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { holds, networkList } from '../../std/networks.js';
+import { required } from '../../std/required.js';
 import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { type Write, write } from '../billing/ledger.js';
@@ -170,7 +171,7 @@ export async function createApiKey(
   name?: string,
 ): Promise<{ apiKey: ApiKey; secret: string }> {
   const { apiKey, secret } = await createApiKeyOnce(deps, { accountId, ...UNRESTRICTED }, { name: name ?? null });
-  return { apiKey, secret: secret! };
+  return { apiKey, secret: required(secret, 'secret of a new key') };
 }
 
 /**
@@ -220,7 +221,7 @@ export async function createApiKeyOnce(
   const limited = () => {
     const decide = async (current: Write) => {
       await make(current.transaction, current.at);
-      await limitKey(current, current.account(accountId)!, id, limit);
+      await limitKey(current, current.lockedAccount(accountId), id, limit);
       deps.activity?.add(id);
       return id;
     };

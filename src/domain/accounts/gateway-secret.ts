@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant } from '../kernel/time.js';
 
@@ -23,5 +24,5 @@ export async function gatewaySecret(
     'insert into gateway_secret (name, value, created_at) values ($1, $2, $3::timestamptz) on conflict do nothing',
     [name, make(), formatInstant(deps.clock.now())],
   );
-  return (await read())!;
+  return required(await read(), 'gateway secret');
 }

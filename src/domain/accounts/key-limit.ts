@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import type { Write } from '../billing/ledger.js';
 import { setMonthlyLimit } from '../billing/rules/settle.js';
 import { type Account, runsOf } from '../kernel/lifecycle.js';
@@ -26,5 +27,5 @@ export async function limitKey(current: Write, account: Account, keyId: string, 
     `select count(*)::int as others from key_limit where account_id = $1 and monthly_limit is not null and id <> $2`,
     [account.id, keyId],
   );
-  account.limitedKeys = rows[0]!.others + (limit === null ? 0 : 1);
+  account.limitedKeys = only(rows).others + (limit === null ? 0 : 1);
 }

@@ -1,4 +1,5 @@
 import type { ApiKey, KeyLimit } from '../../database/generated/client/client.js';
+import { required } from '../../std/required.js';
 import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
 import { setMonthlyLimit } from '../billing/rules/settle.js';
@@ -35,7 +36,7 @@ export async function setAccountLimit(
 ): Promise<AccountState> {
   const limit = readMonthlyLimit(usd);
   await write(deps, { accountIds: [accountId] }, async (current) => {
-    const account = current.account(accountId)!;
+    const account = current.lockedAccount(accountId);
     await checkUnlimited(current, account, keyId);
     const { live } = await current.limitedOf(account);
     setMonthlyLimit(current.step(account), account, limit, runsOf(account, live));
@@ -52,11 +53,11 @@ export async function setKeyLimit(
   const limit = readMonthlyLimit(monthlyLimit);
   if ((await findApiKey(deps, accountId, id)) === null) throw noKey();
   await write(deps, { accountIds: [accountId] }, async (current) => {
-    const account = current.account(accountId)!;
+    const account = current.lockedAccount(accountId);
     await checkUnlimited(current, account, keyId);
     await limitKey(current, account, id, limit);
   });
-  return (await findApiKey(deps, accountId, id))!;
+  return required(await findApiKey(deps, accountId, id), 'limited key');
 }
 
 /** Throws forbidden if the key itself has a limit. */

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { only } from '../../database/only.js';
 import { inTransaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import { hashApiKey } from '../kernel/api-key.js';
 import { type Sweep, whenDue } from '../kernel/background.js';
 import type { KernelDeps } from '../kernel/deps.js';
@@ -39,7 +41,7 @@ export async function beginSession(
   if (hash === null || caller === null) throw unauthorized(fault);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const now = deps.clock.now();
-  const endsAt = earliest(now + SESSION_SECONDS, caller.expiresAt)!;
+  const endsAt = earliest(now + SESSION_SECONDS, caller.expiresAt);
   const isBegun = await inTransaction(deps.db.pool, async (transaction) => {
     // The account is locked because a concurrent suspension would end only the sessions visible to it.
     const { rows } = await transaction.query<{ keyId: string }>(
@@ -92,7 +94,10 @@ export async function authenticateSession(
   const { caller, fault } = identified(deps, owner, address);
   // A session that has ended is treated like an unknown one.
   if (caller === null) return fault === 'expired' ? NO_CALLER : { caller, fault };
-  return { caller: { ...caller, session: hash, expiresAt: caller.expiresAt! }, fault: null };
+  return {
+    caller: { ...caller, session: hash, expiresAt: required(caller.expiresAt, 'end of a session') },
+    fault: null,
+  };
 }
 
 async function readOwner(deps: Pick<KernelDeps, 'db'>, hash: Buffer): Promise<KeyOwner | null> {
@@ -138,7 +143,7 @@ async function nextEnd({ db }: Pick<KernelDeps, 'db'>, from: Instant): Promise<I
              (select min(expires_at) from api_key where expires_at >= $1::timestamptz)) as "endsAt"`,
     values: [formatInstant(from)],
   });
-  return rows[0]!.endsAt;
+  return only(rows).endsAt;
 }
 
 function hashToken(token: string): Buffer {

@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
@@ -34,7 +35,7 @@ async function checkDailyLimit(transaction: Transaction, now: Instant): Promise<
     'select count(*) as count from account where signed_up_at > $1::timestamptz',
     [formatInstant(now - SECONDS_PER_DAY)],
   );
-  if (Number(rows[0]!.count) < MAX_SIGN_UPS_PER_DAY) return;
+  if (Number(only(rows).count) < MAX_SIGN_UPS_PER_DAY) return;
   throw new DomainError(
     'rate_limited',
     `at most ${MAX_SIGN_UPS_PER_DAY} accounts can be created in 24 hours; try again later`,

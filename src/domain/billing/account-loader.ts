@@ -41,8 +41,8 @@ export class AccountLoader {
     this.#liveInstances = new DataLoader(async (ids) => {
       const { rows } = await pool.query<Instance>({ ...LIVE_INSTANCES, values: [ids] });
       const byAccount = new Map<string, Instance[]>(ids.map((id) => [id, []]));
-      for (const instance of rows) byAccount.get(instance.accountId)!.push(instance);
-      return ids.map((id) => byAccount.get(id)!);
+      for (const instance of rows) byAccount.get(instance.accountId)?.push(instance);
+      return ids.map((id) => byAccount.get(id) ?? []);
     }, BATCHING);
   }
 

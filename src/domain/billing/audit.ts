@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { overlapping, USED_GB } from '../kernel/machine-condition.js';
@@ -40,7 +41,7 @@ export function audit(deps: Pick<KernelDeps, 'db'>): Promise<AuditReport> {
       `select (select count(*) from account)::int as accounts, (select count(*) from instance)::int as instances,
          (select count(*) from ledger_entry)::int as entries`,
     );
-    const { accounts, instances, entries } = rows[0]!;
+    const { accounts, instances, entries } = only(rows);
     return { accounts, instances, ledgerEntries: entries, findings };
   });
 }

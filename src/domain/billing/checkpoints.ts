@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
 import type { Account } from '../kernel/lifecycle.js';
 import type { Units } from '../kernel/money.js';
@@ -71,7 +72,7 @@ export async function checkpointBefore(
     text: BEFORE_SQL,
     values: [accountId, formatInstant(from), formatInstant(to)],
   });
-  return rows[0]!;
+  return only(rows);
 }
 
 /** Returns spend and credit before `from`, computed as the checkpoint's totals plus everything after it. */
@@ -87,7 +88,7 @@ export async function openingOf(
     text: OPENING_SQL,
     values: [accountId, at, formatInstant(from), openInstances, sequence, lastSequence],
   });
-  return { spentBefore: spendUnits + rows[0]!.spent, creditBefore: creditUnits + rows[0]!.credit };
+  return { spentBefore: spendUnits + only(rows).spent, creditBefore: creditUnits + only(rows).credit };
 }
 
 /** Creates the missing checkpoints of a long history. A history shorter than two steps doesn't need checkpoints. */
@@ -98,7 +99,7 @@ export async function makeCheckpoints(pool: pg.Pool, account: Readonly<Account>)
     text: NEWEST_SQL,
     values: [account.id],
   });
-  if (account.deployedInstances - rows[0]!.sequence < 2 * STEP) return;
+  if (account.deployedInstances - only(rows).sequence < 2 * STEP) return;
   const until = formatInstant(account.settledAt - SETTLED_FOR_SECONDS);
   for (let made = 0; made < MAX_PER_CALL; made += 1) {
     const { rowCount } = await pool.query({ name: 'make-checkpoint', text: MAKE_SQL, values: [account.id, until] });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
@@ -76,8 +77,8 @@ export async function recall(transaction: Transaction, request: IdempotentReques
       values: [accountId, key, formatInstant(now - IDEMPOTENCY_SECONDS)],
     },
   );
-  const [mark] = marks as { free: boolean }[];
-  if (!mark!.free) throw new KeyInUse();
+  const { free } = only(marks as { free: boolean }[]);
+  if (!free) throw new KeyInUse();
   const [stored] = responses as { fingerprint: string; response: unknown }[];
   if (stored === undefined) return undefined;
   if (stored.fingerprint === fingerprint) return stored.response;
@@ -98,7 +99,7 @@ export function storedResponse(
       'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
       [`${accountId} ${key}`],
     );
-    if (!marks.rows[0]!.free) throw new KeyInUse();
+    if (!only(marks.rows).free) throw new KeyInUse();
     // Read after the key was marked, because any request that was in flight has been committed by then.
     const responses = await deps.db.pool.query<{ response: unknown }>(
       'select response from idempotency_key where account_id = $1 and key = $2 and created_at > $3',

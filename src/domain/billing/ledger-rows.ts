@@ -262,7 +262,7 @@ export function machineStatements(machineId: string): PreparedStatement[] {
 }
 
 export function machineRows([, live, machines]: readonly object[][]) {
-  const row = machines![0] as Omit<MachineUnderLock, 'liveInstances'> | undefined;
+  const row = machines?.[0] as Omit<MachineUnderLock, 'liveInstances'> | undefined;
   return { row, liveInstances: live as Instance[] };
 }
 

@@ -1,5 +1,6 @@
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { eventsOf, type NewEvent } from '../kernel/events.js';
@@ -61,7 +62,7 @@ interface NewAccount {
 
 /** The rows needed by a write, which must be known before it starts. */
 export interface Scope {
-  accountIds: readonly string[];
+  accountIds: readonly [string, ...string[]];
   /** The account among `accountIds` that this write creates. */
   newAccount?: NewAccount;
   /** The machine to decide on. Accounts with running instances on its GPUs are locked and settled too. */
@@ -95,6 +96,8 @@ export interface Candidate {
 export interface Write extends Second {
   transaction: Transaction;
   account(id: string): Account | undefined;
+  /** Returns an account of the scope that is known to exist. */
+  lockedAccount(id: string): Account;
   instance(id: string): Instance | undefined;
   machine: MachineUnderLock | undefined;
   /** Returns the rules' inputs for a step on one of the scope's accounts. */
@@ -143,7 +146,7 @@ export async function write<T>(
     try {
       const value = await decide(current);
       current.flush();
-      deps.activity?.writeWith(transaction, current.at, current.created(scope.accountIds[0]!));
+      deps.activity?.writeWith(transaction, current.at, current.created(scope.accountIds[0]));
       return { rows: current, value };
     } catch (error) {
       if (error instanceof DomainError) return { rows: current, refusal: error };
@@ -151,7 +154,7 @@ export async function write<T>(
     }
   };
   const { pool, accountQueue } = deps.db;
-  const outcome = await accountQueue.run(scope.accountIds[0]!, () => inTransaction(pool, work));
+  const outcome = await accountQueue.run(scope.accountIds[0], () => inTransaction(pool, work));
   if (outcome.rows !== null) publishChanges(deps, outcome.rows);
   if ('refusal' in outcome) throw outcome.refusal;
   if (outcome.rows !== null) deps.activity?.committed();
@@ -223,6 +226,10 @@ class WriteRows implements Write {
     return this.#accounts.get(id);
   }
 
+  lockedAccount(id: string): Account {
+    return required(this.account(id), 'locked account');
+  }
+
   instance(id: string): Instance | undefined {
     return this.#instances.get(id);
   }
@@ -264,7 +271,7 @@ class WriteRows implements Write {
     const [accounts, ...others] = await this.transaction.run(
       { ...LOCK_ACCOUNTS, values: [accountIds, machineId ?? picker?.waitFor ?? null] },
       ...(machineId === undefined ? [] : machineStatements(machineId)),
-      ...(instanceId === undefined ? [] : [{ ...INSTANCE_OF_ACCOUNT, values: [accountIds[0]!, instanceId] }]),
+      ...(instanceId === undefined ? [] : [{ ...INSTANCE_OF_ACCOUNT, values: [accountIds[0], instanceId] }]),
     );
     for (const row of accounts as LockedAccount[]) this.#accounts.set(row.id, row);
     if (instanceId !== undefined) this.#known(others.pop() as Instance[]);
@@ -320,7 +327,7 @@ class WriteRows implements Write {
 
   async #tryAccount(id: string): Promise<LockedAccount | undefined> {
     const [rows] = await this.transaction.run({ ...TRY_ACCOUNT, values: [id] });
-    return rows![0] as LockedAccount | undefined;
+    return rows[0] as LockedAccount | undefined;
   }
 
   #areHoldersLocked(
@@ -360,7 +367,7 @@ class WriteRows implements Write {
     const settledAt = latest(this.at, account.settledAt);
     const values = [account.id, id, formatInstant(settledAt)];
     const [rows] = await this.transaction.run({ ...RECOMPUTE_KEY, values });
-    const spent = rows![0] as Pick<LimitedKey, 'spendUnits' | 'burnRate'>;
+    const spent = rows[0] as Pick<LimitedKey, 'spendUnits' | 'burnRate'>;
     return {
       id,
       monthlyLimit: null,
@@ -374,7 +381,7 @@ class WriteRows implements Write {
 
   async recomputeTotals(account: Account): Promise<void> {
     const [rows] = await this.transaction.run({ ...RECOMPUTE_TOTALS, values: [account.id] });
-    Object.assign(account, rows![0]);
+    Object.assign(account, rows[0]);
     for (const key of account.limited?.keys ?? []) {
       const { settledAt, spendUnits, burnRate, monthStartSpendUnits } = await this.limitedKey(account, key.id);
       this.changes.keys.add(Object.assign(key, { settledAt, spendUnits, burnRate, monthStartSpendUnits }));

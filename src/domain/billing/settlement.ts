@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { type Account, hasMonthlyLimits, isDue } from '../kernel/lifecycle.js';
@@ -18,7 +19,7 @@ export async function settledAccount(deps: SettlingDeps, accountId: string): Pro
   if (account === null) throw new DomainError('not_found', `no such account: ${accountId}`);
   if (!isDue(account, deps.clock.now())) return account;
   // Settling isn't part of the requested operation, so it isn't recorded as activity.
-  return write({ ...deps, activity: null }, { accountIds: [accountId] }, (current) => current.account(accountId)!);
+  return write({ ...deps, activity: null }, { accountIds: [accountId] }, (current) => current.lockedAccount(accountId));
 }
 
 /**
@@ -44,7 +45,7 @@ export async function nextDueAt({ db }: Pick<KernelDeps, 'db'>): Promise<Instant
     name: 'next-due',
     text: `select least((select min(due_at) from account), (select min(deadline_at) from account)) as "dueAt"`,
   });
-  const { dueAt } = rows[0]!;
+  const { dueAt } = only(rows);
   // A second can be settled only once it is over.
   return dueAt === null ? null : dueAt + 1n;
 }

@@ -1,4 +1,5 @@
-import { inTransaction } from '../../database/transaction.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import { DomainError } from '../kernel/errors.js';
 import { check } from '../kernel/field.js';
 import { commonFields } from '../kernel/fields.js';
@@ -96,38 +97,11 @@ export async function spendByDay(
   const [first, last] = [period.from, to].map((day) => instantOf(dateOfDay(day))) as [Instant, Instant];
   checkPeriod(period.from, to, first, last, today);
   const end = last + SECONDS_PER_DAY;
-  const usedTo = end > asOf ? asOf : end;
   await makeCheckpoints(deps.db.pool, account);
   return inTransaction(deps.db.pool, async (transaction) => {
     await transaction.query('set transaction isolation level repeatable read, read only');
-    const checkpoint = await checkpointBefore(transaction, accountId, first, usedTo);
-    const { spentBefore } = await openingOf(transaction, accountId, checkpoint, first);
-    const { rows: charges } = await transaction.query<Charge>(CHARGES_SQL, [
-      accountId,
-      formatInstant(first),
-      formatInstant(usedTo),
-      // Charges made within the current second are included.
-      formatInstant(end > asOf ? asOf + 1n : end),
-      MAX_CHARGES + 1,
-      checkpoint.openInstances,
-      checkpoint.sequence,
-      checkpoint.lastSequence,
-    ]);
-    if (charges.length > MAX_CHARGES) {
-      throw new DomainError('invalid_request', 'the period has too many charges; choose a shorter one', {
-        field: 'from',
-      });
-    }
-    const amounts = withAmounts(charges, spentBefore);
-    const totals = new Map<string, Micro>();
-    for (const { instanceId, amount } of amounts)
-      if (instanceId !== null) totals.set(instanceId, (totals.get(instanceId) ?? 0n) + amount);
-    const { rows: known } = await transaction.query<Omit<InstanceSpend, 'amount'>>(NAMED_SQL, [
-      accountId,
-      [...totals.keys()],
-    ]);
-    const byId = new Map(known.map((instance) => [instance.instanceId, instance]));
-    const all = [...totals].map(([id, amount]) => ({ ...byId.get(id)!, amount }));
+    const amounts = await amountsWithin(transaction, accountId, { first, end, asOf });
+    const all = await spendOfInstances(transaction, accountId, amounts);
     const instances = greatestFirst(all).slice(0, limit);
     const total = sumOf(amounts);
     return {
@@ -145,6 +119,51 @@ export async function spendByDay(
         .map(({ key, count, amount }) => ({ name: key, instances: count, amount })),
     };
   });
+}
+
+/** Reads the charges from `first` to `end`, or to `asOf` if that is earlier. Throws invalid_request if there are too many. */
+async function amountsWithin(
+  transaction: Transaction,
+  accountId: string,
+  { first, end, asOf }: { first: Instant; end: Instant; asOf: Instant },
+): Promise<Amount[]> {
+  const usedTo = end > asOf ? asOf : end;
+  const checkpoint = await checkpointBefore(transaction, accountId, first, usedTo);
+  const { spentBefore } = await openingOf(transaction, accountId, checkpoint, first);
+  const { rows: charges } = await transaction.query<Charge>(CHARGES_SQL, [
+    accountId,
+    formatInstant(first),
+    formatInstant(usedTo),
+    // Charges made within the current second are included.
+    formatInstant(end > asOf ? asOf + 1n : end),
+    MAX_CHARGES + 1,
+    checkpoint.openInstances,
+    checkpoint.sequence,
+    checkpoint.lastSequence,
+  ]);
+  if (charges.length > MAX_CHARGES) {
+    throw new DomainError('invalid_request', 'the period has too many charges; choose a shorter one', {
+      field: 'from',
+    });
+  }
+  return withAmounts(charges, spentBefore);
+}
+
+/** Returns each charged instance with its total, in the order of its first charge. */
+async function spendOfInstances(
+  transaction: Transaction,
+  accountId: string,
+  amounts: readonly Amount[],
+): Promise<InstanceSpend[]> {
+  const totals = new Map<string, Micro>();
+  for (const { instanceId, amount } of amounts)
+    if (instanceId !== null) totals.set(instanceId, (totals.get(instanceId) ?? 0n) + amount);
+  const { rows: known } = await transaction.query<Omit<InstanceSpend, 'amount'>>(NAMED_SQL, [
+    accountId,
+    [...totals.keys()],
+  ]);
+  const byId = new Map(known.map((instance) => [instance.instanceId, instance]));
+  return [...totals].map(([id, amount]) => ({ ...required(byId.get(id), 'charged instance'), amount }));
 }
 
 /** Sorts in descending order. The sort is stable, so if two amounts are equal, the older one comes first. */
@@ -198,12 +217,11 @@ function daysOf(
   amounts: readonly Amount[],
   named: readonly InstanceSpend[],
 ): SpendDay[] {
-  const days = Array.from(
-    { length: Number((last - first) / SECONDS_PER_DAY) + 1 },
-    () => new Map<string | null, Micro>(),
-  );
-  for (const { day, instanceId, amount } of amounts) days[day]!.set(instanceId, amount);
-  return days.map((byInstance, day) => {
+  const byDay = new Map<number, Map<string | null, Micro>>();
+  for (const { day, instanceId, amount } of amounts)
+    byDay.set(day, (byDay.get(day) ?? new Map<string | null, Micro>()).set(instanceId, amount));
+  return Array.from({ length: Number((last - first) / SECONDS_PER_DAY) + 1 }, (_, day) => {
+    const byInstance = byDay.get(day) ?? new Map<string | null, Micro>();
     const instances = named.flatMap(({ instanceId }) => {
       const amount = byInstance.get(instanceId);
       return amount === undefined ? [] : [{ instanceId, amount }];

@@ -42,7 +42,7 @@ export class Connections {
     return () => {
       if (isOver) return;
       isOver = true;
-      const left = this.#open.get(instanceId)! - 1;
+      const left = (this.#open.get(instanceId) ?? 0) - 1;
       if (left > 0) this.#open.set(instanceId, left);
       else this.#open.delete(instanceId);
     };

@@ -176,14 +176,13 @@ export class DesiredStates {
       const states = await Promise.all(
         machineIds.map(async (id) => {
           const row = found.get(id);
-          return row === undefined ? null : this.#bringUpToDate(row);
+          return { id, state: row === undefined ? null : await this.#bringUpToDate(row) };
         }),
       );
-      for (const [index, id] of machineIds.entries()) {
-        const state = states[index]!;
-        if (state !== null && !own.get(id)!.isStale && this.#db.notices.isListening) this.#kept.set(id, state);
+      for (const { id, state } of states) {
+        if (state !== null && own.get(id)?.isStale === false && this.#db.notices.isListening) this.#kept.set(id, state);
       }
-      return states;
+      return states.map(({ state }) => state);
     } finally {
       for (const [id, mark] of own) if (this.#reading.get(id) === mark) this.#reading.delete(id);
     }

@@ -28,7 +28,7 @@ async function end(deps: LedgerDeps, { id, accountId, start, action }: EndedComm
   await write(deps, { accountIds: [accountId], instanceId: id }, (current) => {
     const instance = current.instance(id);
     if (instance?.status !== 'RUNNING' || instance.gpuIntervals !== start) return;
-    const step = current.step(current.account(accountId)!);
+    const step = current.step(current.lockedAccount(accountId));
     if (action === 'STOP') stop(step, instance, 'COMMAND_ENDED');
     else destroy(step, instance, 'COMMAND_ENDED');
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AGENT_PROTOCOL, type Hardware, type JoinAnswer } from '../../agent-protocol/protocol.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import { LOCK_MACHINE, lockHost, writeBlocks } from '../inventory/host-blocks.js';
 import { type HostGpu, type HostLayout, layoutOf } from '../inventory/rules/host-gpus.js';
 import type { KernelDeps } from '../kernel/deps.js';
@@ -129,7 +130,8 @@ function checkMachine({ id, hostId, state, hasHost, undestroyed }: MachineRow): 
  */
 async function defaultRegion(transaction: Transaction, isDemo: boolean): Promise<string> {
   const { rows } = await transaction.query<{ code: string }>('select code from region order by position limit 2');
-  if (rows.length === 1 || (isDemo && rows.length > 1)) return rows[0]!.code;
+  const [first] = rows;
+  if (first !== undefined && (isDemo || rows.length === 1)) return first.code;
   throw invalid('there are several regions; choose one with --region CODE');
 }
 
@@ -176,7 +178,7 @@ export async function join(
     const layout = layoutOf(id, found, before);
     checkProtocol(protocol, layout);
     await checkPretended(transaction, enrolment, hardware);
-    const gpu = layout.gpus[0]!.model;
+    const { model: gpu } = required(layout.gpus[0], 'GPU of a host');
     await writeMachine(transaction, enrolment, layout, { ...hardware, gpus: inOrder(hardware, layout) }, now);
     const values = [
       id,
@@ -234,7 +236,7 @@ function modelOf(
 }
 
 function checkProtocol(protocol: number, { gpus, missing }: HostLayout): void {
-  const isOne = gpus.every(({ model }) => model === gpus[0]!.model);
+  const isOne = gpus.every(({ model }) => model === gpus[0]?.model);
   if (protocol === 1 && !isOne)
     throw invalid('a host with GPUs of several models needs a newer agent; update the agent');
   if (protocol === 1 && missing.length > 0) throw invalid(`${missing.length} rented GPUs were not found`);
@@ -243,7 +245,8 @@ function checkProtocol(protocol: number, { gpus, missing }: HostLayout): void {
 /** Returns the GPUs found, ordered by position. */
 function inOrder({ gpus }: Hardware, layout: HostLayout): Hardware['gpus'] {
   const places = new Map(layout.gpus.map(({ uuid }, place) => [uuid, place]));
-  return [...gpus].sort((one, other) => places.get(one.uuid.trim())! - places.get(other.uuid.trim())!);
+  const placeOf = ({ uuid }: { uuid: string }) => required(places.get(uuid.trim()), 'position of a GPU');
+  return [...gpus].sort((one, other) => placeOf(one) - placeOf(other));
 }
 
 /**
@@ -293,13 +296,13 @@ async function writeMachine(
   { gpus, cpu, vcpus, ramGb, diskGb, cudaMax, nvlink, pretended }: Hardware,
   now: Instant,
 ): Promise<void> {
-  const pcie = Math.min(Math.max(gpus[0]!.pcieGen ?? DEFAULT_PCIE, 1), 10);
+  const pcie = Math.min(Math.max(gpus[0]?.pcieGen ?? DEFAULT_PCIE, 1), 10);
   const cuda = cudaMax !== null && CUDA_VERSION.test(cudaMax) ? cudaMax : '';
   const name = cpu.slice(0, MAX_CPU_LENGTH) || 'unknown';
   await transaction.query(WRITE_MACHINE, [
     ...[
       machineId,
-      places[0]!.model,
+      required(places[0], 'GPU of a host').model,
       places.length,
       region,
       name,

@@ -1,4 +1,5 @@
 import type { Database } from '../../database/database.js';
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
 import { UNREACHABLE_AFTER_SECONDS } from '../kernel/fleet.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
@@ -64,7 +65,7 @@ export async function markUnreachableIfDue(db: Database, now: Instant): Promise<
     name: 'received-longest-ago',
     text: 'select min(seen_at) as "seenAt" from machine_heartbeat where reachable',
   });
-  const { seenAt } = rows[0]!;
+  const { seenAt } = only(rows);
   if (seenAt === null) return null;
   const awayAt = seenAt + UNREACHABLE_AFTER_SECONDS + 1n;
   if (awayAt <= now) await markUnreachable(db, now);

@@ -40,7 +40,7 @@ async function actOn(deps: LedgerDeps, id: string, accountId: string): Promise<v
     const decision = rows[0] === undefined ? null : decideIdle(rows[0], current.at);
     if (!requiresAction(decision)) return;
     if (decision.does === 'warn') warn(current, instance, decision);
-    else stop(current.step(current.account(accountId)!), instance, 'IDLE');
+    else stop(current.step(current.lockedAccount(accountId)), instance, 'IDLE');
   });
 }
 

@@ -92,7 +92,7 @@ async function observe(
     { name: 'lock-host', text: LOCK_HOST, values: [machineId] },
     { name: 'containers-of-report', text: CONTAINERS, values: [machineId, idsOf(report)] },
   );
-  const host = hosts![0] as HostRow | undefined;
+  const host = hosts[0] as HostRow | undefined;
   if (host === undefined) throw new DomainError('unauthorized', 'missing or unknown host token');
   if (isLate({ session: report.session, sequence: BigInt(report.sequence) }, host)) return null;
   const changes = changesOf(report, host, containers as SeenContainer[], at);

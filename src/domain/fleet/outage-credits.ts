@@ -1,4 +1,5 @@
 import type { PreparedStatement } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
 import { within } from '../kernel/fleet.js';
@@ -73,7 +74,10 @@ function settleOutageOf(
     const [rows] = await current.transaction.run({ ...INTERVALS, values: [instanceId] });
     const intervals = rows as Interval[];
     const gaps = await ServiceGaps.load(current, account, instanceId);
-    const disk = intervals.find(({ resource }) => resource === 'DISK')!;
+    const disk = required(
+      intervals.find(({ resource }) => resource === 'DISK'),
+      'disk interval',
+    );
     for (const interval of intervals.filter(({ resource }) => resource === 'GPU')) {
       const to = earliest(interval.endedAt, endedAt);
       if (to === null) continue;

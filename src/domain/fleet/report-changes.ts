@@ -1,4 +1,5 @@
 import type { DesiredInstance, ObservedInstance, Report } from '../../agent-protocol/protocol.js';
+import { required } from '../../std/required.js';
 import { DomainError } from '../kernel/errors.js';
 import type { ContainerPhase } from '../kernel/fleet.js';
 import type { InstanceStatus } from '../kernel/lifecycle.js';
@@ -84,7 +85,10 @@ export function changesOf(
   const isNewest = BigInt(report.generation) >= host.generation;
   const desired = new Map(host.document.map((entry) => [entry.id, entry]));
   const observed = new Map(report.instances.map((entry) => [entry.id, entry]));
-  const reported = report.instances.map((entry) => ({ container: known.get(entry.id)!, entry }));
+  const reported = report.instances.map((entry) => ({
+    container: required(known.get(entry.id), 'reported container'),
+    entry,
+  }));
   return {
     steps: containers.flatMap((container) => {
       const entry = observed.get(container.instanceId);

@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
 import { type Account, stop } from '../kernel/lifecycle.js';
@@ -54,7 +55,7 @@ async function stopFailed(current: Write, account: Account, starts: readonly Ope
   if (failed.length === 0) return;
   const live = new Map((await current.liveInstancesOf(account)).map((instance) => [instance.id, instance]));
   for (const start of failed) {
-    const instance = live.get(start.instanceId)!;
+    const instance = required(live.get(start.instanceId), 'live instance of a start');
     stop(current.step(account), instance, 'START_FAILED');
     start.to = instance.stoppedAt;
   }

@@ -71,7 +71,7 @@ export class TunnelRequests {
   #dropExpired(): void {
     const now = performance.now();
     for (const [machineId, requests] of this.#requests) {
-      if (this.#requests.size <= MAX_MACHINES && requests.at(-1)!.untilMs > now) break;
+      if (this.#requests.size <= MAX_MACHINES && (requests.at(-1)?.untilMs ?? 0) > now) break;
       this.#requests.delete(machineId);
     }
   }

@@ -36,15 +36,15 @@ export async function volumesForAgent(
   });
   if (rows.length === 0) throw new DomainError('not_found', 'no such start, or it has no volumes');
   const secret = await leaseSecret(deps);
-  const passwords = await Promise.all(rows.map((row) => passwordOf(deps, row)));
+  const opened = await Promise.all(rows.map(async (row) => ({ ...row, password: await passwordOf(deps, row) })));
   const { volumeSnapshotSeconds: snapshotSeconds } = deps.settings;
   return {
-    volumes: rows.map(({ id, lease, nonce, snapshot, sizeBytes }, index) => ({
+    volumes: opened.map(({ id, lease, nonce, snapshot, sizeBytes, password }) => ({
       id,
       lease: Number(lease),
       path: `/volumes/${id}/`,
       token: leaseToken(secret, { id, lease, nonce }),
-      password: passwords[index]!,
+      password,
       restore: snapshot === null ? null : { snapshot, sizeBytes: sizeBytes === null ? null : Number(sizeBytes) },
       snapshotSeconds,
     })),

@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { every, guarded, type Sweep, whenDue } from '../kernel/background.js';
 import type { KernelDeps } from '../kernel/deps.js';
@@ -46,7 +47,7 @@ interface OpenWork {
 
 async function openWork({ db }: Pick<KernelDeps, 'db'>): Promise<OpenWork> {
   const { rows } = await db.pool.query<OpenWork>({ name: 'open-fleet-work', text: OPEN_WORK });
-  return rows[0]!;
+  return only(rows);
 }
 
 const OPEN_WORK = `

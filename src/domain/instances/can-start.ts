@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 import type { SettlingDeps } from '../billing/deps.js';
 import { settledWithLimits } from '../billing/settlement.js';
 import { checkCover, coverNeeded } from '../kernel/cover.js';
@@ -38,7 +39,7 @@ export async function startCheck(
   const instance = fromRow(row);
   if (instance.status !== 'STOPPED') return null;
   const account = await settledWithLimits(deps, instance.accountId);
-  const machine = (await machineForPreview(deps, instance.machineId))!;
+  const machine = required(await machineForPreview(deps, instance.machineId), 'machine of an instance');
   const asOf = latest(deps.clock.now(), account.settledAt);
   const { coverSeconds } = deps.settings;
   let preempted: readonly Instance[] = [];

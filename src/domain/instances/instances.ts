@@ -1,6 +1,7 @@
 import type { Prisma } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
 import { StaleReadError, type Transaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import { activeAccount } from '../billing/active-account.js';
 import type { LedgerDeps, SettlingDeps } from '../billing/deps.js';
 import {
@@ -404,7 +405,7 @@ export async function operatorAct(deps: LedgerDeps, id: string, action: 'STOP' |
   if (found === null) throw notFound();
   const scope: Scope = { accountIds: [found.accountId], instanceId: id };
   return write(deps, scope, (current) => {
-    const account = current.account(found.accountId)!;
+    const account = current.lockedAccount(found.accountId);
     return toRow(actOn(deps, current, account, { id, action, reason: 'OPERATOR', keyId: null, volumes: [] }));
   });
 }
@@ -442,14 +443,15 @@ function actOn(
       destroy(step, instance, reason);
       break;
     case 'START': {
-      const preempted = claim(current.machine!, instance.mode, 'action_failed');
-      checkGrownVolumes(current.machine!, instance, totalGb(volumes));
+      const machine = required(current.machine, 'machine of an instance');
+      const preempted = claim(machine, instance.mode, 'action_failed');
+      checkGrownVolumes(machine, instance, totalGb(volumes));
       const { coverSeconds } = deps.settings;
       checkCover(account, current.at, { addedRate: instance.gpuRate, preempted, coverSeconds }, 'action_failed');
       checkStartLimits(account, instance, current.at, { keyId, preempted });
-      start(step, instance, takeOver(current, current.machine!, preempted), keyId, totalGb(volumes));
-      if (current.machine!.hasHost) beginContainerStart(current, instance);
-      takeLeases(current, instance, current.machine!.hasHost, volumes);
+      start(step, instance, takeOver(current, machine, preempted), keyId, totalGb(volumes));
+      if (machine.hasHost) beginContainerStart(current, instance);
+      takeLeases(current, instance, machine.hasHost, volumes);
     }
   }
   return instance;
@@ -509,10 +511,10 @@ function checkDeploy(input: DeployInput) {
 }
 
 export function checkTerms(input: TermsInput) {
-  const mode = checkOptional<PricingMode>('mode', instanceFields.mode, input.mode)!;
+  const mode = checkOptional<PricingMode>('mode', instanceFields.mode, input.mode);
   return {
-    template: checkOptional('template', instanceFields.template, input.template)!,
-    diskGb: checkOptional('diskGb', instanceFields.diskGb, input.diskGb)!,
+    template: checkOptional('template', instanceFields.template, input.template),
+    diskGb: checkOptional('diskGb', instanceFields.diskGb, input.diskGb),
     mode,
     launch: readLaunch(input.launch, mode),
     deadlines: readDeadlines(input),
@@ -529,9 +531,9 @@ export function checkTerms(input: TermsInput) {
  * allows only one running instance per GPU.
  */
 function takeOver(current: Write, { soldUntil }: MachineUnderLock, preempted: readonly Instance[]): Takeover {
-  for (const holder of preempted) stop(current.step(current.account(holder.accountId)!), holder, 'PREEMPTED');
+  for (const holder of preempted) stop(current.step(current.lockedAccount(holder.accountId)), holder, 'PREEMPTED');
   if (preempted.length > 0) current.flush();
-  const stops = preempted.map(({ stoppedAt }) => stoppedAt!);
+  const stops = preempted.map(({ stoppedAt }) => required(stoppedAt, 'end of a preempted run'));
   return { soldUntil: stops.length === 0 ? soldUntil : latest(soldUntil ?? 0n, ...stops), preempts: stops.length > 0 };
 }
 
@@ -557,7 +559,7 @@ export async function writeOnce(
 }
 
 function outcomeOf(current: Write, instance: Instance): Outcome {
-  return { instance: readWith(current.account(instance.accountId)!, toRow(instance)), replayed: false };
+  return { instance: readWith(current.lockedAccount(instance.accountId), toRow(instance)), replayed: false };
 }
 
 /** Runs a deploy and counts its outcome. */

@@ -14,8 +14,8 @@ export async function machineForPreview(
   if (machine === null) return null;
   const holders = [...new Set(runningOn(machine, machine.liveInstances).map(({ accountId }) => accountId))];
   const accounts = await Promise.all(holders.map((id) => deps.accountLoader.account(id)));
-  const due = accounts.filter((account) => account !== null && isDue(account, deps.clock.now()));
+  const due = accounts.filter((account) => account !== null).filter((account) => isDue(account, deps.clock.now()));
   if (due.length === 0) return machine;
-  for (const account of due) await settledAccount(deps, account!.id);
+  for (const { id } of due) await settledAccount(deps, id);
   return deps.machineLoader.machine(machineId);
 }

@@ -37,7 +37,9 @@ export class MachineLoader {
       ]);
       const onHost = new Map<string, Instance[]>(machines.rows.map(({ hostId }) => [hostId, []]));
       for (const instance of instances.rows) onHost.get(instance.hostId)?.push(instance);
-      const byId = new Map(machines.rows.map((row) => [row.id, { ...row, liveInstances: onHost.get(row.hostId)! }]));
+      const byId = new Map(
+        machines.rows.map((row) => [row.id, { ...row, liveInstances: onHost.get(row.hostId) ?? [] }]),
+      );
       return ids.map((id) => byId.get(id) ?? null);
     };
     this.#machines = new DataLoader(read, {

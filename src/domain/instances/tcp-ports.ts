@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
 import type { Write } from '../billing/ledger.js';
 import type { KernelDeps } from '../kernel/deps.js';
@@ -90,7 +91,7 @@ async function freePorts(
     text: FREE_PORTS,
     values: [from, to, formatInstant(at - QUARANTINE_SECONDS), accountId, count],
   });
-  const { free, held } = rows[0]!;
+  const { free, held } = only(rows);
   if (held + count > MAX_TCP_PORTS_OF_ACCOUNT)
     throw refusal(
       `the account can have at most ${MAX_TCP_PORTS_OF_ACCOUNT} TCP ports; a released one counts for another hour`,

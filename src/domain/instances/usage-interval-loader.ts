@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type pg from 'pg';
 import type { UsageInterval as UsageIntervalRow } from '../../database/generated/client/client.js';
+import { required } from '../../std/required.js';
 import type { UsageInterval } from '../kernel/lifecycle.js';
 import { dateOf, type Instant } from '../kernel/time.js';
 
@@ -40,8 +41,8 @@ export class UsageIntervalLoader {
 }
 
 async function readPages(pool: pg.Pool, pages: readonly IntervalPage[]): Promise<UsageIntervalRow[][]> {
-  const found = new Map<IntervalPage, UsageIntervalRow[]>(pages.map((page) => [page, []]));
-  const read = async (statement: { name: string; text: string }, wanted: IntervalPage[]) => {
+  const lists = pages.map((page) => ({ ...page, rows: [] as UsageIntervalRow[] }));
+  const read = async (statement: { name: string; text: string }, wanted: typeof lists) => {
     if (wanted.length === 0) return;
     const values = [
       wanted.map(({ instanceId }) => instanceId),
@@ -50,12 +51,13 @@ async function readPages(pool: pg.Pool, pages: readonly IntervalPage[]): Promise
       wanted.map(({ position }) => position?.ordinal ?? null),
     ];
     const { rows } = await pool.query<UsageInterval & { place: bigint }>({ ...statement, values });
-    for (const { place, ...row } of rows) found.get(wanted[Number(place) - 1]!)!.push(toRow(row));
+    for (const { place, ...row } of rows)
+      required(wanted[Number(place) - 1], 'page of an interval').rows.push(toRow(row));
   };
-  const [last, first] = [pages.filter(({ take }) => take < 0), pages.filter(({ take }) => take >= 0)];
+  const [last, first] = [lists.filter(({ take }) => take < 0), lists.filter(({ take }) => take >= 0)];
   await Promise.all([read(FORWARDS, first), read(BACKWARDS, last)]);
-  for (const page of last) found.get(page)!.reverse();
-  return pages.map((page) => found.get(page)!);
+  for (const { rows } of last) rows.reverse();
+  return lists.map(({ rows }) => rows);
 }
 
 /** Converts an interval to the form returned by Prisma. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { only } from '../../database/only.js';
 import { putRow, type Row } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement, type Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
@@ -108,7 +109,8 @@ export async function importRows<T>(
   const work = async (transaction: Transaction): Promise<ImportReport> => {
     const { rows: stored } = await transaction.query<{ id: string }>(`select ${key} as id from ${table}`);
     const known = new Set(stored.map(({ id }) => id));
-    const first = Number((await transaction.run(LAST_POSITION))[0]![0]!.position);
+    const [positions] = await transaction.run(LAST_POSITION);
+    const first = Number(only(positions).position);
     const report: ImportReport = { created: 0, updated: 0 };
     const statements = rows.flatMap((row, index) => {
       const data: Row = { ...dataOf(row), position: first + index };

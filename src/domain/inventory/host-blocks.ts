@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
 import { DomainError } from '../kernel/errors.js';
 import { ALL_SIZES, type Block, blocksOf, isLinked, shareOf, WHOLE_ONLY } from '../kernel/slices.js';
@@ -58,7 +59,7 @@ export async function writeBlocks(transaction: Pick<Transaction, 'query'>, host:
   const soldSizes = protocol === 1 ? WHOLE_ONLY : sizes;
   const sold = new Set(blocksOf({ id, models, sizes: soldSizes, missing }).map(({ machineId }) => machineId));
   const { rows } = await transaction.query<WholeHost>(HOST_SQL, [id]);
-  const whole = rows[0]!;
+  const whole = only(rows);
   const blocks = blocksOf({ id, models, sizes: ALL_SIZES }).filter(({ machineId }) => machineId !== id);
   const values = blocks.map(({ machineId, gpu, ...block }) => ({
     id: machineId,
@@ -68,11 +69,9 @@ export async function writeBlocks(transaction: Pick<Transaction, 'query'>, host:
     ...sharesOf(whole, block, gpus.length),
   }));
   const foreign = await transaction.query<{ id: string }>(FOREIGN, [id, blocks.map(({ machineId }) => machineId)]);
-  if (foreign.rows.length > 0)
-    throw new DomainError(
-      'invalid_request',
-      `${foreign.rows[0]!.id} is a separate machine; host ${id} needs another id`,
-    );
+  const [taken] = foreign.rows;
+  if (taken !== undefined)
+    throw new DomainError('invalid_request', `${taken.id} is a separate machine; host ${id} needs another id`);
   await transaction.query(WRITE_BLOCKS, [id, JSON.stringify(values)]);
   await transaction.query(MARK_SOLD, [id, [...sold]]);
 }

@@ -25,7 +25,7 @@ export class HostTable {
 
   get(hostId: string): OfferedHost | null {
     const number = this.#numbers.get(hostId);
-    return number === undefined ? null : this.#hosts[number]!;
+    return number === undefined ? null : this.hostAt(number << BLOCKS_BITS);
   }
 
   ids(): Iterable<string> {
@@ -48,11 +48,13 @@ export class HostTable {
 
   /** Removes a host. Its number may be reused. */
   remove(hostId: string): void {
-    const first = this.entryOf(hostId)!;
+    const number = this.#numbers.get(hostId);
+    if (number === undefined) return;
+    const first = number << BLOCKS_BITS;
     this.hostAt(first).layout.blocks.forEach((_block, place) => {
       this.#offers.delete(first + place);
     });
-    this.#free.push(this.#numbers.get(hostId)!);
+    this.#free.push(number);
     this.#numbers.delete(hostId);
   }
 

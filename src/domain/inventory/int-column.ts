@@ -7,6 +7,11 @@ export class IntColumn {
   values = new Int32Array(INITIAL_CAPACITY);
   length = 0;
 
+  /** Returns the integer at a position, which must be less than `length`. */
+  at(place: number): number {
+    return this.values[place]!;
+  }
+
   insert(place: number, value: number): void {
     if (this.length === this.values.length) this.#grow();
     this.values.copyWithin(place + 1, place, this.length);

@@ -3,6 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/database.js';
 import type { GpuModel, Region, Template } from '../../database/generated/client/client.js';
 import type { Notice } from '../../database/notices.js';
+import { only } from '../../database/only.js';
+import { required } from '../../std/required.js';
 import { diskLeftGb } from '../kernel/disk.js';
 import type { MachineCondition } from '../kernel/free-machine.js';
 import { ALLOWS_FUSE, HAS_AGENT, MACHINE_CONDITION, USED_GB } from '../kernel/machine-condition.js';
@@ -150,7 +152,7 @@ export class Inventory {
       if (this.#isStale) await this.#reload();
       else await this.#running;
     }
-    return this.#data!;
+    return this.latest;
   }
 
   /**
@@ -158,7 +160,7 @@ export class Inventory {
    * Available only after the first call to `current`.
    */
   get latest(): PublicData {
-    return this.#data!;
+    return required(this.#data, 'inventory, which has not been read yet');
   }
 
   /** Like `current`, but doesn't wait for stale hosts to be read. */
@@ -279,7 +281,7 @@ export class Inventory {
 
   async #readCatalogue(): Promise<void> {
     const catalogue = await readCatalogue(this.#db);
-    const { offers } = this.#data!;
+    const { offers } = this.latest;
     offers.reprice(pricedModels(catalogue));
     this.#data = { catalogue, offers };
   }
@@ -297,8 +299,8 @@ export class Inventory {
   }
 
   #place(id: string, host: OfferedHost | null): void {
-    if (host === null) this.#data!.offers.remove(id);
-    else this.#data!.offers.put(host);
+    if (host === null) this.latest.offers.remove(id);
+    else this.latest.offers.put(host);
   }
 
   /** Reads all hosts again, because any of them may have changed. */
@@ -348,13 +350,14 @@ export class Inventory {
       const query = { name: 'offered-but-running', text: RUNNING_SQL, values: [last] };
       const { rows } = await this.#db.pool.query<RunningRow>(query);
       const isNews = ({ hostId, bits, yields }: RunningRow) => {
-        const host = this.#data!.offers.host(hostId);
+        const host = this.latest.offers.host(hostId);
         if (host === null || (host.taken & bits) === bits) return false;
         return !(yields && host.yielding.includes(bits));
       };
       this.#markStale(rows.filter(isNews).map(({ hostId }) => hostId));
-      if (rows.length < RUNNING_PER_PAGE) return;
-      last = rows.at(-1)!.machineId;
+      const end = rows.at(-1);
+      if (end === undefined || rows.length < RUNNING_PER_PAGE) return;
+      last = end.machineId;
     }
   }
 
@@ -376,18 +379,19 @@ export class Inventory {
         for (const row of rows) {
           met.add(row.hostId);
           const host = offeredHost(row, once);
-          if (isSameHost(this.#data!.offers.host(row.hostId), host)) continue;
+          if (isSameHost(this.latest.offers.host(row.hostId), host)) continue;
           this.#version += 1;
           if (this.#readByName.has(row.hostId)) doubtful.push(row.hostId);
           else this.#place(row.hostId, host);
         }
-        if (rows.length < HOSTS_PER_PAGE) break;
-        last = rows.at(-1)!.hostId;
+        const end = rows.at(-1);
+        if (end === undefined || rows.length < HOSTS_PER_PAGE) break;
+        last = end.hostId;
       }
     } finally {
       this.#isPageRead = false;
     }
-    for (const id of this.#data!.offers.hostIds()) if (!met.has(id)) doubtful.push(id);
+    for (const id of this.latest.offers.hostIds()) if (!met.has(id)) doubtful.push(id);
     return doubtful;
   }
 }
@@ -458,7 +462,7 @@ async function readCatalogue({ prisma, pool }: Database): Promise<Catalogue> {
   const byModel = new Map(prices.rows.map((price) => [price.gpu, price]));
   // If a sheet was published between the two statements, its date must not be combined with the previous sheet's
   // prices.
-  const marketSnapshot = prices.rows[0]?.snapshot ?? newest.rows[0]!.date;
+  const marketSnapshot = prices.rows[0]?.snapshot ?? only(newest.rows).date;
   return { gpuModels, regions, templates, prices: byModel, marketSnapshot };
 }
 
@@ -475,8 +479,9 @@ async function readHosts({ pool }: Database): Promise<OfferedHost[]> {
       const host = offeredHost(row, once);
       if (host !== null) hosts.push(host);
     }
-    if (rows.length < HOSTS_PER_PAGE) return hosts;
-    last = rows.at(-1)!.hostId;
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < HOSTS_PER_PAGE) return hosts;
+    last = end.hostId;
   }
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Prisma } from '../../database/database.js';
 import type { Machine, MachineHeartbeat } from '../../database/generated/client/client.js';
 import { inTransaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { usedDiskGb } from '../kernel/disk.js';
 import { DomainError } from '../kernel/errors.js';
@@ -158,18 +159,18 @@ async function checkHosts(
   lines: ReadonlyMap<string, number>,
   faults: FileFaults,
 ): Promise<void> {
-  const parts = [...lines.keys()].filter((id) => hostIdOf(id) !== null);
+  const parts = [...lines].flatMap(([id, line]) => {
+    const hostId = hostIdOf(id);
+    return hostId === null ? [] : [{ id, line, hostId }];
+  });
+  const lineOf = (id: string) => required(lines.get(id), 'line of a machine');
   const { rows: hosts } = await client.query<{ id: string }>(
     'select machine_id as id from machine_host where machine_id = any($1)',
-    [parts.map(hostIdOf)],
+    [parts.map(({ hostId }) => hostId)],
   );
   const hostIds = new Set(hosts.map(({ id }) => id));
-  for (const id of parts.filter((part) => hostIds.has(hostIdOf(part)!)))
-    faults.add(
-      lines.get(id)!,
-      `${id} is part of host ${hostIdOf(id)}; specify the host instead`,
-      'id is part of a host',
-    );
+  for (const { id, line, hostId } of parts.filter((part) => hostIds.has(part.hostId)))
+    faults.add(line, `${id} is part of host ${hostId}; specify the host instead`, 'id is part of a host');
   const { rows } = await client.query<{ id: string; gpu: string; numGpus: number }>(
     `select machine.id, machine.gpu, machine.num_gpus as "numGpus"
      from machine join machine_import imported using (id) join machine_host on machine_id = machine.id
@@ -177,7 +178,7 @@ async function checkHosts(
   );
   for (const { id, gpu, numGpus } of rows) {
     const reason = `${id}'s agent found other GPUs: gpu ${gpu}, num_gpus ${numGpus}`;
-    faults.add(lines.get(id)!, reason, 'gpu or num_gpus differs from what its agent found');
+    faults.add(lineOf(id), reason, 'gpu or num_gpus differs from what its agent found');
   }
 }
 
@@ -204,7 +205,7 @@ async function applyImport(client: pg.PoolClient): Promise<number> {
      returning machine.id, exists (select from machine part where part.host_id = machine.id and part.id <> machine.id) as "isSliced"`,
   );
   for (const { id } of rows.filter(({ isSliced }) => isSliced))
-    await writeBlocks(client, (await lockHost(client, id))!);
+    await writeBlocks(client, required(await lockHost(client, id), 'host with blocks'));
   return created ?? 0;
 }
 
@@ -237,7 +238,7 @@ async function checkDisks(
   );
   for (const { id, used, disk_gb } of rows) {
     const reason = `disk_gb ${disk_gb} is less than the ${used} GB of its instances' disks`;
-    faults.add(lines.get(id)!, reason, "disk_gb is less than its instances' disks");
+    faults.add(required(lines.get(id), 'line of a machine'), reason, "disk_gb is less than its instances' disks");
   }
 }
 

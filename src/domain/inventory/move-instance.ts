@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 import type { SettlingDeps } from '../billing/deps.js';
 import { idempotentRequest } from '../billing/idempotency.js';
 import type { Write } from '../billing/ledger.js';
@@ -81,7 +82,7 @@ async function move(
   return rentBest(deps, { accountIds: [accountId], instanceId: id }, request, {
     best,
     prepare: async (current, account) => {
-      const old = current.instance(id)!;
+      const old = required(current.instance(id), 'instance to move');
       await checkMoves(deps, current, account, old, volumes);
       return { ...fixed, ...endsOf(old, current.at), ...(old.status === 'RUNNING' && stopped(current, account, old)) };
     },

@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 import type { Entry, HostTable } from './host-table.js';
 import { IntColumn } from './int-column.js';
 import { type LayoutBlock, type Nested, nestedFrom } from './rules/layout.js';
@@ -64,20 +65,20 @@ export class RankedGroup {
   }
 
   reliabilityAt(place: number): number {
-    return this.hosts.hostAt(this.entries.values[place]!).reliability;
+    return this.hosts.hostAt(this.entries.at(place)).reliability;
   }
 
   rankedAt(place: number): Ranked {
-    return this.#ranked(this.entries.values[place]!);
+    return this.#ranked(this.entries.at(place));
   }
 
   offerAt(place: number): Offer {
-    return this.hosts.offerAt(this.entries.values[place]!, this.traits!);
+    return this.hosts.offerAt(this.entries.at(place), required(this.traits, 'traits of offered machines'));
   }
 
   fitsAt(place: number, min: MachineSize | null): boolean {
     if (min === null) return true;
-    const entry = this.entries.values[place]!;
+    const entry = this.entries.at(place);
     return isOfSize(sizeOf(this.hosts.hostAt(entry), this.hosts.blockAt(entry)), min);
   }
 
@@ -135,10 +136,10 @@ export class OfferGroup extends RankedGroup {
   override fitsAt(place: number, min: MachineSize | null): boolean {
     if (min === null) return true;
     return (
-      this.#vcpus.values[place]! >= min.vcpus &&
-      this.#ramGb.values[place]! >= min.ramGb &&
-      this.#diskGb.values[place]! >= min.diskGb &&
-      this.#cuda.values[place]! >= min.cuda
+      this.#vcpus.at(place) >= min.vcpus &&
+      this.#ramGb.at(place) >= min.ramGb &&
+      this.#diskGb.at(place) >= min.diskGb &&
+      this.#cuda.at(place) >= min.cuda
     );
   }
 
@@ -172,7 +173,7 @@ export class OfferGroup extends RankedGroup {
       return gpus;
     }
     for (let place = 0; place < to; place += 1) {
-      if (this.fitsAt(place, min)) gpus += gpusOutside(this.nestedOf(this.entries.values[place]!), fitting);
+      if (this.fitsAt(place, min)) gpus += gpusOutside(this.nestedOf(this.entries.at(place)), fitting);
     }
     return gpus;
   }

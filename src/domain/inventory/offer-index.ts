@@ -128,9 +128,10 @@ export class OfferIndex {
     const found = this.#find(machineId);
     if (found === null) return null;
     const block = found.layout.blocks.find(({ suffix }) => found.hostId + suffix === machineId);
-    const key = block === undefined ? null : groupKeyOf(found, block);
+    if (block === undefined) return null;
+    const key = groupKeyOf(found, block);
     const traits = key === null ? null : this.#groupOf(found, key).traits;
-    return traits === null ? null : offerOf(found, block!, traits.preemptible, traits.pricePerHour);
+    return traits === null ? null : offerOf(found, block, traits.preemptible, traits.pricePerHour);
   }
 
   /** Adds a host's machines, or moves them to their new positions. */
@@ -142,8 +143,9 @@ export class OfferIndex {
   remove(hostId: string): void {
     this.#forgetLists();
     const host = this.#hosts.get(hostId);
-    if (host === null) return;
-    for (const { group, entry } of this.#placesOf(host, this.#hosts.entryOf(hostId)!, -1)) group.remove(entry);
+    const first = this.#hosts.entryOf(hostId);
+    if (host === null || first === null) return;
+    for (const { group, entry } of this.#placesOf(host, first, -1)) group.remove(entry);
     this.#hosts.remove(hostId);
   }
 
@@ -402,7 +404,8 @@ function firstOf(
   };
   let alike: GroupSlice[] = [];
   for (const slice of slices) {
-    if (alike.length > 0 && order.first(alike[0]!.group.traits, slice.group.traits) !== 0) {
+    const first = alike[0];
+    if (first !== undefined && order.first(first.group.traits, slice.group.traits) !== 0) {
       takeFrom(alike);
       if (taken.length === limit) return taken;
       alike = [];

@@ -145,7 +145,7 @@ export function checkFilter(filter: OfferSearchFilter | null | undefined): Offer
     vcpusMin: checkOptional('vcpusMin', offerFields.vcpusMin, input.vcpusMin) ?? null,
     ramGbMin: checkOptional('ramGbMin', offerFields.ramGbMin, input.ramGbMin) ?? null,
     diskGbMin: checkOptional('diskGbMin', offerFields.diskGbMin, input.diskGbMin) ?? null,
-    numMin: checkOptional('numMin', offerFields.numMin, input.numMin)!,
+    numMin: checkOptional('numMin', offerFields.numMin, input.numMin),
     numMax: checkOptional('numMax', offerFields.numMax, input.numMax) ?? null,
     pricePerGpuMax: priceLimit(checkOptional('pricePerGpuMax', offerFields.pricePerGpuMax, input.pricePerGpuMax)),
     includePreemptible: input.includePreemptible ?? false,

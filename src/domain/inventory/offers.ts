@@ -40,10 +40,10 @@ export async function findOffers(
 ): Promise<readonly Offer[]> {
   const gpu = checkOptional('gpu', offerFields.gpu, filter.gpu);
   const region = checkOptional('region', offerFields.region, filter.region);
-  const numMin = checkOptional('numMin', offerFields.numMin, filter.numMin)!;
+  const numMin = checkOptional('numMin', offerFields.numMin, filter.numMin);
   const priceMax = priceLimit(checkOptional('priceMax', offerFields.priceMax, filter.priceMax));
   const cudaMin = checkOptional('cudaMin', offerFields.cudaMin, filter.cudaMin);
-  const limit = checkOptional('limit', commonFields.limit, filter.limit)!;
+  const limit = checkOptional('limit', commonFields.limit, filter.limit);
   const { offers, catalogue } = await deps.inventory.current();
   const includePreemptible = filter.includePreemptible ?? false;
   const criteria = () =>

@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 import { MICRO_PER_USD, type Micro } from './money.js';
 
 /**
@@ -18,8 +19,8 @@ interface Scaled {
 function scaledOf(text: string): Scaled | null {
   const match = DECIMAL.exec(text);
   if (match === null) return null;
-  const [, whole, decimals = ''] = match;
-  return { digits: BigInt(whole! + decimals), scale: decimals.length };
+  const [, whole = '', decimals = ''] = match;
+  return { digits: BigInt(whole + decimals), scale: decimals.length };
 }
 
 /**
@@ -33,9 +34,9 @@ export function isDecimal(text: unknown, maxDecimals = MAX_DECIMALS): text is st
 
 /** Removes trailing zeros, so that 0.50 and 0.5 become the same string. */
 export function tidyDecimal(text: string): string {
-  const [whole, decimals = ''] = text.split('.');
+  const [whole = '', decimals = ''] = text.split('.');
   const short = decimals.replace(/0+$/, '');
-  const front = whole!.replace(/^0+(?=\d)/, '');
+  const front = whole.replace(/^0+(?=\d)/, '');
   return short === '' ? front : `${front}.${short}`;
 }
 
@@ -76,7 +77,7 @@ export function rateOf(micro: Micro, coins: string): string | null {
  * decimals are dropped.
  */
 export function smallestUnits(coins: string, decimals: number): bigint {
-  const { digits, scale } = scaledOf(coins)!;
+  const { digits, scale } = required(scaledOf(coins), 'decimal amount');
   return (digits * 10n ** BigInt(decimals)) / 10n ** BigInt(scale);
 }
 

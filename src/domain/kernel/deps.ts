@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.js';
-import type { SealingKey } from './sealing.js';
+import type { SealingKeys } from './sealing.js';
 import type { Settings } from './settings.js';
 import type { Clock } from './time.js';
 
@@ -8,9 +8,6 @@ export interface KernelDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly settings: Readonly<Settings>;
-  /**
-   * Returns the keys that seal secrets. New secrets are sealed with the first key. The others only unseal existing
-   * secrets. Rejects if there are no keys.
-   */
-  readonly sealingKeys: () => Promise<readonly SealingKey[]>;
+  /** Returns the keys that seal secrets. Rejects if there are no keys. */
+  readonly sealingKeys: () => Promise<SealingKeys>;
 }

@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 import type { RowChanges, StopReason } from './lifecycle.js';
 import { shownSpend } from './money.js';
 import { formatInstant, type Instant } from './time.js';
@@ -62,7 +63,7 @@ export function eventsOf(changes: RowChanges, runsImmediately: boolean): NewEven
   const instances = new Map([...changes.created, ...changes.updated].map((instance) => [instance.id, instance]));
   const events: NewEvent[] = [];
   const add = (type: EventType, instanceId: string, at: Instant, data: object = {}) => {
-    const { accountId, gpu, machineId } = instances.get(instanceId)!;
+    const { accountId, gpu, machineId } = required(instances.get(instanceId), 'instance of an event');
     events.push({
       accountId,
       type,
@@ -77,7 +78,7 @@ export function eventsOf(changes: RowChanges, runsImmediately: boolean): NewEven
     const reason = instance.stopReason?.toLowerCase() ?? null;
     if (resource === 'DISK') add('instance.destroyed', instanceId, endedAt, { reason });
     else if (instance.status !== 'DESTROYED')
-      add(STOPS[instance.stopReason!] ?? 'instance.stopped', instanceId, endedAt, { reason });
+      add((instance.stopReason && STOPS[instance.stopReason]) ?? 'instance.stopped', instanceId, endedAt, { reason });
   }
   for (const { resource, instanceId, startedAt } of changes.opened)
     if (resource === 'GPU' && runsImmediately) add('instance.running', instanceId, startedAt);

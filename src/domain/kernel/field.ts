@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nearestName } from '../../std/nearest-name.js';
+import { required } from '../../std/required.js';
 import { DEADLINE_TEXT, isDeadlineText, MAX_DAYS_AHEAD } from './deadline.js';
 import { DomainError, type ErrorCode } from './errors.js';
 import { inputFault, shortened } from './input-fault.js';
@@ -40,6 +41,8 @@ export function check<T>(name: string, field: Field<T>, value: unknown): T {
 }
 
 /** Like `check`, but returns the default if the caller omitted the value or sent null. */
+export function checkOptional<T>(name: string, field: Field<T> & { default: T }, value: unknown): T;
+export function checkOptional<T>(name: string, field: Field<T>, value: unknown): T | undefined;
 export function checkOptional<T>(name: string, field: Field<T>, value: unknown): T | undefined {
   return value === null || value === undefined ? field.default : check(name, field, value);
 }
@@ -70,7 +73,7 @@ export function limit(description: string): Field<number> {
 
 /** Converts a validated limit in USD to micro-USD. Null means no limit. */
 export function limitOf(usd: number | undefined): bigint | null {
-  return usd === undefined ? null : microOfUsd(usd)!;
+  return usd === undefined ? null : required(microOfUsd(usd), 'limit in micro-USD');
 }
 
 export function wholeNumber(min: number, max: number, description: string): Field<number> {

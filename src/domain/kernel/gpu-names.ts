@@ -44,7 +44,8 @@ export function modelOfGpu<M extends NamedModel>(models: readonly M[], name: str
       [...words].every((word) => own.includes(word) || HARMLESS.test(word))
     );
   });
-  return fitting.length === 1 ? fitting[0]! : null;
+  const [model, ...others] = fitting;
+  return model === undefined || others.length > 0 ? null : model;
 }
 
 /** Matches words that distinguish models with the same base name: form factor and memory. */

@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 import { type Accrual, addCharge, advance, changeRate, exhaustionOf, type MonthLine } from './accrual.js';
 import { DomainError } from './errors.js';
 import { type Micro, type Rate, type Units, unitsOfUsage } from './money.js';
@@ -480,7 +481,7 @@ export function destroyEndOf(step: Pick<Step, 'account' | 'end'>, instance: Inst
 
 /** Returns when the run ends if the instance is stopped in this second. */
 export function stopEndOf(step: Pick<Step, 'account' | 'end'>, instance: Instance): Instant {
-  return endOfInstance(step, instance, instance.runningSince!, earliest(instance.stopAt, instance.destroyAt));
+  return endOfInstance(step, instance, runStartOf(instance), earliest(instance.stopAt, instance.destroyAt));
 }
 
 /**
@@ -578,7 +579,7 @@ function openGpu(step: Step, instance: Instance, { soldUntil, preempts }: Takeov
 /** Closes the GPU interval. Returns the instant at which it ends. */
 function closeGpu(step: Step, instance: Instance, reason: StopReason): Instant {
   const end = stopEndOf(step, instance);
-  const interval = { ...gpuInterval(instance, instance.runningSince!, end), stopReason: reason };
+  const interval = { ...gpuInterval(instance, runStartOf(instance), end), stopReason: reason };
   instance.gpuSeconds = gpuSecondsAt(instance, end);
   instance.runningSince = null;
   step.changes.closed.push(interval);
@@ -593,6 +594,10 @@ function closeGpu(step: Step, instance: Instance, reason: StopReason): Instant {
   instance.minimumUntil = null;
   changeBurn(step, -instance.gpuRate, end, instance.runKeyId);
   return end;
+}
+
+function runStartOf({ runningSince }: Instance): Instant {
+  return required(runningSince, 'start of a run');
 }
 
 function endOfInstance(
@@ -616,9 +621,9 @@ export function endOf(
   deadline: Instant | null,
 ): Instant {
   const { limited } = account;
-  const limits = limited && [account, ...limited.keys.filter(({ id }) => keyIds.includes(id))];
-  const reached = limits?.map((limit) => monthlyLimitAt(limit, runsOf(limit, limited!.live)));
-  return latest(from, earliest(end, account.dueAt, deadline, ...(reached ?? []))!);
+  const limits = limited === undefined ? [] : [account, ...limited.keys.filter(({ id }) => keyIds.includes(id))];
+  const reached = limits.map((limit) => monthlyLimitAt(limit, runsOf(limit, limited?.live ?? [])));
+  return latest(from, earliest(end, account.dueAt, deadline, ...reached));
 }
 
 /** Records a charge. Its id is derived from the thing charged, so that nothing can be charged twice. */

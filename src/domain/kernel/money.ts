@@ -50,8 +50,8 @@ export function ceilDivide(dividend: bigint, divisor: bigint): bigint {
 export function parseUsd(text: string): Micro | null {
   const match = /^([+-]?)(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text);
   if (match === null) return null;
-  const [, sign, whole, decimals = ''] = match;
-  const micro = BigInt(whole!) * MICRO_PER_USD + BigInt(decimals.padEnd(MICRO_DIGITS, '0'));
+  const [, sign, whole = '', decimals = ''] = match;
+  const micro = BigInt(whole) * MICRO_PER_USD + BigInt(decimals.padEnd(MICRO_DIGITS, '0'));
   return sign === '-' ? -micro : micro;
 }
 

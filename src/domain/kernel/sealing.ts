@@ -13,6 +13,9 @@ export interface SealingKey {
   bytes: Buffer;
 }
 
+/** The key that seals new secrets, followed by keys that only unseal existing ones. */
+export type SealingKeys = readonly [SealingKey, ...SealingKey[]];
+
 /** Parses a 32-byte key written in hex. */
 export function sealingKey(hex: string): SealingKey {
   const bytes = Buffer.from(hex, 'hex');

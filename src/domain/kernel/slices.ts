@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 /**
  * A host's GPUs are sold in blocks: aligned blocks of 1, 2, 4 and 8 GPUs by position, and the whole host. Each block is
  * a machine with its own id. GPUs of the same model are adjacent, and closely connected GPUs are next to each other, so
@@ -40,10 +41,10 @@ export interface SoldBlock extends Block {
 export function blocksOf({ id, models, sizes, missing = [] }: SlicedHost): SoldBlock[] {
   const runs = runsOf(models);
   const blocks: SoldBlock[] = [];
-  const add = (run: Block, first: number, count: number) => {
+  const add = (run: Run, first: number, count: number) => {
     const block = { first, count };
     if (missing.some((place) => overlaps(block, { first: place, count: 1 }))) return;
-    blocks.push({ machineId: machineIdOf(id, models.length, block), gpu: models[run.first]!, ...block });
+    blocks.push({ machineId: machineIdOf(id, models.length, block), gpu: run.model, ...block });
   };
   for (const size of BLOCK_SIZES.filter((each) => sizes.includes(each))) {
     for (const run of runs)
@@ -55,13 +56,17 @@ export function blocksOf({ id, models, sizes, missing = [] }: SlicedHost): SoldB
   return blocks;
 }
 
-/** Returns the runs of adjacent GPUs of the same model. */
-function runsOf(models: readonly string[]): Block[] {
-  const runs: Block[] = [];
+/** Adjacent GPUs of the same model. */
+interface Run extends Block {
+  model: string;
+}
+
+function runsOf(models: readonly string[]): Run[] {
+  const runs: Run[] = [];
   models.forEach((model, place) => {
     const last = runs.at(-1);
-    if (last !== undefined && models[last.first] === model) last.count += 1;
-    else runs.push({ first: place, count: 1 });
+    if (last?.model === model) last.count += 1;
+    else runs.push({ model, first: place, count: 1 });
   });
   return runs;
 }
@@ -105,7 +110,11 @@ export function isLinked(areLinked: boolean, { count }: Pick<Block, 'count'>, ho
  * of its model. The largest block comes first.
  */
 export function blocksAround(models: readonly string[], block: Block): Block[] {
-  const run = runsOf(models).find((each) => overlaps(each, block))!;
+  const { first, count: length } = required(
+    runsOf(models).find((each) => overlaps(each, block)),
+    'run of a block',
+  );
+  const run = { first, count: length };
   const around = [run, ...[8, 4, 2].flatMap((size) => alignedAround(run, block, size))];
   return around.filter(({ count }) => count > block.count).sort((one, other) => other.count - one.count);
 }

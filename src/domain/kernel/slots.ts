@@ -35,10 +35,14 @@ export class Slots {
     try {
       return await this.run(work);
     } finally {
-      const left = this.#ofAccount.get(accountId)! - 1;
-      if (left === 0) this.#ofAccount.delete(accountId);
-      else this.#ofAccount.set(accountId, left);
+      this.#leave(accountId);
     }
+  }
+
+  #leave(accountId: string): void {
+    const left = (this.#ofAccount.get(accountId) ?? 0) - 1;
+    if (left > 0) this.#ofAccount.set(accountId, left);
+    else this.#ofAccount.delete(accountId);
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {

@@ -112,17 +112,19 @@ function runsOf(instance: LimitedInstance): Run[] {
 
 /** Whether the counted spend exceeds the limit by `at`, or by the line's origin if that is later. */
 export function isInstanceLimitPassed(instance: LimitedInstance, at: Instant): boolean {
+  const { spendLimit } = instance;
   const reachedAt = instanceLimitAt(instance);
-  if (reachedAt === null) return false;
-  return reachedAt < at || countedAt(pointOf(instance), runsOf(instance)) > unitsOfMicro(instance.spendLimit!);
+  if (spendLimit === null || reachedAt === null) return false;
+  return reachedAt < at || countedAt(pointOf(instance), runsOf(instance)) > unitsOfMicro(spendLimit);
 }
 
 /** Whether the counted spend exceeds a monthly limit, like `isInstanceLimitPassed`. */
 export function isMonthlyLimitPassed(limit: MonthlyLimit, runs: readonly Run[], at: Instant): boolean {
+  const { monthlyLimit } = limit;
   const reachedAt = monthlyLimitAt(limit, runs);
-  if (reachedAt === null) return false;
+  if (monthlyLimit === null || reachedAt === null) return false;
   const point = { at: limit.settledAt, units: limit.spendUnits - limit.monthStartSpendUnits };
-  return reachedAt < at || countedAt(point, runs) > unitsOfMicro(limit.monthlyLimit!);
+  return reachedAt < at || countedAt(point, runs) > unitsOfMicro(monthlyLimit);
 }
 
 /** Returns the spend, plus the amounts that the runs' minimums would add if the runs ended there. */
@@ -172,11 +174,11 @@ export function checkMonthlyLimit(
   code: ErrorCode,
 ): void {
   if (limit.monthlyLimit === null) return;
-  const isReached = limit.limitReachedAt !== null && limit.limitReachedAt >= monthStartOf(at);
-  if (isReached)
+  const { limitReachedAt: last } = limit;
+  if (last !== null && last >= monthStartOf(at))
     throw refusal(
       code,
-      `${whose} monthly limit of ${formatUsd(limit.monthlyLimit)} USD was reached at ${formatInstant(limit.limitReachedAt!)}`,
+      `${whose} monthly limit of ${formatUsd(limit.monthlyLimit)} USD was reached at ${formatInstant(last)}`,
     );
   const then = { ...limit };
   advance(then, at);

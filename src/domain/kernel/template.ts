@@ -80,17 +80,20 @@ export function withValues(args: readonly string[], env: Readonly<Record<string,
  * before the query, or the root if that part also contains variables.
  */
 export function pathWithValues(path: string, values: Readonly<Record<string, string>>): string {
-  const isMissing = (name: string) => variableIn(values, name) === undefined;
-  if (namesIn(path).some(isMissing)) {
-    const [page = '/'] = path.split('?', 1);
-    return namesIn(page).length === 0 ? page : '/';
-  }
-  return path.replace(REFERENCE, (_, name: string) => encodeURIComponent(variableIn(values, name)!));
+  let isComplete = true;
+  const filled = path.replace(REFERENCE, (_, name: string) => {
+    const value = variableIn(values, name);
+    if (value === undefined) isComplete = false;
+    return value === undefined ? '' : encodeURIComponent(value);
+  });
+  if (isComplete) return filled;
+  const [page = '/'] = path.split('?', 1);
+  return namesIn(page).length === 0 ? page : '/';
 }
 
 /** Returns the names of the variables that a text refers to as `$(NAME)`. */
 export function namesIn(text: string): string[] {
-  return [...text.matchAll(REFERENCE)].map((match) => match[1]!);
+  return Array.from(text.matchAll(REFERENCE), ([, name = '']) => name);
 }
 
 function variableIn(values: Readonly<Record<string, string>>, name: string): string | undefined {

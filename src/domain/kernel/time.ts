@@ -86,6 +86,8 @@ export function latest(first: Instant, ...others: Instant[]): Instant {
 }
 
 /** Returns the earliest instant, or null if all of them are null. */
+export function earliest(first: Instant, ...others: (Instant | null)[]): Instant;
+export function earliest(...instants: (Instant | null)[]): Instant | null;
 export function earliest(...instants: (Instant | null)[]): Instant | null {
   return instants.reduce((first, each) => (first === null || (each !== null && each < first) ? each : first), null);
 }

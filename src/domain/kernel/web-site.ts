@@ -23,7 +23,7 @@ export function webSiteOf(host: string, domain: string, ownHosts: readonly strin
   const name = nameOf(host);
   if (!name.endsWith(`.${domain}`) || ownHosts.includes(name)) return undefined;
   const labels = name.slice(0, -domain.length - 1).split('.');
-  const [, instanceId, port] = LABEL.exec(labels.at(-1)!) ?? [];
+  const [, instanceId, port] = LABEL.exec(labels.at(-1) ?? '') ?? [];
   if (labels.length > 1 || instanceId === undefined || Number(port ?? 1) > MAX_PORT) return null;
   return { instanceId, port: port === undefined ? null : Number(port) };
 }

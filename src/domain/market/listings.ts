@@ -110,7 +110,8 @@ function createSlugs(models: readonly NamedModel[]): (name: string) => string {
     const found = known.get(name);
     if (found !== undefined) return found;
     const named = name.length <= MAX_ID_SHOWN ? modelsNamed(models, name) : [];
-    const slug = named.length === 1 ? named[0]!.slug : name;
+    const [first, ...others] = named;
+    const slug = first === undefined || others.length > 0 ? name : first.slug;
     if (known.size < MAX_NAMES) known.set(name, slug);
     return slug;
   };

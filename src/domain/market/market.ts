@@ -1,6 +1,8 @@
 import type pg from 'pg';
+import { only } from '../../database/only.js';
 import { insertRows } from '../../database/rows.js';
 import { inLongTransaction, type PreparedStatement } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import type { NamedModel } from '../kernel/gpu-names.js';
 import type { Micro } from '../kernel/money.js';
@@ -49,7 +51,7 @@ export async function planSnapshot(
   const reading = await read(models.map(({ slug, name, vramGb }) => ({ slug, name, vramGb })));
   const published = await lastPrices(deps.db.pool);
   const planned = models.map(({ slug, referencePriceMicro }): ModelPlan => {
-    const { medianMicro, listings } = reading.models.get(slug)!;
+    const { medianMicro, listings } = required(reading.models.get(slug), 'model of a reading');
     const last = published.get(slug);
     const newRate = publishedRate({ medianMicro, referencePriceMicro }, last?.onDemandRate ?? null);
     const old = { oldMedianMicro: last?.medianMicro ?? null, oldRate: last?.onDemandRate ?? null };
@@ -124,5 +126,5 @@ function tomorrowOf(clock: Clock): string {
 /** Returns the date of the newest snapshot, or null if there is none yet. */
 async function currentDay(db: Reader): Promise<string | null> {
   const { rows } = await db.query<{ day: string | null }>('select max(date)::text as day from market_snapshot');
-  return rows[0]!.day;
+  return only(rows).day;
 }

@@ -1,4 +1,6 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
+import { only } from '../../database/only.js';
+import { required } from '../../std/required.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import {
@@ -217,7 +219,7 @@ async function planFromSource(
   signal: AbortSignal,
   limits: SourceLimits,
 ): Promise<MarketPlan> {
-  const source = deps.settings.marketSource!;
+  const source = required(deps.settings.marketSource, 'price source');
   const today = formatDay(dateOf(deps.clock.now()));
   const plan = await planSnapshot(deps, today, (models) => readSourceInWorker({ source, models, limits }, signal));
   const [first] = plan.rejected;
@@ -345,15 +347,14 @@ export async function recheckStatus(deps: Pick<KernelDeps, 'db' | 'clock' | 'set
 }
 
 async function timesOf({ db, clock, settings }: Pick<KernelDeps, 'db' | 'clock' | 'settings'>): Promise<RecheckTimes> {
-  const { rows } = await db.pool.query<{ succeeded: Instant | null; failed: Instant | null }>(
-    `select max(finished_at) filter (where status = 'PUBLISHED') as succeeded, max(failed_at) as failed from market_recheck`,
+  const { rows } = await db.pool.query<{ lastSucceededAt: Instant | null; lastFailedAt: Instant | null }>(
+    `select max(finished_at) filter (where status = 'PUBLISHED') as "lastSucceededAt", max(failed_at) as "lastFailedAt" from market_recheck`,
   );
   const last = await db.prisma.marketRecheck.findFirst({ orderBy: { day: 'desc' } });
   const { marketSchedule: schedule } = settings;
   return {
     schedule,
-    lastSucceededAt: rows[0]!.succeeded,
-    lastFailedAt: rows[0]!.failed,
+    ...only(rows),
     nextAt: last?.nextAttemptAt ? instantOf(last.nextAttemptAt) : nextDue(schedule, earliest(clock.now(), last?.day)),
   };
 }

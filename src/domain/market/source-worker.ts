@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
 import { installNameLookup } from '../../std/name-lookup.js';
+import { required } from '../../std/required.js';
 import { csvRecords } from '../kernel/csv.js';
 import { DomainError } from '../kernel/errors.js';
 import { LISTING_COLUMNS, listingRows, readListings } from './listings.js';
@@ -24,4 +25,4 @@ async function read(): Promise<SourceRead> {
 
 // Must be installed separately in each thread.
 installNameLookup();
-parentPort!.postMessage(await read());
+required(parentPort, 'parent thread').postMessage(await read());

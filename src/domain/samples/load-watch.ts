@@ -44,19 +44,18 @@ export class LoadWatch {
 
   /** Reads the newest samples and notifies the listeners. */
   async poll(): Promise<void> {
-    const accountIds = [...this.#listeners.keys()].slice(0, MAX_ACCOUNTS);
-    if (accountIds.length === 0) return;
-    for (const id of accountIds) this.#moveToEnd(id);
+    const watched = [...this.#listeners].slice(0, MAX_ACCOUNTS);
+    if (watched.length === 0) return;
+    for (const [id, listeners] of watched) {
+      // Moved to the end, so that the next poll reads the other accounts first.
+      this.#listeners.delete(id);
+      this.#listeners.set(id, listeners);
+    }
+    const accountIds = watched.map(([id]) => id);
     const loads = await this.#loader.ofAccounts(accountIds);
     for (const id of accountIds) {
       for (const [listener, lastSent] of this.#listeners.get(id) ?? []) notify(listener, lastSent, loads.get(id) ?? []);
     }
-  }
-
-  #moveToEnd(accountId: string): void {
-    const listeners = this.#listeners.get(accountId)!;
-    this.#listeners.delete(accountId);
-    this.#listeners.set(accountId, listeners);
   }
 }
 

@@ -76,16 +76,15 @@ export class MetricLoader {
 }
 
 async function readPoints(pool: Database['pool'], wanted: readonly Wanted[]): Promise<MetricPoint[][]> {
-  const ranges = new Map<string, Wanted[]>();
-  for (const each of wanted) {
+  const lists = wanted.map((each) => ({ ...each, points: [] as MetricPoint[] }));
+  const ranges = new Map<string, { range: MetricRange; same: typeof lists }>();
+  for (const each of lists) {
     const key = valuesOf(each.range).join(' ');
-    const same = ranges.get(key);
-    if (same === undefined) ranges.set(key, [each]);
-    else same.push(each);
+    const known = ranges.get(key);
+    if (known === undefined) ranges.set(key, { range: each.range, same: [each] });
+    else known.same.push(each);
   }
-  const found = new Map<Wanted, MetricPoint[]>(wanted.map((each) => [each, []]));
-  const read = async (same: readonly Wanted[]) => {
-    const { range } = same[0]!;
+  const read = async (range: MetricRange, same: typeof lists) => {
     const isFinest = range.step.seconds === SAMPLE_SECONDS;
     const { rows } = await pool.query<PointRow & { instanceId: string }>({
       name: isFinest ? 'metrics-fine' : 'metrics-coarse',
@@ -94,12 +93,12 @@ async function readPoints(pool: Database['pool'], wanted: readonly Wanted[]): Pr
     });
     for (const each of same) {
       const own = rows.filter(({ instanceId }) => instanceId === each.instanceId);
-      found.set(each, own.map(pointOf));
+      each.points = own.map(pointOf);
     }
   };
   // Read sequentially, because a request may name many ranges and connections are scarce.
-  for (const same of ranges.values()) await read(same);
-  return wanted.map((each) => found.get(each)!);
+  for (const { range, same } of ranges.values()) await read(range, same);
+  return lists.map(({ points }) => points);
 }
 
 function valuesOf({ step, pointSeconds, from, to }: MetricRange): unknown[] {

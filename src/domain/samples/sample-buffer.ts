@@ -1,6 +1,7 @@
 import { type InstanceSample, MAX_INSTANCES } from '../../agent-protocol/protocol.js';
 import type { Database } from '../../database/database.js';
 import { isUnavailable } from '../../database/faults.js';
+import { only } from '../../database/only.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import { GPU_COLUMNS, INSTANCE_COLUMNS, namesOf } from './columns.js';
 import { SAMPLE_SECONDS, slotOf } from './rules/samples.js';
@@ -101,7 +102,7 @@ export class SampleBuffer {
     try {
       const values = [JSON.stringify([...samples.values()])];
       const { rows } = await this.#db.pool.query<{ written: number }>({ name: 'samples', text: WRITE_SQL, values });
-      this.written += rows[0]!.written;
+      this.written += only(rows).written;
     } catch (error) {
       if (isUnavailable(error)) for (const sample of samples.values()) this.#keep(sample);
       else this.dropped += samples.size;

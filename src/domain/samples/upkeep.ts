@@ -1,4 +1,5 @@
 import type { Database } from '../../database/database.js';
+import { only } from '../../database/only.js';
 import { inTransaction } from '../../database/transaction.js';
 import { every, type Sweep } from '../kernel/background.js';
 import type { KernelDeps } from '../kernel/deps.js';
@@ -32,7 +33,7 @@ async function hasSamples({ pool }: Database): Promise<boolean> {
     name: 'any-samples',
     text: 'select exists (select from instance_sample) or exists (select from gpu_sample) as are',
   });
-  return rows[0]!.are;
+  return only(rows).are;
 }
 
 export async function maintainSamples({ db, clock }: Pick<KernelDeps, 'db' | 'clock'>): Promise<void> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
-import { type SealingKey, seal } from '../kernel/sealing.js';
+import { type SealingKey, type SealingKeys, seal } from '../kernel/sealing.js';
 import { openSealed, sealingKeyOf } from './secrets.js';
 
 /** 128 bits. */
@@ -64,12 +64,8 @@ export async function tokensOf(
 }
 
 /** Reseals up to `limit` tokens that were sealed with another key. Returns how many were resealed. */
-export async function resealTokens(
-  transaction: Transaction,
-  keys: readonly SealingKey[],
-  limit: number,
-): Promise<number> {
-  const key = keys[0]!;
+export async function resealTokens(transaction: Transaction, keys: SealingKeys, limit: number): Promise<number> {
+  const [key] = keys;
   const { rows } = await transaction.query<GeneratedTokenRow & { accountId: string }>(
     `select instance_id as "instanceId", account_id as "accountId", variable, sealed, made_token.key_id as "keyId"
      from made_token join instance on instance.id = instance_id
@@ -89,7 +85,7 @@ export async function resealTokens(
   return rows.length;
 }
 
-function openToken(keys: readonly SealingKey[], accountId: string, row: GeneratedTokenRow): string {
+function openToken(keys: SealingKeys, accountId: string, row: GeneratedTokenRow): string {
   const { instanceId, variable, sealed, keyId } = row;
   return openSealed(keys, { context: contextOf(accountId, instanceId, variable), name: variable, sealed, keyId });
 }

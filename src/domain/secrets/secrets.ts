@@ -1,11 +1,12 @@
 import type { Prisma, Secret } from '../../database/generated/client/client.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
 import { check, checkOptional } from '../kernel/field.js';
 import { type Launch, registryOf, secretsOf } from '../kernel/launch.js';
 import { randomId } from '../kernel/random-id.js';
-import { type SealingKey, seal, unseal } from '../kernel/sealing.js';
+import { type SealingKey, type SealingKeys, seal, unseal } from '../kernel/sealing.js';
 import { formatInstant } from '../kernel/time.js';
 import type { SecretDeps } from './deps.js';
 import { secretFields } from './fields.js';
@@ -140,16 +141,21 @@ export async function secretsOfStart(
   const rows = await deps.db.prisma.secret.findMany({ where: { accountId, name: { in: names } } });
   checkNamed(launch, rows, image, 'action_failed');
   const known = new Map(rows.map((row) => [row.name, row]));
+  const secretNamed = (name: string) => required(known.get(name), 'secret of a launch');
   const keys = await deps.sealingKeys();
-  const open = (name: string) => openSecret(keys, known.get(name)!);
+  const open = (name: string) => openSecret(keys, secretNamed(name));
   const opened: SecretsOfStart = { variables: {}, files: {}, registryLogin: null };
   for (const { secret, variable, file } of launch.secrets ?? []) {
     if (variable) opened.variables[variable] = open(secret);
-    else opened.files[file!] = open(secret);
+    else if (file) opened.files[file] = open(secret);
   }
   if (launch.registryLogin !== undefined) {
-    const { registry, username } = known.get(launch.registryLogin)!;
-    opened.registryLogin = { registry: registry!, username: username!, password: open(launch.registryLogin) };
+    const { registry, username } = secretNamed(launch.registryLogin);
+    opened.registryLogin = {
+      registry: required(registry, 'registry of a login'),
+      username: required(username, 'user name of a login'),
+      password: open(launch.registryLogin),
+    };
   }
   return opened;
 }
@@ -158,12 +164,8 @@ export async function secretsOfStart(
  * Reseals up to `limit` secrets that were sealed with another key. Returns how many were resealed. Throws if a key is
  * missing.
  */
-export async function resealSome(
-  transaction: Transaction,
-  keys: readonly SealingKey[],
-  limit: number,
-): Promise<number> {
-  const key = keys[0]!;
+export async function resealSome(transaction: Transaction, keys: SealingKeys, limit: number): Promise<number> {
+  const [key] = keys;
   const { rows } = await transaction.query<Pick<Secret, 'id' | 'accountId' | 'sealed' | 'keyId' | 'name'>>(
     `select id, account_id as "accountId", name, sealed, key_id as "keyId" from secret
      where key_id <> $1 order by id limit $2 for no key update`,
@@ -189,11 +191,11 @@ export async function sealingKeyOf({ db, sealingKeys }: Pick<KernelDeps, 'db' | 
     [keys.map(({ id }) => id)],
   );
   if (rowCount !== 0) throw lostKey('new secrets are not stored');
-  return keys[0]!;
+  return keys[0];
 }
 
 function openSecret(
-  keys: readonly SealingKey[],
+  keys: SealingKeys,
   { id, accountId, name, sealed, keyId }: Pick<Secret, 'id' | 'accountId' | 'name' | 'sealed' | 'keyId'>,
 ): string {
   return openSealed(keys, { context: contextOf(accountId, id), name, sealed, keyId });
@@ -201,7 +203,7 @@ function openSecret(
 
 /** Decrypts a sealed secret. Throws action_failed if its key is missing. */
 export function openSealed(
-  keys: readonly SealingKey[],
+  keys: SealingKeys,
   { context, name, sealed, keyId }: { context: string; name: string; sealed: Uint8Array; keyId: string },
 ): string {
   const key = keys.find((each) => each.id === keyId);
@@ -248,7 +250,7 @@ function checkNamed(
   if (missing !== undefined)
     throw new DomainError(code, `there is no ${missing.what} ${missing.name}`, { reason: 'unknown_secret' });
   // Without this check, the engine would send the password to whichever registry the image name refers to.
-  const registry = registryLogin === undefined ? null : registryOf(`${known.get(registryLogin)!.registry}/image`);
+  const registry = registryLogin === undefined ? null : registryOf(`${known.get(registryLogin)?.registry}/image`);
   if (registry === null || registry === registryOf(image)) return;
   throw new DomainError(code, `registry login ${registryLogin} is for ${registry}, not for ${registryOf(image)}`, {
     reason: 'unknown_secret',

@@ -47,8 +47,8 @@ export async function saveTemplate(
 ): Promise<SavedTemplate> {
   const name = check('name', templateFields.savedTemplateName, input.name);
   const description = checkOptional('description', templateFields.savedTemplateDescription, input.description) ?? '';
-  const template = checkOptional('template', instanceFields.template, input.template)!;
-  const diskGb = checkOptional('diskGb', instanceFields.diskGb, input.diskGb)!;
+  const template = checkOptional('template', instanceFields.template, input.template);
+  const diskGb = checkOptional('diskGb', instanceFields.diskGb, input.diskGb);
   const launch = JSON.stringify(readLaunch(input.launch, 'ON_DEMAND') ?? {});
   if (Buffer.byteLength(launch) > MAX_SAVED_BYTES)
     throw new DomainError('invalid_request', `launch is too large to save: the limit is ${MAX_SAVED_BYTES} bytes`, {

@@ -1,3 +1,4 @@
+import { required } from '../../std/required.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { type Write, write } from '../billing/ledger.js';
 import { rateOf } from '../kernel/decimal.js';
@@ -9,6 +10,7 @@ import type { Instant } from '../kernel/time.js';
 import type { TopUpDeps } from './deps.js';
 import { ProcessorUnavailable } from './processor.js';
 import {
+  amountOf,
   evaluatePayment,
   isOver,
   MAX_PAYMENTS,
@@ -56,7 +58,7 @@ export async function bookPayments(
   const needsQuery = preview.changed.some(({ reason }) => reason === NOT_QUERIED_YET);
   const answer = queried ?? (needsQuery ? await queryProcessor(deps, topUp) : undefined);
   return write(deps, { accountIds: [topUp.accountId] }, async (current) => {
-    const account = current.account(topUp.accountId)!;
+    const account = current.lockedAccount(topUp.accountId);
     const { changed, lost } = evaluateAll(deps, topUp, reports, {
       payments: await paymentsOf(current.transaction, topUp.id),
       unconfirmed: await unconfirmedMicro(current.transaction, topUp.accountId, current.at),
@@ -103,7 +105,7 @@ function evaluateAll(
     if (payment === null) continue;
     known.set(keyOf(report), payment);
     changed.push(payment);
-    if (payment.state === 'CREDITED' && !payment.confirmedByProcessor) unconfirmed += payment.usdMicro!;
+    if (payment.state === 'CREDITED' && !payment.confirmedByProcessor) unconfirmed += amountOf(payment);
   }
   return { changed, lost };
 }
@@ -117,7 +119,7 @@ async function queryProcessor(
   topUp: TopUp,
 ): Promise<ReportedPayment[] | undefined> {
   try {
-    return await processor!.read(topUp);
+    return await required(processor, 'payment processor').read(topUp);
   } catch (error) {
     if (error instanceof ProcessorUnavailable) return undefined;
     throw error;
@@ -142,14 +144,15 @@ function topUpEvent({ id, accountId }: TopUp, payment: Payment, at: Instant): Ne
 
 /** Credits a payment. The entry's id is derived from the payment, so that no payment can be credited twice. */
 export function bookCredit(current: Write, account: Account, topUp: TopUp, payment: Payment): void {
-  const { coins, transaction, usdMicro } = payment;
-  const rate = rateOf(usdMicro!, coins);
+  const { coins, transaction } = payment;
+  const micro = amountOf(payment);
+  const rate = rateOf(micro, coins);
   const { coin, network } = ASSETS[topUp.asset];
   const name = `${topUp.id}/${payment.asset}/${transaction}`;
   bookLine(current, account, {
     id: `topup/${name}`,
     kind: 'CREDIT',
-    micro: usdMicro!,
+    micro,
     reference: `top-up ${name}`,
     note: rate === null ? `${coin} (${network})` : `${coins} ${coin} (${network}) at ${rate} USD`,
   });

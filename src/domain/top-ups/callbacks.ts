@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { required } from '../../std/required.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
@@ -44,7 +45,7 @@ export async function receiveCallback(
   headers: CallbackHeaders,
   onEvent: (event: PaymentEvent) => void,
 ): Promise<CallbackOutcome> {
-  const processor = deps.payments!;
+  const processor = required(deps.payments, 'payment processor');
   const callback = processor.verify(body, headers, deps.clock.now());
   if (callback.kind === 'refused') return callback;
   if (callback.kind === 'ignored') return { kind: 'accepted' };
@@ -52,17 +53,15 @@ export async function receiveCallback(
   const topUp = await findTopUpRow(deps.db.pool, callback.id);
   if (topUp === null || topUp.processor !== processor.name)
     return quarantine(deps, body, 'it names no top-up of this service');
-  const queried = callback.payments === null ? await read(deps, topUp) : undefined;
-  for (const event of await bookPayments(deps, topUp, callback.payments ?? queried!, queried)) onEvent(event);
+  const queried = callback.payments === null ? await read(processor, topUp) : undefined;
+  const payments = required(callback.payments ?? queried, 'payments');
+  for (const event of await bookPayments(deps, topUp, payments, queried)) onEvent(event);
   return callback.unreadable === null ? { kind: 'accepted' } : quarantine(deps, body, callback.unreadable);
 }
 
-async function read(
-  { payments: processor }: Pick<TopUpDeps, 'payments'>,
-  topUp: Parameters<PaymentProcessor['read']>[0],
-) {
+async function read(processor: PaymentProcessor, topUp: Parameters<PaymentProcessor['read']>[0]) {
   try {
-    return await processor!.read(topUp);
+    return await processor.read(topUp);
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error;
     throw new DomainError('unavailable', 'the payment processor is not responding', { retryAfterSeconds: 60 });
@@ -79,7 +78,7 @@ async function quarantine(
   // PostgreSQL can't store NUL characters.
   const text = body.toString('utf8').replaceAll('\0', '\ufffd').slice(0, MAX_KEPT_CHARACTERS);
   const at = formatInstant(deps.clock.now());
-  const processor = deps.payments!.name;
+  const { name: processor } = required(deps.payments, 'payment processor');
   const { rowCount } = await pool.query(
     `insert into aside_callback (id, processor, digest, reason, body, times, received_at, last_at)
      select $1, $2, $3, $4, $5, 1, $6::timestamptz, $6::timestamptz

@@ -1,4 +1,5 @@
 import { inTransaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { idempotentRequest, recall, retryWhileInUse, storeResponse } from '../billing/idempotency.js';
 import { write } from '../billing/ledger.js';
@@ -50,7 +51,7 @@ export async function createTopUp(
   const recalled =
     request &&
     (await retryWhileInUse(() => inTransaction(pool, (transaction) => recall(transaction, request, deps.clock.now()))));
-  if (recalled) return { topUp: (await findTopUp(deps, accountId, (recalled as { id: string }).id))!, replayed: true };
+  if (recalled) return { topUp: await storedTopUp(deps, accountId, (recalled as { id: string }).id), replayed: true };
 
   const now = deps.clock.now();
   if ((await countWaiting(deps, accountId, now)) >= MAX_WAITING) {
@@ -91,7 +92,11 @@ export async function createTopUp(
           : (recall(transaction, request, deps.clock.now()) as Promise<{ id: string } | undefined>),
     ),
   );
-  return { topUp: (await findTopUp(deps, accountId, kept.id))!, replayed: kept.id !== id };
+  return { topUp: await storedTopUp(deps, accountId, kept.id), replayed: kept.id !== id };
+}
+
+async function storedTopUp(deps: Pick<LedgerDeps, 'db' | 'clock'>, accountId: string, id: string): Promise<PaidTopUp> {
+  return required(await findTopUp(deps, accountId, id), 'top-up that was just stored');
 }
 
 /** Returns the assets that are currently accepted. Returns none if no processor is configured. Throws unavailable. */

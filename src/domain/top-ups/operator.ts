@@ -1,3 +1,5 @@
+import { only } from '../../database/only.js';
+import { required } from '../../std/required.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { billingFields } from '../billing/fields.js';
 import { type Write, write } from '../billing/ledger.js';
@@ -9,7 +11,15 @@ import type { Account } from '../kernel/lifecycle.js';
 import type { Micro } from '../kernel/money.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import { bookCredit, bookLine } from './book-payments.js';
-import { creditedMicro, isOver, MAX_PAYMENT_MICRO, type Payment, type TopUp, type TopUpState } from './rules/top-up.js';
+import {
+  amountOf,
+  creditedMicro,
+  isOver,
+  MAX_PAYMENT_MICRO,
+  type Payment,
+  type TopUp,
+  type TopUpState,
+} from './rules/top-up.js';
 import { findTopUpRow, type PaidTopUp, paymentsOf, savePayment, TOP_UP_COLUMNS, withPayments } from './top-up-rows.js';
 
 /** Maximum number of top-ups listed for the operator. */
@@ -37,7 +47,7 @@ export async function listAllTopUps(
 
 /** Returns a top-up with its payments. Throws not_found. */
 export async function showTopUp(deps: Pick<KernelDeps, 'db' | 'clock'>, id: string): Promise<PaidTopUp> {
-  return (await withPayments(deps.db.pool, [await known(deps, id)], deps.clock.now()))[0]!;
+  return only(await withPayments(deps.db.pool, [await known(deps, id)], deps.clock.now()));
 }
 
 export interface Decision {
@@ -97,7 +107,7 @@ export async function refusePayment(deps: LedgerDeps, id: string, { transaction,
       bookLine(current, account, {
         id: `topup-reversal/${name}`,
         kind: 'ADJUSTMENT',
-        micro: -stored.usdMicro!,
+        micro: -amountOf(stored),
         reference: `top-up reversal ${name}`,
         note: reason,
       });
@@ -157,7 +167,7 @@ async function decide(deps: LedgerDeps, id: string, decision: Decide): Promise<P
   const topUp = await known(deps, id);
   await write(deps, { accountIds: [topUp.accountId] }, async (current) => {
     const payments = await paymentsOf(current.transaction, topUp.id);
-    await decision(current, current.account(topUp.accountId)!, topUp, payments);
+    await decision(current, current.lockedAccount(topUp.accountId), topUp, payments);
   });
   return showTopUp(deps, id);
 }
@@ -208,5 +218,5 @@ export async function bookedLines(deps: Pick<KernelDeps, 'db'>, from: Instant, t
     'topup-reversal': 'reversal',
     'topup-refund': 'refund',
   };
-  return rows.map((row) => ({ ...row, kind: kinds[row.kind]! }));
+  return rows.map((row) => ({ ...row, kind: required(kinds[row.kind], 'kind of a booked line') }));
 }

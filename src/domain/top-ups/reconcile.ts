@@ -1,4 +1,5 @@
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
+import { required } from '../../std/required.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../kernel/time.js';
@@ -71,7 +72,7 @@ export async function reconcile(
     const canContinue = () => next < due.length && failures < MAX_FAILURES && !lost.aborted && ended?.aborted !== true;
     const worker = async () => {
       while (canContinue()) {
-        const topUp = due[next++]!;
+        const topUp = required(due[next++], 'due top-up');
         const reports = await readOrNull(processor, topUp);
         if (reports === null) failures += 1;
         else for (const event of await bookReports(deps, topUp, reports)) onEvent(event);

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { only } from '../../database/only.js';
 import type { PreparedStatement, Transaction } from '../../database/transaction.js';
 import type { Micro } from '../kernel/money.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
@@ -61,7 +62,7 @@ export async function unconfirmedMicro(from: Queryable, accountId: string, now: 
      where account_id = $1 and state = 'CREDITED' and not asked_back and credited_at > $2::timestamptz`,
     [accountId, formatInstant(now - UNCONFIRMED_SECONDS)],
   );
-  return rows[0]!.micro;
+  return only(rows).micro;
 }
 
 export function insertTopUp(transaction: Transaction, topUp: TopUp): void {

@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import type { TopUp, TopUpState } from './rules/top-up.js';
@@ -18,7 +19,7 @@ export async function findTopUp(
 ): Promise<PaidTopUp | null> {
   const row = await findTopUpRow(deps.db.pool, id);
   if (row === null || row.accountId !== accountId) return null;
-  return (await withPayments(deps.db.pool, [row], deps.clock.now()))[0]!;
+  return only(await withPayments(deps.db.pool, [row], deps.clock.now()));
 }
 
 /** Returns up to `limit` of the account's top-ups, newest first. */
@@ -57,5 +58,5 @@ export async function countWaiting(deps: Pick<KernelDeps, 'db'>, accountId: stri
        and not exists (select from payment where top_up_id = top_up.id)`,
     [accountId, formatInstant(now)],
   );
-  return Number(rows[0]!.waiting);
+  return Number(only(rows).waiting);
 }

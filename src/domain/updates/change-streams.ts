@@ -231,14 +231,16 @@ const VALUES_OF_GPU = 11;
 
 function partsOf(loads: readonly InstanceLoad[]): InstanceLoad[][] {
   const parts: InstanceLoad[][] = [];
+  let part: InstanceLoad[] = [];
   let room = 0;
   for (const load of loads) {
     const values = VALUES_OF_LOAD + VALUES_OF_GPU * load.load.gpus.length;
-    if (values > room || parts.at(-1)!.length === LOADS_PER_EVENT) {
-      parts.push([]);
+    if (values > room || part.length === LOADS_PER_EVENT) {
+      part = [];
+      parts.push(part);
       room = LOAD_VALUES_PER_EVENT;
     }
-    parts.at(-1)!.push(load);
+    part.push(load);
     room -= values;
   }
   return parts;

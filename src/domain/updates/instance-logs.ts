@@ -37,7 +37,7 @@ export async function instanceLogs(
   { id, ...input }: LogsInput,
   gone: AbortSignal,
 ): Promise<LogLine[]> {
-  const tail = checkOptional('tail', updateFields.logTail, input.tail)!;
+  const tail = checkOptional('tail', updateFields.logTail, input.tail);
   const slot = deps.subscriptions.open('logs', caller);
   try {
     const wanted = { opener: caller, instanceId: id, tail, since: input.since ?? null, follow: false };
@@ -88,7 +88,7 @@ async function readAll(queue: LineQueue): Promise<LogLine[]> {
     for (const line of batch) {
       lines.push(line);
       size += line.text.length;
-      while (size > MAX_ANSWER || lines.length > MAX_LINES) size -= lines.shift()!.text.length;
+      while (size > MAX_ANSWER || lines.length > MAX_LINES) size -= lines.shift()?.text.length ?? 0;
     }
   }
   return lines;
@@ -109,7 +109,7 @@ export async function followLogs(
   { id, ...input }: LogsInput,
   gone: AbortSignal,
 ): Promise<AsyncIterableIterator<LogLine[]>> {
-  const tail = checkOptional('tail', updateFields.logTail, input.tail)!;
+  const tail = checkOptional('tail', updateFields.logTail, input.tail);
   const slot = deps.subscriptions.open('logs', caller);
   const ending = new AbortController();
   const end = () => {

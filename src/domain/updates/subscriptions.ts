@@ -118,9 +118,9 @@ export class SubscriptionRegistry {
   }
 
   #leave(address: string): void {
-    const left = this.#ofAddress.get(address)! - 1;
-    if (left === 0) this.#ofAddress.delete(address);
-    else this.#ofAddress.set(address, left);
+    const left = (this.#ofAddress.get(address) ?? 0) - 1;
+    if (left > 0) this.#ofAddress.set(address, left);
+    else this.#ofAddress.delete(address);
   }
 
   /** Closes all streams and rejects new ones. */

@@ -1,5 +1,7 @@
 import type { QueryResult } from 'pg';
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import { authenticate, type Caller, unauthorized } from '../accounts/api-keys.js';
 import { hashApiKey } from '../kernel/api-key.js';
 import { DomainError } from '../kernel/errors.js';
@@ -79,7 +81,13 @@ export async function accessOf(
   const { secret, ...volume } = found;
   const { lease, leaseNonce, leaseInstanceId, upkeepNonce, upkeepIndexes: indexes } = volume;
   if (leaseNonce !== null && isLeaseToken(secret, { id: volumeId, lease, nonce: leaseNonce }, password))
-    return { kind: 'lease', volume, lease, nonce: leaseNonce, instanceId: leaseInstanceId! };
+    return {
+      kind: 'lease',
+      volume,
+      lease,
+      nonce: leaseNonce,
+      instanceId: required(leaseInstanceId, 'instance of a lease'),
+    };
   if (upkeepNonce !== null && isUpkeepToken(secret, volumeId, upkeepNonce, password))
     return { kind: 'upkeep', volume, nonce: upkeepNonce, indexes };
   throw notNewest();
@@ -130,7 +138,7 @@ export async function checkMayBegin(
   checkScope(access.caller.scopes, WRITE);
   await releaseEndedLeases(deps, deps.db.pool, [id]);
   const { rows } = await deps.db.pool.query<VolumeFacts>(`select ${VOLUME_FACTS} from volume where id = $1`, [id]);
-  checkMayWrite({ ...access, volume: rows[0]! });
+  checkMayWrite({ ...access, volume: only(rows) });
 }
 
 /** Throws unless the volume's current row allows this client to write. */

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type { Database } from '../../database/database.js';
 import type { Volume as VolumeRow } from '../../database/generated/client/client.js';
+import { required } from '../../std/required.js';
 import type { Instant } from '../kernel/time.js';
 import { isOver } from './ended-leases.js';
 
@@ -43,7 +44,9 @@ export class AttachmentLoader {
       const volumes = await prisma.volume.findMany({ where: { id: { in: rows.map(({ volumeId }) => volumeId) } } });
       const byId = new Map(volumes.map((volume) => [volume.id, volume]));
       const of = (id: string) => rows.filter(({ instanceId }) => instanceId === id);
-      return ids.map((id) => of(id).map((row) => ({ ...row, volume: byId.get(row.volumeId)! })));
+      return ids.map((id) =>
+        of(id).map((row) => ({ ...row, volume: required(byId.get(row.volumeId), 'attached volume') })),
+      );
     };
     this.#attachments = new DataLoader(read, {
       cache: false,

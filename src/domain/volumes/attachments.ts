@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { checkOptional } from '../kernel/field.js';
@@ -26,7 +27,7 @@ export async function sizeOfVolumes(
      where account_id = $1 and id = any($2::text[]) and deleted_at is null`,
     [accountId, volumes.map(({ id }) => id)],
   );
-  return rows[0]!.gb;
+  return only(rows).gb;
 }
 
 /** Returns the instance's volumes, sorted by path. */

@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import { formatInstant } from '../kernel/time.js';
 import type { VolumeDeps } from './deps.js';
 import { recount } from './reconcile.js';
@@ -18,7 +19,7 @@ export async function copyRepository(
     'select copy_of as "from", head_snapshot_id as head from volume where id = $1',
     [id],
   );
-  const { from, head } = rows[0]!;
+  const { from, head } = only(rows);
   let index = await indexOf(deps, from);
   for (let pass = 1; ; pass += 1) {
     await volumeStore.copy(from, id, 'data');

@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
@@ -47,7 +48,7 @@ export async function checkMayPrune(transaction: Transaction, volumeId: string):
      from volume where id = $1`,
     [volumeId],
   );
-  const { isLocked, isCurrent } = rows[0]!;
+  const { isLocked, isCurrent } = only(rows);
   if (!isLocked)
     throw new DomainError(
       'action_failed',

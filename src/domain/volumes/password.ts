@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
-import { type SealingKey, seal } from '../kernel/sealing.js';
+import { type SealingKey, type SealingKeys, seal } from '../kernel/sealing.js';
 import { VOLUME_ID } from '../kernel/volume.js';
 import { openSealed } from '../secrets/secrets.js';
 
@@ -55,12 +55,8 @@ export async function passwordOf(deps: Pick<KernelDeps, 'sealingKeys'>, row: Sea
 }
 
 /** Reseals up to `limit` passwords that were sealed with another key. Returns how many were resealed. */
-export async function resealVolumes(
-  transaction: Transaction,
-  keys: readonly SealingKey[],
-  limit: number,
-): Promise<number> {
-  const key = keys[0]!;
+export async function resealVolumes(transaction: Transaction, keys: SealingKeys, limit: number): Promise<number> {
+  const [key] = keys;
   const { rows } = await transaction.query<SealedRow>(
     `select ${SEALED} from volume where sealing_key_id <> $1 and erased_at is null order by id limit $2 for no key update`,
     [key.id, limit],
@@ -76,7 +72,7 @@ export async function resealVolumes(
   return rows.length;
 }
 
-function openPassword(keys: readonly SealingKey[], row: SealedRow): string {
+function openPassword(keys: SealingKeys, row: SealedRow): string {
   const { id, sealedPassword: sealed, sealingKeyId: keyId } = row;
   return openSealed(keys, { context: contextOf(row), name: `of volume ${id}`, sealed, keyId });
 }

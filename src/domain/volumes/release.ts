@@ -1,3 +1,5 @@
+import { only } from '../../database/only.js';
+import { required } from '../../std/required.js';
 import { activeAccount } from '../billing/active-account.js';
 import type { LedgerDeps } from '../billing/deps.js';
 import { write } from '../billing/ledger.js';
@@ -38,8 +40,8 @@ export async function releaseVolume(
       throw new DomainError('action_failed', `volume ${volumeId} is in use by instance ${row.holderId}; stop it first`);
     if (row.holderId === null) throw new DomainError('action_failed', `no instance holds volume ${volumeId}`);
     const freed = await current.transaction.query<{ lostSince: Instant | null }>(RELEASE_SQL, [volumeId]);
-    const release: Release = { volumeId, instanceId: row.holderId, lostSince: freed.rows[0]!.lostSince };
-    return { release, hostId: row.hostId! };
+    const release: Release = { volumeId, instanceId: row.holderId, lostSince: only(freed.rows).lostSince };
+    return { release, hostId: required(row.hostId, 'host of a holder') };
   });
   // Notifies the instance's host, which then drops the volume.
   deps.db.notices.publish([{ table: 'container', id: release.instanceId, account: accountId, machine: hostId }]);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { only } from '../../database/only.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { isAccepted, unauthorized } from '../accounts/api-keys.js';
 import type { KernelDeps } from '../kernel/deps.js';
@@ -190,7 +191,7 @@ async function recordLock(transaction: Transaction, access: RepositoryAccess, na
     'select count(*)::int as count from volume_lock where volume_id = $1 and name <> $2',
     [access.volume.id, name],
   );
-  if (rows[0]!.count >= MAX_LOCKS)
+  if (only(rows).count >= MAX_LOCKS)
     throw new DomainError(
       'action_failed',
       `volume ${access.volume.id} has ${MAX_LOCKS} locks, the maximum; run \`restic unlock\` first`,

@@ -1,3 +1,4 @@
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant } from '../kernel/time.js';
@@ -21,7 +22,7 @@ export async function recordSnapshot(
     'select count(*)::int as count from volume_snapshot where volume_id = $1 and dropped_at is null and id <> $2',
     [volumeId, id],
   );
-  if (rows[0]!.count >= MAX_SNAPSHOTS)
+  if (only(rows).count >= MAX_SNAPSHOTS)
     throw new VolumeFull(`volume ${volumeId} has ${MAX_SNAPSHOTS} snapshots, the maximum; delete old ones first`);
   await transaction.query(
     `insert into volume_snapshot (volume_id, id, at, lease, instance_id)

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { withAdvisoryLock } from '../../database/advisory-lock.js';
+import { only } from '../../database/only.js';
 import { deadline } from '../../std/deadline.js';
+import { required } from '../../std/required.js';
 import { every, type Sweep } from '../kernel/background.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant } from '../kernel/time.js';
@@ -309,7 +311,7 @@ async function asUpkeep<T>(
   indexes: readonly string[],
   work: (run: Run) => Promise<T>,
 ): Promise<{ result: T; isTaken: boolean }> {
-  const restic = deps.restic!;
+  const restic = required(deps.restic, 'restic');
   const nonce = randomBytes(16).toString('hex');
   const [password, secret] = await Promise.all([passwordOf(deps, volume), leaseSecret(deps)]);
   const { protocol, host } = new URL(address);
@@ -349,7 +351,7 @@ async function readVolume({ db }: Pick<KernelDeps, 'db'>, id: string): Promise<P
      from volume where id = $1`,
     [id],
   );
-  return rows[0]!;
+  return only(rows);
 }
 
 async function recordPruned(

@@ -1,5 +1,7 @@
 import { DUE_WORK } from '../../database/notices.js';
+import { only } from '../../database/only.js';
 import { inTransaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import { every, type Sweep, whenDue } from '../kernel/background.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../kernel/time.js';
@@ -136,7 +138,7 @@ async function nextSendAt({ db }: Pick<KernelDeps, 'db'>, isMail: boolean, now: 
     text: NEXT_SEND,
     values: [formatInstant(now), isMail],
   });
-  return rows[0]!.at;
+  return only(rows).at;
 }
 
 async function sendTo(
@@ -201,17 +203,19 @@ async function mail(
   deps: Pick<WebhookDeps, 'clock' | 'settings' | 'sendMail'>,
   target: Target,
   { id, type, at, data }: Delivery,
-  [secret]: readonly string[],
+  [newest]: readonly string[],
 ): Promise<Attempt> {
   const { publicUrl } = deps.settings;
+  const secret = required(newest, 'secret of a mail address');
+  const sendMail = required(deps.sendMail, 'mail server');
   const to = addressOf(target);
   if (type !== CONFIRMATION) {
-    const endUrl = linkTo(publicUrl, 'end', target.id, secret!);
-    return deps.sendMail!(mailOfEvent({ id, type, at, data }, to, publicUrl, endUrl));
+    const endUrl = linkTo(publicUrl, 'end', target.id, secret);
+    return sendMail(mailOfEvent({ id, type, at, data }, to, publicUrl, endUrl));
   }
   if (deps.clock.now() >= at + CONFIRM_SECONDS)
     return { status: null, error: 'its link is no longer valid', isFinal: true };
-  return deps.sendMail!(confirmationMail(id, to, publicUrl, linkTo(publicUrl, 'confirm', target.id, secret!)));
+  return sendMail(confirmationMail(id, to, publicUrl, linkTo(publicUrl, 'confirm', target.id, secret)));
 }
 
 async function record(

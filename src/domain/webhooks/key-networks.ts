@@ -1,5 +1,6 @@
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { ACCOUNT_SUBJECT } from '../kernel/events.js';
 import { emit } from '../kernel/outbox.js';
@@ -28,7 +29,7 @@ export async function recordKeyNetworks(deps: Pick<KernelDeps, 'db'>, uses: read
     );
     const reported = fresh
       .filter(({ isFirst }) => !isFirst)
-      .map(({ keyId, network }) => byKeyAndNetwork.get(`${keyId} ${network}`)!);
+      .map(({ keyId, network }) => required(byKeyAndNetwork.get(`${keyId} ${network}`), 'use of a key'));
     if (reported.length === 0) return false;
     transaction.later(
       emit(

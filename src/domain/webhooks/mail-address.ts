@@ -1,6 +1,7 @@
 import type { Prisma, Webhook } from '../../database/generated/client/client.js';
 import { DUE_WORK } from '../../database/notices.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import { wideNetworkOf } from '../kernel/client-network.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
@@ -106,7 +107,7 @@ export async function setMailAddress(
     deps.activity?.writeWith(transaction, now);
   });
   deps.activity?.committed();
-  return (await findMailAddress(deps, accountId))!;
+  return required(await findMailAddress(deps, accountId), 'mail address');
 }
 
 /** Records a confirmation request. Throws rate_limited if there were too many. */

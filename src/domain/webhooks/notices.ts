@@ -1,4 +1,5 @@
 import { DUE_WORK } from '../../database/notices.js';
+import { only } from '../../database/only.js';
 import { ACCOUNT_COLUMNS, INSTANCE_COLUMNS } from '../billing/ledger-rows.js';
 import { balanceAt } from '../kernel/accrual.js';
 import type { KernelDeps } from '../kernel/deps.js';
@@ -40,7 +41,7 @@ export async function emitTimedEvents(deps: Pick<KernelDeps, 'db' | 'clock'>): P
     name: 'active-accounts',
     text: ACTIVE_ACCOUNTS,
   });
-  const { isChanging } = rows[0]!;
+  const { isChanging } = only(rows);
   if (isChanging === null) return null;
   const again = isChanging ? now : null;
   const events = [...(await deadlines(deps, now)), ...(await limits(deps, now)), ...(await balances(deps, now))];

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Prisma, Webhook } from '../../database/generated/client/client.js';
 import { DUE_WORK } from '../../database/notices.js';
+import { only } from '../../database/only.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { DomainError } from '../kernel/errors.js';
@@ -8,7 +9,7 @@ import { ACCOUNT_SUBJECT, type EventType } from '../kernel/events.js';
 import { check, checkOptional } from '../kernel/field.js';
 import { emit } from '../kernel/outbox.js';
 import { randomId } from '../kernel/random-id.js';
-import { type SealingKey, seal, unseal } from '../kernel/sealing.js';
+import { type SealingKey, type SealingKeys, seal, unseal } from '../kernel/sealing.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import type { WebhookDeps } from './deps.js';
 import { webhookFields } from './fields.js';
@@ -169,8 +170,8 @@ export async function rotateSecret(
     const [newest] = await secretsOf(deps, rows[0], now);
     const until = formatInstant(now + OLD_SECRET_SECONDS);
     const secrets: Secret[] = [{ secret, until: null }, ...(newest === undefined ? [] : [{ secret: newest, until }])];
-    const sealed = seal(key!, contextOf(accountId, id), JSON.stringify(secrets));
-    await transaction.query('update webhook set sealed = $2, key_id = $3 where id = $1', [id, sealed, key!.id]);
+    const sealed = seal(key, contextOf(accountId, id), JSON.stringify(secrets));
+    await transaction.query('update webhook set sealed = $2, key_id = $3 where id = $1', [id, sealed, key.id]);
     deps.activity?.writeWith(transaction, now);
   });
   deps.activity?.committed();
@@ -186,7 +187,7 @@ export async function newSecret(
   const secret = formatSecret(randomBytes(SECRET_BYTES));
   const [key] = await deps.sealingKeys();
   const secrets: Secret[] = [{ secret, until: null }];
-  return { secret, sealed: seal(key!, contextOf(accountId, id), JSON.stringify(secrets)), keyId: key!.id };
+  return { secret, sealed: seal(key, contextOf(accountId, id), JSON.stringify(secrets)), keyId: key.id };
 }
 
 export type SealedRow = Pick<Webhook, 'id' | 'accountId' | 'sealed' | 'keyId'>;
@@ -205,10 +206,10 @@ export async function secretsOf(
 /** Reseals up to `limit` secrets that were sealed with another key. Returns how many were resealed. */
 export async function resealWebhooks(
   transaction: Pick<Transaction, 'query'>,
-  keys: readonly SealingKey[],
+  keys: SealingKeys,
   limit: number,
 ): Promise<number> {
-  const key = keys[0]!;
+  const [key] = keys;
   const { rows } = await transaction.query<SealedRow>(
     `select id, account_id as "accountId", sealed, key_id as "keyId" from webhook
      where key_id <> $1 order by id limit $2 for no key update`,
@@ -223,7 +224,7 @@ export async function resealWebhooks(
 }
 
 /** Returns the key that sealed the secret. Throws action_failed if that key is missing. */
-function keyOf(keys: readonly SealingKey[], { keyId }: SealedRow): SealingKey {
+function keyOf(keys: SealingKeys, { keyId }: SealedRow): SealingKey {
   const key = keys.find(({ id }) => id === keyId);
   if (key !== undefined) return key;
   const message = "the webhook's secret can't be opened: the operator's SECRETS_KEY lacks its key";
@@ -262,7 +263,7 @@ export async function notifyOne(
   );
   await transaction.query(
     'insert into webhook_delivery (webhook_id, sequence, subject, next_at) values ($1, $2, $3, $4::timestamptz)',
-    [id, rows[0]!.sequence, ACCOUNT_SUBJECT, at],
+    [id, only(rows).sequence, ACCOUNT_SUBJECT, at],
   );
 }
 

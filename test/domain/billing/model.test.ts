@@ -11,7 +11,7 @@ import { act, changeDeadlines, deploy } from '../../../src/domain/instances/inst
 import { changeSpendLimit } from '../../../src/domain/instances/spend-limits.js';
 import { DomainError } from '../../../src/domain/kernel/errors.js';
 import { MICRO_PER_USD } from '../../../src/domain/kernel/money.js';
-import { sealingKey } from '../../../src/domain/kernel/sealing.js';
+import { type SealingKeys, sealingKey } from '../../../src/domain/kernel/sealing.js';
 import { instantOf } from '../../../src/domain/kernel/time.js';
 import { bookPayments } from '../../../src/domain/top-ups/book-payments.js';
 import { createTopUp } from '../../../src/domain/top-ups/create-top-up.js';
@@ -175,7 +175,7 @@ class World {
   readonly machines: { id: string; onDemandRate: bigint }[] = [];
 
   constructor(domain: TestDomain) {
-    this.domain = { ...domain, sealingKeys: async () => [SEALING_KEY] };
+    this.domain = { ...domain, sealingKeys: async (): Promise<SealingKeys> => [SEALING_KEY] };
     this.model = new NaiveModel(domain.clock, GRACE);
   }
 

@@ -5,7 +5,7 @@ import { openDatabase } from '../../../src/database/database.js';
 import { DUE_WORK, type Notice } from '../../../src/database/notices.js';
 import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
 import { whenDue } from '../../../src/domain/kernel/background.js';
-import { sealingKey } from '../../../src/domain/kernel/sealing.js';
+import { type SealingKeys, sealingKey } from '../../../src/domain/kernel/sealing.js';
 import type { Instant } from '../../../src/domain/kernel/time.js';
 import { recordKeyNetworks } from '../../../src/domain/webhooks/key-networks.js';
 import { emitTimedEvents } from '../../../src/domain/webhooks/notices.js';
@@ -30,7 +30,7 @@ beforeAll(async () => {
   url = await createTestDatabase();
   wire = await openWire(new URL(url));
   const opened = await openTestDomain({}, undefined, { url: wire.url, clock: new TestClock() });
-  domain = { ...opened, sealingKeys: async () => [sealingKey('ab'.repeat(32))] };
+  domain = { ...opened, sealingKeys: async (): Promise<SealingKeys> => [sealingKey('ab'.repeat(32))] };
   another = new pg.Client({ connectionString: url });
   await another.connect();
 });

@@ -7,7 +7,7 @@ import { audit } from '../../../src/domain/billing/audit.js';
 import { readBalance } from '../../../src/domain/billing/balance.js';
 import { spendByDay } from '../../../src/domain/billing/spend-by-day.js';
 import { statement } from '../../../src/domain/billing/statement.js';
-import { sealingKey } from '../../../src/domain/kernel/sealing.js';
+import { type SealingKeys, sealingKey } from '../../../src/domain/kernel/sealing.js';
 import { MAX_VOLUMES } from '../../../src/domain/kernel/volume.js';
 import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
 import { volumePassword } from '../../../src/domain/volumes/password.js';
@@ -27,7 +27,7 @@ const DAY = 86_400;
 
 async function open(shared?: Parameters<typeof openTestDomain>[2]) {
   const domain = await openTestDomain({}, undefined, shared);
-  return { ...domain, sealingKeys: async () => [KEY] };
+  return { ...domain, sealingKeys: async (): Promise<SealingKeys> => [KEY] };
 }
 
 type Domain = Awaited<ReturnType<typeof open>>;
@@ -329,10 +329,10 @@ describe("a repository's password", () => {
     expect(password).toMatch(/^[0-9a-f]{64}$/);
     expect(Buffer.from(volume.sealedPassword).toString('latin1')).not.toContain(password);
     const newKey = sealingKey(randomBytes(32).toString('hex'));
-    const rotated = { ...domain, sealingKeys: async () => [newKey, KEY] };
+    const rotated = { ...domain, sealingKeys: async (): Promise<SealingKeys> => [newKey, KEY] };
     expect(await resealSecrets(rotated)).toBe(1);
     expect(await resealSecrets(rotated)).toBe(0);
-    const onlyNew = { ...domain, sealingKeys: async () => [newKey] };
+    const onlyNew = { ...domain, sealingKeys: async (): Promise<SealingKeys> => [newKey] };
     expect(await volumePassword(onlyNew, owner.accountId, volume.id)).toBe(password);
     // A gateway without the key would seal some passwords with one key and some with another.
     await expect(createVolume(domain, owner, { name: 'more', sizeGb: 1 })).rejects.toMatchObject({

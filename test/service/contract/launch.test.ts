@@ -6,7 +6,7 @@ import { openDatabase } from '../../../src/database/database.js';
 import { exportAccount } from '../../../src/domain/accounts/export-account.js';
 import { enrol } from '../../../src/domain/fleet/enrolment.js';
 import { secretsForAgent } from '../../../src/domain/fleet/start-secrets.js';
-import { sealingKey } from '../../../src/domain/kernel/sealing.js';
+import { type SealingKeys, sealingKey } from '../../../src/domain/kernel/sealing.js';
 import { resealSecrets } from '../../../src/domain/secrets/reseal.js';
 import { secretsOfStart } from '../../../src/domain/secrets/secrets.js';
 import { hardware, seen } from '../../support/agent.js';
@@ -375,7 +375,10 @@ describe('a host agent', () => {
   it("can't get a secret whose sealing key the gateway lacks, so the start fails", async () => {
     const agent = await join();
     const { id } = await deploy({ secrets: [{ secret: 'hf', file: 'f' }] }, { machineId: agent.machineId });
-    const lost = { ...service.deps, sealingKeys: async () => [sealingKey(randomBytes(32).toString('hex'))] };
+    const lost = {
+      ...service.deps,
+      sealingKeys: async (): Promise<SealingKeys> => [sealingKey(randomBytes(32).toString('hex'))],
+    };
     await expect(secretsForAgent(lost, agent.machineId, id, 1)).rejects.toMatchObject({
       code: 'action_failed',
       message: "secret hf can't be opened: the operator's SECRETS_KEY lacks a key that secrets were sealed with",

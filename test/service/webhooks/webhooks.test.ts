@@ -263,7 +263,7 @@ describe('webhooks', () => {
     const target = await receiver();
     const { id, secret } = await hook(renter, target.url);
     const [old, next] = ['ab', 'ef'].map((byte) => sealingKey(byte.repeat(32))) as [SealingKey, SealingKey];
-    const keysOf = (...keys: SealingKey[]) => ({ ...here.deps, sealingKeys: async () => keys });
+    const keysOf = (...keys: [SealingKey, ...SealingKey[]]) => ({ ...here.deps, sealingKeys: async () => keys });
     await expect(resealSecrets(keysOf(next))).rejects.toMatchObject({ code: 'action_failed' });
     expect(await resealSecrets(keysOf(next, old))).toBeGreaterThan(0);
     expect(await resealSecrets(keysOf(next, old))).toBe(0);

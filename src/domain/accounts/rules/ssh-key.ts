@@ -55,17 +55,18 @@ export function formatSshKey({ type, blob, comment }: Pick<SshPublicKey, 'type' 
 }
 
 function checkBlob(type: string, blob: Buffer): void {
-  const [named, ...parts] = partsOf(blob);
+  const [named, first, second, ...others] = partsOf(blob);
   if (named?.toString('latin1') !== type) throw refusal('is not a complete public key');
   const curve = CURVES[type];
   if (type === 'ssh-ed25519') {
-    if (parts.length !== 1 || parts[0]!.length !== ED25519_BYTES) throw refusal('is not a complete public key');
+    const isWhole = first?.length === ED25519_BYTES && second === undefined;
+    if (!isWhole) throw refusal('is not a complete public key');
   } else if (curve !== undefined) {
-    const [name, point] = parts;
-    const isWhole = parts.length === 2 && name!.toString('latin1') === curve.curve && point!.length === curve.bytes;
-    if (!isWhole || point![0] !== UNCOMPRESSED_POINT) throw refusal('is not a complete public key');
+    const isNamed = first?.toString('latin1') === curve.curve && others.length === 0;
+    if (!isNamed || second?.length !== curve.bytes || second[0] !== UNCOMPRESSED_POINT)
+      throw refusal('is not a complete public key');
   } else {
-    const bits = parts.length === 2 ? bitsOf(parts[1]!) : 0;
+    const bits = second === undefined || others.length > 0 ? 0 : bitsOf(second);
     if (bits === 0 || bits > MAX_RSA_BITS) throw refusal('is not a complete public key');
     if (bits < MIN_RSA_BITS)
       throw refusal(`must be an RSA key of at least ${MIN_RSA_BITS} bits, or better ed25519; got ${bits} bits`);
@@ -91,9 +92,11 @@ function partsOf(blob: Buffer): Buffer[] {
 
 /** Returns the bit length of a positive number, or 0 for any other number. */
 function bitsOf(number: Buffer): number {
-  if (number.length === 0 || number[0]! >= 0x80) return 0;
-  const digits = number[0] === 0 ? number.subarray(1) : number;
-  return digits.length === 0 ? 0 : digits.length * 8 - Math.clz32(digits[0]!) + 24;
+  const [sign = 0x80] = number;
+  if (sign >= 0x80) return 0;
+  const digits = sign === 0 ? number.subarray(1) : number;
+  const [top] = digits;
+  return top === undefined ? 0 : digits.length * 8 - Math.clz32(top) + 24;
 }
 
 function printable(comment: string): string {

@@ -106,7 +106,7 @@ function reachLimit(step: Step, limit: MonthlyLimit, running: readonly Instance[
   for (const instance of running) stop(step, instance, 'SPEND_LIMIT');
   // Never advanced past the first second without credit, because the end of credit would then be mistaken for a later
   // second.
-  advanceBoth(step, limit, earliest(step.end, step.account.dueAt)!);
+  advanceBoth(step, limit, earliest(step.end, step.account.dueAt));
   step.changes.accounts.add(step.account);
   for (const key of step.account.limited?.keys ?? []) if (key === limit) step.changes.keys.add(key);
 }

@@ -1,3 +1,4 @@
+import { required } from '../../../std/required.js';
 /**
  * The kinds of events in an instance's timeline, each with a description for the renter. Their order is the sort order
  * of events within the same second, oldest first. For example, when a machine fails to start an instance, the stop
@@ -52,11 +53,13 @@ export function isTimelineCursor(decoded: string): boolean {
  */
 export function placeOfCursor(cursor: string | null | undefined): [at: string, rank: number, about: string] | null {
   const match = cursor == null ? null : CURSOR.exec(Buffer.from(cursor, 'base64').toString());
-  return match === null ? null : [match[1]!, Number(match[2]), match[3]!];
+  if (match === null) return null;
+  const [, at = '', rank = '', about = ''] = match;
+  return [at, Number(rank), about];
 }
 
 export function kindOfRank(rank: number): TimelineKind {
-  return ORDER[rank]!;
+  return required(ORDER[rank], 'kind of a rank');
 }
 
 export function rankOf(kind: TimelineKind): number {

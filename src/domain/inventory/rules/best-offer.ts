@@ -42,16 +42,16 @@ export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0
       gpu: onlyOf(gpus) ?? required.gpu,
       region: onlyOf(regions) ?? required.region,
       fitsGroup: (group) =>
-        gpuRank(group.gpu) !== undefined &&
-        regionRank(group.region) !== undefined &&
+        Number.isFinite(gpuRank(group.gpu)) &&
+        Number.isFinite(regionRank(group.region)) &&
         (maxRate === null || rateInMode(group.pricePerHour.onDemand, mode) <= maxRate) &&
         required.fitsGroup(group),
     },
     order: {
       ...BY_PRICE,
       first: (one, other) =>
-        gpuRank(one.gpu)! - gpuRank(other.gpu)! ||
-        regionRank(one.region)! - regionRank(other.region)! ||
+        gpuRank(one.gpu) - gpuRank(other.gpu) ||
+        regionRank(one.region) - regionRank(other.region) ||
         Number(other.hasAgent) - Number(one.hasAgent) ||
         BY_PRICE.first(one, other) ||
         Number(one.preemptible) - Number(other.preemptible) ||
@@ -61,11 +61,11 @@ export function bestOffer({ filter, gpus, regions, maxRate, diskGb, volumeGb = 0
 }
 
 /**
- * Returns a function that ranks entries by their position in a list and returns undefined for entries that aren't in
+ * Returns a function that ranks entries by their position in a list and returns infinity for entries that aren't in
  * it. Without a list, all entries rank equally.
  */
-function rankIn(list: readonly string[] | null): (entry: string) => number | undefined {
+function rankIn(list: readonly string[] | null): (entry: string) => number {
   if (list === null) return () => 0;
   const ranks = new Map(list.map((entry, rank) => [entry, rank]));
-  return (entry) => ranks.get(entry);
+  return (entry) => ranks.get(entry) ?? Number.POSITIVE_INFINITY;
 }

@@ -35,9 +35,9 @@ export function layoutOf(hostId: string, found: readonly HostGpu[], before: read
     const same = found.find(({ uuid }) => uuid === known.uuid);
     if (same !== undefined && same.model === known.model) return same;
     const other = added.findIndex(({ model }) => model === known.model);
-    if (other !== -1) return added.splice(other, 1)[0]!;
-    missing.push(place);
-    return known;
+    const [replacement] = other === -1 ? [] : added.splice(other, 1);
+    if (replacement === undefined) missing.push(place);
+    return replacement ?? known;
   });
   if (added.length > 0) throw foreign(hostId, before, found);
   return { gpus, missing };

@@ -89,5 +89,6 @@ export function isOfSize({ vcpus, ramGb, diskGb, cuda }: MachineSize, min: Machi
 
 /** Returns the only entry of a list, or null if the list doesn't have exactly one. */
 export function onlyOf(list: readonly string[] | null): string | null {
-  return list?.length === 1 ? list[0]! : null;
+  const [entry = null, ...others] = list ?? [];
+  return others.length === 0 ? entry : null;
 }

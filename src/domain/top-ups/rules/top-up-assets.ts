@@ -67,7 +67,8 @@ export function assetNamed(text: string, taken: readonly AssetCode[] = ASSET_COD
   const code = text.toUpperCase();
   if (isAssetCode(code)) return code;
   const ofCoin = taken.filter((each) => ASSETS[each].coin === code);
-  return ofCoin.length === 1 ? ofCoin[0]! : null;
+  const [asset = null, ...others] = ofCoin;
+  return others.length === 0 ? asset : null;
 }
 
 /** Number of confirmations for each asset. These are the defaults unless overridden by the operator. */

@@ -1,3 +1,4 @@
+import { required } from '../../../std/required.js';
 import type { Micro } from '../../kernel/money.js';
 import type { Instant } from '../../kernel/time.js';
 import type { AssetCode } from './top-up-assets.js';
@@ -181,7 +182,7 @@ function confirms(response: ReportedPayment, payment: Payment, topUp: TopUp): bo
     isSameInvoice &&
     response.coins === payment.coins &&
     response.usdWithFee !== null &&
-    response.usdWithFee >= payment.usdMicro!
+    response.usdWithFee >= amountOf(payment)
   );
 }
 
@@ -200,9 +201,14 @@ function isSame(known: Payment, evaluated: Payment): boolean {
   );
 }
 
+/** Returns the amount of a payment that was or will be credited. Other payments may have no known amount. */
+export function amountOf({ usdMicro }: Pick<Payment, 'usdMicro'>): Micro {
+  return required(usdMicro, 'amount of a credited payment');
+}
+
 /** Returns the total amount credited to the account. */
 export function creditedMicro(payments: readonly Payment[]): Micro {
-  return payments.reduce((sum, { state, usdMicro }) => (state === 'CREDITED' ? sum + usdMicro! : sum), 0n);
+  return payments.reduce((sum, payment) => (payment.state === 'CREDITED' ? sum + amountOf(payment) : sum), 0n);
 }
 
 /**
@@ -223,10 +229,14 @@ export function withoutReplaced(topUp: TopUp, payments: readonly Payment[], now:
 function paidInFullAt(topUp: TopUp, payments: readonly Payment[]): Instant | null {
   const credited = payments
     .filter(({ state }) => state === 'CREDITED')
-    .sort((a, b) => (a.creditedAt! < b.creditedAt! ? -1 : 1));
+    .map((payment) => ({
+      micro: amountOf(payment),
+      creditedAt: required(payment.creditedAt, 'time of a credited payment'),
+    }))
+    .sort((a, b) => (a.creditedAt < b.creditedAt ? -1 : 1));
   let sum = 0n;
-  for (const { usdMicro, creditedAt } of credited) {
-    sum += usdMicro!;
+  for (const { micro, creditedAt } of credited) {
+    sum += micro;
     if (sum >= topUp.usdMicro - topUp.usdMicro / TOLERANCE) return creditedAt;
   }
   return null;

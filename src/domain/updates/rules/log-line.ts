@@ -23,13 +23,13 @@ const TIMED = /^[oOeE](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\
 export function readLogLine(line: string): LogLine | null {
   const match = TIMED.exec(line);
   if (match === null) return null;
-  const [head, seconds, decimals = '', zone] = match;
+  const [head, seconds = '', decimals = '', zone] = match;
   const text = line.slice(head.length).replace(/\r$/, '').slice(0, MAX_LOG_LINE);
   // An agent might send digits that don't form a valid time.
   const at = parseInstant(`${seconds}${zone}`);
   if (at === null) return null;
-  const utc = formatInstant(at).slice(0, seconds!.length);
-  const mark = line[0]!;
+  const utc = formatInstant(at).slice(0, seconds.length);
+  const mark = line.charAt(0);
   return {
     time: `${utc}.${decimals.padEnd(9, '0')}Z`,
     stream: mark.toLowerCase() === 'o' ? 'STDOUT' : 'STDERR',

@@ -1,3 +1,4 @@
+import { required } from '../../../std/required.js';
 import type { WebSite } from '../../kernel/web-site.js';
 import { isWebPass } from './web-pass.js';
 
@@ -60,7 +61,16 @@ export function headersForContainer(raw: RawHeaders, { host, addresses, isTls }:
     return name === 'cookie' ? withoutOwnCookies(value) : value;
   });
   const added = ['X-Forwarded-For', addresses.join(', '), 'X-Forwarded-Proto', isTls ? 'https' : 'http'];
-  return ['Host', host, ...passed, ...added, 'X-Forwarded-Host', host, 'X-Real-IP', addresses[0]!];
+  return [
+    'Host',
+    host,
+    ...passed,
+    ...added,
+    'X-Forwarded-Host',
+    host,
+    'X-Real-IP',
+    required(addresses[0], 'address of a visitor'),
+  ];
 }
 
 /** Returns the container's headers to send to the visitor, excluding those that frame the message. */
@@ -123,21 +133,26 @@ export function isFromElsewhere({ method, fetchSite, fetchMode, fetchDest }: Pro
 function filtered(raw: RawHeaders, pass: (name: string, value: string) => string | null): string[] {
   const named = namedByConnection(raw);
   const passed: string[] = [];
-  for (let index = 0; index < raw.length; index += 2) {
-    const name = raw[index]!.toLowerCase();
+  for (const [rawName, rawValue] of pairsOf(raw)) {
+    const name = rawName.toLowerCase();
     if (HOP_BY_HOP.has(name) || named.has(name)) continue;
-    const value = pass(name, raw[index + 1]!);
-    if (value !== null) passed.push(raw[index]!, value);
+    const value = pass(name, rawValue);
+    if (value !== null) passed.push(rawName, value);
   }
   return passed;
+}
+
+/** Yields each header's name and value. */
+function* pairsOf(raw: RawHeaders): Generator<[name: string, value: string]> {
+  for (let index = 0; index < raw.length; index += 2) yield [raw[index] ?? '', raw[index + 1] ?? ''];
 }
 
 /** Returns the names of the headers that the sender declared to be specific to this connection. */
 function namedByConnection(raw: RawHeaders): Set<string> {
   const names = new Set<string>();
-  for (let index = 0; index < raw.length; index += 2) {
-    if (raw[index]!.toLowerCase() !== 'connection') continue;
-    for (const name of raw[index + 1]!.split(',')) names.add(name.trim().toLowerCase());
+  for (const [name, value] of pairsOf(raw)) {
+    if (name.toLowerCase() !== 'connection') continue;
+    for (const option of value.split(',')) names.add(option.trim().toLowerCase());
   }
   return names;
 }
@@ -158,8 +173,8 @@ function withoutOwnCookies(cookie: string): string | null {
  * mistaken for one of the gateway's own.
  */
 function ownHostOnly(setCookie: string): string | null {
-  const [pair, ...attributes] = setCookie.split(';');
-  if (OWN_COOKIE.test(splitAt(pair!, '=')[0])) return null;
+  const [pair = '', ...attributes] = setCookie.split(';');
+  if (OWN_COOKIE.test(splitAt(pair, '=')[0])) return null;
   return [pair, ...attributes.filter((attribute) => splitAt(attribute, '=')[0].toLowerCase() !== 'domain')].join(';');
 }
 

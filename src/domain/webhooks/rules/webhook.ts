@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { holds, isPublic, networkList } from '../../../std/networks.js';
+import { required } from '../../../std/required.js';
 import { earliest, type Instant, instantOf, latest, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../../kernel/time.js';
 
 export const MAX_WEBHOOKS = 10;
@@ -64,9 +65,10 @@ export function isAccepted({ status }: Attempt): boolean {
 
 /** Returns when to retry a failed delivery. Returns null if it isn't retried, in which case its webhook is paused. */
 export function nextAttemptAt(attempts: number, firstAt: Instant, now: Instant, outcome: Attempt): Instant | null {
-  const [next, end] = [now + PAUSES[Math.min(attempts, PAUSES.length) - 1]!, firstAt + TRY_SECONDS];
+  const pause = required(PAUSES[Math.min(attempts, PAUSES.length) - 1], 'pause after an attempt');
+  const [next, end] = [now + pause, firstAt + TRY_SECONDS];
   if (outcome.isFinal === true || outcome.status === GONE || next > end) return null;
-  return latest(next, earliest(now + retryAfterOf(outcome, now), end)!);
+  return latest(next, earliest(now + retryAfterOf(outcome, now), end));
 }
 
 /**
@@ -81,7 +83,7 @@ export function retryAfterOf(outcome: Attempt, now: Instant): bigint {
     : HTTP_DATE.test(retryAfter) && !Number.isNaN(Date.parse(retryAfter))
       ? instantOf(new Date(retryAfter)) - now
       : 0n;
-  return latest(0n, earliest(seconds, MAX_RETRY_AFTER_SECONDS)!);
+  return latest(0n, earliest(seconds, MAX_RETRY_AFTER_SECONDS));
 }
 
 /** Returns how long to pause deliveries to a receiver after this many consecutive failed rounds. */
