@@ -60,12 +60,11 @@ export const instanceFields = {
     'Pricing modes. An instance matches if it has any of them; an empty list matches all.',
   ),
   labels: {
-    schema: z
-      .record(
-        z.string().regex(LABEL_KEY, LABEL_KEY_MUST),
-        z.string(LABEL_VALUE_MUST).regex(LABEL_VALUE, LABEL_VALUE_MUST),
-        { error: ({ code }) => (code === 'invalid_key' ? LABEL_KEY_MUST : undefined) },
-      )
+    schema: textsByKey(
+      z.string().regex(LABEL_KEY, LABEL_KEY_MUST),
+      LABEL_KEY_MUST,
+      z.string(LABEL_VALUE_MUST).regex(LABEL_VALUE, LABEL_VALUE_MUST),
+    )
       .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `must have at most ${MAX_LABELS} labels`)
       .refine(
         (labels) => bytesOf(Object.entries(labels).flat()) <= MAX_LABEL_BYTES,
@@ -126,10 +125,7 @@ export const instanceFields = {
     description: "Your name for the instance; doesn't have to be unique. By default, the instance id.",
   },
   env: {
-    schema: z
-      .record(variableName, processText, {
-        error: ({ code }) => (code === 'invalid_key' ? `must be ${VARIABLE_MUST}` : undefined),
-      })
+    schema: textsByKey(variableName, `must be ${VARIABLE_MUST}`, processText)
       .refine((env) => Object.keys(env).length <= MAX_VARIABLES, `must have at most ${MAX_VARIABLES} variables`)
       .refine(
         (env) => bytesOf(Object.entries(env).flat()) <= MAX_LAUNCH_BYTES,
@@ -201,6 +197,20 @@ export const instanceFields = {
     description: "Action when the command has ended and isn't restarted. By default KEEP.",
   },
 } satisfies Record<string, Field<unknown>>;
+
+/** Schema for texts by key. Refuses the key `__proto__`, which zod drops silently, and a key that isn't `keyMust`. */
+function textsByKey(key: z.ZodString, keyMust: string, value: z.ZodType<string>) {
+  const error: z.core.$ZodErrorMap = ({ code }) => (code === 'invalid_key' ? keyMust : undefined);
+  return z.preprocess(
+    (input, context) => {
+      if (typeof input === 'object' && input !== null && Object.hasOwn(input, '__proto__')) {
+        context.addIssue({ code: 'custom', path: ['__proto__'], message: 'must have a different name' });
+      }
+      return input;
+    },
+    z.record(key, value, { error }),
+  );
+}
 
 function argumentList(description: string): Field<string[]> {
   const schema = z
