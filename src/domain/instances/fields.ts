@@ -18,6 +18,7 @@ import { IMAGE_REFERENCE } from '../kernel/image-reference.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from '../kernel/launch.js';
 import { INSTANCE_STATUSES, STOP_REASONS } from '../kernel/lifecycle.js';
 import { SECRET_NAME_MUST, secretName } from '../secrets/fields.js';
+import { volumeFields } from '../volumes/fields.js';
 import { LABEL_KEY, LABEL_VALUE, MAX_LABEL_BYTES, MAX_LABELS, parseSelector } from './rules/labels.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
 
@@ -197,6 +198,35 @@ export const instanceFields = {
     description: "Action when the command has ended and isn't restarted. By default KEEP.",
   },
 } satisfies Record<string, Field<unknown>>;
+
+/** An optional term of a rental. Its kind determines its type in each surface, and `help` describes its option. */
+interface RentalTerm {
+  kind: 'when' | 'usd' | 'minutes' | 'labels' | 'volumes';
+  field: Field<unknown>;
+  help: string;
+}
+
+/** The optional terms of a rental. All surfaces derive their inputs from this list, in this order. */
+export const RENTAL_TERMS = {
+  stopAt: { kind: 'when', field: instanceFields.stopAt, help: 'Stop the instance automatically' },
+  destroyAt: {
+    kind: 'when',
+    field: instanceFields.destroyAt,
+    help: 'Destroy the instance and its disk automatically',
+  },
+  spendLimit: {
+    kind: 'usd',
+    field: instanceFields.spendLimit,
+    help: 'Stop the instance once its total cost reaches this amount in USD',
+  },
+  stopWhenIdle: {
+    kind: 'minutes',
+    field: instanceFields.stopWhenIdle,
+    help: 'Stop the instance after this much idle time, 5m to 24h',
+  },
+  labels: { kind: 'labels', field: instanceFields.labels, help: 'Label for finding the instance in lists' },
+  volumes: { kind: 'volumes', field: volumeFields.volumes, help: 'Attach a volume' },
+} as const satisfies Record<string, RentalTerm>;
 
 /** Schema for texts by key. Refuses the key `__proto__`, which zod drops silently, and a key that isn't `keyMust`. */
 function textsByKey(key: z.ZodString, keyMust: string, value: z.ZodType<string>) {
