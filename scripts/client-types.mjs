@@ -67,16 +67,15 @@ function printTerms() {
   return `${HEAD}export const RENTAL_TERMS = ${JSON.stringify(terms, null, 2)} as const;\n`;
 }
 
-const FILES = {
-  'src/client/openapi.ts': await printTypes(),
-  'src/cli/rental-terms.ts': printTerms(),
-  'sdk/python/gpu_rental/rental.py': printRental(document.components.schemas),
-};
-for (const [path, printed] of Object.entries(FILES)) {
-  const file = fileURLToPath(new URL(`../${path}`, import.meta.url));
+const FILES = [
+  [new URL('../src/client/openapi.ts', import.meta.url), await printTypes()],
+  [new URL('../src/cli/rental-terms.ts', import.meta.url), printTerms()],
+  [new URL('../sdk/python/gpu_rental/rental.py', import.meta.url), printRental(document.components.schemas)],
+];
+for (const [file, printed] of FILES) {
   if (!process.argv.includes('--check')) await writeFile(file, printed);
   else if ((await readFile(file, 'utf8').catch(() => '')) !== printed) {
-    console.error(`${path} is out of date: run \`npm run schema\``);
+    console.error(`${fileURLToPath(file)} is out of date: run \`npm run schema\``);
     process.exitCode = 1;
   }
 }
