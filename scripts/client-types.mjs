@@ -35,15 +35,14 @@ function successesOnly(operation) {
 
 async function printTypes() {
   const { headers: _, ...components } = document.components;
-  const schemas = Object.entries(components.schemas).map(([name, { examples: _, ...schema }]) => [name, schema]);
+  for (const schema of Object.values(components.schemas)) delete schema.examples;
   const paths = Object.entries(document.paths).map(([path, item]) => [
     path,
     Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, successesOnly(operation)])),
   ]);
-  const shown = { ...components, schemas: Object.fromEntries(schemas) };
   // Keeps fields that have a default optional in requests.
   const types = await openapiTypes(
-    { ...document, components: shown, paths: Object.fromEntries(paths) },
+    { ...document, components, paths: Object.fromEntries(paths) },
     { defaultNonNullable: false },
   );
   return HEAD + astToString(types);
@@ -51,19 +50,10 @@ async function printTypes() {
 
 /** Returns the terms for the options of `gpu deploy` and the tools of `gpu mcp`. */
 function printTerms() {
-  const terms = Object.entries(RENTAL_TERMS).map(
-    ([
-      name,
-      {
-        kind,
-        help,
-        field: { description },
-      },
-    ]) => {
-      const member = name.replace(/[A-Z]/g, '_$&').toLowerCase();
-      return { name, member, kind, help, description };
-    },
-  );
+  const terms = Object.entries(RENTAL_TERMS).map(([name, { kind, help, field }]) => {
+    const member = name.replace(/[A-Z]/g, '_$&').toLowerCase();
+    return { name, member, kind, help, description: field.description };
+  });
   return `${HEAD}export const RENTAL_TERMS = ${JSON.stringify(terms, null, 2)} as const;\n`;
 }
 
