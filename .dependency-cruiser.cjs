@@ -117,8 +117,8 @@ module.exports = {
     only(
       'rest-knows-itself',
       '^src/rest/',
-      '^src/(rest|std)/|^src/domain/kernel/(gpu-tier|input-fault)',
-      'REST receives the built schema and uses only the spelling of tiers and input faults from the domain',
+      '^src/(rest|std)/|^src/domain/(kernel/(gpu-tier|input-fault)|instances/fields)',
+      "REST receives the built schema and uses only the spelling of tiers, input faults and the list of a rental's terms from the domain",
     ),
     only(
       'http-composes',

@@ -5,7 +5,7 @@ import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
 import type { Output } from './show.js';
 import { printLines, printText } from './terminal.js';
-import { IDLE_TIME, idleMinutes, type TermOptions, WHEN } from './terms.js';
+import { IDLE_TIME, idleMinutes, WHEN } from './terms.js';
 import { readableWithAge } from './times.js';
 
 interface Deadlines {
@@ -29,7 +29,7 @@ export function addDeadlineCommand(program: Command): void {
     .action(
       async (
         id: string,
-        { stopAt, destroyAt, json }: Pick<TermOptions, 'stopAt' | 'destroyAt'> & Output,
+        { stopAt, destroyAt, json }: { stopAt?: string; destroyAt?: string } & Output,
         command: Command,
       ) => {
         const { settings } = openSession(command, { needsKey: true });

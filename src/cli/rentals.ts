@@ -16,9 +16,8 @@ import { serviceCreditSince } from './statements.js';
 import { type Column, card, formatUsd, number, table, text, usd, when } from './table.js';
 import { requestOfSaved } from './templates.js';
 import { canPrompt, confirm, done, remark, type Style } from './terminal.js';
-import { type TermOptions, termsOf, withTerms } from './terms.js';
+import { termsOf, withTerms } from './terms.js';
 import { readableWithAge } from './times.js';
-import { addVolume, type VolumeAtPath } from './volume-paths.js';
 
 type Type = NonNullable<DeployRequest['type']>;
 
@@ -98,11 +97,10 @@ interface WriteOptions extends Output {
   idempotencyKey?: string;
 }
 
-interface DeployOptions extends WriteOptions, LaunchOptions, TermOptions {
+interface DeployOptions extends WriteOptions, LaunchOptions {
   template?: string;
   diskGb?: number;
   saved?: string;
-  volume?: VolumeAtPath[];
   type?: Type;
   wait?: boolean;
   ssh?: boolean;
@@ -134,7 +132,6 @@ export function addRentalCommands(program: Command): void {
             .description('Rent a machine at its current hourly price, locked for the life of the instance')
             .option('--template <template>', 'Template slug or OCI image (default: pytorch)')
             .option('--disk-gb <gb>', 'Disk size in GB (default: 50)', amount)
-            .option('--volume <id:path>', 'Attach a volume, such as v-1a2b3c4d:/data; repeatable', addVolume)
             .option('--saved <name>', 'Use a launch saved with `gpu template save`; other options override it')
             .addOption(
               new Option(
@@ -152,8 +149,7 @@ export function addRentalCommands(program: Command): void {
     if (options.identity !== undefined && !options.ssh) throw new Failure(EXIT.usage, '--identity requires --ssh');
     const session = openSession(command, { needsKey: true });
     const saved = options.saved === undefined ? {} : await requestOfSaved(session.settings, options.saved);
-    const { volume: volumes } = options;
-    const wanted = { ...launchOf(options, words), ...termsOf(options), ...(volumes !== undefined && { volumes }) };
+    const wanted = { ...launchOf(options, words), ...termsOf(options) };
     let id = '';
     await show(
       session,

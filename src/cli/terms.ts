@@ -2,37 +2,44 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { DeployRequest } from '../client/index.js';
 import { addLabel } from './labels.js';
 import { amount } from './market.js';
+import { RENTAL_TERMS } from './rental-terms.js';
+import { addVolume } from './volume-paths.js';
 
 export const IDLE_TIME = '5m to 24h, such as 30m';
 export const WHEN = 'after a duration (90m, 8h, 2d12h) or at a time (2026-11-23T18:00:00Z)';
 
-export interface TermOptions {
-  stopAt?: string;
-  destroyAt?: string;
-  spendLimit?: number;
-  stopWhenIdle?: number;
-  label?: Record<string, string>;
+interface Kind {
+  /** The option's name, if it is given once per entry of a list. */
+  each?: string;
+  value: string;
+  /** Follows the term's help. */
+  format: string;
+  parse?: (text: string, before: never) => unknown;
 }
 
-/** Adds the options that label a deployed instance, limit its cost, and stop or destroy it automatically. */
+/** Options by kind of term. */
+const KINDS: Record<(typeof RENTAL_TERMS)[number]['kind'], Kind> = {
+  when: { value: 'when', format: ` ${WHEN}` },
+  usd: { value: 'usd', format: '', parse: amount },
+  minutes: { value: 'time', format: ', such as 30m', parse: idleMinutes },
+  labels: { each: 'label', value: 'key=value', format: '; repeatable', parse: addLabel },
+  volumes: { each: 'volume', value: 'id:path', format: ', such as v-1a2b3c4d:/data; repeatable', parse: addVolume },
+};
+
+/** Adds the options for a rental's optional terms. */
 export function withTerms(command: Command): Command {
-  return command
-    .option('--stop-at <when>', `Stop the instance automatically ${WHEN}`)
-    .option('--destroy-at <when>', 'Destroy the instance and its disk automatically; same format')
-    .option('--spend-limit <usd>', 'Stop the instance once its total cost reaches this amount in USD', amount)
-    .option('--stop-when-idle <time>', `Stop the instance after this much idle time, ${IDLE_TIME}`, idleMinutes)
-    .option('--label <key=value>', 'Label for finding the instance in lists; repeatable', addLabel);
+  for (const { member, kind, help } of RENTAL_TERMS) {
+    const { each = member.replaceAll('_', '-'), value, format, parse = String } = KINDS[kind];
+    command.option(`--${each} <${value}>`, help + format, parse as (text: string) => unknown);
+  }
+  return command;
 }
 
 /** Returns the request fields set by the options. */
-export function termsOf({ stopAt, destroyAt, spendLimit, stopWhenIdle, label }: TermOptions): Partial<DeployRequest> {
-  return {
-    ...(stopAt !== undefined && { stop_at: stopAt }),
-    ...(destroyAt !== undefined && { destroy_at: destroyAt }),
-    ...(spendLimit !== undefined && { spend_limit: spendLimit }),
-    ...(stopWhenIdle !== undefined && { stop_when_idle: stopWhenIdle }),
-    ...(label !== undefined && { labels: label }),
-  };
+export function termsOf(options: object): Partial<DeployRequest> {
+  const given = new Map(Object.entries(options));
+  const terms = RENTAL_TERMS.map(({ name, member, kind }) => [member, given.get(KINDS[kind].each ?? name)]);
+  return Object.fromEntries(terms.filter(([, value]) => value !== undefined));
 }
 
 /** Parses a duration such as 30m, 2h or 1h30m into minutes. */

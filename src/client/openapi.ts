@@ -1,4 +1,4 @@
-// Made by `npm run schema` from the OpenAPI document of src/rest; do not edit.
+// Made by `npm run schema` (scripts/client-types.mjs); do not edit.
 // biome-ignore-all format: generated
 // biome-ignore-all lint: generated
 // biome-ignore-all assist: generated

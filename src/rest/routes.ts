@@ -1,3 +1,4 @@
+import { RENTAL_TERMS } from '../domain/instances/fields.js';
 import { GPU_TIER_SLUGS } from '../domain/kernel/gpu-tier.js';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js';
 
@@ -104,21 +105,19 @@ const LAUNCH: readonly Input[] = [
   },
 ];
 
-/** Optional terms of a rental, with their GraphQL types. They have the same names in GraphQL, in camelCase. */
-const TERMS = {
-  stop_at: 'String',
-  destroy_at: 'String',
-  spend_limit: 'Float',
-  stop_when_idle: 'Int',
-  labels: 'Labels',
-  volumes: '[VolumeAtPathInput!]',
-};
-const camelCase = (name: string) => name.replace(/_(.)/g, (_all, letter: string) => letter.toUpperCase());
-const TERM_INPUTS = Object.keys(TERMS).map((name): Input => ({ in: 'body', name, variable: camelCase(name) }));
-const TERM_VARIABLES = Object.entries(TERMS)
-  .map(([name, type]) => `$${camelCase(name)}: ${type}`)
-  .join(', ');
+/** GraphQL types of a rental's terms by kind. */
+const TYPES = { when: 'String', usd: 'Float', minutes: 'Int', labels: 'Labels', volumes: '[VolumeAtPathInput!]' };
+/** Optional terms of a rental. They have the same names in GraphQL, in camelCase. */
+const TERMS = Object.entries(RENTAL_TERMS).map(([variable, { kind }]) => ({
+  input: { in: 'body', name: variable.replace(/[A-Z]/g, '_$&').toLowerCase(), variable } as const,
+  kind,
+}));
+const TERM_INPUTS = TERMS.map(({ input }) => input);
+const TERM_VARIABLES = TERMS.map(({ input, kind }) => `$${input.variable}: ${TYPES[kind]}`).join(', ');
 const TERM_ARGUMENTS = TERM_INPUTS.map(({ variable }) => `${variable}: $${variable}`).join(', ');
+const TERM_MEMBERS = TERMS.map(
+  ({ input, kind }) => `${input.name}: ${input.variable}${kind === 'volumes' ? ' { id path }' : ''}`,
+).join(' ');
 
 /** All `/v1` routes: those in section 4 of the contract, and those for volumes. */
 export const routes: readonly Route[] = [
@@ -283,7 +282,7 @@ export const routes: readonly Route[] = [
     description:
       'For tools that compare it with a desired configuration. `launch` has the members of a deploy; it is null if only the template was given. Secrets are shown by name.',
     document: `query getInstanceLaunch($id: ID!) { result: instance(id: $id) { id name template disk_gb: diskGb type: mode
-      stop_at: stopAt destroy_at: destroyAt spend_limit: spendLimit stop_when_idle: stopWhenIdle labels volumes { id path }
+      ${TERM_MEMBERS}
       launch { name env secrets { secret variable file } entrypoint command ports { port name } tcp_ports: tcpPorts
         registry_login: registryLogin user restart on_exit: onExit } } }`,
     inputs: [INSTANCE_ID],

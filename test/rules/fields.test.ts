@@ -77,6 +77,8 @@ it.each<[string, Field<unknown>, unknown, string]>([
     { '1A': 'x' },
     'env["1A"] must be a name of 1 to 128 letters, digits and underscores that doesn\'t start with a digit',
   ],
+  ['env', instanceFields.env, JSON.parse('{"A":"b","__proto__":"x"}'), 'env.__proto__ must have a different name'],
+  ['labels', instanceFields.labels, JSON.parse('{"__proto__":"x"}'), 'labels.__proto__ must have a different name'],
   ['env', instanceFields.env, { A: 'a\0' }, 'env.A must be text without NUL'],
   ['env', instanceFields.env, { A: 1 }, 'env.A must be text without NUL'],
   ['command', instanceFields.command, ['sh', 'a\0'], 'command[1] must be text without NUL'],

@@ -33,7 +33,6 @@ from .models import (
     GpuPrices,
     GpuPricing,
     Instance,
-    InstanceLaunch,
     InstanceLink,
     InstanceLinks,
     InstanceList,
@@ -61,6 +60,7 @@ from .models import (
     VolumeWithSnapshots,
     WebToken,
 )
+from .rental import InstanceLaunch
 from .run import RunEnded, RunFailed
 from .version import VERSION as __version__
 

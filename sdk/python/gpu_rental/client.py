@@ -13,7 +13,6 @@ from .models import (
     Balance,
     Destroyed,
     Instance,
-    InstanceLaunch,
     InstanceLinks,
     InstanceList,
     InstanceMetrics,
@@ -28,6 +27,7 @@ from .models import (
     VolumeWithSnapshots,
     WebToken,
 )
+from .rental import Deploys, InstanceLaunch
 from .run import OnOutput, Run, RunEnded, Terms, checked_folders, checked_out, deploy_input
 from .transport import Transport
 
@@ -228,7 +228,7 @@ class BalanceResource(_Resource):
         return self._transport.request(Balance, "GET", "/balance")
 
 
-class Instances(_Resource):
+class Instances(_Resource, Deploys):
     """The account's instances.
 
     Deploys, actions and destroys carry an ``Idempotency-Key``, so a retry never executes them twice. The key is
@@ -242,90 +242,6 @@ class Instances(_Resource):
         :param labels: Labels that the instances must have, such as ``team=vision,experiment``.
         """
         return self._transport.request(InstanceList, "GET", "/instances", query={"labels": labels})
-
-    def deploy(
-        self,
-        machine_id: str,
-        template: Optional[str] = None,
-        disk_gb: Optional[int] = None,
-        type: Optional[str] = None,
-        *,
-        name: Optional[str] = None,
-        env: Optional[Mapping[str, str]] = None,
-        secrets: Optional[Sequence[Mapping[str, Optional[str]]]] = None,
-        entrypoint: Optional[Sequence[str]] = None,
-        command: Optional[Sequence[str]] = None,
-        ports: Optional[Sequence[Mapping[str, Any]]] = None,
-        tcp_ports: Optional[Sequence[int]] = None,
-        registry_login: Optional[str] = None,
-        user: Optional[str] = None,
-        restart: Optional[str] = None,
-        on_exit: Optional[str] = None,
-        stop_at: Optional[str] = None,
-        destroy_at: Optional[str] = None,
-        spend_limit: Optional[float] = None,
-        stop_when_idle: Optional[int] = None,
-        labels: Optional[Mapping[str, str]] = None,
-        volumes: Optional[Sequence[Mapping[str, str]]] = None,
-        idempotency_key: Optional[str] = None,
-    ) -> Instance:
-        """Rents a machine. Its hourly rate is locked for the life of the instance.
-
-        :param machine_id: The machine's id, from an offer.
-        :param template: Template slug or OCI image reference. The service's default is ``pytorch``.
-        :param disk_gb: Disk size in GB, at most the offer's ``disk_gb``. The service's default is 50.
-        :param type: ``od``, ``interruptible`` or ``res``. The service's default is ``od``.
-        :param name: Your name for the instance.
-        :param env: Environment variables by name.
-        :param secrets: A list of ``{"secret": name, "variable": name}`` or ``{"secret": name, "file": name}``.
-        :param entrypoint: Replaces the image's entrypoint.
-        :param command: Replaces the template's or image's command.
-        :param ports: A list of ``{"port": number, "name": text}``. The name is optional.
-        :param tcp_ports: Ports that anyone can reach over TCP.
-        :param registry_login: Name of the registry login used to pull the image.
-        :param user: ``root``, or a name or number as for Docker's ``--user``. By default, the image's own user.
-        :param restart: ``always``, ``on_failure`` or ``never``. The service's default is ``always``.
-        :param on_exit: ``keep``, ``stop`` or ``destroy``. The service's default is ``keep``.
-        :param stop_at: When the instance stops automatically, as a duration such as ``8h`` or as an instant.
-        :param destroy_at: When the instance is destroyed automatically, in the same formats.
-        :param spend_limit: Total amount in USD that the instance may cost. It stops when the limit is reached.
-        :param stop_when_idle: Number of minutes, from 5 to 1440, after which the instance stops if none of its GPUs is
-            busy and no connections are open.
-        :param labels: Labels by key, for finding the instance in lists.
-        :param volumes: A list of up to 8 ``{"id": volume, "path": absolute path}``.
-        :raises DeployFailed: The balance is too low, the machine is taken or unknown, the disk is too large, or a secret
-            is unknown.
-        :raises MissingMachine: `machine_id` is empty.
-        :raises InvalidRequest: A value is out of bounds.
-        :raises IdempotencyMismatch: `idempotency_key` was used for something else.
-        """
-        fields = {
-            "machine_id": machine_id,
-            "template": template,
-            "disk_gb": disk_gb,
-            "type": type,
-            "name": name,
-            "env": None if env is None else dict(env),
-            "secrets": None if secrets is None else [dict(each) for each in secrets],
-            "entrypoint": None if entrypoint is None else list(entrypoint),
-            "command": None if command is None else list(command),
-            "ports": None if ports is None else [dict(each) for each in ports],
-            "tcp_ports": None if tcp_ports is None else list(tcp_ports),
-            "registry_login": registry_login,
-            "user": user,
-            "restart": restart,
-            "on_exit": on_exit,
-            "stop_at": stop_at,
-            "destroy_at": destroy_at,
-            "spend_limit": spend_limit,
-            "stop_when_idle": stop_when_idle,
-            "labels": None if labels is None else dict(labels),
-            "volumes": None if volumes is None else [dict(each) for each in volumes],
-        }
-        given = {name: value for name, value in fields.items() if value is not None}
-        return self._transport.request(
-            Instance, "POST", "/instances", body=_json(given), idempotency_key=idempotency_key
-        )
 
     def get(self, id: str) -> Instance:
         """Returns an instance, even if it is destroyed.

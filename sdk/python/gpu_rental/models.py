@@ -417,29 +417,6 @@ class AttachedVolume:
 
 
 @dataclass(frozen=True)
-class InstanceLaunch:
-    """An instance's launch settings, and what ends it automatically."""
-
-    object: str
-    id: str
-    name: str
-    template: str
-    disk_gb: int
-    #: ``od``, ``spot`` or ``res``.
-    type: str
-    stop_at: Optional[datetime]
-    destroy_at: Optional[datetime]
-    #: Limit in USD.
-    spend_limit: Optional[Decimal]
-    #: Number of idle minutes.
-    stop_when_idle: Optional[int]
-    labels: Dict[str, str]
-    volumes: Tuple[AttachedVolume, ...]
-    #: None if the template determines everything. Its ``restart`` and ``on_exit`` are in lowercase.
-    launch: Optional[Launch]
-
-
-@dataclass(frozen=True)
 class SavedTemplate:
     """A launch saved by the account under a name."""
 

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { queryGraphql } from '../graphql.js';
+import { RENTAL_TERMS } from '../rental-terms.js';
 import { formatUsd } from '../table.js';
 import { formatRounded, isAbove, refuseAbove, refuseBeyondLimit } from './price-cap.js';
 import { ID, IDEMPOTENCY_KEY, READS, Refused, type Service, type Tool, tool, USD_PER_HOUR } from './tool.js';
 
+/** The terms without volumes, which are objects. */
+const TERMS = RENTAL_TERMS.filter(({ kind }) => kind !== 'volumes').map(({ name }) => name);
 const INSTANCE = `id name status gpu numGpus region mode priceHr diskPriceHr diskGb template hostname webUrl createdAt stoppedAt
-  stopReason reservedUntil earlyExitCost usage { total } ports { port url open } tcpPorts { port host publicPort } stopAt destroyAt spendLimit stopWhenIdle labels
+  stopReason reservedUntil earlyExitCost usage { total } ports { port url open } tcpPorts { port host publicPort } ${TERMS.join(' ')}
   runtime { phase message exitCode restarts reachable lastSeenAt } canStart { allowed minimumGpuSeconds refusal { code message } }`;
 const DEPLOY = `mutation ($input: DeployInput!) { deploy(input: $input) { ${INSTANCE} balance { balance burnPerHour exhaustsAt } } }`;
 const ACTION = `mutation ($id: ID!, $action: InstanceActionKind!, $idempotencyKey: String) {

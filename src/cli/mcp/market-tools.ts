@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { queryGraphql } from '../graphql.js';
+import { RENTAL_TERMS } from '../rental-terms.js';
 import { formatUsd } from '../table.js';
 import { READS, type Tool, tool } from './tool.js';
 
@@ -32,9 +33,6 @@ const MODE = z
   .describe(
     'ON_DEMAND by default. INTERRUPTIBLE costs half; the instance is stopped when an on-demand or reserved rental takes its machine. RESERVED is for 3 months; leaving early has a cost.',
   );
-
-/** A duration counted from the deploy, or a point in time. */
-const WHEN = z.string().max(40).optional();
 
 const words = (description: string) => z.array(z.string().max(32_000)).max(1_000).optional().describe(description);
 
@@ -109,30 +107,21 @@ export interface QuoteAnswer {
   };
 }
 
-/** The launch and the optional terms of a rental, as inputs of the quote tool. */
-const TERMS = {
-  launch: LAUNCH,
-  stopAt: WHEN.describe(
-    'When it is stopped automatically: a duration such as 8h, or a time. Its disk is kept and billed.',
-  ),
-  destroyAt: WHEN.describe(
-    'When it is destroyed automatically with its disk: a duration such as 8h, or a time. Set it for work that ends.',
-  ),
-  spendLimit: z
-    .number()
-    .optional()
-    .describe('Maximum total cost in USD: the instance is stopped before it costs more. Its disk is kept and billed.'),
-  stopWhenIdle: z
-    .number()
-    .int()
-    .optional()
-    .describe('Minutes without load or connections after which it is stopped; only on machines with a host agent.'),
-  labels: z.record(z.string(), z.string()).optional().describe('Labels by key, for finding the instance in lists.'),
-  volumes: z
-    .array(z.object({ id: z.string(), path: z.string() }))
-    .optional()
-    .describe("The account's volumes to attach, each at an absolute path such as /data. They outlive the instance."),
+/** Schemas by kind of term. The service checks their bounds. */
+const KINDS = {
+  when: z.string().max(40),
+  usd: z.number(),
+  minutes: z.number().int(),
+  labels: z.record(z.string(), z.string()),
+  volumes: z.array(z.object({ id: z.string(), path: z.string() })),
 };
+
+type TermName = (typeof RENTAL_TERMS)[number]['name'];
+const optionalTerms = Object.fromEntries<z.ZodType>(
+  RENTAL_TERMS.map(({ name, kind, description }) => [name, KINDS[kind].optional().describe(description)]),
+);
+/** The launch and the optional terms of a rental, as inputs of the quote tool. */
+const TERMS = { launch: LAUNCH, ...(optionalTerms as Record<TermName, z.ZodType>) };
 
 export const marketTools: readonly Tool[] = [
   tool({

@@ -18,6 +18,7 @@ import { IMAGE_REFERENCE } from '../kernel/image-reference.js';
 import { EXIT_ACTIONS, type LaunchPort, type LaunchSecret, RESTART_POLICIES } from '../kernel/launch.js';
 import { INSTANCE_STATUSES, STOP_REASONS } from '../kernel/lifecycle.js';
 import { SECRET_NAME_MUST, secretName } from '../secrets/fields.js';
+import { volumeFields } from '../volumes/fields.js';
 import { LABEL_KEY, LABEL_VALUE, MAX_LABEL_BYTES, MAX_LABELS, parseSelector } from './rules/labels.js';
 import { MAX_TCP_PORTS } from './rules/tcp-ports.js';
 
@@ -60,12 +61,11 @@ export const instanceFields = {
     'Pricing modes. An instance matches if it has any of them; an empty list matches all.',
   ),
   labels: {
-    schema: z
-      .record(
-        z.string().regex(LABEL_KEY, LABEL_KEY_MUST),
-        z.string(LABEL_VALUE_MUST).regex(LABEL_VALUE, LABEL_VALUE_MUST),
-        { error: ({ code }) => (code === 'invalid_key' ? LABEL_KEY_MUST : undefined) },
-      )
+    schema: textsByKey(
+      z.string().regex(LABEL_KEY, LABEL_KEY_MUST),
+      LABEL_KEY_MUST,
+      z.string(LABEL_VALUE_MUST).regex(LABEL_VALUE, LABEL_VALUE_MUST),
+    )
       .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `must have at most ${MAX_LABELS} labels`)
       .refine(
         (labels) => bytesOf(Object.entries(labels).flat()) <= MAX_LABEL_BYTES,
@@ -126,10 +126,7 @@ export const instanceFields = {
     description: "Your name for the instance; doesn't have to be unique. By default, the instance id.",
   },
   env: {
-    schema: z
-      .record(variableName, processText, {
-        error: ({ code }) => (code === 'invalid_key' ? `must be ${VARIABLE_MUST}` : undefined),
-      })
+    schema: textsByKey(variableName, `must be ${VARIABLE_MUST}`, processText)
       .refine((env) => Object.keys(env).length <= MAX_VARIABLES, `must have at most ${MAX_VARIABLES} variables`)
       .refine(
         (env) => bytesOf(Object.entries(env).flat()) <= MAX_LAUNCH_BYTES,
@@ -201,6 +198,49 @@ export const instanceFields = {
     description: "Action when the command has ended and isn't restarted. By default KEEP.",
   },
 } satisfies Record<string, Field<unknown>>;
+
+/** An optional term of a rental. Its kind determines its type in each surface, and `help` describes its option. */
+interface RentalTerm {
+  kind: 'when' | 'usd' | 'minutes' | 'labels' | 'volumes';
+  field: Field<unknown>;
+  help: string;
+}
+
+/** The optional terms of a rental. All surfaces derive their inputs from this list, in this order. */
+export const RENTAL_TERMS = {
+  stopAt: { kind: 'when', field: instanceFields.stopAt, help: 'Stop the instance automatically' },
+  destroyAt: {
+    kind: 'when',
+    field: instanceFields.destroyAt,
+    help: 'Destroy the instance and its disk automatically',
+  },
+  spendLimit: {
+    kind: 'usd',
+    field: instanceFields.spendLimit,
+    help: 'Stop the instance once its total cost reaches this amount in USD',
+  },
+  stopWhenIdle: {
+    kind: 'minutes',
+    field: instanceFields.stopWhenIdle,
+    help: 'Stop the instance after this much idle time, 5m to 24h',
+  },
+  labels: { kind: 'labels', field: instanceFields.labels, help: 'Label for finding the instance in lists' },
+  volumes: { kind: 'volumes', field: volumeFields.volumes, help: 'Attach a volume' },
+} as const satisfies Record<string, RentalTerm>;
+
+/** Schema for texts by key. Refuses the key `__proto__`, which zod drops silently, and a key that isn't `keyMust`. */
+function textsByKey(key: z.ZodString, keyMust: string, value: z.ZodType<string>) {
+  const error: z.core.$ZodErrorMap = ({ code }) => (code === 'invalid_key' ? keyMust : undefined);
+  return z.preprocess(
+    (input, context) => {
+      if (typeof input === 'object' && input !== null && Object.hasOwn(input, '__proto__')) {
+        context.addIssue({ code: 'custom', path: ['__proto__'], message: 'must have a different name' });
+      }
+      return input;
+    },
+    z.record(key, value, { error }),
+  );
+}
 
 function argumentList(description: string): Field<string[]> {
   const schema = z

@@ -72,6 +72,7 @@ describe("an instance's labels", () => {
     [{ '': 'x' }, 'labels'],
     [{ 'a b': 'x' }, 'labels'],
     [{ a: 'x,y' }, 'labels'],
+    [JSON.parse('{"__proto__":"x"}'), 'labels.__proto__'],
     [{ a: 1 }, 'labels'],
     [['a'], 'labels'],
     [Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`k${index}`, '\u{1f600}'.repeat(100)])), '2000 bytes'],
