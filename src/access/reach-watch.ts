@@ -40,17 +40,19 @@ export class ReachWatch<T extends Access> {
 
   /** Checks all connections with the same opener and instance together, retrying until the database responds. */
   check(accesses: readonly T[]): void {
-    const groups = new Map<string, T[]>();
+    const groups = new Map<string, [T, ...T[]]>();
     for (const access of accesses) {
       const name = JSON.stringify([access.opener, access.instanceId, access.outlivesStop]);
-      groups.set(name, [...(groups.get(name) ?? []), access]);
+      const group = groups.get(name);
+      if (group === undefined) groups.set(name, [access]);
+      else group.push(access);
     }
     for (const group of groups.values()) this.#checkAlike(group);
   }
 
-  #checkAlike(group: readonly T[]): void {
+  #checkAlike(group: readonly [T, ...T[]]): void {
     const { deps, open, onOver } = this.#options;
-    const { opener, instanceId, outlivesStop } = group[0]!;
+    const { opener, instanceId, outlivesStop } = group[0];
     readReach(deps, opener, instanceId).then(
       ({ state }) => {
         const isOver = state === 'unknown' || state === 'destroyed' || (state === 'stopped' && !outlivesStop);

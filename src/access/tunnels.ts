@@ -189,8 +189,9 @@ export class Tunnels {
 
   /** Takes over the connection of an agent that dials. Returns false for any other connection. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
-    if (!request.url!.startsWith(TUNNELS_PATH)) return false;
-    this.#accept(request, socket, head).catch((error) => {
+    const { url = '' } = request;
+    if (!url.startsWith(TUNNELS_PATH)) return false;
+    this.#accept(url.slice(TUNNELS_PATH.length), request, socket, head).catch((error) => {
       this.#log.error({ err: error }, 'tunnel could not be accepted');
       refuseUpgrade(socket, '503 Service Unavailable');
     });
@@ -246,9 +247,8 @@ export class Tunnels {
     });
   }
 
-  async #accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async #accept(id: string, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => {});
-    const id = request.url!.slice(TUNNELS_PATH.length);
     const token = bearerOf(request.headers.authorization);
     const machineId = token === undefined ? null : await this.#deps.fleet.tokens.machineOf(token);
     if (machineId === null) return refuseUpgrade(socket, '401 Unauthorized');

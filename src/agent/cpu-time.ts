@@ -57,7 +57,9 @@ export async function readProcess(pid: number): Promise<Omit<Process, 'namespace
 export function readStat(stat: string): Omit<Process, 'namespace'> | null {
   const rest = stat.slice(stat.lastIndexOf(')') + 1).trim();
   const fields = rest.split(/\s+/);
-  const [parent, begunAt, ...ticks] = [1, 19, 11, 12, 13, 14].map((place) => Number(fields[place] ?? Number.NaN));
-  if ([parent, begunAt, ...ticks].some((value) => !Number.isSafeInteger(value) || value! < 0)) return null;
-  return { parent: parent!, begunAt: begunAt!, ticks: ticks.reduce((sum, each) => sum + each, 0) };
+  const numberAt = (place: number) => Number(fields[place] ?? Number.NaN);
+  const [parent, begunAt] = [numberAt(1), numberAt(19)];
+  const ticks = [11, 12, 13, 14].map(numberAt);
+  if ([parent, begunAt, ...ticks].some((value) => !Number.isSafeInteger(value) || value < 0)) return null;
+  return { parent, begunAt, ticks: ticks.reduce((sum, each) => sum + each, 0) };
 }

@@ -11,9 +11,9 @@ import { UsageError } from './settings.js';
 export function lockDataDir(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const path = join(dataDir, 'agent.pid');
-  const holder = /^(\d+) (\d+)$/.exec(readOr(path));
-  if (holder !== null && Number(holder[1]) !== process.pid && startOf(holder[1]!) === holder[2]) {
-    throw new UsageError(`${dataDir} is already in use by another agent (process ${holder[1]})`);
+  const [, pid, begunAt] = /^(\d+) (\d+)$/.exec(readOr(path)) ?? [];
+  if (pid !== undefined && Number(pid) !== process.pid && startOf(pid) === begunAt) {
+    throw new UsageError(`${dataDir} is already in use by another agent (process ${pid})`);
   }
   writeFileSync(path, `${process.pid} ${startOf(String(process.pid))}`, { mode: 0o600 });
 }

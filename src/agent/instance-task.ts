@@ -488,13 +488,16 @@ export class InstanceTask {
     // An engine that was killed while it created a container may never be able to start it. A container that never ran
     // contains nothing of the renter's, so it can be created again.
     const container = await this.#inspect();
-    const itsOwn = container?.machineId === this.context.machineId;
-    const isUnrun = itsOwn && !container!.running && container!.exitCode === null;
     // Podman may no longer list a container but still have its storage, and then refuse to reuse its name. Removing the
     // container frees the name.
-    if (container === null || isUnrun) await this.context.engine.remove(this.id);
+    if (container === null || this.#isUnrun(container)) await this.context.engine.remove(this.id);
     await this.context.clock.sleep(pauseMs(this.#startTries - 1, MAX_RESTART_PAUSE_MS), signal);
     this.#again = true;
+  }
+
+  /** Returns whether this agent created the container, but it never ran. */
+  #isUnrun({ machineId, running, exitCode }: ContainerDetail): boolean {
+    return machineId === this.context.machineId && !running && exitCode === null;
   }
 
   /** Reports a running process as RUNNING, regardless of what it does, because its GPUs were checked before. */

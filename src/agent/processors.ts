@@ -13,9 +13,11 @@ const MAX_PROCESSOR = 4_095;
 export async function findProcessors(dir = SYSTEM_DIR): Promise<number[]> {
   const online = readCpuList(await readFile(join(dir, 'online'), 'utf8').catch(() => ''));
   const processors = online.length > 0 ? online : cpus().map((_, index) => index);
-  const cores = await Promise.all(processors.map((processor) => coreOf(dir, processor)));
-  const core = new Map(processors.map((processor, place) => [processor, cores[place]!]));
-  return processors.sort((one, other) => core.get(one)! - core.get(other)! || one - other);
+  const found = await Promise.all(
+    processors.map(async (processor) => ({ processor, core: await coreOf(dir, processor) })),
+  );
+  found.sort((one, other) => one.core - other.core || one.processor - other.processor);
+  return found.map(({ processor }) => processor);
 }
 
 /** Returns the lowest processor number in the processor's core. */

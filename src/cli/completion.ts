@@ -50,7 +50,9 @@ function specOf(command: Command): CommandSpec {
 }
 
 function bash(commands: readonly CommandSpec[]): string[] {
-  const choices = commands.flatMap(({ options }) => options.filter(({ argChoices }) => argChoices !== undefined));
+  const choices = commands.flatMap(({ options }) =>
+    options.flatMap(({ long, argChoices = [] }) => (argChoices.length === 0 ? [] : [{ long, argChoices }])),
+  );
   return [
     '# gpu completion for bash',
     '_gpu() {',
@@ -69,7 +71,7 @@ function bash(commands: readonly CommandSpec[]): string[] {
     '    esac',
     '  done',
     '  case $prev in',
-    ...choices.map(({ long, argChoices }) => `    ${long}) words='${argChoices!.join(' ')}' ;;`),
+    ...choices.map(({ long, argChoices }) => `    ${long}) words='${argChoices.join(' ')}' ;;`),
     '    --base-url) ;;',
     '    *) case $command in',
     `      '') words='${commands.map(({ name }) => name).join(' ')} --base-url --help --version' ;;`,

@@ -31,7 +31,7 @@ export async function* followGraphql<Data>(settings: Settings, query: string, va
     const { done, value } = await connected(reader.read());
     if (done) return;
     const events = (rest + decoder.decode(value, { stream: true })).split('\n\n');
-    rest = events.pop()!;
+    rest = events.pop() ?? '';
     for (const event of events) {
       const data = /^data: ?(.+)$/m.exec(event)?.[1];
       if (data !== undefined) yield dataOf<Data>(url, response, data);

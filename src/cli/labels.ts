@@ -25,7 +25,7 @@ export function addLabel(text: string, before: Labels = {}): Labels {
 
 function labelOf(text: string): Labels | null {
   const [, key, value] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
-  return key === undefined ? null : { [key]: value! };
+  return key === undefined || value === undefined ? null : { [key]: value };
 }
 
 export function addLabelCommand(program: Command): void {

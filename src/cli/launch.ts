@@ -112,8 +112,9 @@ function addVariable(text: string, before: Record<string, string> = {}): Record<
 function addSecret(place: 'variable' | 'file') {
   return (text: string, before: Secret[] = []): Secret[] => {
     const [, secret, target] = /^([^=]+)=([^=]+)$/.exec(text) ?? [];
-    if (secret === undefined) throw new InvalidArgumentError(`must be a secret's name, = and a ${place}.`);
-    return [...before, { secret, [place]: target! }];
+    if (secret === undefined || target === undefined)
+      throw new InvalidArgumentError(`must be a secret's name, = and a ${place}.`);
+    return [...before, { secret, [place]: target }];
   };
 }
 

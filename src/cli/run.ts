@@ -249,9 +249,9 @@ class Following {
       this.#report("waiting for the service's response before destroying the instance");
     const isKept = this.isBegun && (run === null || run.isKept || name === 'SIGHUP');
     let isDestroyed = !this.isDetached && !isKept;
-    if (isDestroyed && this.isBegun && name === 'SIGINT' && canPrompt()) {
+    if (isDestroyed && this.isBegun && run !== null && name === 'SIGINT' && canPrompt()) {
       this.#isPrompting = true;
-      isDestroyed = await confirm(`\nDestroy ${run!.id} and its results? Otherwise it continues.`).catch(() => false);
+      isDestroyed = await confirm(`\nDestroy ${run.id} and its results? Otherwise it continues.`).catch(() => false);
     }
     this.#ending.abort(new Ended(name, isDestroyed));
   }

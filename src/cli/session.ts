@@ -29,7 +29,7 @@ export function openSession(command: Command, { needsKey }: { needsKey: boolean 
     throw new Failure(EXIT.usage, `no API key for ${baseUrl.value}${login}. Run \`gpu login\`, or set GPU_API_KEY`);
   }
   const { json = false } = command.opts<{ json?: boolean }>();
-  return connect(settings, needsKey ? apiKey!.value : undefined, json);
+  return connect(settings, needsKey ? apiKey?.value : undefined, json);
 }
 
 export function connect(settings: Settings, apiKey: string | undefined, json = false): Session {

@@ -93,8 +93,8 @@ function readLogin(file: string): Login | null {
 
 /** Returns the first setting that has a value. An empty variable counts as unset. */
 function firstOf(...settings: { value: string | undefined; from: string }[]): Setting | null {
-  const set = settings.find(({ value }) => value !== undefined && value !== '');
-  return set === undefined ? null : { value: set.value!, from: set.from };
+  for (const { value, from } of settings) if (value !== undefined && value !== '') return { value, from };
+  return null;
 }
 
 /** Normalizes a URL as the client does, with its path prefix but without a trailing slash. */

@@ -164,10 +164,11 @@ async function copy(from: string, to: string, options: SshOptions & { recursive?
 function remoteOf(paths: readonly [string, string]): { text: string; instance: string; path: string } {
   for (const form of [REMOTE_BY_ID, REMOTE_BY_NAME]) {
     const found = paths.map((text) => form.exec(text)).filter((match) => match !== null);
-    if (found.length === 0) continue;
     const [match, second] = found;
+    if (match === undefined) continue;
     if (second !== undefined) break;
-    return { text: match![0], instance: match![1]!, path: match![2]! };
+    const [text, instance, path] = match;
+    if (instance !== undefined && path !== undefined) return { text, instance, path };
   }
   throw new Failure(EXIT.usage, 'exactly one of the two paths must be on an instance, such as i-31f72534:/workspace/');
 }

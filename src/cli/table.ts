@@ -98,7 +98,7 @@ export function card(fields: readonly (readonly [label: string, value: string, s
     fields.map(([label, value]) => [label, visible(value)]),
     {
       paint: (cell, line, column) => {
-        const style = column === 0 ? 'dim' : fields[line]![2];
+        const style = column === 0 ? 'dim' : fields[line]?.[2];
         return style === undefined ? cell : paint(process.stdout, style, cell);
       },
     },
@@ -124,5 +124,5 @@ function widthOf(shown: readonly { width: number }[]): number {
 }
 
 function decimalsOf(amount: number): number {
-  return amount.toFixed(MAX_USD_DECIMALS).replace(/0+$/, '').split('.')[1]!.length;
+  return amount.toFixed(MAX_USD_DECIMALS).replace(/^.*\.|0+$/g, '').length;
 }

@@ -110,7 +110,8 @@ async function codeOf(settings: Settings, asset: string): Promise<string> {
   if (wanted !== 'USDT') return wanted;
   const accepted = await assetsOf(settings);
   const matching = accepted.filter(({ code }) => code.startsWith(`${wanted}-`));
-  if (matching.length === 1) return matching[0]!.code;
+  const [only, ...others] = matching;
+  if (only !== undefined && others.length === 0) return only.code;
   const names = matching.map(({ code, network }) => `${code} (${network})`).join(', ');
   throw new Failure(
     EXIT.usage,

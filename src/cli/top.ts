@@ -87,7 +87,12 @@ function memoryOf(gpus: readonly GpuLoad[]): string {
 
 /** Returns the sum, or null if a value is unknown or missing. */
 function sum(values: readonly (number | null)[]): number | null {
-  return values.length === 0 || values.includes(null) ? null : values.reduce<number>((all, each) => all + each!, 0);
+  let total = 0;
+  for (const value of values) {
+    if (value === null) return null;
+    total += value;
+  }
+  return values.length === 0 ? null : total;
 }
 
 function mean(values: readonly (number | null)[]): number | null {

@@ -6,7 +6,7 @@ export type VolumeAtPath = NonNullable<DeployRequest['volumes']>[number];
 /** Parses a path in a volume. Returns undefined if the string doesn't name a volume. */
 export function volumeAtPath(text: string): VolumeAtPath | undefined {
   const [, id, path] = /^(v-[0-9a-f]{8}):(\/.+)$/.exec(text) ?? [];
-  return id === undefined ? undefined : { id, path: path! };
+  return id === undefined || path === undefined ? undefined : { id, path };
 }
 
 export function addVolume(text: string, before: VolumeAtPath[] = []): VolumeAtPath[] {

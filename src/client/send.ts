@@ -61,7 +61,7 @@ export type Send = <Answer>(call: Call) => Promise<Answer>;
 
 interface Attempt {
   url: string;
-  init: RequestInit;
+  init: RequestInit & { method: string };
   timeoutMs: number;
   signal: AbortSignal | undefined;
   refuses: boolean;
@@ -190,7 +190,7 @@ function readAnswer(
   const { status } = response;
   const requestId = response.headers.get('x-request-id');
   const details = { status, requestId, retryAfter: readRetryAfter(response.headers.get('retry-after')) };
-  onAnswer?.({ method: init.method!, url, status, requestId, text });
+  onAnswer?.({ method: init.method, url, status, requestId, text });
   const body = parse(text);
   const refused = refuses && isObject(body) ? firstRefusal(body) : null;
   if (refused !== null) return { error: new GpuRefusal(refused.code, refused.message, details) };
@@ -251,7 +251,7 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {
       clearTimeout(timer);
-      reject(signal!.reason);
+      reject(signal?.reason);
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', abort);

@@ -1,7 +1,7 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
-import { unauthorized } from '../domain/accounts/api-keys.js';
+import { type Caller, unauthorized } from '../domain/accounts/api-keys.js';
 import type { FleetDeps } from '../domain/fleet/deps.js';
 import type { InstanceFiles } from '../domain/instances/instance-files.js';
 import { isForeignHost } from '../domain/kernel/web-site.js';
@@ -175,20 +175,25 @@ function restHooks(
   { identify, createContext, answers }: RequestParts,
 ): RestHooks {
   const readJson = createJsonReader();
+  const callerOf = async (request: IncomingMessage): Promise<Caller> => {
+    const caller = await identify(request);
+    if (caller === null) throw unauthorized(request.state.keyFault);
+    return caller;
+  };
   return {
     matched: (request, path) => {
       request.state.route = `/v1${path}`;
     },
     key: async (request, _response, next) => {
-      if ((await identify(request)) === null) throw unauthorized(request.state.keyFault);
+      await callerOf(request);
       next();
     },
     rateLimit: async (request, response, next) => {
-      await admit(limiter, (await identify(request))!, 1, response);
+      await admit(limiter, await callerOf(request), 1, response);
       next();
     },
     scope: (operation) => async (request, _response, next) => {
-      checkOperation(deps, (await identify(request))!, operation, [request.params.id]);
+      checkOperation(deps, await callerOf(request), operation, [request.params.id]);
       next();
     },
     readBody: (request, response, next) => {

@@ -60,8 +60,8 @@ function repeatedHeader(rawHeaders: readonly string[]): string | null {
 function protocolFault({ headers, socket }: IncomingMessage, isTrusted: IsTrusted): HeadFault | null {
   const forwarded = headers['x-forwarded-proto'];
   if (forwarded === undefined || forwarded === '' || !isTrusted(socket.remoteAddress ?? '', 0)) return null;
-  const protocol = String(forwarded).split(',')[0]!.trim();
-  if (URL.canParse(`${protocol}://localhost/`)) return null;
+  const [protocol = ''] = String(forwarded).split(',');
+  if (URL.canParse(`${protocol.trim()}://localhost/`)) return null;
   const message = 'the x-forwarded-proto header is not a valid protocol';
   return { status: STATUS_OF.invalid_request, code: 'invalid_request', message, closes: false };
 }

@@ -89,9 +89,9 @@ export function createPipeline(options: PipelineOptions): RequestListener {
  * Returns the cached response to a GET or HEAD, or null if there is none. In that case, the route may cache its
  * response.
  */
-function lookup({ method, url, state }: IncomingMessage, answers: PublicAnswers): PublicAnswer | null {
+function lookup({ method, url = '', state }: IncomingMessage, answers: PublicAnswers): PublicAnswer | null {
   if (method !== 'GET' && method !== 'HEAD') return null;
-  const found = answers.lookupPath(url!);
+  const found = answers.lookupPath(url);
   if (!(found instanceof Ticket)) return found;
   state.ticket = found;
   return null;

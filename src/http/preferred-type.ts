@@ -12,11 +12,13 @@ export function preferredType(accept: string, available: string[]): string | und
 }
 
 function withoutParameters(accept: string): string {
-  const ranges: string[][] = [['']];
+  let range = [''];
+  const ranges = [range];
   for (const [piece] of accept.matchAll(PIECES)) {
-    const range = ranges.at(-1)!;
-    if (piece === ',') ranges.push(['']);
-    else if (piece === ';') range.push('');
+    if (piece === ',') {
+      range = [''];
+      ranges.push(range);
+    } else if (piece === ';') range.push('');
     else range[range.length - 1] += piece;
   }
   return ranges.map(([type, ...rest]) => [type, ...rest.filter((each) => /^\s*q\s*=/i.test(each))].join(';')).join(',');

@@ -61,6 +61,12 @@ declare module 'http' {
   }
 }
 
+/** Returns the operation that a GraphQL request runs. Requires that it was already recorded. */
+export function operationOf({ state: { operation } }: IncomingMessage): RunOperation {
+  if (operation === null) throw new Error("the request's operation was not recorded");
+  return operation;
+}
+
 export type Identify = (request: IncomingMessage) => Promise<Caller | null>;
 
 export function createRequestState(id: string): RequestState {
@@ -97,22 +103,22 @@ export interface IdentifyOptions {
 export function createIdentify({ deps, keyUses, isTrusted, ofSession }: IdentifyOptions): Identify {
   const lookUp = async (request: IncomingMessage): Promise<Caller | null> => {
     const { headers, state } = request;
-    if (headers.authorization === undefined && ofSession === undefined) return null;
-    const address = addressOf(request, isTrusted);
-    const { caller, fault } =
-      headers.authorization === undefined
-        ? await ofSession!(request, address)
-        : await ofKey(headers.authorization, address);
+    const { authorization } = headers;
+    const find = authorization === undefined ? ofSession : ofKey(authorization);
+    if (find === undefined) return null;
+    const { caller, fault } = await find(request, addressOf(request, isTrusted));
     state.keyFault = fault;
     if (caller === null) return null;
     keyUses.record(caller);
     state.accountId = caller.accountId;
     return caller;
   };
-  const ofKey = async (authorization: string, address: string): Promise<Identified> => {
-    const key = bearerOf(authorization);
-    return key === undefined ? NO_CALLER : authenticate(deps, key, address);
-  };
+  const ofKey =
+    (authorization: string): IdentifySession =>
+    async (_request, address) => {
+      const key = bearerOf(authorization);
+      return key === undefined ? NO_CALLER : authenticate(deps, key, address);
+    };
   return (request) => {
     request.state.caller ??= lookUp(request);
     return request.state.caller;

@@ -17,8 +17,8 @@ export const acceptAnyPath: RequestHandler = (request, _response, next) => {
   try {
     decodeURIComponent(request.path);
   } catch {
-    const [path, ...query] = request.url.split('?');
-    request.url = [path!.replaceAll('%', '%25'), ...query].join('?');
+    const [path = '', ...query] = request.url.split('?');
+    request.url = [path.replaceAll('%', '%25'), ...query].join('?');
   }
   next();
 };

@@ -51,7 +51,7 @@ export function toSamePlace(paths: readonly string[]): Fetched[] {
  */
 export function toSafePlace(paths: readonly string[], id: string, into: string): Fetched[] {
   return paths.map((path) => {
-    const first = path.split('/', 1)[0]!;
+    const [first = ''] = path.split('/', 1);
     const isFree = !first.startsWith('.') && lstatSync(join(into, first), { throwIfNoEntry: false }) === undefined;
     return { path, to: isFree ? path : `${id}/${path}` };
   });

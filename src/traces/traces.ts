@@ -128,6 +128,7 @@ export function openTraces(options: TracesOptions): Traces {
 
   return {
     request: (request, response, answer) => {
+      const { method = '' } = request;
       const { id } = request.state;
       const parent = senderOf(request);
       const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
@@ -135,8 +136,8 @@ export function openTraces(options: TracesOptions): Traces {
       const { decision } = sampler.shouldSample(context, parent?.traceId ?? id, '', SpanKind.SERVER, {}, []);
       if (decision !== SamplingDecision.RECORD_AND_SAMPLED) return answer();
       ids.traceId = id;
-      const attributes = { 'http.request.method': request.method!, 'gateway.request.id': id };
-      const span = tracer.startSpan(request.method!, { kind: SpanKind.SERVER, attributes }, context);
+      const attributes = { 'http.request.method': method, 'gateway.request.id': id };
+      const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, context);
       request.state.traceId = span.spanContext().traceId;
       const end = () => {
         if (spans.delete(request)) endRequest(span, request, response);
@@ -205,7 +206,8 @@ class Statements {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
     const tidy = text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT_CHARACTERS);
-    const verb = /^\w*/.exec(tidy)![0].toUpperCase();
+    const [word = ''] = tidy.split(/\W/, 1);
+    const verb = word.toUpperCase();
     const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': verb, 'db.query.text': tidy };
     const span = { name: `SQL ${verb}`, attributes };
     if (this.#known.size < MAX_STATEMENTS) this.#known.set(text, span);

@@ -70,9 +70,11 @@ export class FolderStore implements VolumeStore {
       const names = await readdir(files).catch(emptyIfMissing<string>);
       for (let from = 0; from < names.length; from += STATS_AT_ONCE) {
         const some = names.slice(from, from + STATS_AT_ONCE);
-        const stats = await Promise.all(some.map((name) => stat(join(files, name)).catch(nullIfMissing)));
-        for (const [index, found] of stats.entries())
-          if (found !== null) yield { name: some[index]!, size: found.size, modifiedAtMs: found.mtimeMs };
+        const stats = await Promise.all(
+          some.map(async (name) => ({ name, found: await stat(join(files, name)).catch(nullIfMissing) })),
+        );
+        for (const { name, found } of stats)
+          if (found !== null) yield { name, size: found.size, modifiedAtMs: found.mtimeMs };
       }
     }
   }

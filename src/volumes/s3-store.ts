@@ -113,7 +113,7 @@ export class S3Store implements VolumeStore {
 
   async *list(volume: string, kind: ObjectKind): AsyncIterable<ListedObject> {
     for await (const { Key, Size, LastModified } of this.#objects(`${volume}/${kind}/`))
-      yield { name: Key!.slice(Key!.lastIndexOf('/') + 1), size: Size ?? 0, modifiedAtMs: Number(LastModified ?? 0) };
+      yield { name: Key.slice(Key.lastIndexOf('/') + 1), size: Size ?? 0, modifiedAtMs: Number(LastModified ?? 0) };
   }
 
   async delete(volume: string, object: ObjectName): Promise<number | null> {
@@ -142,12 +142,12 @@ export class S3Store implements VolumeStore {
   async copy(from: string, to: string, kind: ObjectKind | 'config', only?: string): Promise<number> {
     const there = new Set<string>();
     const prefixOf = (volume: string) => (kind === 'config' ? `${volume}/config` : `${volume}/${kind}/`);
-    for await (const { Key } of this.#objects(prefixOf(to))) there.add(Key!);
+    for await (const { Key } of this.#objects(prefixOf(to))) there.add(Key);
     let added = 0;
     for await (const { Key } of this.#objects(prefixOf(from))) {
-      const target = `${this.#prefix}${to}${Key!.slice(this.#prefix.length + from.length)}`;
+      const target = `${this.#prefix}${to}${Key.slice(this.#prefix.length + from.length)}`;
       if (there.has(target) || (only !== undefined && !target.endsWith(`/${only}`))) continue;
-      const CopySource = `${this.#bucket}/${Key!.split('/').map(encodeURIComponent).join('/')}`;
+      const CopySource = `${this.#bucket}/${Key.split('/').map(encodeURIComponent).join('/')}`;
       const command = new CopyObjectCommand({ Bucket: this.#bucket, Key: target, CopySource });
       // Null if the object was deleted after being listed.
       if ((await this.#client.send(command, within(CALL_MS)).catch(nullIfMissing)) !== null) added += 1;
@@ -182,8 +182,8 @@ export class S3Store implements VolumeStore {
       const { Contents = [] } = await this.#client.send(command, within(CALL_MS)).catch(rethrow);
       const key = Contents[0]?.Key;
       if (key === undefined) return;
-      const [name] = key.slice(this.#prefix.length).split('/');
-      if (VOLUME_ID.test(name!)) yield name!;
+      const [name = ''] = key.slice(this.#prefix.length).split('/');
+      if (VOLUME_ID.test(name)) yield name;
       // `0` is the character after `/`.
       Marker = `${this.#prefix}${name}0`;
     }
@@ -207,7 +207,7 @@ export class S3Store implements VolumeStore {
     for (let Marker: string | undefined; ; ) {
       const command = new ListObjectsCommand({ Bucket: this.#bucket, Prefix: `${this.#prefix}${prefix}`, Marker });
       const { Contents = [], IsTruncated } = await this.#client.send(command, within(CALL_MS)).catch(rethrow);
-      yield* Contents;
+      for (const { Key, Size, LastModified } of Contents) if (Key !== undefined) yield { Key, Size, LastModified };
       Marker = Contents.at(-1)?.Key;
       if (IsTruncated !== true || Marker === undefined) return;
     }

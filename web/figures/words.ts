@@ -6,10 +6,10 @@ export function splitWords(line: string): string[] | null {
   let word: string | null = null;
   let quote = '';
   for (let at = 0; at < line.length; at += 1) {
-    const character = line[at]!;
+    const character = line.charAt(at);
     if (quote !== '') {
       if (character === quote) quote = '';
-      else if (character === '\\' && quote === '"' && /["\\]/.test(line[at + 1] ?? '')) word += line[++at]!;
+      else if (character === '\\' && quote === '"' && /["\\]/.test(line[at + 1] ?? '')) word += line.charAt(++at);
       else word += character;
     } else if (character === '"' || character === "'") {
       quote = character;
@@ -17,7 +17,7 @@ export function splitWords(line: string): string[] | null {
     } else if (/\s/.test(character)) {
       if (word !== null) words.push(word);
       word = null;
-    } else if (character === '\\' && at + 1 < line.length) word = (word ?? '') + line[++at]!;
+    } else if (character === '\\' && at + 1 < line.length) word = (word ?? '') + line.charAt(++at);
     else word = (word ?? '') + character;
   }
   if (word !== null) words.push(word);

@@ -21,24 +21,25 @@ const priced = ({ onDemand, snapshot }: Price) => ({ price: rate(micro(onDemand)
 export function HistoryChart({ history, name }: { history: readonly Price[]; name: string }) {
   const [frame, width] = useWidth<HTMLElement>();
   const points = history.slice(-MAX_POINTS);
-  const [first, last] = [points[0]!, points.at(-1)!];
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined) return null;
   const summary =
     points.length === 1
       ? texts.first(name, priced(last), last.listings)
       : texts.since(name, priced(last), last.listings, priced(first), points.length);
   const values = ticks(Math.max(SMALLEST_USD, ...points.map(({ onDemand }) => onDemand)));
-  const days = points.map(({ snapshot }) => Date.parse(snapshot));
-  const span = Math.max(1, days.at(-1)! - days[0]!);
-  const x = (index: number) => LEFT + RIGHT + ((days[index]! - days[0]!) / span) * (width - LEFT - 2 * RIGHT);
+  const age = ({ snapshot }: Price) => Date.parse(snapshot) - Date.parse(first.snapshot);
+  const span = Math.max(1, age(last));
+  const x = (point: Price) => LEFT + RIGHT + (age(point) / span) * (width - LEFT - 2 * RIGHT);
   const y = (price: number) => HEIGHT - BOTTOM - (price / values.at(-1)!) * (HEIGHT - BOTTOM - TOP);
   return (
     <figure ref={frame}>
       {points.length > 1 && (
         <svg class="chart" width={width} height={HEIGHT} role="img" aria-label={summary}>
           <Grid values={values} left={LEFT} right={width} y={y} />
-          <polyline class="line" points={points.map(({ onDemand }, index) => `${x(index)},${y(onDemand)}`).join(' ')} />
-          {points.map((point, index) => (
-            <circle class="point" cx={x(index)} cy={y(point.onDemand)} r="3">
+          <polyline class="line" points={points.map((point) => `${x(point)},${y(point.onDemand)}`).join(' ')} />
+          {points.map((point) => (
+            <circle class="point" cx={x(point)} cy={y(point.onDemand)} r="3">
               <title>{texts.point(priced(point), point.listings)}</title>
             </circle>
           ))}

@@ -18,7 +18,13 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => ComponentCh
   ),
   [texts.perGpuHour, ({ pricePerHour, numGpus }) => rate(micro(pricePerHour.onDemand / numGpus))],
   [texts.vram, ({ gpu, numGpus }) => `${(models.value.get(gpu)?.vramGb ?? 0) * numGpus} GB`],
-  [texts.bandwidth, (offer) => (bandwidthOf(offer) === undefined ? '–' : `${number(bandwidthOf(offer)!)} GB/s`)],
+  [
+    texts.bandwidth,
+    (offer) => {
+      const speed = bandwidthOf(offer);
+      return speed === undefined ? '–' : `${number(speed)} GB/s`;
+    },
+  ],
   [
     texts.bandwidthPerUsd,
     (offer) => {

@@ -37,8 +37,9 @@ export function PriceSheet({ onChosen }: { onChosen(): void }) {
   const isRead = sheet.value !== null;
   useEffect(() => {
     // A shared link may name a model far down the sheet.
-    const row = section.current?.querySelector<HTMLElement>('tr.chosen');
-    if (row != null) section.current!.scrollTop = row.offsetTop - section.current!.clientHeight / 3;
+    const frame = section.current;
+    const row = frame?.querySelector<HTMLElement>('tr.chosen');
+    if (frame != null && row != null) frame.scrollTop = row.offsetTop - frame.clientHeight / 3;
   }, [isRead]);
   if (sheetError.value !== null && sheet.value === null)
     return (

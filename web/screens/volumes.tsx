@@ -68,9 +68,9 @@ export function Volumes() {
       {volume !== undefined && open.value?.snapshot !== undefined && (
         <NewVolume pricePerGbHour={pricePerGbHour} from={{ volume, snapshot: open.value.snapshot }} onClose={close} />
       )}
-      {volume !== undefined && open.value?.snapshot === undefined && (
+      {volume !== undefined && open.value !== null && open.value.snapshot === undefined && (
         <Open
-          task={open.value!.task}
+          task={open.value.task}
           volume={volume}
           onRestore={(snapshot) => {
             open.value = { task: 'moments', id: volume.id, snapshot };

@@ -168,10 +168,12 @@ export function figuresOf(account: Account): Figures {
 }
 
 function merged(known: readonly Instance[], changed: readonly Instance[]): readonly Instance[] {
-  const byId = new Map(known.map((instance) => [instance.id, instance]));
-  const added = changed.filter(({ id }) => !byId.has(id)).toReversed();
-  for (const instance of changed) byId.set(instance.id, instance);
-  return [...added, ...known.map(({ id }) => byId.get(id)!)].filter(({ status }) => status !== 'DESTROYED');
+  const before = new Set(known.map(({ id }) => id));
+  const added = changed.filter(({ id }) => !before.has(id)).toReversed();
+  const latest = new Map(changed.map((instance) => [instance.id, instance]));
+  return [...added, ...known.map((instance) => latest.get(instance.id) ?? instance)].filter(
+    ({ status }) => status !== 'DESTROYED',
+  );
 }
 
 function countChange(): void {

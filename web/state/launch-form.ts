@@ -149,8 +149,11 @@ export function formOfLink(parameters: URLSearchParams): { form: LaunchForm; lef
       .map((name) => ({ secret: '', place: 'variable', name })),
     command: command.length > 0 && taken('command', isCommand) ? joinWords(command) : '',
     ports: of('port')
-      .filter((port, at) => taken('port', at < MAX_ROWS && PORT.test(port)))
-      .map((port) => ({ port: PORT.exec(port)![1]!, name: PORT.exec(port)![2] ?? '' })),
+      .map((text, at) => {
+        const [, port, name = ''] = PORT.exec(text) ?? [];
+        return taken('port', at < MAX_ROWS && port !== undefined) && port !== undefined ? { port, name } : null;
+      })
+      .filter((row) => row !== null),
   };
   const what = imageOfLink(parameters);
   if (what === null && (of('template').length > 0 || of('image').length > 0)) leftOut.push('image');

@@ -116,7 +116,7 @@ function added(blocks: readonly Block[], lines: readonly LogLine[]): Block[] {
     const last = all.at(-1);
     const room = last === undefined ? 0 : BLOCK_LINES - last.lines.length;
     const taken = lines.slice(at, at + (room > 0 ? room : BLOCK_LINES));
-    if (room > 0) all[all.length - 1] = { key: last!.key, lines: [...last!.lines, ...taken] };
+    if (last !== undefined && room > 0) all[all.length - 1] = { key: last.key, lines: [...last.lines, ...taken] };
     else all.push({ key: taken[0]!.key, lines: taken });
     at += taken.length;
   }

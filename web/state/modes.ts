@@ -18,7 +18,7 @@ export interface Mode {
   meaning: string;
 }
 
-export const MODES: readonly Mode[] = [
+export const MODES: readonly [Mode, ...Mode[]] = [
   {
     value: 'ON_DEMAND',
     name: texts.onDemand,
@@ -42,4 +42,4 @@ export const MODES: readonly Mode[] = [
   },
 ];
 
-export const modeOf = (value: string): Mode => MODES.find((mode) => mode.value === value) ?? MODES[0]!;
+export const modeOf = (value: string): Mode => MODES.find((mode) => mode.value === value) ?? MODES[0];

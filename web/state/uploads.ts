@@ -78,14 +78,13 @@ export function dropDone(instance: string): void {
 }
 
 function begin(): void {
-  for (const { id, state } of uploads.value) {
+  for (const upload of uploads.value) {
     if (sendings.size >= MAX_CONCURRENT) return;
-    if (state === 'waiting' && !sendings.has(id)) void send(id);
+    if (upload.state === 'waiting' && !sendings.has(upload.id)) void send(upload);
   }
 }
 
-async function send(id: number): Promise<void> {
-  const { instance, folder, file, replaces } = uploads.value.find((upload) => upload.id === id)!;
+async function send({ id, instance, folder, file, replaces }: Upload): Promise<void> {
   const address = fileAddress(instance, 'file', joinPath(folder, encodePath(file.name, false)));
   const sending = sendFile(`${address}${replaces ? '&replace=true' : ''}`, file, (sent) => change(id, { sent }));
   sendings.set(id, sending);

@@ -41,10 +41,10 @@ export class PendingConnections<T> {
     const { max, maxPerNetwork } = this.#bounds;
     if ((this.#waiting.get(network)?.size ?? 0) >= maxPerNetwork || !this.#take(network)) return false;
     if (this.#size >= max) {
-      const [largest, connections] = this.#largest();
-      const [oldest] = connections;
-      this.leave(largest, oldest!);
-      drop(oldest!);
+      const found = this.#oldestOfLargest();
+      if (found === null) return false;
+      this.leave(found.network, found.oldest);
+      drop(found.oldest);
     }
     const own = this.#waiting.get(network) ?? new Set();
     this.#waiting.set(network, own.add(connection));
@@ -80,9 +80,12 @@ export class PendingConnections<T> {
     return true;
   }
 
-  #largest(): [network: string, connections: Set<T>] {
-    let largest: [string, Set<T>] | null = null;
-    for (const entry of this.#waiting) if (largest === null || entry[1].size > largest[1].size) largest = entry;
-    return largest!;
+  /** Returns the oldest connection from the network with the most. */
+  #oldestOfLargest(): { network: string; oldest: T } | null {
+    let largest = { network: '', connections: new Set<T>() };
+    for (const [network, connections] of this.#waiting)
+      if (connections.size > largest.connections.size) largest = { network, connections };
+    for (const oldest of largest.connections) return { network: largest.network, oldest };
+    return null;
   }
 }

@@ -271,8 +271,8 @@ export class SshServer {
     if (access === null || signature === undefined || blob === undefined) return access;
     const parsed = ssh2.utils.parseKey(key.data);
     if (parsed instanceof Error) return null;
-    const publicKey = Array.isArray(parsed) ? parsed[0]! : parsed;
-    return publicKey.verify(blob, signature, hashAlgo) === true ? access : null;
+    const [publicKey] = Array.isArray(parsed) ? parsed : [parsed];
+    return publicKey?.verify(blob, signature, hashAlgo) === true ? access : null;
   }
 }
 

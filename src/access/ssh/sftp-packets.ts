@@ -65,7 +65,7 @@ export class Packet {
   constructor(private readonly bytes: Buffer) {}
 
   byte(): number {
-    return this.#take(1)[0]!;
+    return this.#take(1).readUInt8(0);
   }
 
   number(): number {

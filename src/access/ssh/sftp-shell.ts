@@ -173,8 +173,8 @@ function readEntry(line: Buffer): Entry | null {
 /** Parses `stat` output. Returns null if it is malformed. */
 export function readAttributes(line: string): (Attributes & { size: bigint; mode: number }) | null {
   const [, mode, digits, uid, gid, accessed, modified] = STAT_LINE.exec(line) ?? [];
-  if (mode === undefined) return null;
-  const size = BigInt(digits!);
+  if (mode === undefined || digits === undefined) return null;
+  const size = BigInt(digits);
   const owner = { uid: Number(uid), gid: Number(gid) };
   if (size > MAX_SIZE || Math.max(owner.uid, owner.gid) > MAX_ID) return null;
   return {

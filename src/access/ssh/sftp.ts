@@ -331,10 +331,11 @@ class SftpServer {
   async #fileSystem(path: string): Promise<bigint[]> {
     const output = await this.#shell.run(`stat -f -c '${STAT_FS}' -- ${quote(path)}`);
     const [, numbers, id, longest] = FILE_SYSTEM.exec(output.toString('latin1').trim()) ?? [];
-    if (numbers === undefined) throw new SftpFault(STATUS.failure, "the image's stat reported no file system");
-    const [size, unit, blocks, free, available, inodes, freeInodes] = numbers.trim().split(' ').map(BigInt);
-    const counts = [size!, unit!, blocks!, free!, available!, inodes!, freeInodes!, freeInodes!];
-    return [...counts, BigInt(`0x${id}`), 0n, BigInt(longest!)];
+    if (numbers === undefined || longest === undefined)
+      throw new SftpFault(STATUS.failure, "the image's stat reported no file system");
+    const counts = numbers.trim().split(' ').map(BigInt);
+    // The number of free inodes is sent twice, because stat doesn't report how many of them users may take.
+    return [...counts, ...counts.slice(-1), BigInt(`0x${id}`), 0n, BigInt(longest)];
   }
 
   #keep(handle: OpenFile | Folder): number {
@@ -356,12 +357,12 @@ class SftpServer {
   async #use(file: OpenFile): Promise<void> {
     this.#active.delete(file);
     this.#active.add(file);
-    if (this.#active.size <= MAX_ACTIVE_FILES) return;
     const [oldest] = this.#active;
-    this.#active.delete(oldest!);
-    this.#stopReading(oldest!);
-    await this.#flush(oldest!).catch((error: SftpFault) => {
-      oldest!.fault = error;
+    if (oldest === undefined || this.#active.size <= MAX_ACTIVE_FILES) return;
+    this.#active.delete(oldest);
+    this.#stopReading(oldest);
+    await this.#flush(oldest).catch((error: SftpFault) => {
+      oldest.fault = error;
     });
   }
 

@@ -35,8 +35,8 @@ export class PortAgent extends Agent {
     const { host, port, accountId } = options as { host: string; port: number; accountId: string };
     this.#open({ accountId, instanceId: host, port: Number(port) }).then(
       // Node's client calls these methods on sockets, including `destroySoon` to release a connection that isn't kept.
-      (stream) => callback!(null, Object.assign(stream, { destroySoon: () => stream.destroy(), ref: () => stream })),
-      (error: Error) => callback!(error, undefined as unknown as Duplex),
+      (stream) => callback?.(null, Object.assign(stream, { destroySoon: () => stream.destroy(), ref: () => stream })),
+      (error: Error) => callback?.(error, undefined as unknown as Duplex),
     );
     return undefined;
   }

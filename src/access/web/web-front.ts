@@ -35,7 +35,7 @@ const LINGER_MS = 5_000;
 const SWITCHING_PROTOCOLS = 101;
 const NO_CONTENT = 204;
 /** Methods that are safe to repeat and have no body unless they declare one. */
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+const IDEMPOTENT = new Set<string | undefined>(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 type Page = (typeof PAGES)[keyof typeof PAGES];
 
@@ -128,7 +128,7 @@ export class WebFront {
     const { visits } = this.#options.deps;
     if (isAmbiguous(request)) return refuse(request, response, PAGES.badRequest);
     if (site === null) return refuse(request, response, PAGES.nothing);
-    if (request.url!.startsWith(`${LINK_PATH}?`)) return this.#followLink(request, response, site);
+    if (request.url?.startsWith(`${LINK_PATH}?`)) return this.#followLink(request, response, site);
     const passes = this.#passesFor(request, site);
     const asOf = visits.changes;
     const addresses = proxyAddr.all(request, this.#options.isTrusted).reverse();
@@ -196,8 +196,8 @@ export class WebFront {
     const outgoing = requestPort({
       agent: this.#agent,
       ...portOptions(visit),
-      method: method!,
-      path: url!,
+      method,
+      path: url,
       maxHeaderSize: MAX_HEAD_BYTES,
       headers: [...headersForContainer(rawHeaders, visitor), ...framing(request)],
     });
@@ -209,7 +209,7 @@ export class WebFront {
       isAnswered = true;
       // The container closed an idle connection just as it was being reused.
       const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET';
-      if (!isStale || isRetry || !IDEMPOTENT.has(method!) || hasBody(request))
+      if (!isStale || isRetry || !IDEMPOTENT.has(method) || hasBody(request))
         return refuse(request, response, pageOf(error));
       response.off('close', abandon);
       this.#pass(request, response, visit, addresses, true);
@@ -261,9 +261,9 @@ function hasBody(request: IncomingMessage): boolean {
  * body for the next request.
  */
 function isAmbiguous(request: IncomingMessage): boolean {
-  const { url, method, headers } = request;
+  const { url = '', method, headers } = request;
   const { 'transfer-encoding': coding, 'content-length': length } = headers;
-  if (!url!.startsWith('/') && !(url === '*' && method === 'OPTIONS')) return true;
+  if (!url.startsWith('/') && !(url === '*' && method === 'OPTIONS')) return true;
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || length !== undefined)) return true;
   return isUpgrade(request) && (method !== 'GET' || coding !== undefined || Number(length ?? 0) > 0);
 }
@@ -274,7 +274,7 @@ function framing(request: IncomingMessage): string[] {
   if (isUpgrade(request)) return ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
   if (headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked'];
   if (headers['content-length'] !== undefined) return ['Content-Length', headers['content-length']];
-  return IDEMPOTENT.has(method!) || method === 'DELETE' ? [] : ['Content-Length', '0'];
+  return IDEMPOTENT.has(method) || method === 'DELETE' ? [] : ['Content-Length', '0'];
 }
 
 function sendBody(request: IncomingMessage, outgoing: ClientRequest): void {

@@ -171,7 +171,8 @@ export class RuntimeCommands {
     // Checked last, right before the caller hangs them up. After a host restart, a different process may have the same
     // id and start time.
     const left = processes.filter(
-      ([pid, start, engineId]) => engineId !== undefined && startOf(pid!) === start && isOf(engineId, pid!),
+      ([pid, start, engineId]) =>
+        pid !== undefined && engineId !== undefined && startOf(pid) === start && isOf(engineId, pid),
     );
     return left.map(([pid]) => Number(pid));
   }

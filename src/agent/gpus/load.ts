@@ -57,8 +57,8 @@ export function parseGpuProcesses(csv: string): ReadonlyMap<string, number> {
 export function parseGpuLoads(csv: string): GpuLoad[] {
   return csv.split('\n').flatMap((line) => {
     const cells = line.split(',').map((cell) => cell.trim());
-    if (cells.length !== 8 || !UUID.test(cells[0]!)) return [];
-    const [uuid, busy, used, total, power, temperature, clock, faults] = cells as [string, ...string[]];
+    const [uuid = '', busy, used, total, power, temperature, clock, faults] = cells;
+    if (cells.length !== 8 || !UUID.test(uuid)) return [];
     return [
       {
         uuid,

@@ -97,7 +97,8 @@ function query(program: string, columns: string): Promise<string | null> {
 export function readGpus(csv: string): Pick<GpuFindings, 'gpus' | 'driver'> {
   const rows = csv.split('\n').flatMap((line) => {
     const cells = line.split(',').map((cell) => cell.trim());
-    return cells.length === 6 && /^\d+$/.test(cells[0]!) && UUID.test(cells[1]!)
+    const [index = '', uuid = ''] = cells;
+    return cells.length === 6 && /^\d+$/.test(index) && UUID.test(uuid)
       ? [cells as [string, string, string, string, string, string]]
       : [];
   });

@@ -23,9 +23,11 @@ export function readNetworkCounts(text: string): NetworkCounts {
   for (const line of text.split('\n')) {
     const [, name, rest = ''] = /^\s*(\S+):\s*(.*)$/.exec(line) ?? [];
     const numbers = rest.trim().split(/\s+/).map(Number);
-    if (name === undefined || name === 'lo' || numbers.length < 9 || numbers.some(Number.isNaN)) continue;
-    counts.bytesIn += numbers[0]!;
-    counts.bytesOut += numbers[8]!;
+    if (name === undefined || name === 'lo' || numbers.some(Number.isNaN)) continue;
+    const { 0: bytesIn, 8: bytesOut } = numbers;
+    if (bytesIn === undefined || bytesOut === undefined) continue;
+    counts.bytesIn += bytesIn;
+    counts.bytesOut += bytesOut;
   }
   return counts;
 }

@@ -93,12 +93,14 @@ export class Shells {
   #evictOldest(instanceId: string): void {
     const own = [...this.#entries.values()].filter((entry) => entry.instanceId === instanceId);
     if (own.length < MAX_SHELLS_PER_INSTANCE) return;
-    const left = own.flatMap(({ shell }) => (shell === null || shell.detachedAt === null ? [] : shell));
+    const left = own.flatMap(({ shell }) =>
+      shell === null || shell.detachedAt === null ? [] : [{ shell, since: shell.detachedAt }],
+    );
     if (left.length === 0)
       throw new TooManyShells(
         `the instance has ${MAX_SHELLS_PER_INSTANCE} terminals in browsers, the maximum; close one first`,
       );
-    left.reduce((first, other) => (other.detachedAt! < first.detachedAt! ? other : first)).release();
+    left.reduce((first, other) => (other.since < first.since ? other : first)).shell.release();
   }
 }
 

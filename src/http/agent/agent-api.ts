@@ -44,8 +44,8 @@ export interface AgentApiOptions {
   isTrusted: IsTrusted;
 }
 
-export function isAgentApi({ url }: IncomingMessage): boolean {
-  return url!.startsWith(`${AGENT_PATH}/`);
+export function isAgentApi({ url = '' }: IncomingMessage): boolean {
+  return url.startsWith(`${AGENT_PATH}/`);
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => Promise<void>;
@@ -160,10 +160,11 @@ export function createAgentApi({ deps, log, isTrusted }: AgentApiOptions): Reque
   };
 
   return (request, response) => {
-    const [path, query = ''] = request.url!.split('?', 2);
-    const methods = routes[path!.slice(AGENT_PATH.length)];
-    const handler = methods?.[request.method!];
-    if (methods !== undefined) request.state.route = path!;
+    const { url = '', method = '' } = request;
+    const [path = '', query = ''] = url.split('?', 2);
+    const methods = routes[path.slice(AGENT_PATH.length)];
+    const handler = methods?.[method];
+    if (methods !== undefined) request.state.route = path;
     // Polls aren't logged, because there are thousands of identical ones per minute.
     request.state.isRoutine = handler !== undefined && path !== `${AGENT_PATH}/join`;
     const answer = async () => {

@@ -156,12 +156,12 @@ function readAddress(url: string, kinds: readonly PathKind[]): { kind: PathKind;
   });
   const paths = parameters.filter(([name]) => name === 'folder' || name === 'file');
   const [kind, text] = paths[0] ?? [];
-  if (paths.length !== 1 || !kinds.includes(kind as PathKind))
+  if (text === undefined || paths.length !== 1 || !kinds.includes(kind as PathKind))
     throw new DomainError('invalid_request', `the URL needs one of: ${kinds.map((name) => `?${name}=`).join(', ')}`, {
       field: 'path',
     });
   const isReplacing = parameters.some(([name, value]) => name === 'replace' && value === 'true');
-  return { kind: kind as PathKind, path: bytesOf(text!), isReplacing };
+  return { kind: kind as PathKind, path: bytesOf(text), isReplacing };
 }
 
 /** Decodes percent-encoded bytes, which may not be valid UTF-8. */

@@ -19,7 +19,8 @@ export function createOwnOrigin(publicUrl: string, isTrusted: IsTrusted): OwnOri
   const forwardedScheme = ({ headers, socket }: IncomingMessage): string | null => {
     const forwarded = headers['x-forwarded-proto'];
     if (forwarded === undefined || !isTrusted(socket.remoteAddress ?? '', 0)) return null;
-    return `${String(forwarded).split(',')[0]!.trim().toLowerCase()}:`;
+    const [scheme = ''] = String(forwarded).split(',');
+    return `${scheme.trim().toLowerCase()}:`;
   };
   const originOf = (request: IncomingMessage): string | null => {
     const { host = '' } = request.headers;

@@ -18,7 +18,8 @@ export function readSessionCookie({ headers }: IncomingMessage, isSecure: boolea
     .split(';')
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(prefix));
-  return found.length === 1 ? found[0]!.slice(prefix.length) : null;
+  const [only, ...others] = found;
+  return only === undefined || others.length > 0 ? null : only.slice(prefix.length);
 }
 
 /** Returns the header that sets the session cookie. An age of 0 removes the cookie. */

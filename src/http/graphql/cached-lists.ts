@@ -17,6 +17,7 @@ import {
   locatedError,
   type OperationDefinitionNode,
   OperationTypeNode,
+  type SelectionNode,
   type SelectionSetNode,
   TypeNameMetaFieldDef,
 } from 'graphql';
@@ -66,8 +67,9 @@ export class CachedLists {
    */
   prepare(document: DocumentNode, operation: OperationDefinitionNode): RunCached | null {
     const fragments = fragmentsOf(document);
-    const list = listOf(operation, this.#schema.getQueryType()!);
-    if (list === null) return null;
+    const root = this.#schema.getQueryType();
+    const list = root == null ? null : listOf(operation, root);
+    if (root == null || list === null) return null;
     const { node, field } = list;
     if (!isCacheable(getNamedType(field.type), node.selectionSet!, { fragments, spread: new Set() })) return null;
     const textsOf = this.#textsOf(list, document);
@@ -76,7 +78,7 @@ export class CachedLists {
       fieldName: field.name,
       fieldNodes: [node],
       returnType: field.type,
-      parentType: this.#schema.getQueryType()!,
+      parentType: root,
       path: { prev: undefined, key, typename: 'Query' },
       schema: this.#schema,
       fragments: Object.fromEntries(fragments),
@@ -157,17 +159,21 @@ export class CachedTexts {
 function listOf({ operation, selectionSet }: OperationDefinitionNode, root: GraphQLObjectType): ListField | null {
   const [node, ...others] = selectionSet.selections;
   if (operation !== 'query' || others.length > 0) return null;
-  if (node?.kind !== Kind.FIELD || node.directives!.length > 0) return null;
+  if (node?.kind !== Kind.FIELD || hasDirectives(node)) return null;
   const field = root.getFields()[node.name.value];
   const isList = field !== undefined && isListType(getNullableType(field.type));
   return isList && node.selectionSet !== undefined ? { node, field } : null;
+}
+
+function hasDirectives({ directives }: SelectionNode): boolean {
+  return directives !== undefined && directives.length > 0;
 }
 
 /** Returns whether the selection depends only on the object, not on the caller or the variables. */
 function isCacheable(type: GraphQLNamedType, { selections }: SelectionSetNode, seen: Seen): boolean {
   if (!isObjectType(type) || type.extensions.neverChanges !== true) return false;
   return selections.every((node) => {
-    if (node.directives!.length > 0) return false;
+    if (hasDirectives(node)) return false;
     if (node.kind === Kind.INLINE_FRAGMENT) return isCacheable(type, node.selectionSet, seen);
     if (node.kind === Kind.FRAGMENT_SPREAD) {
       const { name } = node;
@@ -178,7 +184,10 @@ function isCacheable(type: GraphQLNamedType, { selections }: SelectionSetNode, s
     const field = type.getFields()[node.name.value];
     if (field === undefined) return node.name.value === TypeNameMetaFieldDef.name;
     const below = getNamedType(field.type);
-    return field.args.length === 0 && (isLeafType(below) || isCacheable(below, node.selectionSet!, seen));
+    return (
+      field.args.length === 0 &&
+      (node.selectionSet === undefined ? isLeafType(below) : isCacheable(below, node.selectionSet, seen))
+    );
   });
 }
 

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { createFaultLog } from '../errors.js';
 import { admit } from '../rate-limit/admit.js';
 import type { RateLimiter } from '../rate-limit/rate-limit.js';
+import { operationOf } from '../request-state.js';
 import { httpOf, toGraphqlError } from './graphql-errors.js';
 import type { PluginContext } from './plugin.js';
 import type { Check } from './use-checks.js';
@@ -12,7 +13,7 @@ export function checkRateLimit(limiter: RateLimiter, log: Logger): Check {
   const logFault = createFaultLog(log, ' in a resolver');
   const admitCaller = async ({ caller, req, res }: PluginContext): Promise<ExecutionResult | null> => {
     try {
-      await admit(limiter, caller!, req.state.operation!.cost, res);
+      await admit(limiter, caller!, operationOf(req).cost, res);
       return null;
     } catch (error) {
       const refusal = toGraphqlError(error, logFault);

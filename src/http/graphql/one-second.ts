@@ -1,3 +1,4 @@
+import { operationOf } from '../request-state.js';
 import type { PluginContext } from './plugin.js';
 import type { Check } from './use-checks.js';
 
@@ -7,7 +8,7 @@ import type { Check } from './use-checks.js';
  */
 export const atOneSecond: Check = ({ contextValue }) => {
   const context = contextValue as PluginContext;
-  const { kind, cost } = context.req.state.operation!;
+  const { kind, cost } = operationOf(context.req);
   if (kind !== 'query' || cost === 0) return null;
   const { clock } = context.deps;
   const second = clock.now();

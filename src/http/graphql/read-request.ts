@@ -27,7 +27,7 @@ const UNSUPPORTED_MEDIA_TYPE = 415;
 
 export function isGraphql({ url = '' }: IncomingMessage): boolean {
   if (url.startsWith(GRAPHQL_PATH))
-    return url.length === GRAPHQL_PATH.length || '?#'.includes(url[GRAPHQL_PATH.length]!);
+    return url.length === GRAPHQL_PATH.length || '?#'.includes(url.charAt(GRAPHQL_PATH.length));
   // A request target may be an absolute URL (RFC 9112, 3.2.2).
   return !url.startsWith('/') && URL.canParse(url) && new URL(url).pathname === GRAPHQL_PATH;
 }
@@ -105,7 +105,8 @@ function withoutOthers(parameters: object): GraphQLParams {
 async function fromBody(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   const { 'content-length': length, 'transfer-encoding': coding, 'content-type': type = '' } = request.headers;
   if (length === undefined && coding === undefined) throw badRequest('a body is required');
-  if (type.split(';')[0]!.trim().toLowerCase() !== JSON_ANSWER) {
+  const [name = ''] = type.split(';');
+  if (name.trim().toLowerCase() !== JSON_ANSWER) {
     throw refusal(`the body must be ${JSON_ANSWER}`, { status: UNSUPPORTED_MEDIA_TYPE });
   }
   await new Promise<void>((resolve, reject) => {

@@ -12,6 +12,7 @@ import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
 import { CachedLists } from './cached-lists.js';
 import type { Plugin } from './plugin.js';
+import { sourceOf } from './source-of.js';
 
 /** Compilation takes as long as running an operation a few hundred times, so it only pays off for recurring ones. */
 const COMPILED_AT_USE = 3;
@@ -46,7 +47,7 @@ export class CompiledOperations {
   /** Counts one use of a valid document and returns its executor, which is either compiled code or `interpret`. */
   use(args: ExecutionArgs, interpret: Execute): Execute {
     const { document, operationName } = args;
-    const text = document.loc!.source.body;
+    const text = sourceOf(document).body;
     // The same text yields the same document while it is in Yoga's cache.
     const count = (this.#uses.get(document) ?? 0) + 1;
     this.#uses.set(document, count);
@@ -98,7 +99,7 @@ function compile(schema: GraphQLSchema, { document, operationName }: ExecutionAr
     ({ type, defaultValue }) => type.kind !== Kind.NON_NULL_TYPE && defaultValue !== undefined,
   );
   // An alias with this name would become the prototype of the compiled response.
-  const text = document.loc!.source.body;
+  const text = sourceOf(document).body;
   if (mayBeNull || text.includes('__proto__')) return null;
   const query = compileQuery(schema, document, operationName ?? undefined);
   return isCompiledQuery(query) ? query : null;
@@ -150,7 +151,7 @@ function nullAt(data: unknown, path: readonly (string | number)[]): readonly (st
 
 /** Restores an error's positions in the source, which masking needs. Compiled code only reports lines and columns. */
 function located({ message, locations, path, originalError, extensions }: GraphQLError, document: DocumentNode) {
-  const source = document.loc!.source;
+  const source = sourceOf(document);
   const starts = [0, ...Array.from(source.body.matchAll(/\r\n|[\n\r]/g), ({ 0: end, index }) => index + end.length)];
   const positions = locations?.map(({ line, column }) => starts[line - 1]! + column - 1);
   return new GraphQLError(message, { source, positions, path, originalError, extensions });

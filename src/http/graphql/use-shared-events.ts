@@ -6,7 +6,9 @@ import {
   GraphQLError,
   getOperationAST,
 } from 'graphql';
+import { operationOf } from '../request-state.js';
 import type { Plugin, PluginContext } from './plugin.js';
+import { sourceOf } from './source-of.js';
 
 /** If a result has its own `stringify` method, Yoga uses it to serialize the result. */
 type Written = ExecutionResult & { stringify?: (result: ExecutionResult) => string };
@@ -31,13 +33,13 @@ export function useSharedEvents(): Plugin {
     const { document, operationName, variableValues } = args;
     const events = await createSourceEventStream(args);
     if (!(Symbol.asyncIterator in events)) return events;
-    const operationKey = JSON.stringify([document.loc!.source.body, operationName, variableValues]);
+    const operationKey = JSON.stringify([sourceOf(document).body, operationName, variableValues]);
     return mapped(events as AsyncIterableIterator<object>, (event) => resultOf(event, operationKey, args), args);
   };
   return {
     onSubscribe({ args, setSubscribeFn }) {
       const { req } = args.contextValue as PluginContext;
-      if (req.state.operation!.cost === 0) setSubscribeFn(subscribe);
+      if (operationOf(req).cost === 0) setSubscribeFn(subscribe);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { ExecutionArgs } from 'graphql';
+import { operationOf } from '../request-state.js';
 import type { Tracer } from '../tracer.js';
 import type { Plugin, PluginContext } from './plugin.js';
 
@@ -16,6 +17,6 @@ export function useTracer(tracer: Tracer): Plugin {
 
 /** Runs an operation within its span, which is named after the operation if the name may be logged. */
 export function traced<Result>(tracer: Tracer, { contextValue }: ExecutionArgs, run: () => Result): Result {
-  const { name, kind } = (contextValue as PluginContext).req.state.operation!;
+  const { name, kind } = operationOf((contextValue as PluginContext).req);
   return tracer.operation(name, kind, run);
 }

@@ -43,8 +43,8 @@ export interface VolumeApiOptions {
   isTrusted: IsTrusted;
 }
 
-export function isVolumeApi({ url }: IncomingMessage): boolean {
-  return url!.startsWith(VOLUMES_PATH);
+export function isVolumeApi({ url = '' }: IncomingMessage): boolean {
+  return url.startsWith(VOLUMES_PATH);
 }
 
 /** A path's target: the repository itself, all objects of one kind, or a single object. */
@@ -241,8 +241,8 @@ function done({ response }: Exchange): void {
   response.writeHead(200, { 'Content-Length': '0' }).end();
 }
 
-function placeOf({ url }: IncomingMessage): { volume: string; place: Place } | null {
-  const [, volume, config, kind, name, query = ''] = PATH.exec(url!) ?? [];
+function placeOf({ url = '' }: IncomingMessage): { volume: string; place: Place } | null {
+  const [, volume, config, kind, name, query = ''] = PATH.exec(url) ?? [];
   if (volume === undefined) return null;
   if (config !== undefined) return { volume, place: { kind: 'object', object: { kind: 'config' } } };
   if (kind === undefined) return { volume, place: { kind: 'repository', query } };
