@@ -185,7 +185,7 @@ describe('copyable code', needs('bash', 'curl', 'python3'), () => {
         destroyAt: DESTROY_AT,
         spendLimit: 12.5,
         stopWhenIdle: 90,
-        labels: { team: "it's", mode: 'ON_DEMAND' },
+        labels: { team: "it's" },
         launch: {
           name: 'by-hand',
           env: {

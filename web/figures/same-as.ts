@@ -154,8 +154,8 @@ function literal(member: string, value: unknown, indent: string): string {
     return `[\n${value.map((each) => deeper + literal('', each, deeper)).join('\n')}\n${indent}]`;
   }
   const members = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
-  // Within variables and labels, every name has a string value.
-  const kind = (name: string) => (member === 'env' || member === 'labels' ? '' : name);
+  // Within variables, every name has a string value.
+  const kind = (name: string) => (member === 'env' ? '' : name);
   const lines = members.map(([name, each]) =>
     name === 'labels' && member === '' && !areNames(each)
       ? `${deeper}labels: $labels`

@@ -19,6 +19,7 @@ export function LabelList({
         <li key={key}>
           <a
             class="badge"
+            title={visible(requirements[at]!)}
             href={toggledLabel(requirements[at]!)}
             aria-current={requiredLabels.value.includes(requirements[at]!) || undefined}
           >

@@ -69,7 +69,7 @@ function Active() {
   return (
     <section class="panel" aria-label={texts.activeOnes}>
       {requiredLabels.value.length > 0 && (
-        <div class="padded row">
+        <div class="bulk">
           <RequiredLabels />
           <Clear names={['labels']}>{labels.clear}</Clear>
         </div>
