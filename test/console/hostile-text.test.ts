@@ -63,6 +63,11 @@ describe('all screens', needs('chromium'), () => {
             id,
             hostile('message'),
           ]),
+        label: () =>
+          here.sql(`update instance set labels = jsonb_build_object('key', $2::text) where id = $1`, [
+            id,
+            hostile('label'),
+          ]),
         note: () =>
           creditAccount(here.deps, owner.accountId, {
             amountMicro: 1_000_000n,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { seen } from '../support/agent.js';
 import { deployed, OpenConsole } from '../support/console/open-console.js';
-import { figure, SOON_MS } from '../support/console/pages.js';
+import { faultsIn, figure, SOON_MS } from '../support/console/pages.js';
 import { needs } from '../support/tools.js';
 import { WireAgent } from '../support/wire-agent.js';
 
@@ -111,6 +111,47 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
         /query InstanceHistory/.test(request.postData() ?? '') ? [request.postDataJSON().variables.filter] : [],
       );
       expect(asked).toContainEqual(expect.objectContaining({ statuses: ['DESTROYED'], gpus: ['l40s'] }));
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('set labels at deploy, change them, and filter by them', async () => {
+    const owner = await renter();
+    const other = await deployed(owner, 'rtx-4090');
+    await here.pages.with('/deploy?gpu=rtx-4090', owner, async ({ page, complaints }) => {
+      const field = page.getByLabel('Labels', { exact: true });
+      const labels = async () =>
+        (await owner.graphql('{ instances { labels } }')).body.data.instances.map(
+          (one: { labels: object }) => one.labels,
+        );
+      await page.getByText('Name, labels, variables, secrets').click();
+      await field.fill('te am=vision');
+      await page.locator('.deploy-outcome').getByText('te am').waitFor();
+      await field.fill('team=vision, acme.io/run=1');
+      await page.getByRole('button', { name: /^Deploy for/ }).click();
+      await page.getByRole('link', { name: 'team=vision' }).waitFor();
+      expect(await labels()).toEqual([{ team: 'vision', 'acme.io/run': '1' }, {}]);
+      await page.getByLabel('Add or change').fill('team=nlp, stage=test');
+      await page.getByRole('region', { name: 'Labels' }).getByRole('button', { name: 'Set' }).click();
+      await page.getByRole('link', { name: 'team=nlp' }).waitFor();
+      await page.getByRole('button', { name: 'Remove label acme.io/run' }).click();
+      await page.getByText('Label acme.io/run removed.').waitFor();
+      expect(await labels()).toEqual([{ team: 'nlp', stage: 'test' }, {}]);
+      expect(await faultsIn(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Deploy this again' }).click();
+      await expect.poll(() => field.inputValue()).toBe('team=nlp, stage=test');
+      await page.goto(`${here.gateway.address}/instances`);
+      await page.getByRole('link', { name: other }).waitFor();
+      for (const address of ['/instances?labels=', '/instances?show=history&labels=']) {
+        await page.getByRole('link', { name: 'team=nlp' }).press('Enter');
+        await page.getByText('Only instances with team=nlp').waitFor();
+        await expect.poll(() => page.getByRole('row').count()).toBe(2);
+        expect(page.url()).toBe(`${here.gateway.address}${address}team%3Dnlp`);
+        expect(await faultsIn(page)).toEqual([]);
+        await page.getByRole('link', { name: 'team=nlp' }).click();
+        await page.getByRole('link', { name: other }).waitFor();
+        await page.getByRole('link', { name: 'History' }).click();
+      }
       expect(complaints).toEqual([]);
     });
   });

@@ -115,7 +115,7 @@ describe("the console's launch page", needs('chromium'), () => {
             await page.keyboard.press('Tab');
           expect(await focused()).toMatch(name);
         };
-        await to(/^Name, variables/);
+        await to(/^Name, labels/);
         await page.keyboard.press('Enter');
         await to(/^launch-name$/);
         await page.keyboard.type('by-keys');
@@ -157,7 +157,7 @@ describe("the console's launch page", needs('chromium'), () => {
     const owner = await here.renter('1000');
     await here.pages.with('/deploy?gpu=rtx-3080', owner, async ({ page }) => {
       await deployButton(page).waitFor();
-      await page.getByText('Name, variables, secrets, command, ports').click();
+      await page.getByText('Name, labels, variables, secrets, command, ports').click();
       await page.getByRole('button', { name: 'Add TCP port' }).click();
       await page.getByLabel('Number of TCP port 1').fill('22x');
       await page.getByText('Ports must be whole numbers from 1 to 65535.').waitFor();

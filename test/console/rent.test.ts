@@ -115,7 +115,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
       await page.getByRole('link', { name: 'Rent the best match' }).click();
       await page.getByRole('radio', { name: /^Reserved/ }).check();
       await page.getByLabel('Spend limit (USD in total)').fill('2.50');
-      await page.getByText('Name, variables, secrets, command, ports').click();
+      await page.getByText('Name, labels, variables, secrets, command, ports').click();
       await page.getByLabel('Name', { exact: true }).fill('mine');
       await page.getByRole('button', { name: 'Add variable' }).click();
       await page.getByLabel('Name of variable 1').fill('TOKEN');

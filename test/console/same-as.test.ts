@@ -135,9 +135,12 @@ describe('copyable code', needs('bash', 'curl', 'python3'), () => {
       return stdout.includes('"error"') ? stdout : '';
     },
     python: async (text) => (await run(['-c', text], env(), { interpreter: 'python3' }).ended).stderr,
-    graphql: async (text) => JSON.stringify((await renter.graphql(text)).body.errors ?? ''),
+    graphql: async (text) => {
+      const variables = JSON.parse(/^# Variables: (.*)/.exec(text)?.[1] ?? '{}');
+      return JSON.stringify((await renter.graphql(text, variables)).body.errors ?? '');
+    },
   };
-  const FIELDS = `template diskGb mode stopAt destroyAt spendLimit stopWhenIdle volumes { path }
+  const FIELDS = `template diskGb mode stopAt destroyAt spendLimit stopWhenIdle labels volumes { path }
     launch { name env secrets { secret variable file } entrypoint command ports { port name } tcpPorts registryLogin user restart onExit }`;
   const newest = async () => {
     const { body } = await renter.graphql(`{ instances { id ${FIELDS} } }`);
@@ -182,6 +185,7 @@ describe('copyable code', needs('bash', 'curl', 'python3'), () => {
         destroyAt: DESTROY_AT,
         spendLimit: 12.5,
         stopWhenIdle: 90,
+        labels: { team: "it's" },
         launch: {
           name: 'by-hand',
           env: {
@@ -213,6 +217,7 @@ describe('copyable code', needs('bash', 'curl', 'python3'), () => {
         diskGb: 10,
         mode: 'RESERVED',
         stopWhenIdle: 120,
+        labels: { 'acme.io/cost-center': '\u2028 $HOME' },
         launch: { restart: 'NEVER', onExit: 'KEEP' },
       },
     ],

@@ -1,5 +1,6 @@
 import type { VariablesOf } from 'gql.tada';
 import type { Deploy } from '../graph/documents.js';
+import { requirementsOf } from './labels.js';
 import { inQuotes, jsonText, shellWord, stringLiteral } from './quoting.js';
 
 /** A rental in the form that GraphQL accepts. */
@@ -23,7 +24,8 @@ export function sameAs(way: Way, order: Order, baseUrl: string): string {
 }
 
 function gpuCommand(order: Order, baseUrl: string): string {
-  const { machineId, template, diskGb, mode, launch, stopAt, destroyAt, spendLimit, stopWhenIdle, volumes } = order;
+  const { machineId, template, diskGb, mode, launch, stopAt, destroyAt, spendLimit, stopWhenIdle, volumes, labels } =
+    order;
   const options: [option: string, value: string][] = [];
   const add = (option: string, value: string | number | null | undefined) => {
     if (value !== null && value !== undefined) options.push([option, String(value)]);
@@ -32,6 +34,7 @@ function gpuCommand(order: Order, baseUrl: string): string {
   add('--disk-gb', diskGb);
   if (mode !== null && mode !== undefined && mode !== 'ON_DEMAND') add('--type', TYPES[mode]);
   add('--name', launch?.name);
+  for (const label of requirementsOf(labels ?? {})) add('--label', label);
   for (const [name, value] of variablesOf(order)) add('--env', `${name}=${value}`);
   for (const { secret, variable, file } of launch?.secrets ?? [])
     add(variable == null ? '--secret-file' : '--secret', `${secret}=${variable ?? file}`);
@@ -72,7 +75,7 @@ function curlCommand(order: Order, baseUrl: string): string {
 
 /** Returns the body of `POST /v1/instances`. */
 function restBody({ machineId, template, diskGb, mode, launch, ...more }: Order): Record<string, unknown> {
-  const { stopAt, destroyAt, spendLimit, stopWhenIdle, volumes } = more;
+  const { stopAt, destroyAt, spendLimit, stopWhenIdle, volumes, labels } = more;
   const { name, env, secrets, entrypoint, command, ports, tcpPorts, registryLogin, user, restart, onExit } =
     launch ?? {};
   const body = {
@@ -81,6 +84,7 @@ function restBody({ machineId, template, diskGb, mode, launch, ...more }: Order)
     disk_gb: diskGb,
     type: mode == null ? undefined : TYPES[mode],
     name,
+    labels,
     env,
     secrets,
     entrypoint,
@@ -125,8 +129,16 @@ function pythonText(order: Order, baseUrl: string): string {
 const ENUMS = new Set(['mode', 'restart', 'onExit']);
 
 function graphqlDocument(order: Order): string {
-  return `mutation {\n  deploy(input: ${literal('', order, '  ')}) {\n    id\n    status\n    priceHr\n  }\n}`;
+  const { labels } = order;
+  const [variables, head] = areNames(labels)
+    ? ['', 'mutation']
+    : [`# Variables: ${jsonText({ labels }, '')}\n`, 'mutation ($labels: Labels!)'];
+  return `${variables}${head} {\n  deploy(input: ${literal('', order, '  ')}) {\n    id\n    status\n    priceHr\n  }\n}`;
 }
+
+/** Whether all label keys can be field names in a document. Otherwise, the labels have to be a variable. */
+const areNames = (labels: Order['labels']): boolean =>
+  Object.keys(labels ?? {}).every((key) => /^[A-Za-z_]\w*$/.test(key));
 
 /**
  * Formats a GraphQL value. Variable names become field names. Names that aren't valid are rejected, regardless of their
@@ -144,7 +156,11 @@ function literal(member: string, value: unknown, indent: string): string {
   const members = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
   // Within variables, every name has a string value.
   const kind = (name: string) => (member === 'env' ? '' : name);
-  const lines = members.map(([name, each]) => `${deeper}${name}: ${literal(kind(name), each, deeper)}`);
+  const lines = members.map(([name, each]) =>
+    name === 'labels' && member === '' && !areNames(each)
+      ? `${deeper}labels: $labels`
+      : `${deeper}${name}: ${literal(kind(name), each, deeper)}`,
+  );
   return `{\n${lines.join('\n')}\n${indent}}`;
 }
 

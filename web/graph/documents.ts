@@ -403,6 +403,7 @@ const InstanceFields = graphql(`
   fragment InstanceFields on Instance {
     id
     name
+    labels
     status
     gpu
     numGpus
@@ -624,6 +625,17 @@ export const OneInstance = graphql(
   }
 `,
   [InstanceFields, LaunchFields],
+);
+
+export const SetLabels = graphql(
+  `
+  mutation SetLabels($id: ID!, $labels: Labels, $remove: [String!]) {
+    setLabels(id: $id, labels: $labels, remove: $remove) {
+      ...InstanceFields
+    }
+  }
+`,
+  [InstanceFields],
 );
 
 /** Fetches an instance's events, newest first. */

@@ -4,7 +4,7 @@ import type { introspection } from '../generated/schema.js';
 type Graphql = ReturnType<
   typeof initGraphQLTada<{
     introspection: introspection;
-    scalars: { DateTime: string; Date: string; USD: number; ID: string };
+    scalars: { DateTime: string; Date: string; USD: number; ID: string; Labels: Readonly<Record<string, string>> };
     disableMasking: true;
   }>
 >;

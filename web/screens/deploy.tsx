@@ -39,8 +39,8 @@ import { WhichMachine } from './which-machine.js';
 type DeployForm = ReturnType<typeof useDeployForm>;
 type QuoteOf = ReturnType<typeof useQuote>;
 
-/** Parameters that run something or end the instance. They may have been set by the author of a link. */
-const FOREIGN_PARAMETERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', ...LAUNCH] as const;
+/** Parameters that run something, end the instance or describe it. They may have been set by the author of a link. */
+const FOREIGN_PARAMETERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', 'labels', ...LAUNCH] as const;
 
 /**
  * The rent page, for either a given machine or the best match for the requirements. The price is the service's own

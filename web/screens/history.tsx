@@ -3,6 +3,7 @@ import { secondsOf } from '../figures/time.js';
 import { InstanceHistory } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { InstanceName } from '../parts/instance-name.js';
+import { RequiredLabels } from '../parts/labels.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Clear, DayField, Field, Select } from '../parts/query-fields.js';
 import { Status, stopReason } from '../parts/status.js';
@@ -42,6 +43,7 @@ export function History() {
           <DayField name="from" label={texts.rentedFrom} />
           <DayField name="to" label={texts.rentedTo} />
         </div>
+        <RequiredLabels />
         <Clear names={HISTORY_FILTERS}>{texts.clear}</Clear>
       </search>
       {error !== null && (

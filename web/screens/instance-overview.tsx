@@ -19,6 +19,7 @@ import { modeOf } from '../state/modes.js';
 import { texts } from '../texts/en/instance.js';
 import { Connect } from './connect.js';
 import { Deadlines } from './deadlines.js';
+import { InstanceLabels } from './instance-labels.js';
 import { InstanceVolumes } from './instance-volumes.js';
 import { Launched } from './launched.js';
 import { Limit } from './limit.js';
@@ -65,6 +66,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
         <div class="stack">
           {/* Until it is read, the launch to repeat is unknown. */}
           {read !== null && <Launched instance={instance} launch={read.launch} volumes={read.volumes} />}
+          <InstanceLabels instance={instance} />
           {read !== null && read.volumes.length > 0 && (
             <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={onChanged} />
           )}

@@ -1,20 +1,25 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import { hasLabels } from '../figures/labels.js';
 import { rates } from '../figures/money.js';
 import { Actions } from '../parts/actions.js';
 import { Icon } from '../parts/icon.js';
 import { InstanceName } from '../parts/instance-name.js';
+import { RequiredLabels } from '../parts/labels.js';
 import { LoadFigure } from '../parts/load-figure.js';
 import { Empty } from '../parts/notice.js';
 import { PlaceAndCost } from '../parts/place-and-cost.js';
+import { Clear } from '../parts/query-fields.js';
 import { RowGroups } from '../parts/row-groups.js';
 import { Runtime, Status, stopReason } from '../parts/status.js';
 import { Table } from '../parts/table.js';
 import { type Instance, rateOf, settled } from '../state/account.js';
+import { requiredLabels } from '../state/label-filter.js';
 import { query } from '../state/location.js';
 import { readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/instances.js';
+import { texts as labels } from '../texts/en/labels.js';
 import { BulkBar } from './bulk.js';
 import { History } from './history.js';
 
@@ -50,8 +55,9 @@ function Active() {
   const known = settled.value;
   const chosenIds = useSignal<ReadonlySet<string>>(new Set());
   if (known === null) return <p class="quiet">{texts.reading}</p>;
-  // Instances are deselected once they are destroyed.
-  const chosen = known.instances.filter(({ id }) => chosenIds.value.has(id));
+  const instances = known.instances.filter((instance) => hasLabels(instance.labels, requiredLabels.value));
+  // Instances are deselected once they are destroyed or no longer listed.
+  const chosen = instances.filter(({ id }) => chosenIds.value.has(id));
   const choose = (ids: readonly string[]) => {
     chosenIds.value = new Set(ids);
   };
@@ -62,11 +68,19 @@ function Active() {
   };
   return (
     <section class="panel" aria-label={texts.activeOnes}>
-      <BulkBar instances={known.instances} chosen={chosen} onChoose={choose} />
+      {requiredLabels.value.length > 0 && (
+        <div class="bulk">
+          <RequiredLabels />
+          <Clear names={['labels']}>{labels.clear}</Clear>
+        </div>
+      )}
+      <BulkBar instances={instances} chosen={chosen} onChoose={choose} />
       {known.instances.length === 0 ? (
         <NothingRented />
+      ) : instances.length === 0 ? (
+        <Empty title={labels.none} />
       ) : (
-        <List instances={known.instances} chosenIds={chosenIds.value} onToggle={toggle} />
+        <List instances={instances} chosenIds={chosenIds.value} onToggle={toggle} />
       )}
     </section>
   );

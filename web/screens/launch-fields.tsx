@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals';
+import { LabelField } from '../parts/labels.js';
 import { Rows } from '../parts/rows.js';
 import { draft, link } from '../state/launch-draft.js';
 import { EXITS, type LaunchForm, launchOf, RESTARTS, type SecretRow } from '../state/launch-form.js';
+import { query, setQuery } from '../state/location.js';
 import { session } from '../state/session.js';
 import { texts as page } from '../texts/en/deploy.js';
 import { texts } from '../texts/en/launch.js';
@@ -10,7 +12,8 @@ import { useSecrets } from './secrets.js';
 /** Fields for the workload other than its template and disk. They are collapsed until the user needs them. */
 export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   const form = draft.value;
-  const wasFilled = useSignal(launchOf(form).launch !== null || form.secrets.length > 0);
+  const labels = query.value.get('labels') ?? '';
+  const wasFilled = useSignal(launchOf(form).launch !== null || form.secrets.length > 0 || labels !== '');
   const change = (changes: Partial<LaunchForm>) => {
     draft.value = { ...draft.value, ...changes };
   };
@@ -30,6 +33,7 @@ export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
             onInput={({ currentTarget }) => change({ name: currentTarget.value })}
           />
         </label>
+        <LabelField value={labels} onType={(text) => setQuery({ labels: text }, { replace: true })} />
         <Variables rows={form.env} onChange={(env) => change({ env })} />
         <SecretFields form={form} onChange={change} onNew={onNewSecret} />
         <label class="field">

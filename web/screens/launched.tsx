@@ -1,13 +1,14 @@
+import { type Labels, requirementsOf } from '../figures/labels.js';
 import { visible } from '../figures/visible.js';
 import { joinWords } from '../figures/words.js';
 import { Facts } from '../parts/facts.js';
 import { draft } from '../state/launch-draft.js';
 import { EMPTY, EXITS, envOf, formOf, type Launch, RESTARTS, type VolumeRow } from '../state/launch-form.js';
-import { go } from '../state/location.js';
+import { go, withParameters } from '../state/location.js';
 import { texts } from '../texts/en/launch.js';
 
 interface Props {
-  instance: { template: string; diskGb: number; gpu: string; numGpus: number };
+  instance: { template: string; diskGb: number; gpu: string; numGpus: number; labels: Labels };
   launch: Launch | null;
   volumes: readonly VolumeRow[];
 }
@@ -15,11 +16,13 @@ interface Props {
 /** Shows an instance's workload as the renter requested it, and lets the user deploy it again. */
 export function Launched({ instance, launch, volumes }: Props) {
   const again = () => {
-    const { template, diskGb, gpu, numGpus } = instance;
-    const parameters = { template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) };
+    const { template, diskGb, gpu, numGpus, labels } = instance;
+    const parameters = new URLSearchParams({ template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) });
+    const requirements = requirementsOf(labels);
+    if (requirements.length > 0) parameters.set('labels', requirements.join(', '));
     const rows = volumes.map(({ id, path }) => ({ id, path }));
     draft.value = { ...(launch === null ? EMPTY : formOf(launch)), volumes: rows };
-    go(`/deploy?${new URLSearchParams(parameters)}`);
+    go(withParameters('/deploy', parameters));
   };
   return (
     <section class="panel padded stack" aria-labelledby="launched">

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { VariablesOf } from 'gql.tada';
+import { labelsOf } from '../figures/labels.js';
 import { POINT } from '../figures/number.js';
 import type { Order } from '../figures/same-as.js';
 import type { Quote } from '../graph/documents.js';
@@ -14,7 +15,7 @@ const DEFAULT_TEMPLATE = 'pytorch';
 const DEFAULT_DISK_GB = 50;
 
 /** Fields that are empty by default. The URL contains their text as typed. */
-export type PlainField = 'stop-at' | 'destroy-at' | 'idle' | 'limit';
+export type PlainField = 'stop-at' | 'destroy-at' | 'idle' | 'limit' | 'labels';
 
 /** Returns the input in the page's fields and the quote query for it, which is null while a field is invalid. */
 export function useDeployForm() {
@@ -36,6 +37,7 @@ export function useDeployForm() {
   const volumes = volumesOf(draft.value);
   const stopWhenIdle = idleMinutes(plain('idle'));
   const limit = plain('limit').trim().replace(POINT, '.');
+  const labels = labelsOf(plain('labels'));
   const isLimit = limit === '' || /^\d{1,7}(\.\d{1,6})?$/.test(limit);
   const terms: Omit<Order, 'machineId'> = {
     template,
@@ -47,6 +49,7 @@ export function useDeployForm() {
     ...(limit !== '' && isLimit && { spendLimit: Number(limit) }),
     ...(stopWhenIdle !== null && { stopWhenIdle }),
     ...(volumes.length > 0 && { volumes }),
+    ...(Object.keys(labels).length > 0 && { labels }),
   };
   const isComplete =
     fault === null && isLimit && diskGb > 0 && template !== '' && (machineId !== null || isFilterKnown.value);

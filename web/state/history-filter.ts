@@ -8,7 +8,7 @@ import { query } from './location.js';
 
 type Filter = NonNullable<VariablesOf<typeof InstanceHistory>['filter']>;
 
-export const HISTORY_FILTERS = ['status', 'reason', 'model', 'mode', 'from', 'to'] as const;
+export const HISTORY_FILTERS = ['status', 'reason', 'model', 'mode', 'from', 'to', 'labels'] as const;
 
 export const STATES: Record<Instance['status'], string> = states;
 
@@ -31,6 +31,7 @@ export const historyFilter = computed<Filter>(() => {
     stopReasons: one('reason', STOP_REASONS),
     modes: one('mode', MODES),
     gpus: model === null ? null : [model],
+    labels: parameters.get('labels'),
     createdFrom: startOfDay(parameters.get('from'), 0),
     // The period includes the last day.
     createdTo: startOfDay(parameters.get('to'), DAY_MS),

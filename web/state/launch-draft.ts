@@ -13,7 +13,7 @@ interface Link {
 /** The link that filled in the form. */
 export const link = signal<Link | null>(null);
 
-const READER_PARAMETERS = ['mode', MACHINE, 'deploy', 'stop-at', 'destroy-at', 'idle', 'limit'];
+const READER_PARAMETERS = ['mode', MACHINE, 'deploy', 'stop-at', 'destroy-at', 'idle', 'limit', 'labels'];
 
 /** Fills in the form from the URL, but only once. Later changes are kept during sign-in. */
 export function readLink(): void {

@@ -36,7 +36,7 @@ export const texts: typeof english = {
   none: 'keins',
   createSecretFor: (name) => `Secret für ${name} erstellen …`,
 
-  fields: 'Name, Variablen, Secrets, Befehl, Ports',
+  fields: 'Name, Labels, Variablen, Secrets, Befehl, Ports',
   name: 'Name',
   itsId: 'ID der Instanz',
   command: 'Befehl (ersetzt den der Vorlage)',

@@ -30,7 +30,7 @@ export const texts = {
   createSecretFor: (name: string) => `Create secret for ${name} …`,
 
   // Launch options.
-  fields: 'Name, variables, secrets, command, ports',
+  fields: 'Name, labels, variables, secrets, command, ports',
   name: 'Name',
   itsId: 'the instance’s ID',
   command: 'Command (replaces the template’s)',

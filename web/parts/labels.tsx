@@ -1,0 +1,63 @@
+import type { ComponentChildren } from 'preact';
+import { type Labels, requirementsOf } from '../figures/labels.js';
+import { visible } from '../figures/visible.js';
+import { requiredLabels, toggledLabel } from '../state/label-filter.js';
+import { texts } from '../texts/en/labels.js';
+
+/** Shows labels as links that filter the instances. */
+export function LabelList({
+  labels,
+  after,
+}: {
+  labels: Labels;
+  after?(key: string, value: string): ComponentChildren;
+}) {
+  const requirements = requirementsOf(labels);
+  return requirements.length === 0 ? null : (
+    <ul class="labels" aria-label={texts.labels}>
+      {Object.entries(labels).map(([key, value], at) => (
+        <li key={key}>
+          <a
+            class="badge"
+            title={visible(requirements[at]!)}
+            href={toggledLabel(requirements[at]!)}
+            aria-current={requiredLabels.value.includes(requirements[at]!) || undefined}
+          >
+            {visible(requirements[at]!)}
+          </a>
+          {after?.(key, value)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface FieldProps {
+  label?: string;
+  value: string;
+  onType(text: string): void;
+}
+
+/** Field for labels. It keeps the text as typed. */
+export function LabelField({ label = texts.labels, value, onType }: FieldProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        name="labels"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        placeholder={texts.hint}
+        value={value}
+        onInput={({ currentTarget }) => onType(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+/** Shows which labels the listed instances must have. */
+export function RequiredLabels() {
+  const required = requiredLabels.value;
+  return required.length === 0 ? null : <p class="small">{texts.required(visible(required.join(', ')))}</p>;
+}
