@@ -3,7 +3,6 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { only } from '../only.js';
 import {
   CLUSTER_USER,
   createCluster,
@@ -163,7 +162,7 @@ async function takeLock(site: Site, postmaster: Postmaster): Promise<Session | s
   try {
     await client.connect();
     const text = `SELECT pg_try_advisory_lock_shared(${LIFETIME_LOCK}) AS locked, current_setting('data_directory') AS directory`;
-    const row = only((await client.query<{ locked: boolean; directory: string }>(text)).rows);
+    const row = (await client.query<{ locked: boolean; directory: string }>(text)).rows[0]!;
     // The process that stops the server loses its lock as the server goes down, so check, while holding the lock, that
     // the server is still ready. PostgreSQL records that it is stopping before it ends the first session.
     const now = await findPostmaster(site.directory);
@@ -253,7 +252,7 @@ async function leave(site: Site, { client, postmaster }: Session): Promise<void>
     const answer = await client.query<{ exclusive: boolean }>(
       `SELECT pg_try_advisory_lock(${LIFETIME_LOCK}) AS exclusive`,
     );
-    if (only(answer.rows).exclusive) await stopServer(site, postmaster.pid);
+    if (answer.rows[0]?.exclusive) await stopServer(site, postmaster.pid);
   } catch (error) {
     site.note(`the built-in PostgreSQL was gone before its release: ${(error as Error).message}`);
   } finally {
