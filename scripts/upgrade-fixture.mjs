@@ -52,8 +52,8 @@ async function load(...places) {
 const requireThere = createRequire(join(checkout, 'package.json'));
 const { pino } = requireThere('pino');
 const clock = new ScriptClock();
-const { openGateway } = await load('compose.js');
-const { readConfig } = await load('config.js');
+const { openGateway } = await load('compose/gateway.js', 'compose.js');
+const { readConfig } = await load('compose/config.js', 'config.js');
 const accounts = await load('domain/accounts/accounts.js', 'domain/accounts.js');
 const { createApiKey } = await load('domain/accounts/api-keys.js', 'domain/api-keys.js');
 const { statement } = await load('domain/billing/statement.js', 'domain/statement.js');
