@@ -70,6 +70,8 @@ export async function databaseOf(release: string): Promise<{ url: string; migrat
   // Foreign keys and notices are disabled, because the rows come from a database that has enforced them.
   await client.query('set session_replication_role = replica');
   for (const [table, rows] of tables.filter(([name]) => name !== RECORDS)) {
+    // Some migrations insert rows.
+    await client.query(`delete from "${table}"`);
     await client.query(`insert into "${table}" select * from jsonb_populate_recordset(null::"${table}", $1)`, [rows]);
   }
   // Sequences continue after the numbers in the rows.
