@@ -82,6 +82,7 @@ export async function startCluster() {
       ETCD_LISTEN_PEER_URLS: peer,
       ETCD_INITIAL_ADVERTISE_PEER_URLS: peer,
       ETCD_INITIAL_CLUSTER: peers,
+      ETCD_ENABLE_V2: 'true',
     });
   }
 
@@ -92,7 +93,7 @@ export async function startCluster() {
     const api = `${LOOPBACK}:${node.apiPort}`;
     node.patroni = start(node.name, ['patroni', config], {
       PATRONI_NAME: node.name,
-      PATRONI_ETCD3_HOSTS: etcdHosts,
+      PATRONI_ETCD_HOSTS: etcdHosts,
       PATRONI_RESTAPI_LISTEN: api,
       PATRONI_RESTAPI_CONNECT_ADDRESS: api,
       PATRONI_POSTGRESQL_LISTEN: pg,
@@ -208,7 +209,8 @@ async function membersOf(nodes) {
 }
 
 function isWhole(members) {
-  const isUp = ({ role, state }) => state === (role === 'leader' ? 'running' : state) && /^(running|streaming)$/.test(state);
+  const isUp = ({ role, state }) =>
+    state === (role === 'leader' ? 'running' : state) && /^(running|streaming)$/.test(state);
   return (
     members.length === NUMBERS.length &&
     members.every(isUp) &&
@@ -286,7 +288,7 @@ async function until(what, look) {
   }
 }
 
-async function freePorts(count) {
+export async function freePorts(count) {
   const servers = Array.from({ length: count }, () => createServer().listen(0, LOOPBACK));
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => server.address().port);

@@ -10,6 +10,8 @@ const ID_CONSTRAINTS = new Set(['instance_pkey', 'usage_interval_pkey']);
  * intervention and system error.
  */
 const UNAVAILABLE_CLASSES = ['08', '53', '55', '57', '58'];
+/** SQLSTATE code for a write on a server that only accepts reads, such as a primary that has become a standby. */
+const READ_ONLY = '25006';
 const UNAVAILABLE_ERRNOS = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -52,10 +54,16 @@ export function isUnavailable(error: unknown): boolean {
     if (named === 'ENOENT' && syscall !== undefined && syscall !== 'connect') return false;
     if (UNAVAILABLE_ERRNOS.has(named) || UNAVAILABLE_PRISMA_CODES.has(named)) return true;
     if (/^[0-9A-Z]{5}$/.test(named) && UNAVAILABLE_CLASSES.includes(named.slice(0, 2))) return true;
+    if (named === READ_ONLY) return true;
     if (typeof message === 'string' && UNAVAILABLE_MESSAGES.test(message)) return true;
     fault = cause ?? originalError;
   }
   return false;
+}
+
+/** Whether the server refused a write because it only accepts reads. Its connections must not be used again. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === READ_ONLY;
 }
 
 /** Returns a one-line reason why the database is unavailable. */

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { PrimaryCheck } from './primary-check.js';
 
 /** Maximum number of connections per gateway process. */
 const MAX_CONNECTIONS = 20;
@@ -47,6 +48,7 @@ export function createPool(
   connectionString: string,
   notifyMode: NotifyMode,
   acquireTimeoutMs: number = ACQUIRE_TIMEOUT_MS,
+  primary: PrimaryCheck = new PrimaryCheck(),
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
@@ -57,6 +59,7 @@ export function createPool(
     application_name: 'gpu-rental-gateway',
     options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} -c gateway.tells=${notifyMode}`,
     types: domainTypes,
+    verify: (client, done) => void primary.check(client).then(() => done(), done),
   });
   // A broken idle connection is replaced when it is next used. Without a listener, its error would end the process.
   pool.on('error', () => {});
