@@ -165,7 +165,7 @@ class Gateway {
   }
 }
 
-/** What the clients were told. */
+/** Responses that the clients received. */
 class Record {
   /** Time of each successful deploy and the longest wait for any response, on the performance.now() clock. */
   deployedAt = [];
@@ -309,7 +309,7 @@ function kindsOf(list) {
   return kinds;
 }
 
-/** Compares what the clients were told with the database. Returns the number of faults. */
+/** Compares the acknowledged writes with the database. Returns the number of faults. */
 async function check(cluster, record) {
   const one = async (text, values) => Number((await rowsOf(cluster.url, text, values))[0].count);
   const lost = await lostDeploys(cluster, record);

@@ -130,7 +130,7 @@ export async function startCluster() {
     urlOf: ({ pgPort }) => `postgresql://postgres:${password}@${LOOPBACK}:${pgPort}/gateway`,
     /** Returns Patroni's view of the cluster, from any node that answers. */
     members: () => membersOf(nodes),
-    /** Returns the primary, or undefined while there is none. */
+    /** Returns the primary, or undefined if there is no primary. */
     primary: async () => {
       const answers = await Promise.all(nodes.map(({ apiPort }) => isOk(`http://${LOOPBACK}:${apiPort}/primary`)));
       return nodes[answers.indexOf(true)];

@@ -29,7 +29,8 @@ export function openDatabase(
   notifyMode: NotifyMode = 'within',
   acquireTimeoutMs?: number,
 ): Database {
-  const primary = new PrimaryCheck();
+  // Operator commands that only read may run on a standby, and exit before they could reach a former primary.
+  const primary = notifyMode === 'after' ? new PrimaryCheck() : null;
   const pool = createPool(connectionString, notifyMode, acquireTimeoutMs, primary);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   const notices = new Notices(connectionString, notifyMode, primary);

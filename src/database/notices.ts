@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { NotifyMode } from './pool.js';
-import { PrimaryCheck } from './primary-check.js';
+import type { PrimaryCheck } from './primary-check.js';
 
 /** A change, as reported by the triggers in the migrations `change_notices` and `market_recheck`. */
 export type Notice =
@@ -77,7 +77,7 @@ const MAX_UNSENT = 1_000;
 export class Notices {
   readonly #connectionString: string;
   readonly #notifyMode: NotifyMode;
-  readonly #primary: PrimaryCheck;
+  readonly #primary: PrimaryCheck | null;
   readonly #sender = randomUUID();
   readonly #listeners = new Set<Listener>();
   #client: pg.Client | null = null;
@@ -103,7 +103,7 @@ export class Notices {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(connectionString: string, notifyMode: NotifyMode, primary: PrimaryCheck = new PrimaryCheck()) {
+  constructor(connectionString: string, notifyMode: NotifyMode, primary: PrimaryCheck | null = null) {
     this.#connectionString = connectionString;
     this.#notifyMode = notifyMode;
     this.#primary = primary;
@@ -198,7 +198,7 @@ export class Notices {
     });
     try {
       await client.connect();
-      await this.#primary.check(client);
+      await this.#primary?.check(client);
       await client.query(`listen ${CHANNEL}`);
       await client.query(ANNOUNCE, [this.#sender, CHANNEL]);
       for (const peer of await peersOf(client)) this.#peers.add(peer);

@@ -4,8 +4,8 @@ import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import { isUnavailable } from '../database/faults.js';
 import { DomainError, type ErrorCode, STATUS_OF } from '../domain/kernel/errors.js';
-import { createOutageLog } from '../logging/outage-log.js';
 import { RestFault, RestRefusal } from '../rest/adapter.js';
+import { createOutageLog } from '../std/outage-log.js';
 import { type Refusal, sendError } from './error-envelope.js';
 import { bodyFault } from './read-json.js';
 
