@@ -8,11 +8,15 @@ import type pg from 'pg';
 export class PrimaryCheck {
   #newestTimeline = 0;
 
-  /** Resolves if the client's server is the primary. PostgreSQL itself rejects the query on a standby (55000). */
+  /** Resolves if the client's server is the primary. */
   async check(client: Pick<pg.ClientBase, 'query'>): Promise<void> {
-    const { rows } = await client.query<{ file: string }>('select pg_walfile_name(pg_current_wal_lsn()) as file');
-    const timeline = Number.parseInt(rows[0]!.file.slice(0, TIMELINE_DIGITS), 16);
-    if (timeline < this.#newestTimeline) throw new FormerPrimaryError(timeline, this.#newestTimeline);
+    const { rows } = await client.query<{ file: string | null }>(WAL_FILE);
+    const file = rows[0]!.file;
+    if (file === null) throw new NotPrimaryError('a standby');
+    const timeline = Number.parseInt(file.slice(0, TIMELINE_DIGITS), 16);
+    if (timeline < this.#newestTimeline) {
+      throw new NotPrimaryError(`a former primary (timeline ${timeline}, newest ${this.#newestTimeline})`);
+    }
     this.#newestTimeline = timeline;
   }
 }
@@ -20,11 +24,14 @@ export class PrimaryCheck {
 /** A WAL file's name begins with its timeline, in hexadecimal digits. */
 const TIMELINE_DIGITS = 8;
 
-class FormerPrimaryError extends Error {
+/** Returns the file that the server writes to. Null on a standby, where the functions would fail. */
+const WAL_FILE = 'select case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as file';
+
+class NotPrimaryError extends Error {
   /** PostgreSQL's code for a server that doesn't accept connections now. */
   readonly code = '57P03';
 
-  constructor(timeline: number, newest: number) {
-    super(`the database server is a former primary (timeline ${timeline}, newest ${newest})`);
+  constructor(what: string) {
+    super(`the database server is ${what}`);
   }
 }

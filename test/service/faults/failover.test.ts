@@ -1,12 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTestDatabase } from '../../support/database.js';
 import { type DatabaseWire, openWire } from '../../support/database-wire.js';
+import { subscribe } from '../../support/events.js';
 import { allCaughtUp, type Service, startService } from '../../support/service.js';
 
 const GPU = 'mi325x';
 const PATIENCE = { timeout: 30_000, interval: 20 };
 /** Maximum time for which a request may wait for a server that is frozen. */
 const GIVES_UP_WITHIN_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Two gateways on one database. The first gateway's connections can be broken like those to a failing primary. */
 let wire: DatabaseWire;
@@ -71,8 +74,11 @@ describe('a gateway', () => {
     expect(first.deps.inventory.isCurrent).toBe(true);
   });
 
-  it('gives up on a frozen database and recovers with it', async () => {
+  it('gives up on a frozen database, keeps streams open, and recovers with it', async () => {
     const renter = await first.renter('100');
+    const stream = await subscribe(first.address, 'subscription { accountChanged { account { balance } } }', {
+      key: renter.key,
+    });
     wire.freeze();
     const startedAt = performance.now();
     const answers = await Promise.all([1, 2, 3].map(() => renter.rest('GET', '/balance')));
@@ -80,8 +86,14 @@ describe('a gateway', () => {
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
     expect(elapsedMs).toBeLessThan(GIVES_UP_WITHIN_MS);
     expect((await readiness()).body).toMatchObject({ database: 'away' });
+    // By now, the gateway has also tried in vain to open a new connection for notices.
+    await sleep(CONNECT_TIMEOUT_MS);
     wire.thaw();
     await vi.waitFor(async () => expect((await renter.rest('GET', '/balance')).status).toBe(200), PATIENCE);
     await vi.waitFor(async () => expect((await readiness()).status).toBe(200), PATIENCE);
+    const machine_id = await first.machine({ gpu: GPU });
+    expect((await renter.rest('POST', '/instances', { machine_id, disk_gb: 1 })).status).toBe(201);
+    expect((await stream.next()).account).toEqual({ balance: expect.any(Number) });
+    stream.abort();
   });
 });
