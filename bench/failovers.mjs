@@ -373,6 +373,7 @@ try {
     await repair?.();
     const gapMs = record.longestGapMs();
     if (gapMs > GAP_LIMIT_MS) faults += 1;
+    faults += record.streamEnds;
     await cluster.whole();
     await until('both gateways are ready', async () => (await gateways[0].isReady()) && (await gateways[1].isReady()));
     console.log(
