@@ -10,6 +10,7 @@ import type { TcpPorts } from '../access/tcp/tcp-ports.js';
 import { Terminals } from '../access/terminal/terminals.js';
 import { type TunnelRequest, Tunnels } from '../access/tunnels.js';
 import { WebFront } from '../access/web/web-front.js';
+import { isUnavailable, unavailableReason } from '../database/faults.js';
 import { serveRequests } from '../database/pool.js';
 import { SLOW_MS } from '../database/report-if-slow.js';
 import type { Clock } from '../domain/kernel/time.js';
@@ -25,6 +26,7 @@ import { logPayment } from '../logging/log-payments.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { MetricsServer } from '../metrics/serve.js';
 import type { Watched } from '../metrics/state.js';
+import { createOutageLog } from '../std/outage-log.js';
 import { PACKAGE_ROOT } from '../std/package-root.js';
 import type { Traces } from '../traces/traces.js';
 import { createSender } from '../webhooks/send.js';
@@ -202,7 +204,9 @@ async function openBase(config: Config, clock: Clock, log: Logger, opened: Opene
 
 /** Creates the use cases' dependencies, including the tunnels into instances that are used to read logs. */
 async function openUseCases({ config, clock, log, database, traces, metrics, address, ssh }: Base) {
-  const onFault = (error: unknown) => log.error({ err: error }, 'background work failed');
+  const logOutage = createOutageLog(log, 'background work failed and will be retried');
+  const onFault = (error: unknown) =>
+    isUnavailable(error) ? logOutage(unavailableReason(error)) : log.error({ err: error }, 'background work failed');
   const publicUrl = config.publicUrl ?? address;
   const settings = { ...domainSettings(config), publicUrl, ssh: ssh?.address ?? null };
   const deps = createDeps(database.db, clock, settings, {

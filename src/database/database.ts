@@ -4,6 +4,8 @@ import { PrismaClient } from './generated/client/client.js';
 import { KeyedQueue } from './keyed-queue.js';
 import { Notices } from './notices.js';
 import { createPool, type NotifyMode } from './pool.js';
+import { PrimaryCheck } from './primary-check.js';
+import { closeSilentConnections } from './silent-server.js';
 
 export { Prisma, PrismaClient } from './generated/client/client.js';
 
@@ -27,15 +29,19 @@ export function openDatabase(
   notifyMode: NotifyMode = 'within',
   acquireTimeoutMs?: number,
 ): Database {
-  const pool = createPool(connectionString, notifyMode, acquireTimeoutMs);
+  // Operator commands that only read may run on a standby, and exit before they could reach a former primary.
+  const primary = notifyMode === 'after' ? new PrimaryCheck() : null;
+  const pool = createPool(connectionString, notifyMode, acquireTimeoutMs, primary);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
-  const notices = new Notices(connectionString, notifyMode);
+  const notices = new Notices(connectionString, notifyMode, primary);
+  const stopClosing = closeSilentConnections(pool, () => notices.isAnswering);
   return {
     prisma,
     pool,
     accountQueue: new KeyedQueue(),
     notices,
     close: async () => {
+      stopClosing();
       await notices.close();
       await prisma.$disconnect();
       await pool.end();

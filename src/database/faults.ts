@@ -10,6 +10,8 @@ const ID_CONSTRAINTS = new Set(['instance_pkey', 'usage_interval_pkey']);
  * intervention and system error.
  */
 const UNAVAILABLE_CLASSES = ['08', '53', '55', '57', '58'];
+/** SQLSTATE code for a write on a server that only accepts reads, such as a primary that has become a standby. */
+const READ_ONLY = '25006';
 const UNAVAILABLE_ERRNOS = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -26,7 +28,9 @@ const UNAVAILABLE_ERRNOS = new Set([
 const UNAVAILABLE_PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
 /** Errors that pg identifies only by their message. */
 const UNAVAILABLE_MESSAGES =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error|server closed/i;
+  /connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|connection error|server closed/i;
+/** The SQLSTATE code in the message of a Prisma error, which doesn't contain it anywhere else. */
+const PRISMA_STATE = /Database error\. Code: `([0-9A-Z]{5})`/;
 const MAX_CAUSES = 5;
 
 export function isConflict(error: unknown): boolean {
@@ -51,11 +55,18 @@ export function isUnavailable(error: unknown): boolean {
     // A missing socket makes the database unavailable, but a missing file is a different fault.
     if (named === 'ENOENT' && syscall !== undefined && syscall !== 'connect') return false;
     if (UNAVAILABLE_ERRNOS.has(named) || UNAVAILABLE_PRISMA_CODES.has(named)) return true;
-    if (/^[0-9A-Z]{5}$/.test(named) && UNAVAILABLE_CLASSES.includes(named.slice(0, 2))) return true;
-    if (typeof message === 'string' && UNAVAILABLE_MESSAGES.test(message)) return true;
+    const text = typeof message === 'string' ? message : '';
+    const state = PRISMA_STATE.exec(text)?.[1] ?? named;
+    if (/^[0-9A-Z]{5}$/.test(state) && UNAVAILABLE_CLASSES.includes(state.slice(0, 2))) return true;
+    if (state === READ_ONLY || UNAVAILABLE_MESSAGES.test(text)) return true;
     fault = cause ?? originalError;
   }
   return false;
+}
+
+/** Whether the server refused a write because it only accepts reads. Its connections must not be used again. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === READ_ONLY;
 }
 
 /** Returns a one-line reason why the database is unavailable. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { NotifyMode } from './pool.js';
+import type { PrimaryCheck } from './primary-check.js';
 
 /** A change, as reported by the triggers in the migrations `change_notices` and `market_recheck`. */
 export type Notice =
@@ -76,6 +77,7 @@ const MAX_UNSENT = 1_000;
 export class Notices {
   readonly #connectionString: string;
   readonly #notifyMode: NotifyMode;
+  readonly #primary: PrimaryCheck | null;
   readonly #sender = randomUUID();
   readonly #listeners = new Set<Listener>();
   #client: pg.Client | null = null;
@@ -101,9 +103,10 @@ export class Notices {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(connectionString: string, notifyMode: NotifyMode) {
+  constructor(connectionString: string, notifyMode: NotifyMode, primary: PrimaryCheck | null = null) {
     this.#connectionString = connectionString;
     this.#notifyMode = notifyMode;
+    this.#primary = primary;
   }
 
   get isListening(): boolean {
@@ -116,6 +119,11 @@ export class Notices {
    */
   get isCurrent(): boolean {
     return this.isListening && performance.now() - this.#provenAtMs < PROBE_COUNTS_MS;
+  }
+
+  /** Whether the server answers probes. True before the first connection opens. */
+  get isAnswering(): boolean {
+    return this.isListening || this.#timer === undefined;
   }
 
   /** Age of the oldest notice that other gateways may not have received, or 0 if there is none. */
@@ -190,6 +198,7 @@ export class Notices {
     });
     try {
       await client.connect();
+      await this.#primary?.check(client);
       await client.query(`listen ${CHANNEL}`);
       await client.query(ANNOUNCE, [this.#sender, CHANNEL]);
       for (const peer of await peersOf(client)) this.#peers.add(peer);

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { PrimaryCheck } from './primary-check.js';
 
 /** Maximum number of connections per gateway process. */
 const MAX_CONNECTIONS = 20;
@@ -42,11 +43,15 @@ export const NOTIFY_IN_TRANSACTION = {
   values: [],
 };
 
-/** Creates the process's only pool. The domain's own SQL shares it with Prisma, which has its own type parsers. */
+/**
+ * Creates the process's only pool. The domain's own SQL shares it with Prisma, which has its own type parsers. With
+ * `primary`, it contains only connections to the primary.
+ */
 export function createPool(
   connectionString: string,
   notifyMode: NotifyMode,
   acquireTimeoutMs: number = ACQUIRE_TIMEOUT_MS,
+  primary: PrimaryCheck | null = null,
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
@@ -57,6 +62,7 @@ export function createPool(
     application_name: 'gpu-rental-gateway',
     options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} -c gateway.tells=${notifyMode}`,
     types: domainTypes,
+    ...(primary !== null && { verify: (client, done) => void primary.check(client).then(() => done(), done) }),
   });
   // A broken idle connection is replaced when it is next used. Without a listener, its error would end the process.
   pool.on('error', () => {});

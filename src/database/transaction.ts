@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { isConflict } from './faults.js';
+import { isConflict, isReadOnly } from './faults.js';
 import type { ValuedQuery } from './watch-pool.js';
 
 /** Maximum number of attempts to run a transaction that encounters conflicts. */
@@ -167,6 +167,7 @@ async function attemptOnce<T>(pool: pg.Pool, work: (transaction: Transaction) =>
     await transaction.commit();
     return result;
   } catch (error) {
+    if (isReadOnly(error)) broken = error as Error;
     await transaction.rollback().catch((fault: Error) => {
       broken = fault;
     });

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { isUnavailable } from '../database/faults.js';
 import { DomainError, type ErrorCode, STATUS_OF } from '../domain/kernel/errors.js';
 import { RestFault, RestRefusal } from '../rest/adapter.js';
+import { createOutageLog } from '../std/outage-log.js';
 import { type Refusal, sendError } from './error-envelope.js';
 import { bodyFault } from './read-json.js';
 
@@ -24,9 +25,6 @@ export interface Fault extends Refusal {
 export type LogFault = (fault: Fault, error: unknown, details?: object) => void;
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
-/** Minimum interval between log lines about an outage, because every request fails for the same reason. */
-const OUTAGE_AGAIN_MS = 10_000;
-const MAX_OUTAGES = 20;
 const MAX_CAUSES = 4;
 
 /**
@@ -60,15 +58,10 @@ export function describeFault(error: unknown): Fault {
 
 /** Logs every fault of the gateway itself, but the reason for a database outage at most once every ten seconds. */
 export function createFaultLog(log: Logger, where = ''): LogFault {
-  const loggedAtMs = new Map<string, number>();
+  const logOutage = createOutageLog(log, 'database unavailable');
   return ({ unexpected, outage }, error, details) => {
     if (unexpected) log.error({ err: error, ...details }, `unexpected error${where}`);
-    if (outage === undefined) return;
-    const now = performance.now();
-    if (now - (loggedAtMs.get(outage) ?? Number.NEGATIVE_INFINITY) < OUTAGE_AGAIN_MS) return;
-    if (loggedAtMs.size >= MAX_OUTAGES) loggedAtMs.clear();
-    loggedAtMs.set(outage, now);
-    log.warn({ reason: outage }, 'database unavailable');
+    if (outage !== undefined) logOutage(outage);
   };
 }
 

@@ -1,12 +1,13 @@
 import type { RequestHandler } from 'express';
-import { databaseState } from '../database/database-state.js';
+import { databaseState, isInTime } from '../database/database-state.js';
+import type { InventoryDeps } from '../domain/inventory/deps.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
 import { formatInstant, type Instant } from '../domain/kernel/time.js';
 import { recheckTimes } from '../domain/market/recheck.js';
 import type { RedisState } from './rate-limit/redis-buckets.js';
 
 export interface HealthOptions {
-  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'>;
+  deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'> & Pick<InventoryDeps, 'inventory'>;
   /** State of Redis, or null if it is not used. */
   redisState: (() => RedisState) | null;
   /** Whether the process is serving. False as soon as its shutdown begins. */
@@ -16,14 +17,22 @@ export interface HealthOptions {
 /** Handles GET /healthz, which shows that the process is alive. */
 export const liveness: RequestHandler = (_request, response) => void response.json({ status: 'ok' });
 
-/** Handles GET /readyz. Redis is not required, because each process limits requests separately without it. */
+/**
+ * Handles GET /readyz. After the connection for change notices was lost, a gateway is ready once it is open again and
+ * everything cached has been read again. Redis is not required, because each process limits requests separately without
+ * it.
+ */
 export function createReadiness({ deps, redisState, isServing }: HealthOptions): RequestHandler {
   return async (_request, response) => {
     const database = await databaseState(deps.db.pool);
-    const ready = database === 'ok' && isServing();
+    // The catalogue isn't returned while notices aren't being received or everything must be read again. Asking for it
+    // starts both.
+    const hasCaches = database === 'ok' && (await isInTime(deps.inventory.catalogue()));
+    const ready = hasCaches && isServing();
     response.status(ready ? 200 : 503).json({
       status: ready ? 'ready' : 'not ready',
       database,
+      ...(database === 'ok' && !hasCaches && { caches: 'stale' }),
       ...(redisState !== null && { redis: redisState() }),
       ...(deps.settings.marketSource !== null && { market: await marketState(deps) }),
     });

@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 export interface DatabaseWire {
   url: string;
@@ -10,6 +11,11 @@ export interface DatabaseWire {
   /** Ends the connection for change notices and refuses new ones for notices. Other connections continue. */
   cutNotices(): void;
   mendNotices(): void;
+  /** Ends the next connection that commits, after the commit but before its confirmation arrives. */
+  loseNextCommit(): void;
+  /** Keeps all connections open, including new ones, but lets nothing through, like a frozen server. */
+  freeze(): void;
+  thaw(): void;
   /** Delays all notices from now on, by holding back the database's data on their connection. */
   holdNotices(): void;
   releaseNotices(): void;
@@ -19,6 +25,9 @@ export interface DatabaseWire {
 /** Text in the first packet of a connection for notices. */
 const NOTICES_NAME = 'gpu-rental-gateway notices';
 
+/** The server's confirmation of a commit. */
+const COMMITTED = Buffer.from('COMMIT\0');
+
 /** Opens a proxy to a database whose faults the test controls. */
 export async function openWire(target: URL): Promise<DatabaseWire> {
   const sockets = new Set<Socket>();
@@ -26,9 +35,23 @@ export async function openWire(target: URL): Promise<DatabaseWire> {
   const notices = new Map<Socket, Socket>();
   const broken = { all: false, notices: false };
   let isHeld = false;
+  let losesCommit = false;
+  let isFrozen = false;
+  /** Connections accepted while frozen. They are never served. */
+  const frozen = new Set<Socket>();
+  const unlessLost = (near: Socket) =>
+    new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        if (!losesCommit || !chunk.includes(COMMITTED)) return done(null, chunk);
+        losesCommit = false;
+        near.destroy();
+        done();
+      },
+    });
   const server: Server = createServer((near) => {
     near.on('error', () => {});
     if (broken.all) return void near.destroy();
+    if (isFrozen) return void frozen.add(near);
     const far = dial(Number(target.port), target.hostname);
     for (const [socket, other] of [
       [near, far],
@@ -48,7 +71,8 @@ export async function openWire(target: URL): Promise<DatabaseWire> {
       const isForNotices = first.includes(NOTICES_NAME);
       if (isForNotices && broken.notices) return void near.destroy();
       if (isForNotices) notices.set(near, far);
-      if (!isForNotices || !isHeld) far.pipe(near);
+      if (isForNotices && !isHeld) far.pipe(near);
+      else if (!isForNotices) far.pipe(unlessLost(near)).pipe(near);
     });
   });
   const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -75,6 +99,18 @@ export async function openWire(target: URL): Promise<DatabaseWire> {
     },
     mendNotices: () => {
       broken.notices = false;
+    },
+    loseNextCommit: () => {
+      losesCommit = true;
+    },
+    freeze: () => {
+      isFrozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw: () => {
+      isFrozen = false;
+      for (const socket of frozen) socket.destroy();
+      for (const socket of sockets) socket.resume();
     },
     holdNotices: () => {
       isHeld = true;

@@ -33,10 +33,7 @@ export class ApiKeyCache {
     notices.subscribe({
       onNotice: (notice, isOwn) => {
         if (notice.table === 'api_key') this.#removeKey(notice.id);
-        if (notice.table === 'account' && !isOwn) {
-          this.#invalidations += 1;
-          this.#spendLines.delete(notice.id);
-        }
+        if (notice.table === 'account' && !isOwn) this.forgetAccount(notice.id);
       },
       onLost: () => {
         this.#invalidations += 1;
@@ -74,6 +71,12 @@ export class ApiKeyCache {
     this.#invalidations += 1;
     if (suspendedAt !== null) this.#spendLines.delete(id);
     else if (this.#spendLines.has(id)) this.#spendLines.set(id, { spendUnits, burnRate, settledAt });
+  }
+
+  /** Removes the cached account, which is then read again. */
+  forgetAccount(id: string): void {
+    this.#invalidations += 1;
+    this.#spendLines.delete(id);
   }
 
   /** Removes a key or session that is no longer valid. */

@@ -11,7 +11,7 @@ export interface LedgerDeps extends Pick<KernelDeps, 'db' | 'clock' | 'settings'
   /** The activity entry of the requested change. Null if the change wasn't requested by an account. */
   readonly activity: ActivityNote | null;
   /** Caches API keys with their owners, including the owners' spend. */
-  readonly apiKeyCache: { updateAccount(account: Account): void };
+  readonly apiKeyCache: { updateAccount(account: Account): void; forgetAccount(id: string): void };
 }
 
 /** Dependencies needed by reads that first settle an account. */

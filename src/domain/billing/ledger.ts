@@ -1,3 +1,5 @@
+import { isUnavailable } from '../../database/faults.js';
+import type { Notice } from '../../database/notices.js';
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
 import { inTransaction, StaleReadError, type Transaction } from '../../database/transaction.js';
 import { required } from '../../std/required.js';
@@ -134,13 +136,16 @@ export async function write<T>(
   recall?: (transaction: Transaction) => Promise<T | undefined>,
 ): Promise<T> {
   type Outcome = { rows: WriteRows | null } & ({ value: T } | { refusal: DomainError });
+  let attempted: WriteRows | null = null;
   const work = async (transaction: Transaction): Promise<Outcome> => {
+    attempted = null;
     // While this process can't receive notices, it makes the database send them on commit, because it could crash
     // before sending them itself.
     if (!deps.db.notices.isListening) transaction.later(NOTIFY_IN_TRANSACTION);
     const recalled = await recall?.(transaction);
     if (recalled !== undefined) return { rows: null, value: recalled };
     const current = await openWrite(deps, transaction, scope);
+    attempted = current;
     await settleAll(deps, current);
     current.flush();
     try {
@@ -154,7 +159,13 @@ export async function write<T>(
     }
   };
   const { pool, accountQueue } = deps.db;
-  const outcome = await accountQueue.run(scope.accountIds[0], () => inTransaction(pool, work));
+  const outcome = await accountQueue
+    .run(scope.accountIds[0], () => inTransaction(pool, work))
+    .catch((error) => {
+      // If the connection broke during the commit, the changes may have been made.
+      if (attempted !== null && isUnavailable(error)) publishPossibleChanges(deps, attempted);
+      throw error;
+    });
   if (outcome.rows !== null) publishChanges(deps, outcome.rows);
   if ('refusal' in outcome) throw outcome.refusal;
   if (outcome.rows !== null) deps.activity?.committed();
@@ -170,12 +181,25 @@ function publishChanges(
 ): void {
   for (const reason of written.stops) events.stopped(reason);
   for (const account of written.accounts) apiKeyCache.updateAccount(account);
-  db.notices.publish([
-    ...Array.from(written.instances, ({ id, accountId, hostId }) => {
+  db.notices.publish(noticesOf(written));
+}
+
+/** Makes all gateways reread what a failed write may have changed. */
+function publishPossibleChanges(
+  { db, apiKeyCache }: Pick<SettlingDeps, 'db' | 'apiKeyCache'>,
+  { written }: WriteRows,
+): void {
+  for (const { id } of written.accounts) apiKeyCache.forgetAccount(id);
+  db.notices.publish(noticesOf(written));
+}
+
+function noticesOf({ instances, accounts }: WriteRows['written']): Notice[] {
+  return [
+    ...Array.from(instances, ({ id, accountId, hostId }) => {
       return { table: 'instance' as const, id, account: accountId, machine: hostId };
     }),
-    ...Array.from(written.accounts, ({ id }) => ({ table: 'account' as const, id })),
-  ]);
+    ...Array.from(accounts, ({ id }) => ({ table: 'account' as const, id })),
+  ];
 }
 
 async function openWrite(deps: Pick<KernelDeps, 'clock'>, transaction: Transaction, scope: Scope): Promise<WriteRows> {

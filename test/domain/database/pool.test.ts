@@ -44,3 +44,17 @@ it('the pool survives a session that ends in the same packet that reports it rea
   await pool.end();
   wire.close();
 });
+
+it('the pool drops a connection whose server only accepts reads', async () => {
+  const pool = createPool(await createTestDatabase(), 'within');
+  const write = () =>
+    inTransaction(pool, (transaction) =>
+      transaction.run({ name: 'write', text: 'update account set name = name', values: [] }),
+    );
+  await pool.query('set default_transaction_read_only = on');
+  const refusal = await write().catch((error) => error);
+  expect([refusal.code, isUnavailable(refusal)]).toEqual(['25006', true]);
+  expect(pool.totalCount).toBe(0);
+  await write();
+  await pool.end();
+});
