@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { openEngine } from '../../../src/agent/engine/open-engine.js';
@@ -22,12 +23,16 @@ import {
   TerminalPage,
   type TerminalRequest,
 } from '../../support/access/terminal-page.js';
+import { createTestDatabase } from '../../support/database.js';
+import { type DatabaseWire, openWire } from '../../support/database-wire.js';
 import { needsEngine } from '../../support/hosts/engines.js';
 import { isRunning, uniqueSleep } from '../../support/hosts/processes.js';
 import { RealFleet, type RealHost, type RealRenter } from '../../support/hosts/real-fleet.js';
 import { POLL_EVERY_MS, until } from '../../support/until.js';
 
 const SOON_MS = 30_000;
+/** Longer than a failover's usual interruption of an agent's polls. */
+const OUTAGE_MS = 6_000;
 /** Size of the gateway's buffers, in addition to the output that a page may not have shown yet. */
 const BUFFERED_BYTES = 1_048_576;
 
@@ -45,6 +50,7 @@ async function tunnelPair() {
 }
 
 describe('a terminal in a browser', needsEngine('podman'), () => {
+  let wire: DatabaseWire;
   let fleet: RealFleet;
   let host: RealHost;
   let renter: RealRenter;
@@ -77,7 +83,8 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
   };
 
   beforeAll(async () => {
-    fleet = await RealFleet.open();
+    wire = await openWire(new URL(await createTestDatabase()));
+    fleet = await RealFleet.open({ DATABASE_URL: wire.url });
     // Two instances run on one host with one agent.
     host = await fleet.host({}, 2);
     renter = await fleet.renter();
@@ -89,7 +96,29 @@ describe('a terminal in a browser', needsEngine('podman'), () => {
       ids.push(id);
     }
   });
-  afterAll(() => fleet?.close());
+  afterAll(async () => {
+    await fleet?.close();
+    await wire?.close();
+  });
+
+  it('stays open while the database is unreachable, and its container continues', async () => {
+    const page = await open().ready();
+    page.type('first=$$; echo begins\n');
+    await page.waitForText(/\nbegins\r\n/);
+    wire.cut();
+    const readiness = async () => (await fetch(new URL('/readyz', fleet.address))).status;
+    await until('the gateway has noticed', async () => (await readiness()) === 503, SOON_MS);
+    await sleep(OUTAGE_MS);
+    page.type('echo during $first\n');
+    await page.waitForText(/\nduring \d+\r\n/);
+    await wire.mend();
+    await until('the gateway is ready', async () => (await readiness()) === 200, SOON_MS);
+    page.type('test $first = $$ && echo same $((40 + 2))\n');
+    await page.waitForText(/\nsame 42\r\n/);
+    expect(page.closed).toBeNull();
+    const { instance } = await graphql(`{ instance(id: "${ids[0]}") { status } }`);
+    expect(instance.status).toBe('RUNNING');
+  });
 
   it('opens a shell of the page’s size, follows size changes and reports the exit code', async () => {
     const page = await open({ columns: 91, rows: 31 }).ready();
