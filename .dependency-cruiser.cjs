@@ -124,7 +124,7 @@ module.exports = {
     only(
       'metrics-observe',
       '^src/metrics/',
-      '^src/(metrics|domain)/|^src/access/tunnels|^src/database/watch-pool|^src/http/(request-log|rate-limit/rate-limit)',
+      '^src/(metrics|domain)/|^src/access/tunnels|^src/database/(watch-pool|snapshot)|^src/http/(request-log|rate-limit/rate-limit)',
       'metrics read the observed parts; only the composition root uses metrics',
     ),
     only(

@@ -74,6 +74,20 @@ export function watchState(registry: Registry, watched: Watched): void {
   const wait = waits.series({});
   watchWaits(pool, (ms) => waits.observe(wait, ms / MS_PER_SECOND));
 
+  const { replica } = deps.db;
+  if (replica !== null) {
+    new Counter({
+      name: 'gpu_rental_replica_reads_total',
+      help: "This process only. Reads meant for the replica, by the server that served them: replica, or primary if the replica couldn't.",
+      labelNames: ['server'] as const,
+      registers,
+      collect() {
+        this.reset();
+        for (const server of ['replica', 'primary'] as const) this.inc({ server }, replica.served[server]);
+      },
+    });
+  }
+
   gauge(
     'gpu_rental_change_notices_listening',
     'This process only. 1 while change notices are received; while it is 0, nothing is served from memory.',

@@ -1,4 +1,4 @@
-import { inTransaction } from '../../database/transaction.js';
+import { inSnapshot } from '../../database/snapshot.js';
 import { DomainError } from '../kernel/errors.js';
 import { check } from '../kernel/field.js';
 import { commonFields } from '../kernel/fields.js';
@@ -98,8 +98,7 @@ export async function spendByDay(
   const end = last + SECONDS_PER_DAY;
   const usedTo = end > asOf ? asOf : end;
   await makeCheckpoints(deps.db.pool, account);
-  return inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query('set transaction isolation level repeatable read, read only');
+  return inSnapshot(deps.db, { server: end <= asOf ? 'replica' : 'primary' }, async (transaction) => {
     const checkpoint = await checkpointBefore(transaction, accountId, first, usedTo);
     const { spentBefore } = await openingOf(transaction, accountId, checkpoint, first);
     const { rows: charges } = await transaction.query<Charge>(CHARGES_SQL, [
