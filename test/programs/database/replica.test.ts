@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { createDeps, type Deps } from '../../../src/compose/deps.js';
 import { type Database, openDatabase } from '../../../src/database/database.js';
 import { inSnapshot } from '../../../src/database/snapshot.js';
@@ -16,7 +16,7 @@ import { openWire } from '../../support/database-wire.js';
 import { startGateway } from '../../support/gateway.js';
 import { scrape } from '../../support/metrics.js';
 import { cleanUp } from '../../support/process.js';
-import { openReplicated, type Replicated } from '../../support/replicated.js';
+import { openReplicated, openStandby, type Replicated } from '../../support/replicated.js';
 
 /** A read that waits for a replica takes longer. */
 const AT_ONCE_MS = 1_000;
@@ -43,9 +43,17 @@ afterEach(async () => {
   for (const db of opened.splice(0)) await db.close();
 });
 
+interface Opened {
+  deps: Deps;
+  /** Number of reads by server. */
+  served: object;
+  /** Why the replica could not serve reads. */
+  reasons: string[];
+}
+
 /** Opens the domain as a gateway that has just started, which doesn't remember earlier failures of the replica. */
-function open(replicaUrl: string | null = servers.standbyUrl): { deps: Deps; served: object; reasons: string[] } {
-  const db = openDatabase(servers.primaryUrl, 'within', undefined, replicaUrl);
+function open(replicaUrl: string | null = servers.standbyUrl, primaryUrl = servers.primaryUrl): Opened {
+  const db = openDatabase(primaryUrl, 'within', undefined, replicaUrl);
   opened.push(db);
   const reasons: string[] = [];
   if (db.replica !== null) db.replica.onFallback = (reason) => void reasons.push(reason);
@@ -231,5 +239,16 @@ describe('the primary serves reads', () => {
     expect(result.last).toBe(result.reference);
     expect(ms).toBeLessThan(AT_ONCE_MS);
     expect(served).toEqual({ replica: 1, primary: 1 });
+    await vi.waitFor(() => servers.onStandby('select 1'), { timeout: 30_000, interval: 100 });
+  });
+
+  it('if the replica follows a former primary, even if it has come further', async () => {
+    const second = await openStandby(servers.primaryUrl);
+    onTestFinished(() => second.release());
+    await servers.onStandby('select pg_promote()');
+    await servers.onPrimary('create table scratch as select generate_series(1, 100000) as n');
+    const { deps, served, reasons } = open(second.url, servers.standbyUrl);
+    await audit(deps);
+    expect([served, reasons]).toEqual([{ replica: 0, primary: 1 }, ["it is not on the primary's timeline, 2"]]);
   });
 });
