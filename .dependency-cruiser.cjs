@@ -129,7 +129,7 @@ module.exports = {
     only(
       'metrics-observe',
       '^src/metrics/',
-      '^src/(metrics|domain|std)/|^src/access/tunnels|^src/database/(only|watch-pool)|^src/http/(request-log|rate-limit/rate-limit)',
+      '^src/(metrics|domain|std)/|^src/access/tunnels|^src/database/(only|snapshot|watch-pool)|^src/http/(request-log|rate-limit/rate-limit)',
       'metrics read the observed parts; only the composition root uses metrics',
     ),
     only(

@@ -301,7 +301,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const primary = await cluster.primary();
   console.log(`primary ${primary.name}; folder with data and logs: ${cluster.folder}`);
   console.log(`DATABASE_URL=${cluster.url}`);
-  console.log(`replicas: ${cluster.replicaUrl}`);
+  console.log(`DATABASE_REPLICA_URL=${cluster.replicaUrl}`);
   console.log(`node-1's Patroni: http://${LOOPBACK}:${cluster.nodes[0].apiPort}/cluster`);
   console.log('Press Ctrl-C to stop and delete the cluster.');
   const keepAlive = setInterval(() => {}, 60_000);

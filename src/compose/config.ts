@@ -112,6 +112,13 @@ export const SETTINGS = {
     unset: 'the embedded PostgreSQL in DATA_DIR',
     about: 'URL of your own PostgreSQL server, version 15 or newer.',
   },
+  DATABASE_REPLICA_URL: {
+    group: 'Data',
+    name: 'databaseReplicaUrl',
+    takes: address(['postgresql:', 'postgres:'], 'postgresql://user:password@host:5432/database'),
+    unset: 'no replica',
+    about: 'URL of streaming replicas, which serve statements of past periods, audits and exports.',
+  },
   SECRETS_KEY: {
     group: 'Data',
     name: 'secretsKeys',

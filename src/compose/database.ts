@@ -7,6 +7,7 @@ import { applyMigrations } from '../database/migrate.js';
 import { type NotifyMode, PATIENT_ACQUIRE_TIMEOUT_MS } from '../database/pool.js';
 import { reportIfSlow } from '../database/report-if-slow.js';
 import { watchStatements } from '../database/watch-pool.js';
+import { createOutageLog } from '../std/outage-log.js';
 import { PACKAGE_ROOT } from '../std/package-root.js';
 import { required } from '../std/required.js';
 import type { Traces } from '../traces/traces.js';
@@ -35,8 +36,12 @@ export async function openConfiguredDatabase(
       ? await openEmbeddedPostgres({ dataDir: config.dataDir, onNote: (note) => log.info(note) })
       : null;
   const url = config.databaseUrl ?? required(embedded, 'database').url;
-  const db = openDatabase(url, notifyMode, PATIENT_ACQUIRE_TIMEOUT_MS);
+  const db = openDatabase(url, notifyMode, PATIENT_ACQUIRE_TIMEOUT_MS, config.databaseReplicaUrl);
   if (traces !== null) watchStatements(db.pool, traces.statements);
+  if (db.replica !== null) {
+    db.replica.onFallback = createOutageLog(log, "the replica can't serve reads; using the primary");
+    if (traces !== null) watchStatements(db.replica.pool, traces.statements);
+  }
   const close = async () => {
     await within(CLOSE_MS, db.close());
     await embedded?.release();

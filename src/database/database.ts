@@ -5,6 +5,7 @@ import { KeyedQueue } from './keyed-queue.js';
 import { Notices } from './notices.js';
 import { createPool, type NotifyMode } from './pool.js';
 import { PrimaryCheck } from './primary-check.js';
+import { Replica } from './replica.js';
 import { closeSilentConnections } from './silent-server.js';
 
 export { Prisma, PrismaClient } from './generated/client/client.js';
@@ -13,6 +14,8 @@ export { Prisma, PrismaClient } from './generated/client/client.js';
 export interface Database {
   prisma: PrismaClient;
   pool: pg.Pool;
+  /** Serves reads through `inSnapshot`. Null if there is none. */
+  replica: Replica | null;
   /** Runs each account's writes sequentially. */
   accountQueue: KeyedQueue;
   /** Changes made by any process. */
@@ -28,21 +31,25 @@ export function openDatabase(
   connectionString: string,
   notifyMode: NotifyMode = 'within',
   acquireTimeoutMs?: number,
+  replicaUrl: string | null = null,
 ): Database {
   // Operator commands that only read may run on a standby, and exit before they could reach a former primary.
   const primary = notifyMode === 'after' ? new PrimaryCheck() : null;
   const pool = createPool(connectionString, notifyMode, acquireTimeoutMs, primary);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   const notices = new Notices(connectionString, notifyMode, primary);
+  const replica = replicaUrl === null ? null : new Replica(replicaUrl, pool);
   const stopClosing = closeSilentConnections(pool, () => notices.isAnswering);
   return {
     prisma,
     pool,
+    replica,
     accountQueue: new KeyedQueue(),
     notices,
     close: async () => {
       stopClosing();
       await notices.close();
+      await replica?.close();
       await prisma.$disconnect();
       await pool.end();
     },

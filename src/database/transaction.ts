@@ -114,13 +114,18 @@ export class Transaction {
   }
 }
 
+/** A pool, as far as a transaction uses it. */
+interface Connects {
+  connect(): Promise<pg.PoolClient>;
+}
+
 /**
  * Runs `work` in a transaction and returns its result after the commit. Deadlocks, serialization failures, id
  * collisions and StaleReadError are retried with jitter, up to `maxAttempts` attempts in total. Any other error is
  * rethrown after a rollback.
  */
 export async function inTransaction<T>(
-  pool: pg.Pool,
+  pool: Connects,
   work: (transaction: Transaction) => Promise<T>,
   maxAttempts: number = MAX_ATTEMPTS,
 ): Promise<T> {
@@ -153,7 +158,7 @@ const LONG_LIMITS: PreparedStatement = {
   values: [LONG_LIMIT_MS, LONG_LOCK_LIMIT_MS],
 };
 
-async function attemptOnce<T>(pool: pg.Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+async function attemptOnce<T>(pool: Connects, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   const transaction = new Transaction(client);
   let broken: Error | undefined;

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import { only } from '../database/only.js';
+import { inSnapshot } from '../database/snapshot.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
 import type { TopUpDeps } from '../domain/top-ups/deps.js';
 
@@ -72,11 +73,14 @@ export class DatabaseFigures {
   async #read(): Promise<void> {
     const startedAt = performance.now();
     try {
-      const { rows } = await this.#deps.db.pool.query<{ figures: Figures }>({
-        name: 'metrics',
-        text: FIGURES_SQL,
-        values: [this.#deps.clock.now().toString()],
-      });
+      const { db, clock } = this.#deps;
+      const { rows } = await inSnapshot(db, { server: 'replica' }, (transaction) =>
+        transaction.query<{ figures: Figures }>({
+          name: 'metrics',
+          text: FIGURES_SQL,
+          values: [clock.now().toString()],
+        }),
+      );
       this.#figures = only(rows).figures;
       this.#readAtMs = startedAt;
       this.#hasFailed = false;

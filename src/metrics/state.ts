@@ -34,6 +34,7 @@ export interface Watched {
 export function watchState(registry: Registry, watched: Watched): void {
   const { deps, redisState } = watched;
   watchPool(registry, deps.db);
+  watchReplica(registry, deps.db);
   watchNotices(registry, deps.db);
   watchConnections(registry, watched);
   if (redisState !== null) {
@@ -90,6 +91,20 @@ function watchPool(registry: Registry, { pool }: Pick<Watched['deps']['db'], 'po
   });
   const wait = waits.series({});
   watchWaits(pool, (ms) => waits.observe(wait, ms / MS_PER_SECOND));
+}
+
+function watchReplica(registry: Registry, { replica }: Pick<Watched['deps']['db'], 'replica'>): void {
+  if (replica === null) return;
+  new Counter({
+    name: 'gpu_rental_replica_reads_total',
+    help: "This process only. Reads meant for the replica, by the server that served them: replica, or primary if the replica couldn't.",
+    labelNames: ['server'] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const server of ['replica', 'primary'] as const) this.inc({ server }, replica.served[server]);
+    },
+  });
 }
 
 function watchNotices(registry: Registry, { notices }: Pick<Watched['deps']['db'], 'notices'>): void {

@@ -1,4 +1,5 @@
-import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { inSnapshot } from '../../database/snapshot.js';
+import type { Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant } from '../kernel/time.js';
 import { noAccount } from './accounts.js';
@@ -44,14 +45,14 @@ export function exportAccount(
   accountId: string,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
-  return inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query('set transaction isolation level repeatable read, read only');
-    await transaction.query(`set local statement_timeout = ${LIMIT_MS}`);
-    await transaction.query(`set local idle_in_transaction_session_timeout = ${LIMIT_MS}`);
+  const settings = `set local statement_timeout = ${LIMIT_MS}; set local idle_in_transaction_session_timeout = ${LIMIT_MS}`;
+  let hasWritten = false;
+  return inSnapshot(deps.db, { server: 'replica', settings, canRepeat: () => !hasWritten }, async (transaction) => {
     const { rowCount } = await transaction.query('select from account where id = $1', [accountId]);
     if (rowCount === 0) throw noAccount(accountId);
     const { rows: references } = await transaction.query<Reference>(REFERENCES);
     const secret = await columnsOfBytes(transaction);
+    hasWritten = true;
     await write(`{"exported_at":${JSON.stringify(formatInstant(deps.clock.now()))}`);
     for (const source of sourcesOf(references)) {
       await write(`,\n${JSON.stringify(source.table)}:[`);

@@ -1,5 +1,6 @@
 import { only } from '../../database/only.js';
-import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { inSnapshot } from '../../database/snapshot.js';
+import type { Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { overlapping, USED_GB } from '../kernel/machine-condition.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../kernel/preemption.js';
@@ -32,9 +33,8 @@ const CHECK_TIMEOUT_MS = 3_600_000;
  * so this process's memory use doesn't grow with the number of instances. Writes nothing.
  */
 export function audit(deps: Pick<KernelDeps, 'db'>): Promise<AuditReport> {
-  return inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query('set transaction isolation level repeatable read, read only');
-    await transaction.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`);
+  const settings = `set local statement_timeout = ${CHECK_TIMEOUT_MS}`;
+  return inSnapshot(deps.db, { server: 'replica', settings }, async (transaction) => {
     const findings: Finding[] = [];
     for (const [check, sql] of CHECKS) findings.push(...(await findingsOf(transaction, check, sql)));
     const { rows } = await transaction.query<{ accounts: number; instances: number; entries: number }>(

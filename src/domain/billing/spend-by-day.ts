@@ -1,4 +1,5 @@
-import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { inSnapshot } from '../../database/snapshot.js';
+import type { Transaction } from '../../database/transaction.js';
 import { required } from '../../std/required.js';
 import { DomainError } from '../kernel/errors.js';
 import { check } from '../kernel/field.js';
@@ -98,8 +99,7 @@ export async function spendByDay(
   checkPeriod(period.from, to, first, last, today);
   const end = last + SECONDS_PER_DAY;
   await makeCheckpoints(deps.db.pool, account);
-  return inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query('set transaction isolation level repeatable read, read only');
+  return inSnapshot(deps.db, { server: end <= asOf ? 'replica' : 'primary' }, async (transaction) => {
     const amounts = await amountsWithin(transaction, accountId, { first, end, asOf });
     const all = await spendOfInstances(transaction, accountId, amounts);
     const instances = greatestFirst(all).slice(0, limit);

@@ -1,4 +1,5 @@
-import { inTransaction, type Transaction } from '../../database/transaction.js';
+import { inSnapshot } from '../../database/snapshot.js';
+import type { Transaction } from '../../database/transaction.js';
 import { DomainError } from '../kernel/errors.js';
 import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../kernel/money.js';
 import { formatInstant, type Instant, latest } from '../kernel/time.js';
@@ -89,10 +90,9 @@ export async function statement(
   const to = period.to === null || period.to > now ? now + 1n : period.to;
   const usedTo = to > now ? now : to;
   await makeCheckpoints(deps.db.pool, account);
-  return inTransaction(deps.db.pool, async (transaction) => {
-    await transaction.query(
-      'set transaction isolation level repeatable read, read only; set local plan_cache_mode = force_generic_plan',
-    );
+  const server = period.to !== null && period.to <= now ? 'replica' : 'primary';
+  const options = { server, settings: 'set local plan_cache_mode = force_generic_plan' } as const;
+  return inSnapshot(deps.db, options, async (transaction) => {
     const checkpoint = await checkpointBefore(transaction, accountId, from, usedTo);
     const { spentBefore, creditBefore } = await openingOf(transaction, accountId, checkpoint, from);
     const usage = await usageLines(transaction, accountId, checkpoint, { from, to, usedTo }, maxLines + 1);

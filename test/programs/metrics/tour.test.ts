@@ -27,6 +27,7 @@ beforeAll(async () => {
   redis = find('redis-server') !== null ? await startRedis() : null;
   const env: Env = {
     DATABASE_URL: databaseUrl,
+    DATABASE_REPLICA_URL: 'postgresql://127.0.0.1:1/none',
     SSH_PORT: '0',
     METRICS_PORT: '0',
     RATE_LIMIT_PER_MINUTE: String(LIMIT),

@@ -10,6 +10,7 @@ const DEFAULTS: Config = {
   host: '127.0.0.1',
   dataDir: '.data',
   databaseUrl: null,
+  databaseReplicaUrl: null,
   secretsKeys: null,
   webhookNetworks: [],
   smtpUrl: null,
@@ -122,6 +123,11 @@ const VARIABLES: Record<string, Variable> = {
       ['postgres://localhost/x?sslmode=require', { databaseUrl: 'postgres://localhost/x?sslmode=require' }],
     ],
     refuses: ['localhost', 'mysql://localhost/x', 'http://localhost/x', '/var/run/postgresql', 'postgresql//x'],
+    message: AS_POSTGRES,
+  },
+  DATABASE_REPLICA_URL: {
+    takes: [[DATABASE_URL, { databaseReplicaUrl: DATABASE_URL }]],
+    refuses: ['localhost', 'http://localhost/x'],
     message: AS_POSTGRES,
   },
   SECRETS_KEY: {
@@ -536,6 +542,7 @@ describe('.env.example', () => {
   it('shows every default', () => {
     const unset = Object.entries(parseEnv(text)).flatMap(([name, value]) => (value === '' ? [name] : []));
     expect(unset.sort()).toEqual([
+      'DATABASE_REPLICA_URL',
       'DATABASE_URL',
       'MAIL_FROM',
       'MARKET_SOURCE',
