@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.js';
 import { client } from '../../support/gateway.js';
@@ -65,11 +64,16 @@ async function refusal(where: Env): Promise<string> {
 
 /** Keeps the move from copying a table of the target, and resolves once the move waits for it. */
 async function holdTable(table: string): Promise<{ isReached: () => Promise<void>; release: () => Promise<void> }> {
-  const session: pg.Client = await connect(targetUrl);
+  const session = await connect(targetUrl);
+  // Within a transaction, the list of sessions doesn't change.
+  const watching = await connect(targetUrl);
   await session.query(`begin; lock table ${table} in share mode`);
   return {
-    isReached: () => expect.poll(() => waiters(session), MOMENT).toBeGreaterThan(0),
-    release: () => session.end(),
+    isReached: () => expect.poll(() => waiters(watching), MOMENT).toBeGreaterThan(0),
+    release: async () => {
+      await session.end();
+      await watching.end();
+    },
   };
 }
 
