@@ -18,6 +18,9 @@ import { PACKAGE_ROOT } from '../std/package-root.js';
 import { builtInDataDir } from './backup.js';
 import { type Column, type Output, print, printJson } from './output.js';
 
+/** No gateway uses the target yet, so the audit may use all of its server. */
+const AUDIT_CONNECTIONS = 4;
+
 const COLUMNS: readonly Column<TableReport>[] = [
   ['TABLE', ({ table }) => table],
   ['ROWS', ({ rows }) => String(rows)],
@@ -81,7 +84,7 @@ function refuseInvalid(to: string): void {
 async function auditTarget(to: string): Promise<void> {
   const db = openDatabase(to);
   try {
-    const { findings } = await audit({ db });
+    const { findings } = await audit({ db }, AUDIT_CONNECTIONS);
     if (findings.length === 0) return;
     const { check, accountId, subject, detail } = findings[0]!;
     const first = `${check} ${accountId} ${subject}: ${detail}`;

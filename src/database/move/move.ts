@@ -7,7 +7,14 @@ import { applyMigrations, migrationNamesIn, withMigrationLock } from '../migrate
 import { foreignKeysOf, indexesOf, migrationsOf, missingFrom, type Table, tablesOf } from './catalog.js';
 import { copyTable, type TableReport } from './copy-table.js';
 import { MoveRefused } from './refused.js';
-import { beginAtTarget, copySequences, finishAtTarget, refuseUnsuitable, unfinishedMove } from './target.js';
+import {
+  beginAtTarget,
+  copySequences,
+  finishAtTarget,
+  isUnfinishedMove,
+  refuseUnsuitable,
+  unfinishedMove,
+} from './target.js';
 
 export { MoveRefused } from './refused.js';
 
@@ -126,7 +133,10 @@ class Move {
     const { options, on } = this;
     const marker = await this.#marker();
     if (marker?.state === 'moved') {
-      await finishAtTarget(on.target);
+      if (await isUnfinishedMove(on.target)) {
+        await this.#refuseUnready(marker);
+        await finishAtTarget(on.target);
+      }
       return this.#report('moved', {});
     }
     await this.#refuseUnready(marker);

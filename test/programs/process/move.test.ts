@@ -139,7 +139,8 @@ async function rent(address: string): Promise<void> {
 describe('database move', () => {
   it('changes nothing in a dry run', PATIENT, async () => {
     const { state, rows } = await adminJson([...moveArgs(), '--dry-run'], env);
-    expect({ state, isMarked: rows < 2 * ACCOUNTS }).toEqual({ state: 'planned', isMarked: false });
+    expect(state).toBe('planned');
+    expect(rows).toBeGreaterThan(2 * ACCOUNTS);
     expect(await query(targetUrl, `select from pg_namespace where nspname = 'unfinished_move'`)).toEqual([]);
     expect(() => stateOf()).toThrow('ENOENT');
   });
