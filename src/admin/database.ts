@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { ConfigError } from '../compose/config.js';
 import { openDatabase } from '../database/database.js';
 import { holdsDatabase } from '../database/embedded/embedded-postgres.js';
-import type { TableReport } from '../database/move/copy-table.js';
 import {
   type MoveOptions,
   MoveRefused,
@@ -21,7 +20,7 @@ import { type Column, type Output, print, printJson } from './output.js';
 /** No gateway uses the target yet, so the audit may use all of its server. */
 const AUDIT_CONNECTIONS = 4;
 
-const COLUMNS: readonly Column<TableReport>[] = [
+const COLUMNS: readonly Column<MoveReport['tables'][number]>[] = [
   ['TABLE', ({ table }) => table],
   ['ROWS', ({ rows }) => String(rows)],
   ['COPIED', ({ copied }) => String(copied)],
@@ -134,7 +133,7 @@ function inUse(users: number): string {
   return `${users} other processes use the built-in database`;
 }
 
-function rowsIn(tables: readonly TableReport[]): number {
+function rowsIn(tables: MoveReport['tables']): number {
   return tables.reduce((sum, { rows }) => sum + rows, 0);
 }
 
