@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { syncDirectory } from './cluster.js';
 
 const FILE = 'move.json';
@@ -10,16 +9,14 @@ const FILE = 'move.json';
  * State of a move to another server: `copying` while the built-in database remains in use, `switching` while the rest
  * is copied and checked, and `moved` once the other server has replaced it.
  */
-const shape = z.object({
+export interface MoveMarker {
   /** The target contains the same id until the move is finished. */
-  id: z.string(),
+  id: string;
   /** The target's address without user and password. */
-  target: z.string(),
-  state: z.enum(['copying', 'switching', 'moved']),
-  at: z.string(),
-});
-
-export type MoveMarker = z.infer<typeof shape>;
+  target: string;
+  state: 'copying' | 'switching' | 'moved';
+  at: string;
+}
 
 /** Returns the marker of the data folder's move, or null if there is none. */
 export async function readMoveMarker(dataDir: string): Promise<MoveMarker | null> {
@@ -28,7 +25,7 @@ export async function readMoveMarker(dataDir: string): Promise<MoveMarker | null
     if (error.code !== 'ENOENT') throw error;
     return null;
   });
-  return text === null ? null : shape.parse(JSON.parse(text));
+  return text === null ? null : (JSON.parse(text) as MoveMarker);
 }
 
 /** Writes the marker to disk. After a crash, either the old marker or the new one is there. */
