@@ -154,7 +154,7 @@ module.exports = {
     only(
       'commands-use-the-domain',
       '^src/admin/',
-      '^src/(admin|domain|std|compose)/|^src/database/(faults|embedded/(embedded-postgres|backup|restore))',
+      '^src/(admin|domain|std|compose)/|^src/database/(database\\.ts|faults|embedded/(embedded-postgres|backup|restore)|move/move)',
       'operator commands call the domain',
     ),
     only(

@@ -55,7 +55,7 @@ function refuseUnwritable(path: string): void {
   }
 }
 
-function builtInDataDir(command: string): string {
+export function builtInDataDir(command: string): string {
   loadEnvFile();
   const { databaseUrl, dataDir } = readConfig(process.env);
   if (databaseUrl === null) return dataDir;

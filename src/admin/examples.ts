@@ -46,6 +46,7 @@ export const EXAMPLES: Examples = {
   'volume check': 'admin volume check v-5c1d9e20 --read-data',
   audit: 'admin audit --json',
   backup: 'admin backup gateway.tar.gz --max-rate 20000',
+  'database move': 'admin database move --to postgresql://gateway@127.0.0.1:5000/gateway --dry-run',
   restore: 'DATA_DIR=restored admin restore gateway.tar.gz',
   export: 'admin export --account acc-1f0c2b7a9d3e4f55 > account.json',
 };

@@ -4,6 +4,7 @@ import { DatabaseUnusable } from '../compose/gateway.js';
 import { EmbeddedPostgresUnavailable } from '../database/embedded/embedded-postgres.js';
 import { RestoreRefused } from '../database/embedded/restore.js';
 import { isUnavailable, unavailableReason } from '../database/faults.js';
+import { MoveRefused } from '../database/move/move.js';
 import { DomainError } from '../domain/kernel/errors.js';
 import { FileRefused } from '../domain/kernel/import.js';
 import { finishProgram, newProgram } from '../std/command-help.js';
@@ -13,6 +14,7 @@ import { addKeyCommands } from './api-keys.js';
 import { addAuditCommand } from './audit.js';
 import { addBackupCommands } from './backup.js';
 import { addCatalogueCommands } from './catalogue.js';
+import { addDatabaseCommands } from './database.js';
 import { EXAMPLES } from './examples.js';
 import { addExportCommand } from './export.js';
 import { addHostCommands } from './hosts.js';
@@ -49,7 +51,7 @@ const GROUPS = {
   'Rentals:': [addInstanceCommands, addVolumeCommands, addSecretCommands],
   'Machines:': [addMachineCommands, addHostCommands],
   'Catalogue and prices:': [addCatalogueCommands, addMarketCommands],
-  'Database:': [addBackupCommands],
+  'Database:': [addBackupCommands, addDatabaseCommands],
 };
 
 const NOTES = `Examples:
@@ -74,7 +76,8 @@ export function createProgram(run: Run): Command {
 /** Returns the exit code: 0 after help, 2 for bad input that changed nothing, and 1 for any other error. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
-  const badInput = error instanceof DomainError || error instanceof ConfigError || error instanceof RestoreRefused;
+  const refusals = [DomainError, ConfigError, RestoreRefused, MoveRefused];
+  const badInput = refusals.some((kind) => error instanceof kind);
   const expected = badInput || error instanceof DatabaseUnusable || error instanceof EmbeddedPostgresUnavailable;
   if (error instanceof FileRefused)
     process.stderr.write(

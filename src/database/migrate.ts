@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { isUnfinishedMove } from './move/target.js';
 import { only } from './only.js';
 
 /** Advisory lock used by Prisma's own engine. */
@@ -70,9 +71,14 @@ interface AppliedMigration {
  * migration must not end that transaction with COMMIT. A CREATE INDEX CONCURRENTLY must be the only statement in its
  * migration, which is restarted if it is killed.
  *
- * Throws an Error with a one-line message if the records and the folder disagree or a migration fails.
+ * Throws an Error with a one-line message if the records and the folder disagree, a migration fails, or another database
+ * is being moved to this one. `isMove` means that this process is moving it.
  */
-export async function applyMigrations(connectionString: string, directory: string): Promise<string[]> {
+export async function applyMigrations(
+  connectionString: string,
+  directory: string,
+  { isMove = false } = {},
+): Promise<string[]> {
   const migrations = await readMigrations(directory);
   const client = new Client({ connectionString, application_name: 'migrations' });
   // A lost connection makes the query in progress fail anyway. Without this listener, it would also end the process.
@@ -81,6 +87,7 @@ export async function applyMigrations(connectionString: string, directory: strin
   try {
     await client.query(`SET TIME ZONE 'UTC'; SET statement_timeout = 0; SET lock_timeout = '${TABLE_LIMIT}'`);
     await acquireLock(client);
+    if (!isMove && (await isUnfinishedMove(client))) throw new Error(UNFINISHED_MOVE);
     const applied = await readApplied(client);
     const restartable = new Set(migrations.filter((each) => each.concurrentIndex !== null).map(({ name }) => name));
     const kept = applied.filter(({ name, finished }) => finished || !restartable.has(name));
@@ -93,6 +100,23 @@ export async function applyMigrations(connectionString: string, directory: strin
     // Ending the session also releases the lock.
     await client.end().catch(() => {});
   }
+}
+
+const UNFINISHED_MOVE = `another database is being moved to this one; finish it with: admin database move`;
+
+/** Runs `work` while no process migrates the client's database. */
+export async function withMigrationLock(client: Client, work: () => Promise<void>): Promise<void> {
+  await acquireLock(client);
+  try {
+    await work();
+  } finally {
+    await client.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]).catch(() => {});
+  }
+}
+
+/** Returns the names of the migrations in the folder, in the order in which they are applied. */
+export async function migrationNamesIn(directory: string): Promise<string[]> {
+  return (await readMigrations(directory)).map(({ name }) => name);
 }
 
 async function readMigrations(directory: string): Promise<Migration[]> {

@@ -15,6 +15,7 @@ import {
   removeAbandonedAttempts,
 } from './cluster.js';
 import { type Binaries, chooseLauncher, EmbeddedPostgresUnavailable, type Launcher, loadBinaries } from './launcher.js';
+import { reasonNotToUse } from './move-marker.js';
 import { freePort, type ServerStart, type Site, startServer, stopServer } from './server.js';
 
 export { EmbeddedPostgresUnavailable } from './launcher.js';
@@ -40,6 +41,8 @@ export interface EmbeddedPostgresOptions {
   onNote?: (message: string) => void;
   /** Overrides for server settings. Used only if this call starts the server. */
   settings?: Readonly<Record<string, string>>;
+  /** Opens the database even if it was moved to another server. */
+  isMove?: boolean;
 }
 
 /**
@@ -78,11 +81,27 @@ interface Session {
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
     const site = await prepareSite(options);
-    return use(site, await enter(site, 0));
+    const embedded = use(site, await enter(site, 0));
+    // The lock is held first. A move that finds no other holder thus keeps later processes from using the database.
+    const reason = options.isMove === true ? null : await reasonNotToUse(site.dataDir);
+    if (reason === null) return embedded;
+    await embedded.release();
+    throw new EmbeddedPostgresUnavailable(reason);
   } catch (error) {
     if (error instanceof EmbeddedPostgresUnavailable) throw error;
     throw new EmbeddedPostgresUnavailable((error as Error).message, { cause: error });
   }
+}
+
+/** Returns how many other processes use the client's server. */
+export async function countOtherUsers(client: Client): Promise<number> {
+  const [classId, objectId] = LIFETIME_LOCK.split(', ');
+  const { rows } = await client.query<{ holders: number }>(
+    `SELECT count(*)::int AS holders FROM pg_locks
+     WHERE locktype = 'advisory' AND granted AND (classid, objid, objsubid) = ($1::oid, $2::oid, 2)`,
+    [classId, objectId],
+  );
+  return rows[0]!.holders - 1;
 }
 
 async function prepareSite(options: EmbeddedPostgresOptions): Promise<Site> {

@@ -69,7 +69,7 @@ try {
 /** Writes a program that opens the server of the given data folder and releases it on its first input. */
 function writeProgram(directory: string): string {
   mkdirSync(join(directory, 'src'));
-  for (const name of ['embedded-postgres', 'cluster', 'launcher', 'server']) {
+  for (const name of ['embedded-postgres', 'cluster', 'launcher', 'move-marker', 'server']) {
     const source = readFileSync(join(checkout, 'src/database/embedded', `${name}.ts`), 'utf8');
     const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
     writeFileSync(join(directory, 'src', `${name}.js`), ts.transpileModule(source, { compilerOptions }).outputText);

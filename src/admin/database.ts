@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { ConfigError } from '../compose/config.js';
+import { openDatabase } from '../database/database.js';
+import { holdsDatabase } from '../database/embedded/embedded-postgres.js';
+import {
+  type MoveOptions,
+  MoveRefused,
+  type MoveReport,
+  moveDatabase,
+  planMove,
+  undoMove,
+} from '../database/move/move.js';
+import { audit } from '../domain/billing/audit.js';
+import { PACKAGE_ROOT } from '../std/package-root.js';
+import { builtInDataDir } from './backup.js';
+import { type Column, type Output, print, printJson } from './output.js';
+
+/** No gateway uses the target yet, so the audit may use all of its server. */
+const AUDIT_CONNECTIONS = 4;
+
+const COLUMNS: readonly Column<MoveReport['tables'][number]>[] = [
+  ['TABLE', ({ table }) => table],
+  ['ROWS', ({ rows }) => String(rows)],
+  ['COPIED', ({ copied }) => String(copied)],
+];
+
+interface MoveFlags extends Output {
+  to?: string;
+  dryRun?: boolean;
+  undo?: boolean;
+}
+
+export function addDatabaseCommands(program: Command): void {
+  program
+    .command('database')
+    .description('Move the built-in PostgreSQL to another server')
+    .command('move')
+    .description('Copy the database to another server, check the copy, and switch to it')
+    .option('--to <url>', 'URL of an empty database')
+    .option('--dry-run', 'Only check whether the move is possible')
+    .option('--undo', 'Use the built-in database again, without what was changed in the other one')
+    .option('--json', 'Print JSON')
+    .action(async (flags: MoveFlags) => {
+      const dataDir = builtInDataDir('database move');
+      if ((flags.to === undefined) === (flags.undo === undefined)) throw new MoveRefused('use either --to or --undo');
+      if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR ${dataDir} contains no database`);
+      if (flags.to === undefined) await undo(dataDir, flags);
+      else await move({ dataDir, to: flags.to }, flags);
+    });
+}
+
+async function undo(dataDir: string, { json }: Output): Promise<void> {
+  const former = await undoMove(dataDir);
+  if (json) printJson({ state: 'undone', was: former?.state ?? null, target: former?.target ?? null });
+  else if (former === null) process.stdout.write('the database has not been moved\n');
+  else process.stdout.write(`${dataDir} can be used again; don't use ${former.target} any more\n`);
+}
+
+async function move({ dataDir, to }: Pick<MoveOptions, 'dataDir' | 'to'>, flags: MoveFlags): Promise<void> {
+  refuseInvalid(to);
+  const options = {
+    dataDir,
+    to,
+    migrations: join(PACKAGE_ROOT, 'prisma/migrations'),
+    audit: () => auditTarget(to),
+    onNote: (note: string) => process.stderr.write(`${note}\n`),
+  };
+  const report = await (flags.dryRun ? planMove : moveDatabase)(options);
+  if (flags.json) printJson(forJson(report));
+  else {
+    if (report.tables.length > 0) print(report.tables, COLUMNS);
+    for (const line of nextSteps(report, dataDir)) process.stdout.write(`${line}\n`);
+  }
+}
+
+function refuseInvalid(to: string): void {
+  const { protocol = '' } = URL.canParse(to) ? new URL(to) : {};
+  if (!/^postgres(ql)?:$/.test(protocol)) throw new MoveRefused('--to must be a URL that begins with postgresql://');
+}
+
+async function auditTarget(to: string): Promise<void> {
+  const db = openDatabase(to);
+  try {
+    const { findings } = await audit({ db }, AUDIT_CONNECTIONS);
+    if (findings.length === 0) return;
+    const { check, accountId, subject, detail } = findings[0]!;
+    const first = `${check} ${accountId} ${subject}: ${detail}`;
+    throw new Error(`the audit of the copy found ${findings.length} mismatches, first: ${first}`);
+  } finally {
+    await db.close();
+  }
+}
+
+function forJson({ state, target, users, tables, sequences, seconds, downtimeSeconds }: MoveReport) {
+  return {
+    state,
+    target,
+    other_processes: users,
+    rows: rowsIn(tables),
+    tables,
+    sequences,
+    seconds: rounded(seconds),
+    downtime_seconds: downtimeSeconds === null ? null : rounded(downtimeSeconds),
+  };
+}
+
+function nextSteps({ state, target, users, tables, sequences, seconds, downtimeSeconds }: MoveReport, dataDir: string) {
+  const rows = `${rowsIn(tables)} rows in ${tables.length} tables`;
+  if (state === 'planned') return [`would move ${rows} to ${target}; ${inUse(users)}`];
+  if (state === 'copied') {
+    return [
+      `copied ${rows} to ${target} in ${rounded(seconds)} s; ${inUse(users)}`,
+      'Not moved yet: stop all gateways, and repeat this command. It copies only what changes until then.',
+    ];
+  }
+  const moved =
+    downtimeSeconds === null
+      ? `the database has been moved to ${target}`
+      : `moved ${rows} and ${sequences} sequences to ${target}; the audit found no mismatch; ${rounded(downtimeSeconds)} s without a gateway`;
+  const key = join(dataDir, 'secrets.key');
+  return [
+    moved,
+    'Before you start the gateways, set DATABASE_URL to the URL of --to.',
+    ...(existsSync(key) ? [`Set SECRETS_KEY to the content of ${key}.`] : []),
+    ...(existsSync(join(dataDir, 'volumes')) ? [`Keep ${join(dataDir, 'volumes')}, which contains volumes.`] : []),
+    `${dataDir} still contains the old database. Gateways refuse it until you run: admin database move --undo`,
+  ];
+}
+
+function inUse(users: number): string {
+  return `${users} other processes use the built-in database`;
+}
+
+function rowsIn(tables: MoveReport['tables']): number {
+  return tables.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+function rounded(seconds: number): number {
+  return Math.round(seconds * 10) / 10;
+}

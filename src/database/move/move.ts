@@ -1,0 +1,313 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { countOtherUsers, openEmbeddedPostgres } from '../embedded/embedded-postgres.js';
+import { type MoveMarker, readMoveMarker, removeMoveMarker, writeMoveMarker } from '../embedded/move-marker.js';
+import { applyMigrations, migrationNamesIn, withMigrationLock } from '../migrate.js';
+import { foreignKeysOf, indexesOf, migrationsOf, missingFrom, type Table, tablesOf } from './catalog.js';
+import { copyTable, type TableReport } from './copy-table.js';
+import { MoveRefused } from './refused.js';
+import {
+  beginAtTarget,
+  copySequences,
+  finishAtTarget,
+  isUnfinishedMove,
+  refuseUnsuitable,
+  unfinishedMove,
+} from './target.js';
+
+export { MoveRefused } from './refused.js';
+
+const APPLICATION = 'database move';
+/** Advisory lock that a move holds on both servers. */
+const MOVE_LOCK = 1_735_421_304;
+/** Time that a killed move's sessions may take to end. */
+const LOCK_WAIT_MS = 10_000;
+const LOCK_POLL_MS = 200;
+/** Number of tables copied concurrently. */
+const WORKERS = 4;
+const SETTINGS = `SET statement_timeout = 0; SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = 0;
+  SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET IntervalStyle = 'postgres'; SET bytea_output = 'hex';
+  SET extra_float_digits = 1; SET client_encoding = 'UTF8'; SET maintenance_work_mem = '256MB';
+  SET client_connection_check_interval = '2s'`;
+
+export interface MoveOptions {
+  dataDir: string;
+  /** URL of the target. */
+  to: string;
+  /** Folder with the migrations. */
+  migrations: string;
+  /** Throws if the target's data is inconsistent. */
+  audit(): Promise<void>;
+  /** Receives one-line messages for the operator. */
+  onNote(message: string): void;
+}
+
+export interface MoveReport {
+  /** `planned` after a dry run, and `copied` if other processes still use the source, so that the move isn't finished. */
+  state: 'planned' | 'copied' | 'moved';
+  /** The target's address without user and password. */
+  target: string;
+  /** Number of other processes that use the source. */
+  users: number;
+  tables: TableReport[];
+  sequences: number;
+  seconds: number;
+  /** Time in which no gateway could use either database. Null before the switch. */
+  downtimeSeconds: number | null;
+}
+
+/** Copies the built-in database to another server. Switches to it if no other process uses the built-in one. */
+export function moveDatabase(options: MoveOptions): Promise<MoveReport> {
+  return withMove(options, (move) => move.run());
+}
+
+/** Checks whether the move is possible, and changes nothing. */
+export function planMove(options: MoveOptions): Promise<MoveReport> {
+  return withMove(options, (move) => move.plan());
+}
+
+/** Allows gateways to use the built-in database again. Returns the former marker, or null if there was none. */
+export async function undoMove(dataDir: string): Promise<MoveMarker | null> {
+  const embedded = await openEmbeddedPostgres({ dataDir, isMove: true });
+  const sessions = new Sessions();
+  try {
+    await lock(await sessions.open(embedded.url), 'another move of this database is running');
+    const marker = await readMoveMarker(dataDir);
+    if (marker !== null) await removeMoveMarker(dataDir);
+    return marker;
+  } finally {
+    await sessions.close();
+    await embedded.release();
+  }
+}
+
+async function withMove(options: MoveOptions, work: (move: Move) => Promise<MoveReport>): Promise<MoveReport> {
+  const embedded = await openEmbeddedPostgres({ dataDir: options.dataDir, isMove: true });
+  const sessions = new Sessions();
+  try {
+    const source = await sessions.open(embedded.url);
+    await lock(source, 'another move of this database is running');
+    const target = await sessions.open(options.to);
+    await refuseUnsuitable(target);
+    await lock(target, 'another move to this target is running');
+    return await work(new Move(options, { sourceUrl: embedded.url, sessions, source, target }));
+  } finally {
+    await sessions.close();
+    await embedded.release();
+  }
+}
+
+interface Connected {
+  sourceUrl: string;
+  sessions: Sessions;
+  source: Client;
+  target: Client;
+}
+
+class Move {
+  readonly #startedAt = performance.now();
+  readonly #address: string;
+
+  constructor(
+    readonly options: MoveOptions,
+    readonly on: Connected,
+  ) {
+    const { host, port, database } = on.target;
+    this.#address = `${host}:${port}/${database}`;
+  }
+
+  async plan(): Promise<MoveReport> {
+    const { source } = this.on;
+    const marker = await this.#marker();
+    if (marker?.state !== 'moved') await this.#refuseUnready(marker);
+    const tables: TableReport[] = [];
+    for (const { name } of await tablesOf(source)) {
+      const { rows } = await source.query<{ rows: string }>(`SELECT count(*) AS rows FROM public.${name}`);
+      tables.push({ table: name, rows: Number(rows[0]!.rows), copied: 0 });
+    }
+    return this.#report('planned', { tables });
+  }
+
+  async run(): Promise<MoveReport> {
+    const { options, on } = this;
+    const marker = await this.#marker();
+    if (marker?.state === 'moved') {
+      if (await isUnfinishedMove(on.target)) {
+        await this.#refuseUnready(marker);
+        await finishAtTarget(on.target);
+      }
+      return this.#report('moved', {});
+    }
+    await this.#refuseUnready(marker);
+    const id = marker?.id ?? randomUUID();
+    if (marker === null || marker.target !== this.#address) await this.#mark(id, 'copying');
+    await withMigrationLock(on.target, async () => {
+      if ((await unfinishedMove(on.target)) === null) await beginAtTarget(on.target, id);
+    });
+    await applyMigrations(options.to, options.migrations, { isMove: true });
+    for (const { drop } of await foreignKeysOf(on.target)) await on.target.query(drop);
+    if ((await this.#users()) > 0) {
+      await this.#mark(id, 'copying');
+      options.onNote('copying while gateways use the database');
+      const tables = await this.#copyTables();
+      if ((await this.#users()) > 0) return this.#report('copied', { tables });
+    }
+    return this.#switch(id);
+  }
+
+  /** Keeps other processes from using the source, copies the rest, and checks the copy. */
+  async #switch(id: string): Promise<MoveReport> {
+    const { options, on } = this;
+    const switchingAt = performance.now();
+    // A process that has opened the source before this is among its users, and one that opens it afterwards is refused.
+    await this.#mark(id, 'switching');
+    let hasMoved = false;
+    try {
+      if ((await this.#users()) > 0) throw new MoveRefused('another process has begun to use the database; try again');
+      options.onNote('copying and checking the rest while no gateway uses the database');
+      const names = (await tablesOf(on.source)).map(({ name }) => `public.${name}`);
+      const guard = await on.sessions.open(on.sourceUrl);
+      await guard.query(`BEGIN; LOCK TABLE ${names.join(', ')} IN SHARE MODE`);
+      const tables = await this.#copyTables();
+      const sequences = await copySequences(on.source, on.target);
+      // The foreign keys are checked while the audit runs, but the audit waits for none of their locks.
+      await Promise.all([this.#addForeignKeys(), options.audit()]);
+      await this.#refuseDifferentCatalog();
+      await this.#mark(id, 'moved');
+      hasMoved = true;
+      await finishAtTarget(on.target);
+      const downtimeSeconds = (performance.now() - switchingAt) / 1_000;
+      return this.#report('moved', { tables, sequences, downtimeSeconds });
+    } catch (error) {
+      if (!hasMoved) await this.#mark(id, 'copying');
+      throw error;
+    }
+  }
+
+  async #copyTables(): Promise<TableReport[]> {
+    const { sourceUrl, sessions, source } = this.on;
+    const indexes = await indexesOf(source);
+    const waiting: Table[] = await tablesOf(source);
+    const reports: TableReport[] = [];
+    const work = async () => {
+      const mine = [await sessions.open(sourceUrl), await sessions.open(this.options.to)] as const;
+      for (let table = waiting.shift(); table !== undefined; table = waiting.shift()) {
+        try {
+          reports.push(await copyTable({ source: mine[0], target: mine[1] }, table, indexes));
+        } catch (error) {
+          waiting.length = 0;
+          throw error;
+        }
+      }
+      await Promise.all(mine.map((client) => client.end()));
+    };
+    const results = await Promise.allSettled(Array.from({ length: WORKERS }, work));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return reports.sort((a, b) => (a.table < b.table ? -1 : 1));
+  }
+
+  async #addForeignKeys(): Promise<void> {
+    const { source, target } = this.on;
+    const missing = missingFrom(await foreignKeysOf(target), await foreignKeysOf(source));
+    for (const { create } of missing) await target.query(create);
+  }
+
+  async #refuseDifferentCatalog(): Promise<void> {
+    const { source, target } = this.on;
+    const missing = [
+      ...missingFrom(await foreignKeysOf(target), await foreignKeysOf(source)),
+      ...missingFrom(await indexesOf(target), await indexesOf(source)),
+      ...missingFrom(await tablesAsDefinitions(target), await tablesAsDefinitions(source)),
+    ];
+    if (missing.length > 0) throw new Error(`the target lacks ${missing[0]!.name}`);
+  }
+
+  /** Returns the marker. Refuses a move whose target isn't the marker's although it can't be abandoned any more. */
+  async #marker(): Promise<MoveMarker | null> {
+    const marker = await readMoveMarker(this.options.dataDir);
+    if (marker === null || marker.state === 'copying' || marker.target === this.#address) return marker;
+    const state = marker.state === 'moved' ? 'was moved' : 'is being moved';
+    throw new MoveRefused(`the database ${state} to ${marker.target}; to move it elsewhere, first use --undo`);
+  }
+
+  async #refuseUnready(marker: MoveMarker | null): Promise<void> {
+    const { options, on } = this;
+    const id = await unfinishedMove(on.target);
+    if (id !== null && id !== marker?.id)
+      throw new MoveRefused('the target contains the unfinished move of another database; use an empty database');
+    const applied = await migrationsOf(on.source);
+    const known = await migrationNamesIn(options.migrations);
+    if (applied.join() !== known.join()) {
+      throw new MoveRefused(
+        'the database has not been migrated to this version of the program; start the gateway once',
+      );
+    }
+  }
+
+  async #users(): Promise<number> {
+    const { source } = this.on;
+    const { rows } = await source.query<{ sessions: number }>(
+      `SELECT count(*)::int AS sessions FROM pg_stat_activity
+       WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> $1`,
+      [APPLICATION],
+    );
+    // A process that has lost its lock, or that isn't a gateway, has sessions only.
+    const processes = await countOtherUsers(source);
+    return processes === 0 && rows[0]!.sessions > 0 ? 1 : processes;
+  }
+
+  #mark(id: string, state: MoveMarker['state']): Promise<void> {
+    return writeMoveMarker(this.options.dataDir, { id, target: this.#address, state });
+  }
+
+  async #report(state: MoveReport['state'], parts: Partial<MoveReport>): Promise<MoveReport> {
+    return {
+      state,
+      target: this.#address,
+      users: await this.#users(),
+      tables: [],
+      sequences: 0,
+      downtimeSeconds: null,
+      ...parts,
+      seconds: (performance.now() - this.#startedAt) / 1_000,
+    };
+  }
+}
+
+async function tablesAsDefinitions(client: Client) {
+  return (await tablesOf(client)).map(({ name, columns }) => ({
+    table: columns,
+    name: `table ${name}`,
+    create: '',
+    drop: '',
+  }));
+}
+
+/** Connections that are closed together. */
+class Sessions {
+  readonly #clients: Client[] = [];
+
+  async open(connectionString: string): Promise<Client> {
+    const client = new Client({ connectionString, application_name: APPLICATION, keepAlive: true });
+    // A lost connection makes the query in progress fail anyway. Without this listener, it would also end the process.
+    client.on('error', () => {});
+    this.#clients.push(client);
+    await client.connect();
+    await client.query(SETTINGS);
+    return client;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.end().catch(() => {})));
+  }
+}
+
+async function lock(client: Client, refusal: string): Promise<void> {
+  for (let waitedMs = 0; waitedMs <= LOCK_WAIT_MS; waitedMs += LOCK_POLL_MS) {
+    const { rows } = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [MOVE_LOCK]);
+    if (rows[0]!.mine) return;
+    await sleep(LOCK_POLL_MS);
+  }
+  throw new MoveRefused(refusal);
+}
