@@ -1,4 +1,4 @@
-// node deploy/ha/local.mjs    runs the whole database cluster on this machine until Ctrl-C
+// node deploy/ha/local.mjs [--backups]    runs the whole database cluster on this machine until Ctrl-C
 // Three etcd members, three PostgreSQL nodes under Patroni, and HAProxy, on free ports of 127.0.0.1. They use the same
 // patroni.yml and haproxy.cfg as a real cluster, and a temporary folder. Nothing needs root. If root starts it, the
 // cluster runs as the user `postgres`. `startCluster` is also used by scripts/failovers.mjs.
@@ -35,8 +35,11 @@ const PATH = `${process.env.PATH ?? '/usr/bin:/bin'}:/usr/sbin`;
 const AS_USER =
   process.getuid() === 0 ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--'] : [];
 
-/** Starts a cluster and waits until it has a primary and two standbys, one of which is synchronous. */
-export async function startCluster() {
+/**
+ * Starts a cluster and waits until it has a primary and two standbys, one of which is synchronous. With `backups`, it
+ * archives to pgBackRest's repository in a temporary folder.
+ */
+export async function startCluster({ backups = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-rental-ha-'));
   chmodSync(folder, 0o755);
   const children = new Set();
@@ -52,9 +55,12 @@ export async function startCluster() {
   });
   const peers = nodes.map(({ name, peerPort }) => `${name}=http://${LOOPBACK}:${peerPort}`).join(',');
   const etcdHosts = nodes.map(({ etcdPort }) => `${LOOPBACK}:${etcdPort}`).join(',');
+  if (backups)
+    execFileSync('install', ['-d', ...(AS_USER.length > 0 ? ['-o', 'postgres'] : []), join(folder, 'backups')]);
   const config = join(folder, 'patroni.yml');
   writeFileSync(config, localPatroni(folder));
-  writeFileSync(join(folder, 'create-gateway.sh'), readFileSync(join(HERE, 'create-gateway.sh')), { mode: 0o755 });
+  for (const script of ['create-gateway.sh', 'backup.sh'])
+    writeFileSync(join(folder, script), readFileSync(join(HERE, script)), { mode: 0o755 });
 
   function start(name, command, env = {}) {
     const log = openSync(join(folder, `${name}.log`), 'a');
@@ -86,12 +92,11 @@ export async function startCluster() {
     });
   }
 
-  function startPatroni(node) {
-    const socket = join(node.home, 'socket');
-    if (!existsSync(socket)) execFileSync(AS_USER[0] ?? 'env', [...AS_USER.slice(1), 'mkdir', socket]);
+  function environmentOf(node) {
     const pg = `${LOOPBACK}:${node.pgPort}`;
     const api = `${LOOPBACK}:${node.apiPort}`;
-    node.patroni = start(node.name, ['patroni', config], {
+    return {
+      PATRONICTL_CONFIG_FILE: config,
       PATRONI_NAME: node.name,
       PATRONI_ETCD_HOSTS: etcdHosts,
       PATRONI_RESTAPI_LISTEN: api,
@@ -106,7 +111,27 @@ export async function startCluster() {
       PATRONI_REPLICATION_USERNAME: 'replicator',
       PATRONI_REPLICATION_PASSWORD: password,
       GATEWAY_PASSWORD: password,
-    });
+      ...(backups && repositoryOf(node)),
+    };
+  }
+
+  function repositoryOf(node) {
+    return {
+      PGBACKREST_STANZA: 'gpu-rental',
+      PGBACKREST_PG1_PATH: join(node.home, 'data'),
+      PGBACKREST_PG1_PORT: String(node.pgPort),
+      PGBACKREST_PG1_SOCKET_PATH: join(node.home, 'socket'),
+      PGBACKREST_REPO1_PATH: join(folder, 'backups'),
+      PGBACKREST_REPO1_RETENTION_FULL: '4',
+      PGBACKREST_LOCK_PATH: join(node.home, 'lock'),
+      PGBACKREST_LOG_LEVEL_FILE: 'off',
+    };
+  }
+
+  function startPatroni(node) {
+    const socket = join(node.home, 'socket');
+    if (!existsSync(socket)) execFileSync(AS_USER[0] ?? 'env', [...AS_USER.slice(1), 'mkdir', socket]);
+    node.patroni = start(node.name, ['patroni', config], environmentOf(node));
   }
 
   function startHaproxy() {
@@ -145,6 +170,14 @@ export async function startCluster() {
     signalPostmaster: (node, signal) => signalTo(postmasterOf(node), signal),
     signalEtcd: ({ etcd }, signal) => signalTo(etcd.pid, signal),
     startNode: startPatroni,
+    /** Stops a node's Patroni, which also stops PostgreSQL. */
+    stopNode: ({ patroni }) => end(patroni, 'SIGTERM'),
+    /** Runs backup.sh on a node and returns its output. */
+    backup: (node, ...args) => {
+      const [file, ...rest] = [...AS_USER, join(folder, 'backup.sh'), ...args];
+      const env = { PATH, HOME: folder, ...environmentOf(node) };
+      return execFileSync(file, rest, { cwd: folder, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+    },
     startEtcd,
     /** Hands the primary's role to a standby, as for maintenance. */
     switchover: async (leader, candidate) => {
@@ -189,6 +222,7 @@ export async function startCluster() {
 function localPatroni(folder) {
   return readFileSync(join(HERE, 'patroni.yml'), 'utf8')
     .replace('/etc/patroni/create-gateway.sh', join(folder, 'create-gateway.sh'))
+    .replace('/etc/patroni/backup.sh', join(folder, 'backup.sh'))
     .replace('unix_socket_directories: /var/run/postgresql', 'unix_socket_directories: ../socket');
 }
 
@@ -297,9 +331,11 @@ export async function freePorts(count) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const cluster = await startCluster();
+  const backups = process.argv.includes('--backups');
+  const cluster = await startCluster({ backups });
   const primary = await cluster.primary();
   console.log(`primary ${primary.name}; folder with data and logs: ${cluster.folder}`);
+  if (backups) console.log(cluster.backup(primary, 'backup'));
   console.log(`DATABASE_URL=${cluster.url}`);
   console.log(`DATABASE_REPLICA_URL=${cluster.replicaUrl}`);
   console.log(`node-1's Patroni: http://${LOOPBACK}:${cluster.nodes[0].apiPort}/cluster`);

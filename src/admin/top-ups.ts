@@ -1,9 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
+import type { Deps } from '../compose/deps.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
 import { type Micro, parseUsd, usdNumber } from '../domain/kernel/money.js';
 import { type Instant, parseInstant } from '../domain/kernel/time.js';
 import { listQuarantined, type QuarantinedCallback, removeQuarantined } from '../domain/top-ups/callbacks.js';
+import { findMissingPayments, type MissingPayment } from '../domain/top-ups/missing-payments.js';
 import {
   bookedLines,
   creditPayment,
@@ -61,6 +63,16 @@ const ASIDE_COLUMNS: readonly Column<QuarantinedCallback>[] = [
   ['REASON', ({ reason }) => reason],
 ];
 
+const MISSING_COLUMNS: readonly Column<MissingPayment>[] = [
+  ['TOP-UP', ({ topUpId }) => topUpId],
+  ['ACCOUNT', ({ accountId }) => accountId ?? 'unknown'],
+  ['TRANSACTION', ({ payment }) => payment.transaction],
+  ['ASSET', ({ payment }) => payment.asset],
+  ['COINS', ({ payment }) => payment.coins],
+  ['USD', ({ payment }) => (payment.usd === null ? '-' : usd(payment.usd))],
+  ['BOOKED AS', ({ booked }) => booked?.toLowerCase() ?? '-'],
+];
+
 const LINE_COLUMNS = {
   at: 'at',
   kind: 'kind',
@@ -113,6 +125,13 @@ export function addTopUpCommands(program: Command, run: Run): void {
       run(async (deps) => show(await refundTopUp(deps, id, { ...options, usdMicro: options.amount }), options)),
     );
   topUp
+    .command('reconcile')
+    .description('List payments that the processor has but a restored database lacks; exit with 1 if any remain')
+    .requiredOption('--since <time>', 'Time to which the database was restored, such as 2026-11-27T10:15:00Z', instant)
+    .option('--book', 'Book the payments whose top-up is known')
+    .option('--json', 'Print JSON')
+    .action((options: Output & { since: Instant; book?: boolean }) => run((deps) => listMissing(deps, options)));
+  topUp
     .command('export')
     .description("Export the ledger entries for a period's top-ups, for bookkeeping")
     .requiredOption('--from <date>', 'First day, such as 2026-11-01', day)
@@ -145,6 +164,26 @@ async function showAside(deps: Pick<KernelDeps, 'db'>, { json }: Output): Promis
   if (!json) return print(aside, ASIDE_COLUMNS);
   printJson(
     aside.map(({ receivedAt, lastAt, ...rest }) => ({ ...rest, received_at: time(receivedAt), last_at: time(lastAt) })),
+  );
+}
+
+async function listMissing(
+  deps: Deps,
+  { since, book = false, json }: Output & { since: Instant; book?: boolean },
+): Promise<void> {
+  const missing = await findMissingPayments(deps, since, book);
+  if (missing.some(({ booked }) => booked === null)) process.exitCode = 1;
+  if (!json) return print(missing, MISSING_COLUMNS);
+  printJson(
+    missing.map(({ topUpId, accountId, payment, booked }) => ({
+      top_up: topUpId,
+      account: accountId,
+      transaction: payment.transaction,
+      asset: payment.asset,
+      coins: payment.coins,
+      usd: payment.usd === null ? null : usdNumber(payment.usd),
+      booked: booked?.toLowerCase() ?? null,
+    })),
   );
 }
 
@@ -214,6 +253,12 @@ function amount(text: string): Micro {
   const micro = parseUsd(text);
   if (micro === null) throw new InvalidArgumentError('must be an amount in USD with at most 6 decimals.');
   return micro;
+}
+
+function instant(text: string): Instant {
+  const at = parseInstant(text);
+  if (at === null) throw new InvalidArgumentError('must be a time with a zone, such as 2026-11-27T10:15:00Z.');
+  return at;
 }
 
 function day(text: string): Instant {

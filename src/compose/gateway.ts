@@ -81,9 +81,11 @@ const CLOSE_MS = 1_000;
 /** Opens the database and the use cases that run on it. */
 export async function openDomain(config: Config, clock: Clock, log: Logger): Promise<Domain> {
   const { db, close } = await openConfiguredDatabase(config, log, 'within');
-  const settings = { ...domainSettings(config), publicUrl: config.publicUrl ?? '', ssh: null };
+  const publicUrl = config.publicUrl ?? '';
+  const settings = { ...domainSettings(config), publicUrl, ssh: null };
   const volumeStore = await openVolumeStore(config);
-  const adapters = { sealingKeys: sealingKeysOf(config), volumeStore, restic: await findRestic() };
+  const payments = openPayments(config, publicUrl, clock, log, { traces: null, metrics: null });
+  const adapters = { payments, sealingKeys: sealingKeysOf(config), volumeStore, restic: await findRestic() };
   return { deps: createDeps(db, clock, settings, adapters), close };
 }
 

@@ -34,5 +34,6 @@ export function withLog(
     assets: () => logged('assets', processor.assets()),
     open: (request) => logged('open', processor.open(request)),
     read: (topUp) => logged('read', processor.read(topUp)),
+    list: (since) => logged('list', processor.list(since)),
   };
 }

@@ -2,6 +2,7 @@ import { isDecimal, microOfCoins, subtractDecimals, tidyDecimal } from '../domai
 import { formatUsd } from '../domain/kernel/money.js';
 import {
   type CallbackHeaders,
+  type ListedInvoice,
   type PaymentProcessor,
   ProcessorRefusal,
   ProcessorUnavailable,
@@ -24,6 +25,8 @@ import { isSignedBy } from './signature.js';
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
 const MAX_NAME = 200;
 const MAX_PAYMENTS = 100;
+/** Number of invoices requested at once. An invoice takes about 2 KB. */
+const PAGE = 100;
 /** Time that BTCPay Server watches an expired invoice for payments. */
 const MONITORING_MINUTES = 7 * 24 * 60;
 
@@ -113,6 +116,15 @@ export function createBtcpay({ url, key, store, secret, confirmations, moreHeade
         throw new ProcessorUnavailable('/payment-methods: missing payments');
       return payments.slice(0, MAX_PAYMENTS).map((payment) => paymentOf(payment, asset, rate, confirmations[asset]));
     },
+    list: async (since) => {
+      const found: ListedInvoice[] = [];
+      for (let skip = 0; ; skip += PAGE) {
+        const page = await fetchJson(`/invoices?startDate=${since}&skip=${skip}&take=${PAGE}`);
+        if (!Array.isArray(page)) throw new ProcessorUnavailable('/invoices: not a list');
+        found.push(...page.flatMap(invoiceOf));
+        if (page.length < PAGE) return found;
+      }
+    },
   };
 }
 
@@ -136,6 +148,16 @@ function verify(secret: string, store: string, body: Buffer, headers: CallbackHe
   const id = isObject(event.metadata) ? event.metadata.orderId : undefined;
   // The store may also have invoices for other goods.
   return isName(id, MAX_NAME) ? { kind: 'accepted', id, payments: null, unreadable: null } : { kind: 'ignored' };
+}
+
+/** Returns the invoice if it was opened for a top-up, because the store may also have invoices for other goods. */
+function invoiceOf(invoice: unknown): ListedInvoice[] {
+  const { id, metadata, checkout } = isObject(invoice) ? invoice : {};
+  const topUp = isObject(metadata) ? metadata.orderId : undefined;
+  const methods = isObject(checkout) && Array.isArray(checkout.paymentMethods) ? checkout.paymentMethods : [];
+  const asset = ASSET_OF.get(String(methods[0]));
+  const isOurs = isName(id, MAX_NAME) && isName(topUp, MAX_NAME) && asset !== undefined;
+  return isOurs ? [{ id: topUp, asset, invoice: id, transactions: null }] : [];
 }
 
 const STATUS = { Processing: 'pending', Settled: 'final', Invalid: 'gone' } as const;

@@ -14,7 +14,7 @@ const MAX_IN_FLIGHT = 50;
 export type MoreHeaders = () => Record<string, string>;
 export type SendRequest = (
   path: string,
-  init?: { method?: 'GET' | 'POST'; body?: object },
+  init?: { method?: 'GET' | 'POST'; body?: object; maxBytes?: number },
 ) => Promise<ProcessorResponse>;
 
 interface ProcessorResponse {
@@ -34,7 +34,7 @@ export function createRequestSender(
 ): SendRequest {
   const base = baseUrl.replace(/\/+$/, '');
   let inFlight = 0;
-  return async (path, { method = 'GET', body } = {}) => {
+  return async (path, { method = 'GET', body, maxBytes = MAX_RESPONSE_BYTES } = {}) => {
     if (inFlight >= MAX_IN_FLIGHT) throw new ProcessorUnavailable('too many requests to the processor are in flight');
     inFlight += 1;
     try {
@@ -50,7 +50,7 @@ export function createRequestSender(
         redirect: 'error',
         signal: AbortSignal.timeout(PROCESSOR_TIMEOUT_MS),
       });
-      return { status: response.status, body: parseJson(await readBounded(response)) };
+      return { status: response.status, body: parseJson(await readBounded(response, maxBytes)) };
     } catch (cause) {
       if (cause instanceof ProcessorUnavailable) throw cause;
       throw new ProcessorUnavailable(`${method} ${path}: ${reasonOf(cause)}`, { cause });
@@ -60,13 +60,13 @@ export function createRequestSender(
   };
 }
 
-async function readBounded(response: Response): Promise<Buffer> {
+async function readBounded(response: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   // Node's streams are async iterable, but the browser's types don't say so.
   for await (const chunk of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new ProcessorUnavailable('the processor sent more than 1 MB');
+    if (bytes > maxBytes) throw new ProcessorUnavailable(`the processor sent more than ${maxBytes / 1_000_000} MB`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

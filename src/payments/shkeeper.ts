@@ -41,6 +41,8 @@ const AMOUNT_DECIMALS = 10;
 const MAX_NAME = 200;
 /** Maximum number of transactions read per invoice. */
 const MAX_TRANSACTIONS = 100;
+/** Maximum size of the list of all invoices, which SHKeeper returns at once. */
+const MAX_LIST_BYTES = 200_000_000;
 /** A path that requires the key and returns an empty list, because no top-up has this id. */
 const KEY_PROBE = '/invoices/none';
 
@@ -69,8 +71,8 @@ export interface ShkeeperOptions {
 
 export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: ShkeeperOptions): PaymentProcessor {
   const send = createRequestSender(`${url}/api/v1`, { 'X-Shkeeper-Api-Key': key }, moreHeaders);
-  const fetchJson = async (path: string, body?: object): Promise<Json> => {
-    const response = await send(path, body && { method: 'POST', body });
+  const fetchJson = async (path: string, body?: object, maxBytes?: number): Promise<Json> => {
+    const response = await send(path, { ...(body && { method: 'POST', body }), ...(maxBytes && { maxBytes }) });
     if (!isObject(response.body)) throw new ProcessorUnavailable(`${path}: HTTP ${response.status}, not an object`);
     if (response.body.status === 'success') return response.body;
     const { message: reported } = response.body;
@@ -108,6 +110,18 @@ export function createShkeeper({ url, key, callbackUrl, now, moreHeaders }: Shke
       const payments: ReportedPayment[] = [];
       for (const transaction of transactions) payments.push(await readPayment(fetchJson, topUp, transaction, fee));
       return payments;
+    },
+    // Invoices have no time, and an unpaid one has no coin.
+    list: async () => {
+      const { invoices } = await fetchJson('/invoices', undefined, MAX_LIST_BYTES);
+      if (!Array.isArray(invoices)) throw new ProcessorUnavailable('/invoices: not a list');
+      return invoices.flatMap((invoice) => {
+        const { external_id: id, txs } = isObject(invoice) ? invoice : {};
+        const paid = Array.isArray(txs) ? txs.filter(isObject) : [];
+        const asset = ASSET_OF.get(String(paid[0]?.crypto));
+        const transactions = paid.map(({ txid }) => String(txid));
+        return isName(id, MAX_NAME) && asset ? [{ id, asset, invoice: id, transactions }] : [];
+      });
     },
   };
 }

@@ -21,6 +21,8 @@ export interface PaymentProcessor {
   verify(body: Buffer, headers: CallbackHeaders, now: Instant): VerifiedCallback;
   /** Returns an invoice's payments. */
   read(topUp: InvoiceOf): Promise<ReportedPayment[]>;
+  /** Returns the invoices created since then, or more if the processor doesn't report when invoices were created. */
+  list(since: Instant): Promise<ListedInvoice[]>;
 }
 
 export type CallbackHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -42,6 +44,11 @@ export interface InvoiceOf {
   id: string;
   asset: AssetCode;
   invoice: string;
+}
+
+export interface ListedInvoice extends InvoiceOf {
+  /** Ids of its transactions. Null if the list doesn't contain them. */
+  transactions: string[] | null;
 }
 
 export type VerifiedCallback =

@@ -85,7 +85,7 @@ export async function reconcile(
 }
 
 /** Books the stored payments that this response confirms, along with the invoice's other payments. */
-async function bookReports(
+export async function bookReports(
   deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
   topUp: TopUp,
   reports: readonly ReportedPayment[],

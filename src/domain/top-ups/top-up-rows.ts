@@ -31,9 +31,13 @@ export const TOP_UP_COLUMNS = `top_up.id, top_up.account_id as "accountId", top_
 const PAYMENT_COLUMNS = `asset, transaction, state, coins, usd_micro as "usdMicro", confirmations,
   first_seen_at as "firstSeenAt", credited_at as "creditedAt", asked_back as "confirmedByProcessor", reason`;
 
+export function isTopUpId(id: string): boolean {
+  return TOP_UP_ID.test(id);
+}
+
 export async function findTopUpRow(from: Queryable, id: string): Promise<TopUp | null> {
   // No other string can be an id, and PostgreSQL might even reject it.
-  if (!TOP_UP_ID.test(id)) return null;
+  if (!isTopUpId(id)) return null;
   const { rows } = await from.query<TopUp>(`select ${TOP_UP_COLUMNS} from top_up where id = $1`, [id]);
   return rows[0] ?? null;
 }

@@ -439,6 +439,7 @@ const NO_PROCESSOR: PaymentProcessor = {
   open: () => Promise.reject(new Error('unexpected request')),
   verify: () => ({ kind: 'ignored' }),
   read: () => Promise.reject(new Error('unexpected request')),
+  list: () => Promise.reject(new Error('unexpected request')),
 };
 
 function secondOf(date: Date | null): bigint | null {

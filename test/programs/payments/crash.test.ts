@@ -93,6 +93,22 @@ test(`a gateway killed ${ROUNDS} times before a commit credits payments exactly 
   });
   expect((await renter.rest('GET', '/balance')).body.balance).toBe(5 * ROUNDS - 5);
   expect((await admin(['audit'], env)).stdout).toContain('no mismatch');
+
+  // A top-up that is missing, because the database was restored to an earlier time.
+  expect((await admin(['topup', 'reconcile', '--since', '2026-01-01T00:00:00Z'], env)).code).toBe(0);
+  const id = `t-${'0'.repeat(20)}`;
+  const headers = { 'x-shkeeper-api-key': KEY };
+  const body = JSON.stringify({ external_id: id, fiat: 'USD', amount: '5', callback_url: gateway.address });
+  await fetch(`${env.PAYMENTS_URL}/api/v1/LTC/payment_request`, { method: 'POST', headers, body });
+  const transaction = await chain.pay(shkeeper.invoices.at(-1)!.address, '0.0625');
+  await chain.mine(6);
+  await shkeeper.poll();
+  const missing = await admin(['topup', 'reconcile', '--since', '2026-01-01T00:00:00Z', '--json'], env);
+  expect(missing.code).toBe(1);
+  const lost = { top_up: id, account: null, transaction, asset: 'LTC', coins: '0.0625', usd: 5, booked: null };
+  expect(JSON.parse(missing.stdout)).toEqual([lost]);
+  const unclear = await admin(['topup', 'reconcile', '--since', 'yesterday'], env);
+  expect(unclear).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a time with a zone') });
   await gateway.end();
   await shkeeper.close();
 });

@@ -10,6 +10,7 @@ interface Invoice {
   id: string;
   orderId: string;
   amount: string;
+  createdTime: number;
   speedPolicy: string;
   paymentMethods: string[];
   lazyPaymentMethods?: boolean;
@@ -64,19 +65,31 @@ export class TestBtcpay {
     return (await fetch(this.webhookUrl, { method: 'POST', body, headers })).status;
   }
 
+  #page(query: URLSearchParams): object[] {
+    const [since, skip, take] = ['startDate', 'skip', 'take'].map((name) => Number(query.get(name)));
+    return this.invoices
+      .filter(({ createdTime }) => createdTime >= since!)
+      .slice(skip, skip! + take!)
+      .map(({ id, orderId, createdTime, paymentMethods }) => {
+        return { id, metadata: { orderId }, createdTime, checkout: { paymentMethods } };
+      });
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const send = (status: number, answer: unknown) => response.writeHead(status).end(JSON.stringify(answer));
     if (request.headers.authorization !== `token ${this.#key}`) return void send(401, { code: 'unauthenticated' });
-    const [path] = (request.url ?? '').replace(`/api/v1/stores/${STORE}`, '').split('?');
+    const [path, query] = (request.url ?? '').replace(`/api/v1/stores/${STORE}`, '').split('?');
     if (path === '/payment-methods') return void send(200, [{ paymentMethodId: 'LTC-CHAIN', enabled: true }]);
+    if (path === '/invoices' && request.method === 'GET') return void send(200, this.#page(new URLSearchParams(query)));
     if (path === '/invoices') {
       const asked = JSON.parse(Buffer.concat(chunks).toString());
       const invoice: Invoice = {
         id: `invoice-${this.invoices.length + 1}`,
         orderId: asked.metadata.orderId,
         amount: asked.amount,
+        createdTime: this.#now(),
         ...asked.checkout,
         payments: [],
       };

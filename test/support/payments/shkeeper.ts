@@ -260,9 +260,10 @@ export class TestShkeeper {
     send({ status: 'error' });
   }
 
+  /** Returns the invoices with this id, or all of them. */
   #invoicesOf(externalId: string) {
     return this.invoices
-      .filter((invoice) => invoice.externalId === externalId)
+      .filter((invoice) => externalId === '' || invoice.externalId === externalId)
       .map((invoice) => ({
         txs: [
           ...this.transactions
@@ -272,7 +273,7 @@ export class TestShkeeper {
             .filter(([, each]) => each.invoice === invoice)
             .map(([key, { coins }]) => ({ amount: printed(coins), txid: key.split(' ')[1], status: 'UNCONFIRMED' })),
         ].map((each) => ({ ...each, crypto: invoice.crypto, addr: invoice.address })),
-        external_id: externalId,
+        external_id: invoice.externalId,
         balance_fiat: '0',
         fiat: 'USD',
         amount_fiat: printed(invoice.fiat),
