@@ -1,7 +1,7 @@
 // node deploy/ha/local.mjs [--backups]    runs the whole database cluster on this machine until Ctrl-C
 // Three etcd members, three PostgreSQL nodes under Patroni, and HAProxy, on free ports of 127.0.0.1. They use the same
 // patroni.yml and haproxy.cfg as a real cluster, and a temporary folder. Nothing needs root. If root starts it, the
-// cluster runs as the user `postgres`. `startCluster` is also used by scripts/failovers.mjs.
+// cluster runs as the user `postgres`. `startCluster` is also used by bench/failovers.mjs.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

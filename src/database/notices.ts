@@ -101,6 +101,7 @@ export class Notices {
   /** Whether a peer was gone at the last probe. Its last commit may be newer than anything read since. */
   #isLossFresh = false;
   #timer: NodeJS.Timeout | undefined;
+  #isAnswering = true;
   #isClosed = false;
 
   constructor(connectionString: string, notifyMode: NotifyMode, primary: PrimaryCheck | null = null) {
@@ -121,9 +122,9 @@ export class Notices {
     return this.isListening && performance.now() - this.#provenAtMs < PROBE_COUNTS_MS;
   }
 
-  /** Whether the server answers probes. True before the first connection opens. */
+  /** Whether the server responds at all. False once it lets a probe or a new connection time out. */
   get isAnswering(): boolean {
-    return this.isListening || this.#timer === undefined;
+    return this.#isAnswering;
   }
 
   /** Age of the oldest notice that other gateways may not have received, or 0 if there is none. */
@@ -203,10 +204,12 @@ export class Notices {
       await client.query(ANNOUNCE, [this.#sender, CHANNEL]);
       for (const peer of await peersOf(client)) this.#peers.add(peer);
     } catch (error) {
-      await client.end().catch(() => {});
+      this.#isAnswering = !isTimeout(error);
+      void client.end().catch(() => {});
       throw error;
     }
     this.#client = client;
+    this.#isAnswering = true;
     this.#provenAtMs = performance.now();
     this.#timer ??= setInterval(() => this.#check(), PROBE_EVERY_MS).unref();
     void this.#sendPending();
@@ -263,7 +266,10 @@ export class Notices {
     this.#probe = this.#last
       .then(
         () => {},
-        () => this.#onDisconnect(client),
+        (error) => {
+          if (this.#client === client) this.#isAnswering = !isTimeout(error);
+          this.#onDisconnect(client);
+        },
       )
       .finally(() => {
         this.#probe = null;
@@ -298,6 +304,11 @@ export class Notices {
       await this.#connect().catch(() => sleep(RECONNECT_AFTER_MS, undefined, { ref: false }));
     }
   }
+}
+
+/** Whether node-postgres gave up waiting for the server, either for a connection or for an answer. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && /timeout/i.test(error.message);
 }
 
 /** Sent to the other gateways when a notice connection opens. */

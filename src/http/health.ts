@@ -6,6 +6,9 @@ import { formatInstant, type Instant } from '../domain/kernel/time.js';
 import { recheckTimes } from '../domain/market/recheck.js';
 import type { RedisState } from './rate-limit/redis-buckets.js';
 
+/** Time for which the result of a check is used for other requests. */
+const SHARED_MS = 100;
+
 export interface HealthOptions {
   deps: Pick<KernelDeps, 'db' | 'clock' | 'settings'> & Pick<InventoryDeps, 'inventory'>;
   /** State of Redis, or null if it is not used. */
@@ -23,18 +26,29 @@ export const liveness: RequestHandler = (_request, response) => void response.js
  * it.
  */
 export function createReadiness({ deps, redisState, isServing }: HealthOptions): RequestHandler {
-  return async (_request, response) => {
+  const stateOf = async () => {
     const database = await databaseState(deps.db.pool);
     // The catalogue isn't returned while notices aren't being received or everything must be read again. Asking for it
     // starts both.
     const hasCaches = database === 'ok' && (await isInTime(deps.inventory.catalogue()));
+    const market = database === 'ok' && deps.settings.marketSource !== null ? await marketState(deps) : null;
+    return { database, hasCaches, market };
+  };
+  let state: ReturnType<typeof stateOf> | null = null;
+  /** Concurrent and frequent requests share a check, because anyone may send them. */
+  const sharedState = () => {
+    state ??= stateOf().finally(() => setTimeout(() => (state = null), SHARED_MS).unref());
+    return state;
+  };
+  return async (_request, response) => {
+    const { database, hasCaches, market } = await sharedState();
     const ready = hasCaches && isServing();
     response.status(ready ? 200 : 503).json({
       status: ready ? 'ready' : 'not ready',
       database,
       ...(database === 'ok' && !hasCaches && { caches: 'stale' }),
       ...(redisState !== null && { redis: redisState() }),
-      ...(deps.settings.marketSource !== null && { market: await marketState(deps) }),
+      ...(deps.settings.marketSource !== null && { market }),
     });
   };
 }

@@ -13,6 +13,10 @@ export interface DatabaseWire {
   mendNotices(): void;
   /** Ends the next connection that commits, after the commit but before its confirmation arrives. */
   loseNextCommit(): void;
+  /** Ends the next connection that commits, before the server receives the commit. */
+  holdNextCommit(): void;
+  /** Lets the server receive the held commit. */
+  deliverCommit(): void;
   /** Keeps all connections open, including new ones, but lets nothing through, like a frozen server. */
   freeze(): void;
   thaw(): void;
@@ -28,6 +32,9 @@ const NOTICES_NAME = 'gpu-rental-gateway notices';
 /** The server's confirmation of a commit. */
 const COMMITTED = Buffer.from('COMMIT\0');
 
+/** Time for the server to commit, after which a connection without a client is ended. */
+const END_AFTER_MS = 1_000;
+
 /** Opens a proxy to a database whose faults the test controls. */
 export async function openWire(target: URL): Promise<DatabaseWire> {
   const sockets = new Set<Socket>();
@@ -36,6 +43,10 @@ export async function openWire(target: URL): Promise<DatabaseWire> {
   const broken = { all: false, notices: false };
   let isHeld = false;
   let losesCommit = false;
+  let holdsCommit = false;
+  let deliver = () => {};
+  /** Ends of connections whose clients are gone, but whose commit is held. */
+  const held = new Set<Socket>();
   let isFrozen = false;
   /** Connections accepted while frozen. They are never served. */
   const frozen = new Set<Socket>();
@@ -44,6 +55,17 @@ export async function openWire(target: URL): Promise<DatabaseWire> {
       transform: (chunk: Buffer, _encoding, done) => {
         if (!losesCommit || !chunk.includes(COMMITTED)) return done(null, chunk);
         losesCommit = false;
+        near.destroy();
+        done();
+      },
+    });
+  const unlessHeld = (near: Socket, far: Socket) =>
+    new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        if (!holdsCommit || !/commit/i.test(chunk.toString('latin1'))) return done(null, chunk);
+        holdsCommit = false;
+        held.add(far);
+        deliver = () => void far.write(chunk, () => setTimeout(() => far.destroy(), END_AFTER_MS));
         near.destroy();
         done();
       },
@@ -62,12 +84,12 @@ export async function openWire(target: URL): Promise<DatabaseWire> {
       socket.on('close', () => {
         sockets.delete(socket);
         notices.delete(socket);
-        other.destroy();
+        if (!held.has(other)) other.destroy();
       });
     }
     near.once('data', (first) => {
       far.write(first);
-      near.pipe(far);
+      near.pipe(unlessHeld(near, far)).pipe(far, { end: false });
       const isForNotices = first.includes(NOTICES_NAME);
       if (isForNotices && broken.notices) return void near.destroy();
       if (isForNotices) notices.set(near, far);
@@ -103,6 +125,10 @@ export async function openWire(target: URL): Promise<DatabaseWire> {
     loseNextCommit: () => {
       losesCommit = true;
     },
+    holdNextCommit: () => {
+      holdsCommit = true;
+    },
+    deliverCommit: () => deliver(),
     freeze: () => {
       isFrozen = true;
       for (const socket of sockets) socket.pause();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isUnavailable } from '../../database/faults.js';
 import type { Notice } from '../../database/notices.js';
 import { NOTIFY_IN_TRANSACTION } from '../../database/pool.js';
@@ -163,7 +164,7 @@ export async function write<T>(
     .run(scope.accountIds[0], () => inTransaction(pool, work))
     .catch((error) => {
       // If the connection broke during the commit, the changes may have been made.
-      if (attempted !== null && isUnavailable(error)) publishPossibleChanges(deps, attempted);
+      if (attempted !== null && isUnavailable(error)) void publishPossibleChanges(deps, attempted);
       throw error;
     });
   if (outcome.rows !== null) publishChanges(deps, outcome.rows);
@@ -184,14 +185,35 @@ function publishChanges(
   db.notices.publish(noticesOf(written));
 }
 
-/** Makes all gateways reread what a failed write may have changed. */
-function publishPossibleChanges(
+/**
+ * Makes all gateways reread what a failed write may have changed. The server may still be committing it, for example
+ * while it waits for a standby, so they reread it once more when its locks are released.
+ */
+async function publishPossibleChanges(
   { db, apiKeyCache }: Pick<SettlingDeps, 'db' | 'apiKeyCache'>,
   { written }: WriteRows,
-): void {
-  for (const { id } of written.accounts) apiKeyCache.forgetAccount(id);
-  db.notices.publish(noticesOf(written));
+): Promise<void> {
+  const ids = Array.from(written.accounts, ({ id }) => id);
+  const publish = () => {
+    for (const id of ids) apiKeyCache.forgetAccount(id);
+    db.notices.publish(noticesOf(written));
+  };
+  publish();
+  for (let attempt = 1; attempt <= MAX_LOCK_ATTEMPTS; attempt += 1) {
+    try {
+      await inTransaction(db.pool, (transaction) =>
+        transaction.query('select from account where id = any($1) order by id for update', [ids]),
+      );
+      return publish();
+    } catch {
+      await sleep(LOCK_AGAIN_MS, undefined, { ref: false });
+    }
+  }
 }
+
+/** Attempts to lock the accounts of a write in doubt, which add up to at least ten minutes. */
+const MAX_LOCK_ATTEMPTS = 600;
+const LOCK_AGAIN_MS = 1_000;
 
 function noticesOf({ instances, accounts }: WriteRows['written']): Notice[] {
   return [

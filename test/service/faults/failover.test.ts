@@ -10,6 +10,8 @@ const PATIENCE = { timeout: 30_000, interval: 20 };
 /** Maximum time for which a request may wait for a server that is frozen. */
 const GIVES_UP_WITHIN_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Longer than a statement may wait for a server that doesn't answer. */
+const LONG_SECONDS = 7;
 
 /** Two gateways on one database. The first gateway's connections can be broken like those to a failing primary. */
 let wire: DatabaseWire;
@@ -61,6 +63,19 @@ describe('a commit whose confirmation is lost', () => {
     const { body } = await renter.rest('GET', '/instances');
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual([replayed.body.id]);
   });
+
+  it('reaches all gateways even if the server completes it later', async () => {
+    const renter = await first.renter('100');
+    const machine_id = await first.machine({ gpu: GPU });
+    for (const service of [first, second]) expect(await isOffered(service, machine_id)).toBe(true);
+    wire.holdNextCommit();
+    expect((await renter.rest('POST', '/instances', { machine_id, disk_gb: 1 })).status).toBe(503);
+    await allCaughtUp([first, second]);
+    for (const service of [first, second]) expect(await isOffered(service, machine_id)).toBe(true);
+    wire.deliverCommit();
+    for (const service of [first, second])
+      await vi.waitFor(async () => expect(await isOffered(service, machine_id)).toBe(false), PATIENCE);
+  });
 });
 
 describe('a gateway', () => {
@@ -69,6 +84,8 @@ describe('a gateway', () => {
     wire.cutNotices();
     await vi.waitFor(async () => expect((await readiness()).status).toBe(503), PATIENCE);
     expect((await readiness()).body).toEqual({ status: 'not ready', database: 'ok', caches: 'stale' });
+    // The rest of the database answers, so statements may still take long.
+    await expect(first.deps.db.pool.query(`select pg_sleep(${LONG_SECONDS})`)).resolves.toBeDefined();
     wire.mendNotices();
     await vi.waitFor(async () => expect((await readiness()).status).toBe(200), PATIENCE);
     expect(first.deps.inventory.isCurrent).toBe(true);
