@@ -40,6 +40,7 @@ export const EXAMPLES: Examples = {
   'topup refuse': 'admin topup refuse t-5b1c8e7f2a90d364 --transaction 9f3a61 --note "wrong network"',
   'topup forget': 'admin topup forget aside-4f1d7c2e9b30a5d6',
   'topup refund': 'admin topup refund t-5b1c8e7f2a90d364 --transaction 9f3a61 --amount 20 --note "overpaid"',
+  'topup reconcile': 'admin topup reconcile --since 2026-11-27T10:15:00Z --book',
   'topup export': 'admin topup export --from 2026-11-01 --to 2026-12-01 > november.csv',
   'secret reseal': 'admin secret reseal',
   'volume list': 'admin volume list',
