@@ -14,7 +14,7 @@ export { Prisma, PrismaClient } from './generated/client/client.js';
 export interface Database {
   prisma: PrismaClient;
   pool: pg.Pool;
-  /** Serves reads through `inSnapshot`. Null if there is none. */
+  /** The replica that `inSnapshot` reads from, or null if none is configured. */
   replica: Replica | null;
   /** Runs each account's writes sequentially. */
   accountQueue: KeyedQueue;

@@ -26,7 +26,7 @@ export class PrimaryCheck {
     // For example, a database that was moved to a new cluster.
     if (cluster !== this.#cluster) this.#newestTimeline = 0;
     this.#cluster = cluster;
-    const timeline = Number.parseInt(file.slice(0, TIMELINE_DIGITS), 16);
+    const timeline = timelineOf(file);
     if (timeline < this.#newestTimeline) {
       throw new NotPrimaryError(`a former primary (timeline ${timeline}, newest ${this.#newestTimeline})`);
     }
@@ -56,6 +56,11 @@ async function rowOf<Row extends object>(client: Pick<pg.ClientBase, 'query'>, t
 
 /** A WAL file's name begins with its timeline, in hexadecimal digits. */
 const TIMELINE_DIGITS = 8;
+
+/** Returns the timeline of the WAL file with this name. */
+export function timelineOf(file: string): number {
+  return Number.parseInt(file.slice(0, TIMELINE_DIGITS), 16);
+}
 
 const POSITION = `select system_identifier::text as cluster, pg_walfile_name(pg_current_wal_lsn()) as file
   from pg_control_system()`;

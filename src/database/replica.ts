@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { databaseState } from './database-state.js';
 import { isConflict, isUnavailable, unavailableReason } from './faults.js';
+import { only } from './only.js';
 import { createPool } from './pool.js';
+import { timelineOf } from './primary-check.js';
 import { closeSilentConnections } from './silent-server.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
@@ -105,15 +107,13 @@ interface Position {
 
 /** Identifies the database. Replicas have the same identity. */
 const IDENTITY = `(select system_identifier from pg_control_system()) || '/' || current_database()`;
-/** A WAL file's name begins with its timeline, in hexadecimal digits. */
-const TIMELINE_DIGITS = 8;
 
 async function positionOf(primary: pg.Pool): Promise<Position> {
   const { rows } = await primary.query<{ lsn: string; file: string; identity: string }>(
     `select lsn::text, pg_walfile_name(lsn) as file, ${IDENTITY} as identity from pg_current_wal_lsn() as lsn`,
   );
-  const { lsn, file, identity } = rows[0]!;
-  return { lsn, timeline: Number.parseInt(file.slice(0, TIMELINE_DIGITS), 16), identity };
+  const { lsn, file, identity } = only(rows);
+  return { lsn, timeline: timelineOf(file), identity };
 }
 
 /**
@@ -128,7 +128,7 @@ async function hasReached(client: pg.PoolClient, { lsn, timeline, identity }: Po
     values: [lsn],
     query_timeout: CATCH_UP_MS,
   } as pg.QueryConfig);
-  const replica = rows[0]!;
+  const replica = only(rows);
   if (replica.identity !== identity) throw new Error('it is not a replica of this database');
   if (replica.timeline !== timeline) throw new Error(`it is not on the primary's timeline, ${timeline}`);
   return replica.reached === true;

@@ -18,7 +18,7 @@ export interface MoveMarker {
   at: string;
 }
 
-/** Returns the marker of the data folder's move, or null if there is none. */
+/** Returns the marker in the data folder, or null if its database has not been moved. */
 export async function readMoveMarker(dataDir: string): Promise<MoveMarker | null> {
   const path = join(dataDir, FILE);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
