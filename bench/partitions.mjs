@@ -1,12 +1,14 @@
 // `npm run bench:partitions -- --table NAME --rows N` compares a large table with the same table partitioned, for
 // docs/scale.md. NAME is ledger_entry, usage_interval, activity or samples. One variant after another is filled,
-// measured and dropped, so that only one needs room on the disk. `--variants plain,"32 parts",plain` selects them; one
-// that is named twice shows how much the figures vary.
+// measured and dropped, so that only one needs room on the disk. `--variants plain,"32 parts",plain` selects them. A
+// variant that is named twice shows how much the figures vary. CPU figures are those of the server's processes for the
+// statements, which other programs on the computer disturb less than durations.
+import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { applyMigrations } from '../dist/src/database/migrate.js';
-import { openServer, postmasterOf, rowsOf, withClient } from './support/database.mjs';
+import { openServer, rowsOf, withClient } from './support/database.mjs';
 import { TABLES } from './support/partitioned-tables.mjs';
 import { table as aligned } from './support/report.mjs';
 import { median, percentile } from './support/rounds.mjs';
@@ -40,8 +42,6 @@ const SERVER = {
 };
 
 const server = await openServer(settings.dataDir, SERVER);
-// Imported after the server was started, because this pins the process to a core.
-const { cpuSecondsOfTree } = await import('./support/programs.mjs');
 const stop = (code) => server.close().finally(() => process.exit(code));
 process.once('SIGINT', () => stop(1)).once('SIGTERM', () => stop(1));
 try {
@@ -85,16 +85,18 @@ function shown(figure) {
 async function measured(variant, schema) {
   const url = `${server.urlOf('partitions')}&options=${encodeURIComponent(`-c search_path=${schema},public -c TimeZone=UTC`)}`;
   const figures = new Map();
-  const timed = async (name, work) => {
-    const startedAt = performance.now();
+  const timed = async (client, name, work) => {
+    const [startedAt, cpu] = [performance.now(), cpuMsOf(client)];
     await work();
-    figures.set(name, (performance.now() - startedAt) / 1_000);
+    figures.set(`${name}, s`, (performance.now() - startedAt) / 1_000);
+    figures.set(`${name}, CPU s`, (cpuMsOf(client) - cpu) / 1_000);
   };
   await rowsOf(url, `create schema ${schema}`);
   try {
     await withClient(url, (client) => fill(client, variant, timed));
     await withClient(url, async (client) => {
-      await timed('first VACUUM ANALYZE, s', () => client.query(`vacuum analyze ${NAME}`));
+      await timed(client, 'first VACUUM', () => client.query(`vacuum ${NAME}`));
+      await client.query(`analyze ${NAME}`);
       await client.query('checkpoint');
       await measureSizes(client, schema, figures);
       await measureReads(client, figures);
@@ -104,7 +106,7 @@ async function measured(variant, schema) {
       for (const removal of TABLE.removals?.(variant) ?? []) await remove(client, removal, figures);
       if (TABLE.spoil !== undefined) await client.query(TABLE.spoil(ROWS));
       await client.query('checkpoint');
-      await timed('VACUUM afterwards, s', () => client.query(`vacuum ${NAME}`));
+      await timed(client, 'VACUUM afterwards', () => client.query(`vacuum ${NAME}`));
     });
   } finally {
     await rowsOf(server.urlOf('partitions'), `drop schema ${schema} cascade`);
@@ -124,8 +126,8 @@ async function fill(client, { by, keys = {}, parts = [] }, timed) {
     `create table ${NAME} (like public.${TABLE.from} including all excluding indexes excluding identity)${partitioned}`,
   );
   for (const [n, values] of parts) await client.query(`create table ${NAME}_part_${n} partition of ${NAME} ${values}`);
-  await timed('fill, s', () => client.query(TABLE.fill(ROWS)));
-  await timed('build the indexes, s', async () => {
+  await timed(client, 'fill', () => client.query(TABLE.fill(ROWS)));
+  await timed(client, 'build the indexes', async () => {
     for (const { name, definition } of indexes)
       await client.query(keys[name] ? indexOf(keys[name]) : moved(definition));
     for (const name of Object.keys(keys)) {
@@ -161,6 +163,7 @@ async function measureReads(client, figures) {
     const statement = { name, text: wrap ? `select count(*) from (${text}) all_of_them` : text };
     for (const round of times === READS ? ['first', 'again'] : ['once']) {
       const took = [];
+      const cpu = cpuMsOf(client);
       for (let k = 0; k < times; k += 1) {
         const startedAt = performance.now();
         await client.query({ ...statement, values: values(k, times) });
@@ -168,6 +171,7 @@ async function measureReads(client, figures) {
       }
       const sorted = Float64Array.from(took).sort();
       figures.set(`${name}, ${round}, p50 ms`, percentile(sorted, 0.5));
+      figures.set(`${name}, ${round}, CPU ms`, (cpuMsOf(client) - cpu) / times);
     }
     const plans = [];
     for (let k = 0; k < PLANS; k += 1) {
@@ -180,36 +184,37 @@ async function measureReads(client, figures) {
 
 /** Each insert is one durable commit. */
 async function measureInserts(url, figures) {
-  const postmaster = await postmasterOf(url);
   const rounds = [];
   for (let round = 0; round < INSERT_ROUNDS; round += 1) {
-    const [cpu, startedAt] = [cpuSecondsOfTree(postmaster), performance.now()];
-    await Promise.all(
+    const startedAt = performance.now();
+    const cpu = await Promise.all(
       Array.from({ length: CLIENTS }, (_, n) =>
         withClient(url, async (client) => {
           for (let k = 0; k < INSERTS_PER_CLIENT; k += 1) {
-            const number = (round * CLIENTS + n) * INSERTS_PER_CLIENT + k;
-            await client.query({
-              name: 'insert',
-              text: TABLE.insert.text,
-              values: TABLE.insert.values(number, ROWS),
-            });
+            const values = TABLE.insert.values((round * CLIENTS + n) * INSERTS_PER_CLIENT + k, ROWS);
+            await client.query({ name: 'insert', text: TABLE.insert.text, values });
           }
+          return cpuMsOf(client);
         }),
       ),
     );
     const inserts = CLIENTS * INSERTS_PER_CLIENT;
     rounds.push({
       ms: (performance.now() - startedAt) / inserts,
-      cpu: ((cpuSecondsOfTree(postmaster) - cpu) / inserts) * 1_000,
+      cpu: cpu.reduce((sum, each) => sum + each, 0) / inserts,
     });
   }
   figures.set(`insert, ms with ${CLIENTS} clients`, median(rounds.map(({ ms }) => ms)));
   figures.set('insert, CPU ms', median(rounds.map(({ cpu }) => cpu)));
 }
 
+/** Returns how long the client's server process has used a core. */
+function cpuMsOf({ processID }) {
+  return Number(readFileSync(`/proc/${processID}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+}
+
 async function remove(client, { name, batch, atMost = Number.POSITIVE_INFINITY, drops = [] }, figures) {
-  const startedAt = performance.now();
+  const [startedAt, cpu] = [performance.now(), cpuMsOf(client)];
   for (const drop of drops) await client.query(drop);
   let [batches, removed] = [0, 0];
   while (batch !== undefined && batches < atMost) {
@@ -219,6 +224,6 @@ async function remove(client, { name, batch, atMost = Number.POSITIVE_INFINITY, 
     if (rowCount === 0) break;
   }
   const seconds = (performance.now() - startedAt) / 1_000;
-  figures.set(`${name}, s`, seconds);
+  figures.set(`${name}, s`, seconds).set(`${name}, CPU s`, (cpuMsOf(client) - cpu) / 1_000);
   if (removed > 0) figures.set(`${name}, ms per 1,000 rows`, (seconds * 1e6) / removed);
 }
