@@ -7,11 +7,11 @@ import { openEmbeddedPostgres } from '../../dist/src/database/embedded/embedded-
 
 /**
  * Opens the server. Databases in the folder `keptDir` are kept for the next run. Without it, the data is new and
- * removed after the run.
+ * removed after the run. `settings` override the server's.
  */
-export async function openServer(keptDir) {
+export async function openServer(keptDir, settings = {}) {
   const dataDir = keptDir ?? mkdtempSync(join(tmpdir(), 'gateway-bench-'));
-  const server = await openEmbeddedPostgres({ dataDir, database: 'postgres' });
+  const server = await openEmbeddedPostgres({ dataDir, database: 'postgres', settings });
   const urlOf = (database) => server.url.replace('/postgres?', `/${database}?`);
   const run = (text) => withClient(server.url, (client) => client.query(text));
   return {
