@@ -54,8 +54,9 @@ export async function dropOldActivity(deps: Pick<KernelDeps, 'db' | 'clock'>): P
   for (let dropped = 0; ; ) {
     // Ids increase with time, but rows of rejected requests are updated later. Those rows are checked again next time.
     const { rowCount } = await deps.db.pool.query(
-      `delete from activity where id in (
-         select id from activity where at < $1::timestamptz order by at limit $2 for update skip locked)`,
+      // Both columns of the primary key, so that its index finds the rows.
+      `delete from activity where (account_id, id) in (
+         select account_id, id from activity where at < $1::timestamptz order by at limit $2 for update skip locked)`,
       [before, DELETE_BATCH],
     );
     dropped += rowCount ?? 0;
