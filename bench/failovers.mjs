@@ -4,13 +4,21 @@
 // lost, no GPU was rented twice, and the books balance. It exits with 1 if any check fails.
 // `node bench/failovers.mjs NAME…` runs only the named failures.
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts, startCluster } from '../deploy/ha/local.mjs';
+import {
+  call,
+  lostDeploys,
+  RETRY_AFTER_MS,
+  Record,
+  rentedTwice,
+  rentRepeatedly,
+  undestroyedOf,
+} from './support/acknowledged.mjs';
 import { rowsOf } from './support/database.mjs';
 import { accountId, fillAccounts, keyOf } from './support/fill.mjs';
 import { PROJECT } from './support/settings.mjs';
@@ -18,9 +26,6 @@ import { PROJECT } from './support/settings.mjs';
 const CLIENTS = 16;
 /** Each machine is wanted by this many clients, so that renting it twice would be possible. */
 const CLIENTS_PER_MACHINE = 2;
-const DISK_GB = 50;
-const RETRY_AFTER_MS = 200;
-const ANSWERS_WITHIN_MS = 30_000;
 const BEFORE_MS = 5_000;
 const STARTS_WITHIN_MS = 60_000;
 const CREDIT_EVERY_MS = 3_000;
@@ -165,77 +170,6 @@ class Gateway {
   }
 }
 
-/** Responses that the clients received. */
-class Record {
-  /** Time of each successful deploy and the longest wait for any response, on the performance.now() clock. */
-  deployedAt = [];
-  slowestMs = 0;
-  statuses = {};
-  unexpected = [];
-  /** Acknowledged deploys: instance id → account number. */
-  deployed = new Map();
-  destroyed = new Set();
-  /** Acknowledged credits, by reference. */
-  credits = [];
-  streamEnds = 0;
-
-  count(status, body) {
-    this.statuses[status] = (this.statuses[status] ?? 0) + 1;
-    if (![200, 201, 409, 503, 'ECONNREFUSED', 'ECONNRESET'].includes(status)) {
-      this.unexpected.push(`${status} ${String(body).slice(0, 300)}`);
-    }
-  }
-
-  /** Starts counting responses again. Acknowledged writes are kept. */
-  restart() {
-    this.deployedAt = [performance.now()];
-    this.slowestMs = 0;
-    this.statuses = {};
-    this.streamEnds = 0;
-  }
-
-  longestGapMs() {
-    const times = [...this.deployedAt, performance.now()];
-    return Math.max(...times.slice(1).map((time, index) => time - times[index]));
-  }
-}
-
-/** One client rents and destroys a machine until `state.isOver`. It repeats each request until it knows the outcome. */
-async function rentRepeatedly(n, machineId, gateways, record, state) {
-  const headers = { authorization: `Bearer ${keyOf(n)}` };
-  const body = JSON.stringify({ machine_id: machineId, disk_gb: DISK_GB });
-  let turn = n;
-  async function repeated(method, path, content) {
-    const key = { 'idempotency-key': randomUUID() };
-    for (;;) {
-      turn += 1;
-      const startedAt = performance.now();
-      const { port } = gateways[turn % gateways.length];
-      const answer = await call(port, method, path, { ...headers, ...key }, content).catch((error) => ({
-        status: error.code ?? error.message,
-      }));
-      record.slowestMs = Math.max(record.slowestMs, performance.now() - startedAt);
-      record.count(answer.status, answer.body);
-      const inProgress = answer.status === 409 && answer.body.includes('idempotency_in_progress');
-      if (typeof answer.status === 'number' && answer.status < 500 && !inProgress) return answer;
-      await sleep(RETRY_AFTER_MS);
-    }
-  }
-  while (!state.isOver) {
-    const answer = await repeated('POST', '/v1/instances', body);
-    if (answer.status !== 201) {
-      await sleep(RETRY_AFTER_MS / 4);
-      continue;
-    }
-    record.deployedAt.push(performance.now());
-    const { id } = JSON.parse(answer.body);
-    record.deployed.set(id, n);
-    const destroyed = await repeated('DELETE', `/v1/instances/${id}`);
-    if (destroyed.status === 200) record.destroyed.add(id);
-    else record.unexpected.push(`destroy ${id}: ${destroyed.status} ${destroyed.body}`);
-  }
-}
-
 /** An operator books credits with references, and repeats each command until it succeeds. */
 async function bookRepeatedly(cluster, record, state) {
   for (let n = 1; !state.isOver; n += 1) {
@@ -263,20 +197,6 @@ async function watchRepeatedly({ port }, record, state) {
   }
 }
 
-function call(port, method, path, headers = {}, body = undefined) {
-  return new Promise((resolve, reject) => {
-    const sent = request({ port, method, path, headers, timeout: ANSWERS_WITHIN_MS }, (response) => {
-      const chunks = [];
-      response.on('data', (chunk) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode, body: Buffer.concat(chunks).toString() }));
-    });
-    sent.on('timeout', () => sent.destroy(new Error('no response')));
-    sent.on('error', reject);
-    sent.end(body);
-  });
-}
-
 async function admin(url, args) {
   const { PATH = '/usr/bin:/bin' } = process.env;
   const child = spawn(process.execPath, [join(PROJECT, 'dist/admin.mjs'), ...args], {
@@ -296,13 +216,6 @@ async function until(what, look) {
   }
 }
 
-/** Returns the number of acknowledged deploys that the database doesn't contain. */
-async function lostDeploys(cluster, record) {
-  const text = `select count(*) from unnest($1::text[]) as told (id)
-                where not exists (select from instance where instance.id = told.id)`;
-  return Number((await rowsOf(cluster.url, text, [[...record.deployed.keys()]]))[0].count);
-}
-
 function kindsOf(list) {
   const kinds = new Map();
   for (const each of list) kinds.set(each, (kinds.get(each) ?? 0) + 1);
@@ -312,22 +225,14 @@ function kindsOf(list) {
 /** Compares the acknowledged writes with the database. Returns the number of faults. */
 async function check(cluster, record) {
   const one = async (text, values) => Number((await rowsOf(cluster.url, text, values))[0].count);
-  const lost = await lostDeploys(cluster, record);
-  const undestroyed = await one(`select count(*) from instance where id = any ($1) and status <> 'DESTROYED'`, [
-    [...record.destroyed],
-  ]);
+  const lost = await lostDeploys(cluster.url, record);
+  const undestroyed = await undestroyedOf(cluster.url, record);
   const credits = await one(
     `select count(*) from unnest($1::text[]) as told (reference)
      where (select count(*) from ledger_entry where ledger_entry.reference = told.reference) <> 1`,
     [record.credits],
   );
-  const twice = await one(
-    `select count(*) from usage_interval one join instance a on a.id = one.instance_id
-     join usage_interval other on other.resource = 'GPU' and other.instance_id <> one.instance_id
-       and tstzrange(one.started_at, one.ended_at) && tstzrange(other.started_at, other.ended_at)
-     join instance b on b.id = other.instance_id and b.machine_id = a.machine_id
-     where one.resource = 'GPU' and a.id < b.id`,
-  );
+  const twice = await rentedTwice(cluster.url);
   const unknown = await one(
     `select count(*) from instance where account_id = any ($1) and not (id = any ($2)) and status <> 'DESTROYED'`,
     [Array.from({ length: CLIENTS }, (_, index) => accountId(index + 1)), [...record.deployed.keys()]],
@@ -379,7 +284,7 @@ try {
     console.log(
       `${name.padEnd(16)} longest gap ${(gapMs / 1_000).toFixed(1)} s (${(atRest / 1_000).toFixed(1)} s before), ` +
         `slowest response ${(record.slowestMs / 1_000).toFixed(1)} s, deploys ${record.deployedAt.length - 1}, ` +
-        `stream ended ${record.streamEnds} times, lost ${await lostDeploys(cluster, record)}, ${JSON.stringify(record.statuses)}: ${about}`,
+        `stream ended ${record.streamEnds} times, lost ${await lostDeploys(cluster.url, record)}, ${JSON.stringify(record.statuses)}: ${about}`,
     );
     const left = [...kindsOf(record.unexpected)].map(([each, count]) => `${count} times: ${each}`);
     if (left.length > 0) console.log(`  unexpected so far: ${left.join('\n  ')}`);

@@ -87,7 +87,7 @@ async function createData(server, large) {
     return;
   }
   const url = await timed('large data', () => createLargeData(server, 'gateway', 'large'));
-  const { code, said } = await timed('audit of the large data', () => runAdmin(['audit'], url));
+  const { code, said } = await timed('audit of the large data', () => runAdmin(['audit'], { DATABASE_URL: url }));
   console.log(said.trim());
   if (code !== 0) throw new Error('the audit of the large data found a mismatch');
 }

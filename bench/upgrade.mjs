@@ -76,7 +76,7 @@ async function main(server) {
   const summary = PHASES.flatMap((name) => ['rental', 'balance'].map((kind) => summaryOf(answers, name, kind)));
   console.log(table([['phase', 'responses', 'failed', 'p50 ms', 'p99 ms', 'slowest ms'], ...summary], [1, 2, 3, 4, 5]));
   await gateway.end();
-  const { code, said } = await runAdmin(['audit'], url);
+  const { code, said } = await runAdmin(['audit'], { DATABASE_URL: url });
   console.log(said.trim());
   if (code !== 0 || answers.some(({ status }) => FAILED.has(status))) process.exitCode = 1;
   console.log(save('upgrade', rentals.length + READERS, { from: given.from, startMs, sizes, migrations, summary }));

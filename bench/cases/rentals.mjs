@@ -116,7 +116,7 @@ function kindsOfRows(url) {
 }
 
 async function faultOf(side, url) {
-  const { code, said } = await runAdmin(['audit'], url);
+  const { code, said } = await runAdmin(['audit'], { DATABASE_URL: url });
   return code === 0 ? null : `admin audit of the ${side}'s database: ${said.trim()}`;
 }
 

@@ -32,6 +32,11 @@ function pin() {
   }
 }
 
+/** Lets this process, and all that it starts afterwards, use all cores. */
+export function useAllCores() {
+  if (isPinned) execFileSync('taskset', ['-a', '-c', '-p', ALL_CORES, String(process.pid)], { stdio: 'ignore' });
+}
+
 /**
  * Starts the built gateway on a database and waits until it responds. Its log goes to a file, as in production. `env`
  * adds settings. The gateway may use all cores unless it is pinned.
@@ -87,11 +92,11 @@ export async function startPeer(name, config, { isPinned: hasCore = true } = {})
   };
 }
 
-/** Runs an operator command to completion. Resolves to its exit code and output. */
-export function runAdmin(args, databaseUrl) {
+/** Runs an operator command to completion with these settings. Resolves to its exit code and output. */
+export function runAdmin(args, given) {
   return new Promise((resolve, reject) => {
     const { PATH = '/usr/bin:/bin' } = process.env;
-    const env = { PATH, DATABASE_URL: databaseUrl };
+    const env = { PATH, ...given };
     const child = spawn(process.execPath, [join(PROJECT, 'dist/admin.mjs'), ...args], { cwd: tmpdir(), env });
     let said = '';
     for (const stream of [child.stdout, child.stderr]) {

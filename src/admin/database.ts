@@ -17,8 +17,8 @@ import { PACKAGE_ROOT } from '../std/package-root.js';
 import { builtInDataDir } from './backup.js';
 import { type Column, type Output, print, printJson } from './output.js';
 
-/** No gateway uses the target yet, so the audit may use all of its server. */
-const AUDIT_CONNECTIONS = 4;
+/** Gateways may be using the database during the audit. */
+const AUDIT_CONNECTIONS = 2;
 
 const COLUMNS: readonly Column<MoveReport['tables'][number]>[] = [
   ['TABLE', ({ table }) => table],
@@ -64,7 +64,7 @@ async function move({ dataDir, to }: Pick<MoveOptions, 'dataDir' | 'to'>, flags:
     dataDir,
     to,
     migrations: join(PACKAGE_ROOT, 'prisma/migrations'),
-    audit: () => auditTarget(to),
+    audit: auditDatabase,
     onNote: (note: string) => process.stderr.write(`${note}\n`),
   };
   const report = await (flags.dryRun ? planMove : moveDatabase)(options);
@@ -80,14 +80,14 @@ function refuseInvalid(to: string): void {
   if (!/^postgres(ql)?:$/.test(protocol)) throw new MoveRefused('--to must be a URL that begins with postgresql://');
 }
 
-async function auditTarget(to: string): Promise<void> {
-  const db = openDatabase(to);
+async function auditDatabase(url: string): Promise<void> {
+  const db = openDatabase(url);
   try {
     const { findings } = await audit({ db }, AUDIT_CONNECTIONS);
     if (findings.length === 0) return;
     const { check, accountId, subject, detail } = findings[0]!;
     const first = `${check} ${accountId} ${subject}: ${detail}`;
-    throw new Error(`the audit of the copy found ${findings.length} mismatches, first: ${first}`);
+    throw new Error(`the audit found ${findings.length} mismatches, first: ${first}`);
   } finally {
     await db.close();
   }
@@ -118,7 +118,7 @@ function nextSteps({ state, target, users, tables, sequences, seconds, downtimeS
   const moved =
     downtimeSeconds === null
       ? `the database has been moved to ${target}`
-      : `moved ${rows} and ${sequences} sequences to ${target}; the audit found no mismatch; ${rounded(downtimeSeconds)} s without a gateway`;
+      : `moved ${rows} and ${sequences} sequences to ${target}; all rows are equal, and the audit found no mismatch; ${rounded(downtimeSeconds)} s without a gateway`;
   const key = join(dataDir, 'secrets.key');
   return [
     moved,

@@ -15,6 +15,8 @@ export interface MoveMarker {
   /** The target's address without user and password. */
   target: string;
   state: 'copying' | 'switching' | 'moved';
+  /** Whether the source was audited when it was last copied while in use. */
+  isAudited?: boolean;
   at: string;
 }
 

@@ -5,6 +5,7 @@ import { countOtherUsers, openEmbeddedPostgres } from '../embedded/embedded-post
 import { type MoveMarker, readMoveMarker, removeMoveMarker, writeMoveMarker } from '../embedded/move-marker.js';
 import { applyMigrations, migrationNamesIn, withMigrationLock } from '../migrate.js';
 import { foreignKeysOf, indexesOf, migrationsOf, missingFrom, type Table, tablesOf } from './catalog.js';
+import { refuseDifferentRows, refuseDifferentSchema } from './compare.js';
 import { copyTable, type TableReport } from './copy-table.js';
 import { MoveRefused } from './refused.js';
 import {
@@ -37,8 +38,8 @@ export interface MoveOptions {
   to: string;
   /** Folder with the migrations. */
   migrations: string;
-  /** Throws if the target's data is inconsistent. */
-  audit(): Promise<void>;
+  /** Throws if the data of the database at this URL is inconsistent. */
+  audit(url: string): Promise<void>;
   /** Receives one-line messages for the operator. */
   onNote(message: string): void;
 }
@@ -108,6 +109,8 @@ interface Connected {
 class Move {
   readonly #startedAt = performance.now();
   readonly #address: string;
+  /** Whether the source was audited while it was copied. */
+  #isAudited = false;
 
   constructor(
     readonly options: MoveOptions,
@@ -141,6 +144,7 @@ class Move {
     }
     await this.#refuseUnready(marker);
     const id = marker?.id ?? randomUUID();
+    this.#isAudited = marker?.isAudited === true;
     if (marker === null || marker.target !== this.#address) await this.#mark(id, 'copying');
     await withMigrationLock(on.target, async () => {
       if ((await unfinishedMove(on.target)) === null) await beginAtTarget(on.target, id);
@@ -148,9 +152,13 @@ class Move {
     await applyMigrations(options.to, options.migrations, { isMove: true });
     for (const { drop } of await foreignKeysOf(on.target)) await on.target.query(drop);
     if ((await this.#users()) > 0) {
+      this.#isAudited = false;
       await this.#mark(id, 'copying');
       options.onNote('copying while gateways use the database');
       const tables = await this.#copyTables();
+      await refuseDifferentSchema(on.source, on.target, false);
+      await this.#audit();
+      await this.#mark(id, 'copying');
       if ((await this.#users()) > 0) return this.#report('copied', { tables });
     }
     return this.#switch(id);
@@ -171,9 +179,10 @@ class Move {
       await guard.query(`BEGIN; LOCK TABLE ${names.join(', ')} IN SHARE MODE`);
       const tables = await this.#copyTables();
       const sequences = await copySequences(on.source, on.target);
-      // The foreign keys are checked while the audit runs, but the audit waits for none of their locks.
-      await Promise.all([this.#addForeignKeys(), options.audit()]);
-      await this.#refuseDifferentCatalog();
+      // Equal rows make another audit unnecessary. It finds mistakes in the books, which are the source's then.
+      const isAudited = this.#isAudited ? undefined : this.#audit();
+      await Promise.all([this.#addForeignKeys(), this.#compareTables(), isAudited]);
+      await refuseDifferentSchema(on.source, on.target, true);
       await this.#mark(id, 'moved');
       hasMoved = true;
       await finishAtTarget(on.target);
@@ -185,16 +194,35 @@ class Move {
     }
   }
 
+  /** Audits the source on a single snapshot. Gateways may use it in the meantime. */
+  async #audit(): Promise<void> {
+    const url = new URL(this.on.sourceUrl);
+    // These sessions aren't another process's.
+    url.searchParams.set('application_name', APPLICATION);
+    await this.options.audit(url.href);
+    this.#isAudited = true;
+  }
+
   async #copyTables(): Promise<TableReport[]> {
+    const indexes = await indexesOf(this.on.source);
+    const reports = await this.#eachTable((source, target, table) => copyTable({ source, target }, table, indexes));
+    return reports.sort((a, b) => (a.table < b.table ? -1 : 1));
+  }
+
+  async #compareTables(): Promise<void> {
+    await this.#eachTable(refuseDifferentRows);
+  }
+
+  /** Runs `work` for several tables concurrently, the largest first. */
+  async #eachTable<T>(work: (source: Client, target: Client, table: Table) => Promise<T>): Promise<T[]> {
     const { sourceUrl, sessions, source } = this.on;
-    const indexes = await indexesOf(source);
     const waiting: Table[] = await tablesOf(source);
-    const reports: TableReport[] = [];
-    const work = async () => {
+    const done: T[] = [];
+    const worker = async () => {
       const mine = [await sessions.open(sourceUrl), await sessions.open(this.options.to)] as const;
       for (let table = waiting.shift(); table !== undefined; table = waiting.shift()) {
         try {
-          reports.push(await copyTable({ source: mine[0], target: mine[1] }, table, indexes));
+          done.push(await work(...mine, table));
         } catch (error) {
           waiting.length = 0;
           throw error;
@@ -202,25 +230,15 @@ class Move {
       }
       await Promise.all(mine.map((client) => client.end()));
     };
-    const results = await Promise.allSettled(Array.from({ length: WORKERS }, work));
+    const results = await Promise.allSettled(Array.from({ length: WORKERS }, worker));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
-    return reports.sort((a, b) => (a.table < b.table ? -1 : 1));
+    return done;
   }
 
   async #addForeignKeys(): Promise<void> {
     const { source, target } = this.on;
     const missing = missingFrom(await foreignKeysOf(target), await foreignKeysOf(source));
     for (const { create } of missing) await target.query(create);
-  }
-
-  async #refuseDifferentCatalog(): Promise<void> {
-    const { source, target } = this.on;
-    const missing = [
-      ...missingFrom(await foreignKeysOf(target), await foreignKeysOf(source)),
-      ...missingFrom(await indexesOf(target), await indexesOf(source)),
-      ...missingFrom(await tablesAsDefinitions(target), await tablesAsDefinitions(source)),
-    ];
-    if (missing.length > 0) throw new Error(`the target lacks ${missing[0]!.name}`);
   }
 
   /** Returns the marker. Refuses a move whose target isn't the marker's although it can't be abandoned any more. */
@@ -258,7 +276,7 @@ class Move {
   }
 
   #mark(id: string, state: MoveMarker['state']): Promise<void> {
-    return writeMoveMarker(this.options.dataDir, { id, target: this.#address, state });
+    return writeMoveMarker(this.options.dataDir, { id, target: this.#address, state, isAudited: this.#isAudited });
   }
 
   async #report(state: MoveReport['state'], parts: Partial<MoveReport>): Promise<MoveReport> {
@@ -273,15 +291,6 @@ class Move {
       seconds: (performance.now() - this.#startedAt) / 1_000,
     };
   }
-}
-
-async function tablesAsDefinitions(client: Client) {
-  return (await tablesOf(client)).map(({ name, columns }) => ({
-    table: columns,
-    name: `table ${name}`,
-    create: '',
-    drop: '',
-  }));
 }
 
 /** Connections that are closed together. */

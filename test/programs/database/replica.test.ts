@@ -23,6 +23,8 @@ const AT_ONCE_MS = 1_000;
 /** Limits for reads from a frozen replica: one that waits until it has caught up, and one that has begun. */
 const WAITS_MS = 4_000;
 const FROZEN_MS = 12_000;
+/** Allows for the time in which the primary serves all reads after a failure. */
+const REPLICA_RETURNS = { timeout: 30_000, interval: 100 };
 const FROM = 1_790_000_000n;
 
 let servers: Replicated;
@@ -232,14 +234,24 @@ describe('the primary serves reads', () => {
   });
 
   it('if the replica is killed', async () => {
-    const { deps, served } = open();
-    await creditAndState(deps);
+    const { deps } = open();
+    const { served, pool } = deps.db.replica!;
+    await vi.waitFor(async () => {
+      await creditAndState(deps);
+      expect(served.replica).toBeGreaterThan(0);
+    }, REPLICA_RETURNS);
     await servers.signalStandby('SIGKILL');
+    // The server's sessions outlive it for a moment, in which they still serve reads if they have caught up.
+    const during = await timed(creditAndState(deps));
+    expect(during.result.last).toBe(during.result.reference);
+    expect(during.ms).toBeLessThan(WAITS_MS);
+    await vi.waitFor(() => expect(pool.totalCount).toBe(0), REPLICA_RETURNS);
+    const before = { ...served };
     const { result, ms } = await timed(creditAndState(deps));
     expect(result.last).toBe(result.reference);
     expect(ms).toBeLessThan(AT_ONCE_MS);
-    expect(served).toEqual({ replica: 1, primary: 1 });
-    await vi.waitFor(() => servers.onStandby('select 1'), { timeout: 30_000, interval: 100 });
+    expect(served).toEqual({ ...before, primary: before.primary + 1 });
+    await vi.waitFor(() => servers.onStandby('select 1'), REPLICA_RETURNS);
   });
 
   it('if the replica follows a former primary, even if it has come further', async () => {

@@ -177,6 +177,17 @@ describe('database move', () => {
     expect(await refusal({ DATABASE_URL: targetUrl })).toMatch(/another database is being moved to this one/);
   });
 
+  it('refuses a copy whose rows have changed, and releases the source', PATIENT, async () => {
+    const changeCopy = (name: string) =>
+      query(targetUrl, 'update region set name = $1 where code = (select min(code) from region)', [name]);
+    const [region] = await query(targetUrl, 'select name from region order by code limit 1');
+    await changeCopy('Elsewhere');
+    const stderr = expect.stringMatching(/rows of the copied table region differ/);
+    expect(await admin(moveArgs(), env)).toMatchObject({ code: 1, stderr });
+    expect(stateOf()).toBe('copying');
+    await changeCopy(region!.name as string);
+  });
+
   it('is refused while another one runs, which then finishes', PATIENT, async () => {
     const before = await sourceUrl(contentsOf);
     const held = await holdTable('account');
