@@ -9,7 +9,7 @@ const HEARTBEAT_MS = 10_000;
 const WAIT_SECONDS = 25;
 const RAMP_MS = 10_000;
 /** Pause before an agent polls again after a lost connection. */
-const RETRY_MS = 500;
+const RETRY_MS = 2_000;
 
 export function machineIdOf(n) {
   return `f-${String(n).padStart(5, '0')}`;
