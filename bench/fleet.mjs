@@ -51,7 +51,7 @@ await withServer(async (server) => {
   const without = await speeds();
 
   const arrivals = new Map();
-  const agents = new Agents(gateway.port, AGENTS, (_machineId, ids) => {
+  const agents = new Agents([gateway.port], AGENTS, (_machineId, ids) => {
     for (const id of ids) if (!arrivals.has(id)) arrivals.set(id, performance.now());
   });
   await agents.start();

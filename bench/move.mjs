@@ -9,7 +9,10 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts, startCluster } from '../deploy/ha/local.mjs';
-import { call, lostDeploys, Record, rentedTwice, rentRepeatedly, undestroyedOf } from './support/acknowledged.mjs';
+import { checkRentals } from './failovers/checks.mjs';
+import { rentRepeatedly } from './failovers/clients.mjs';
+import { Record } from './failovers/record.mjs';
+import { call } from './failovers/tools.mjs';
 import { openServer } from './support/database.mjs';
 import { createDefaultData, rentalsOf } from './support/default-data.mjs';
 import { createLargeData } from './support/large-data.mjs';
@@ -92,7 +95,7 @@ async function main(cluster, rentals) {
   const state = { isOver: false };
   const stopSource = await startGateway({ DATA_DIR: dataDir });
   const clients = rentals.map(({ account, machineId }) =>
-    rentRepeatedly(account, machineId, [{ port }], record, state),
+    rentRepeatedly(account, machineId, { gateways: [{ port }], record, state }),
   );
   record.restart();
   await sleep(AROUND_MS);
@@ -127,18 +130,16 @@ async function main(cluster, rentals) {
   state.isOver = true;
   await Promise.all(clients);
   await stopTarget();
-  const lost = await lostDeploys(cluster.url, record);
-  const undestroyed = await undestroyedOf(cluster.url, record);
-  const twice = await rentedTwice(cluster.url);
+  const { lostDeploys, lostDestroys, rentedTwice } = await checkRentals(cluster.url, record);
   say('acknowledged', `${record.deployed.size} deploys, ${record.destroyed.size} destroys`);
   say(
     'lost',
-    `${lost} deploys, ${undestroyed} destroys; machines rented twice: ${twice}; unexpected responses: ${record.unexpected.length}`,
+    `${lostDeploys} deploys, ${lostDestroys} destroys; machines rented twice: ${rentedTwice}; unexpected responses: ${record.unexpected.length}`,
   );
   const audit = await runAdmin(['audit'], { DATABASE_URL: cluster.url });
   say('audit', audit.said.trim());
   for (const each of new Set(record.unexpected)) console.log(each);
-  if (lost + undestroyed + twice + record.unexpected.length > 0 || audit.code !== 0) process.exitCode = 1;
+  if (lostDeploys + lostDestroys + rentedTwice + record.unexpected.length > 0 || audit.code !== 0) process.exitCode = 1;
 }
 
 useAllCores();

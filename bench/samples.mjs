@@ -28,7 +28,7 @@ await withServer(async (server) => {
   await fillInstancesOfAgents(url, AGENTS, PER_ACCOUNT);
   await settleTables(url);
   const gateway = await startGateway(url);
-  const agents = new Agents(gateway.port, AGENTS, () => {});
+  const agents = new Agents([gateway.port], AGENTS, () => {});
   await agents.start();
   await settle(url);
   const figures = { without: [], with: [] };

@@ -8,6 +8,8 @@ import { requestBytes } from './load.mjs';
 const HEARTBEAT_MS = 10_000;
 const WAIT_SECONDS = 25;
 const RAMP_MS = 10_000;
+/** Pause before an agent polls again after a lost connection. */
+const RETRY_MS = 2_000;
 
 export function machineIdOf(n) {
   return `f-${String(n).padStart(5, '0')}`;
@@ -42,7 +44,10 @@ export function addHosts(url, count) {
   });
 }
 
-/** Starts agents. `onDesired(machineId, instanceIds)` is called for each document as it arrives. */
+/**
+ * Starts agents. Each new connection goes to the next of `ports`. `onDesired(machineId, instanceIds)` is called for each
+ * document as it arrives.
+ */
 export class Agents {
   reports = 0;
   polls = 0;
@@ -53,9 +58,14 @@ export class Agents {
   #agents = [];
   #isOver = false;
 
-  constructor(port, count, onDesired) {
+  constructor(ports, count, onDesired) {
     for (let n = 1; n <= count; n += 1)
-      this.#agents.push({ n, port, onDesired, generation: 0, instances: [], sequence: 0 });
+      this.#agents.push({ n, ports, turn: n, onDesired, generation: 0, instances: [], sequence: 0, reportedAt: 0 });
+  }
+
+  /** Number of agents whose report was accepted since this time on the performance.now() clock. */
+  reportedSince(time) {
+    return this.#agents.filter(({ reportedAt }) => reportedAt >= time).length;
   }
 
   async start() {
@@ -81,7 +91,7 @@ export class Agents {
   }
 
   #poll(agent) {
-    const socket = connect({ port: agent.port, host: '127.0.0.1', noDelay: true });
+    const socket = connectTo(agent);
     agent.socket = socket;
     const ask = () => {
       const path = `/agent/v1/desired?after=${agent.generation}&wait=${WAIT_SECONDS}`;
@@ -95,13 +105,16 @@ export class Agents {
       text = '';
       this.polls += 1;
       if (answer.status === 200) this.#take(agent, JSON.parse(answer.body));
-      else if (answer.status !== 204) this.#refuse(answer.status);
+      else if (answer.status !== 204) {
+        this.#refuse(answer.status);
+        return void socket.end();
+      }
       ask();
     });
     socket
       .on('error', () => {})
       .on('close', () => {
-        if (!this.#isOver) this.#poll(agent);
+        if (!this.#isOver) setTimeout(() => this.#isOver || this.#poll(agent), RETRY_MS);
       });
     ask();
   }
@@ -121,7 +134,7 @@ export class Agents {
     // Like the real agent, waits for the previous response, so that each agent has at most one connection for reports.
     if (agent.reporting) return;
     agent.reporting = true;
-    const { n, port, generation, instances } = agent;
+    const { n, generation, instances } = agent;
     agent.sequence += 1;
     const phases = { running: 'RUNNING', stopped: 'STOPPED', absent: 'ERASED' };
     const observed = instances.map(({ id, phase, start }) => {
@@ -141,7 +154,7 @@ export class Agents {
       ...{ unknown: [], engine: 'ok', ...(this.measures && { samples: observed.map(sampleOf) }) },
     });
     const headers = { Authorization: `Bearer ${tokenOf(n)}`, Connection: 'close' };
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    const socket = connectTo(agent);
     let head = '';
     socket.setEncoding('latin1').on('data', (chunk) => {
       head += chunk;
@@ -153,11 +166,18 @@ export class Agents {
     socket.on('close', () => {
       agent.reporting = false;
       const status = head.slice(9, 12);
-      if (status === '200') this.reports += 1;
-      else if (!this.#isOver) this.#refuse(status || fault);
+      if (status === '200') {
+        this.reports += 1;
+        agent.reportedAt = performance.now();
+      } else if (!this.#isOver) this.#refuse(status || fault);
     });
     socket.write(requestBytes({ method: 'POST', path: '/agent/v1/report', headers, body }));
   }
+}
+
+function connectTo(agent) {
+  agent.turn += 1;
+  return connect({ port: agent.ports[agent.turn % agent.ports.length], host: '127.0.0.1', noDelay: true });
 }
 
 /** Returns a sample for an instance with one GPU. */

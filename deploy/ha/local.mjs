@@ -35,36 +35,45 @@ const PATH = `${process.env.PATH ?? '/usr/bin:/bin'}:/usr/sbin`;
 const AS_USER =
   process.getuid() === 0 ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--'] : [];
 
+/** Where the nodes run: all on this machine's loopback address. `command` starts a program on a node. */
+const ON_LOOPBACK = { network: `${LOOPBACK}/32`, servers: NUMBERS.map(() => ({ address: LOOPBACK, command: [] })) };
+
 /**
  * Starts a cluster and waits until it has a primary and two standbys, one of which is synchronous. With `backups`, it
- * archives to pgBackRest's repository in a temporary folder.
+ * archives to pgBackRest's repository in a temporary folder. With `dataMegabytes`, each node's files are on a file
+ * system of that size in memory, which requires root.
  */
-export async function startCluster({ backups = false } = {}) {
+export async function startCluster({ backups = false, place = ON_LOOPBACK, dataMegabytes = null } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-rental-ha-'));
   chmodSync(folder, 0o755);
   const children = new Set();
   const password = randomBytes(16).toString('hex');
-  const ports = await freePorts(NUMBERS.length * 4 + 2);
-  const [primaryPort, replicaPort] = ports.splice(0, 2);
+  const free = await freePorts(NUMBERS.length * 4 + 2);
+  const [primaryPort, replicaPort] = free.splice(0, 2);
   const nodes = NUMBERS.map((number) => {
-    const [pgPort, apiPort, etcdPort, peerPort] = ports.splice(0, 4);
+    const [pgPort, apiPort, etcdPort, peerPort] = free.splice(0, 4);
     const home = join(folder, `node-${number}`);
     mkdirSync(home);
+    if (dataMegabytes !== null) {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `mode=755,size=${dataMegabytes}m`, 'tmpfs', home]);
+    }
     if (process.getuid() === 0) execFileSync('chown', ['postgres:postgres', home]);
-    return { name: `node-${number}`, home, pgPort, apiPort, etcdPort, peerPort, patroni: null, etcd: null };
+    const { address, command } = place.servers[number - 1];
+    const ports = { pgPort, apiPort, etcdPort, peerPort };
+    return { name: `node-${number}`, home, address, command, ...ports, patroni: null, etcd: null };
   });
-  const peers = nodes.map(({ name, peerPort }) => `${name}=http://${LOOPBACK}:${peerPort}`).join(',');
-  const etcdHosts = nodes.map(({ etcdPort }) => `${LOOPBACK}:${etcdPort}`).join(',');
+  const peers = nodes.map(({ name, address, peerPort }) => `${name}=http://${address}:${peerPort}`).join(',');
+  const etcdHosts = nodes.map(({ address, etcdPort }) => `${address}:${etcdPort}`).join(',');
   if (backups)
     execFileSync('install', ['-d', ...(AS_USER.length > 0 ? ['-o', 'postgres'] : []), join(folder, 'backups')]);
   const config = join(folder, 'patroni.yml');
-  writeFileSync(config, localPatroni(folder));
+  writeFileSync(config, localPatroni(folder, place.network));
   for (const script of ['create-gateway.sh', 'backup.sh'])
     writeFileSync(join(folder, script), readFileSync(join(HERE, script)), { mode: 0o755 });
 
-  function start(name, command, env = {}) {
+  function start(name, command, env = {}, node = null) {
     const log = openSync(join(folder, `${name}.log`), 'a');
-    const [file, ...args] = [...AS_USER, ...command];
+    const [file, ...args] = [...(node?.command ?? []), ...AS_USER, ...command];
     // The group is separate, so that Ctrl-C in a terminal reaches only this process, which ends the others in order.
     const options = { cwd: folder, env: { PATH, HOME: folder, ...env }, stdio: ['ignore', log, log], detached: true };
     // PostgreSQL refuses a data folder that others can read.
@@ -78,9 +87,9 @@ export async function startCluster({ backups = false } = {}) {
   }
 
   function startEtcd(node) {
-    const client = `http://${LOOPBACK}:${node.etcdPort}`;
-    const peer = `http://${LOOPBACK}:${node.peerPort}`;
-    node.etcd = start(`${node.name}-etcd`, ['etcd'], {
+    const client = etcdOf(node);
+    const peer = `http://${node.address}:${node.peerPort}`;
+    const env = {
       ETCD_NAME: node.name,
       ETCD_DATA_DIR: join(node.home, 'etcd'),
       ETCD_LISTEN_CLIENT_URLS: client,
@@ -89,12 +98,13 @@ export async function startCluster({ backups = false } = {}) {
       ETCD_INITIAL_ADVERTISE_PEER_URLS: peer,
       ETCD_INITIAL_CLUSTER: peers,
       ETCD_ENABLE_V2: 'true',
-    });
+    };
+    node.etcd = start(`${node.name}-etcd`, ['etcd'], env, node);
   }
 
   function environmentOf(node) {
-    const pg = `${LOOPBACK}:${node.pgPort}`;
-    const api = `${LOOPBACK}:${node.apiPort}`;
+    const pg = `${node.address}:${node.pgPort}`;
+    const api = `${node.address}:${node.apiPort}`;
     return {
       PATRONICTL_CONFIG_FILE: config,
       PATRONI_NAME: node.name,
@@ -131,12 +141,12 @@ export async function startCluster({ backups = false } = {}) {
   function startPatroni(node) {
     const socket = join(node.home, 'socket');
     if (!existsSync(socket)) execFileSync(AS_USER[0] ?? 'env', [...AS_USER.slice(1), 'mkdir', socket]);
-    node.patroni = start(node.name, ['patroni', config], environmentOf(node));
+    node.patroni = start(node.name, ['patroni', config], environmentOf(node), node);
   }
 
   function startHaproxy() {
-    const addresses = nodes.flatMap(({ pgPort, apiPort }, index) => [
-      [`NODE_${index + 1}`, `${LOOPBACK}:${pgPort}`],
+    const addresses = nodes.flatMap(({ address, pgPort, apiPort }, index) => [
+      [`NODE_${index + 1}`, `${address}:${pgPort}`],
       [`NODE_${index + 1}_API_PORT`, String(apiPort)],
     ]);
     return start('haproxy', ['haproxy', '-db', '-f', join(HERE, 'haproxy.cfg')], {
@@ -152,12 +162,12 @@ export async function startCluster({ backups = false } = {}) {
     url: `postgresql://gateway:${password}@${LOOPBACK}:${primaryPort}/gateway`,
     replicaUrl: `postgresql://gateway:${password}@${LOOPBACK}:${replicaPort}/gateway`,
     /** Returns a node's own address, past HAProxy. */
-    urlOf: ({ pgPort }) => `postgresql://postgres:${password}@${LOOPBACK}:${pgPort}/gateway`,
+    urlOf: ({ address, pgPort }, role = 'postgres') => `postgresql://${role}:${password}@${address}:${pgPort}/gateway`,
     /** Returns Patroni's view of the cluster, from any node that answers. */
     members: () => membersOf(nodes),
     /** Returns the primary, or undefined if there is no primary. */
     primary: async () => {
-      const answers = await Promise.all(nodes.map(({ apiPort }) => isOk(`http://${LOOPBACK}:${apiPort}/primary`)));
+      const answers = await Promise.all(nodes.map((node) => isOk(`${apiOf(node)}/primary`)));
       return nodes[answers.indexOf(true)];
     },
     /** Waits until all nodes are up again and a synchronous standby exists. */
@@ -169,6 +179,12 @@ export async function startCluster({ backups = false } = {}) {
     signalPatroni: ({ patroni }, signal) => signalTo(patroni.pid, signal),
     signalPostmaster: (node, signal) => signalTo(postmasterOf(node), signal),
     signalEtcd: ({ etcd }, signal) => signalTo(etcd.pid, signal),
+    /** Returns the node whose etcd leads the others. */
+    etcdLeader: async () => {
+      const stats = await Promise.all(nodes.map(async (node) => (await ask(`${etcdOf(node)}/v2/stats/self`))?.json()));
+      return nodes[stats.findIndex((each) => each?.state === 'StateLeader')];
+    },
+    hasEtcd: ({ etcd }) => etcd.exitCode === null && etcd.signalCode === null,
     startNode: startPatroni,
     /** Stops a node's Patroni, which also stops PostgreSQL. */
     stopNode: ({ patroni }) => end(patroni, 'SIGTERM'),
@@ -181,7 +197,7 @@ export async function startCluster({ backups = false } = {}) {
     startEtcd,
     /** Hands the primary's role to a standby, as for maintenance. */
     switchover: async (leader, candidate) => {
-      const response = await fetch(`http://${LOOPBACK}:${leader.apiPort}/switchover`, {
+      const response = await fetch(`${apiOf(leader)}/switchover`, {
         method: 'POST',
         body: JSON.stringify({ leader: leader.name, candidate: candidate?.name }),
       });
@@ -200,12 +216,13 @@ export async function startCluster({ backups = false } = {}) {
       await Promise.all([...children].map((child) => end(child, 'SIGKILL')));
       for (const pid of postmasters) signalTo(pid, 'SIGQUIT');
       await until('PostgreSQL has ended', () => postmasters.every((pid) => commandOf(pid) === ''));
+      if (dataMegabytes !== null) for (const { home } of nodes) execFileSync('umount', [home]);
       rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
     },
   };
   try {
     for (const node of nodes) startEtcd(node);
-    await until('etcd answers', () => isOk(`http://${LOOPBACK}:${nodes[0].etcdPort}/health`));
+    await until('etcd answers', () => isOk(`${etcdOf(nodes[0])}/health`));
     for (const node of nodes) startPatroni(node);
     cluster.haproxy = startHaproxy();
     await cluster.whole();
@@ -218,9 +235,18 @@ export async function startCluster({ backups = false } = {}) {
   }
 }
 
-/** Returns patroni.yml with this machine's paths. */
-function localPatroni(folder) {
+function apiOf({ address, apiPort }) {
+  return `http://${address}:${apiPort}`;
+}
+
+function etcdOf({ address, etcdPort }) {
+  return `http://${address}:${etcdPort}`;
+}
+
+/** Returns patroni.yml with this machine's paths and network. */
+function localPatroni(folder, network) {
   return readFileSync(join(HERE, 'patroni.yml'), 'utf8')
+    .replaceAll('10.0.0.0/24', network)
     .replace('/etc/patroni/create-gateway.sh', join(folder, 'create-gateway.sh'))
     .replace('/etc/patroni/backup.sh', join(folder, 'backup.sh'))
     .replace('unix_socket_directories: /var/run/postgresql', 'unix_socket_directories: ../socket');
@@ -235,8 +261,8 @@ function binDir() {
 }
 
 async function membersOf(nodes) {
-  for (const { apiPort } of nodes) {
-    const answer = await ask(`http://${LOOPBACK}:${apiPort}/cluster`);
+  for (const node of nodes) {
+    const answer = await ask(`${apiOf(node)}/cluster`);
     if (answer?.ok) return (await answer.json()).members;
   }
   return [];
@@ -338,7 +364,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (backups) console.log(cluster.backup(primary, 'backup'));
   console.log(`DATABASE_URL=${cluster.url}`);
   console.log(`DATABASE_REPLICA_URL=${cluster.replicaUrl}`);
-  console.log(`node-1's Patroni: http://${LOOPBACK}:${cluster.nodes[0].apiPort}/cluster`);
+  console.log(`node-1's Patroni: ${apiOf(cluster.nodes[0])}/cluster`);
   console.log('Press Ctrl-C to stop and delete the cluster.');
   const keepAlive = setInterval(() => {}, 60_000);
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);

@@ -150,6 +150,10 @@ describe('two gateways behind Caddy', needs('caddy'), () => {
     await audit();
   });
 
+  it('answer 404 to /readyz, which only their load balancer needs', async () => {
+    expect((await requestCaddy(caddy, { path: '/readyz' })).status).toBe(404);
+  });
+
   it('serve the instances’ host names and have separate addresses for streams', async () => {
     const page = await requestCaddy(caddy, { path: '/', host: `i-00000000.${caddy.serviceDomain}` });
     expect([page.status, page.headers['content-type']]).toEqual([404, expect.stringMatching(/^text\/html/)]);
