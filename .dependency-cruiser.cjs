@@ -78,6 +78,7 @@ module.exports = {
     ),
     area('billing', [], 'the ledger and its readers'),
     area('accounts', ['billing'], 'paying accounts and their keys'),
+    area('proof', ['billing'], 'what outsiders can verify: keys, signed statements, the public log, invoices'),
     area('activity', ['billing'], 'the record of who requested which change'),
     area('webhooks', ['billing'], 'receivers of events, and their delivery'),
     area(

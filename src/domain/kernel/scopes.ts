@@ -105,6 +105,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
 
   'Mutation.createTopUp': 'money',
   'Mutation.setMonthlyLimit': 'money',
+  'Mutation.setBillingDetails': 'money',
 
   // A webhook keeps receiving events after the key that created it has been revoked.
   'Mutation.createWebhook': 'keys',
