@@ -194,6 +194,8 @@ async function addKey(
      values ($1, $2, $3, $4, $5, $6, $7) returning ${COLUMNS}`,
     [id, (previous?.ordinal ?? 0) + 1, bytes, seal(key, contextOf(id), text), key.id, dateOf(from), endorsement],
   );
+  // Cached public responses include the keys.
+  await transaction.query(`select pg_notify('gateway', '{"table":"proof"}')`);
   return only(rows);
 }
 
