@@ -1,0 +1,3 @@
+import type { KernelDeps } from '../kernel/deps.js';
+
+export type ProofDeps = KernelDeps;
