@@ -62,7 +62,7 @@ export async function runProofHistory(domain: TestDomain): Promise<[string, stri
   await appendToLog(domain);
   wait(5 * DAY);
   await act(domain, account, { id: reserved, action: 'DESTROY' });
-  await adjustAccount(domain, account, { amountMicro: -123_456n, note: 'line\n"7"' });
+  await adjustAccount(domain, account, { amountMicro: -123_456n, note: 'line "7"' });
   const late = await rent(account, 2, 'ON_DEMAND');
   wait(20 * DAY);
   await act(domain, account, { id: late, action: 'STOP' });
