@@ -80,6 +80,7 @@ module.exports = {
     area('accounts', ['billing'], 'paying accounts and their keys'),
     area('activity', ['billing'], 'the record of who requested which change'),
     area('webhooks', ['billing'], 'receivers of events, and their delivery'),
+    area('proof', ['billing', 'secrets'], 'signing keys, signed statements and the public log'),
     area(
       'secrets',
       ['billing', 'volumes', 'webhooks'],
