@@ -9,7 +9,7 @@ const InvoiceType = builder.objectRef<Invoice>('Invoice').implement({
   fields: (t) => ({
     number: t.exposeString('number', { description: 'Account and month.' }),
     statementHash: t.exposeString('statementHash', {
-      description: 'SHA-256 of the signed statement of the same period, in hexadecimal digits.',
+      description: 'SHA-256 of the figures in the signed statement of the same period, in hexadecimal digits.',
     }),
     html: t.exposeString('html', {
       description: 'A complete HTML page without scripts or external resources, ready to print.',
@@ -32,7 +32,7 @@ builder.queryFields((t) => ({
     nullable: true,
     ...NEEDS_KEY,
     description: 'Invoice for a UTC month; for the current month, an interim one up to now. Needs an API key.',
-    args: { month: t.arg.string({ required: true, description: 'UTC month, such as 2026-11.' }) },
+    args: { month: t.arg.string({ required: true, ...fromField(proofFields.month) }) },
     resolve: (_root, { month }, context) => invoice(context.deps, accountOf(context), month),
   }),
   billingDetails: t.field({

@@ -1,3 +1,4 @@
+import { hashOf, tagged } from './crypto.js';
 import { type Finding, Findings } from './findings.js';
 import { type Json, parseJson, UnreadableError } from './json.js';
 import { type Given, KeyRing } from './keys.js';
@@ -36,6 +37,8 @@ export interface StatementSummary {
   opening: string;
   closing: string;
   change: string;
+  /** The hash that an invoice for the same period shows. */
+  invoiceHash: string;
   /** The last link that a root covers, and the number of that root; null if the statement has no inclusion proof. */
   covered: { link: number; root: number } | null;
 }
@@ -97,8 +100,17 @@ function summaryOf({ file, document }: Given<Statement>): StatementSummary {
     opening,
     closing,
     change: (BigInt(closing) - BigInt(opening)).toString(),
+    invoiceHash: invoiceHash(document),
     covered: log === null ? null : { link: log.number, root: log.root.number },
   };
+}
+
+function invoiceHash({ account, period, opening, closing, lines }: Statement): string {
+  const figures = lines
+    .map(({ id, kind, seconds, units }) => ({ id, kind, seconds, units }))
+    .sort((one, other) => (one.id < other.id ? -1 : 1));
+  const { from, to } = period;
+  return hashOf(tagged('gpu-rental/invoice/v1', { account, closing, lines: figures, opening, period: { from, to } }));
 }
 
 /** The documents of all files, by type. Documents that don't have the shape of their type are reported and left out. */

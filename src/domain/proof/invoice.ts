@@ -3,16 +3,16 @@ import { type StatementLine, type StatementMovement, statement } from '../billin
 import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant, instantOf } from '../kernel/time.js';
 import { billingDetails } from './billing-details.js';
-import type { ProofDeps } from './deps.js';
-import { canonical, hashOf } from './rules/canonical.js';
+import type { StatedDeps } from './deps.js';
+import { hashOf, tagged } from './rules/canonical.js';
 import { type InvoiceLine, invoicePage } from './rules/invoice-page.js';
-import { signedStatement } from './signed-statement.js';
+import { type SignedStatement, signedStatement } from './signed-statement.js';
 
 /** An account's invoice for a UTC month. */
 export interface Invoice {
   /** The account and the month. */
   number: string;
-  /** SHA-256 of the signed statement, as hexadecimal digits. */
+  /** Hash of the signed statement's figures (docs/proofs.md, "Invoices"), in hexadecimal digits. */
   statementHash: string;
   /** A complete page that can be printed. */
   html: string;
@@ -35,15 +35,18 @@ const MOVEMENTS: Record<StatementMovement['kind'], string> = {
  * Returns the account's invoice for a UTC month such as 2026-11. For the current month, it ends now and says that it is
  * interim. Throws the errors of `signedStatement`.
  */
-export async function invoice(deps: ProofDeps, accountId: string, month: string): Promise<Invoice> {
+export async function invoice(deps: StatedDeps, accountId: string, month: string): Promise<Invoice> {
   const signed = await signedStatement(deps, accountId, month);
-  const [from, to] = [signed.period.from, signed.period.to].map((text) => instantOf(new Date(text))) as [bigint, bigint];
+  const [from, to] = [signed.period.from, signed.period.to].map((text) => instantOf(new Date(text))) as [
+    bigint,
+    bigint,
+  ];
   const [stated, details] = await Promise.all([
     statement(deps, accountId, { from, to }),
     billingDetails(deps, accountId),
   ]);
   const rented = await descriptionsOf(deps, accountId, stated.lines);
-  const statementHash = hashOf(canonical(signed)).toString('hex');
+  const statementHash = hashOfFigures(signed);
   const number = `${accountId}-${month}`;
   const html = invoicePage({
     number,
@@ -80,6 +83,14 @@ export async function invoice(deps: ProofDeps, accountId: string, month: string)
     hashPicture: renderSVG(`sha256:${statementHash}`, { border: 0 }),
   });
   return { number, statementHash, html };
+}
+
+/** Returns the same hash for every statement of a month that has ended, regardless of when it was issued. */
+function hashOfFigures({ account, period, opening, closing, lines }: SignedStatement): string {
+  const figures = lines
+    .map(({ id, kind, seconds, units }) => ({ id, kind, seconds, units }))
+    .sort((one, other) => (one.id < other.id ? -1 : 1));
+  return hashOf(tagged('gpu-rental/invoice/v1', { account, closing, lines: figures, opening, period })).toString('hex');
 }
 
 function linesOf(text: string, separator: string): string[] {

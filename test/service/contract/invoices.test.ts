@@ -10,7 +10,7 @@ const INVOICE = 'query ($month: String!) { invoice(month: $month) { number state
 withoutTimers();
 let service: Service;
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ secretsKeys: ['5e'.repeat(32)] });
 });
 afterAll(() => service.close());
 
@@ -24,6 +24,7 @@ describe('an invoice', () => {
     await renter.rest('POST', `/instances/${instance.id}/destroy`);
     service.clock.advance(10);
     const { body } = await renter.graphql(INVOICE, { month: thisMonth() });
+    expect(body.errors).toBeUndefined();
     const { html, statementHash, number } = body.data.invoice;
     expect(number).toMatch(new RegExp(`-${thisMonth()}$`));
     expect(html).toContain(`${instance.id} (1 × `);

@@ -16,7 +16,7 @@ export interface InvoiceContent {
   movements: readonly { at: string; what: string; amount: Micro }[];
   openingBalance: Micro;
   closingBalance: Micro;
-  /** SHA-256 of the signed statement of the same period, and a picture of it as SVG. */
+  /** Hash of the figures of the signed statement of the same period, and a picture of it as SVG. */
   statementHash: string;
   hashPicture: string;
 }
@@ -108,7 +108,7 @@ ${charges(content.charges)}
 ${movements(content.movements)}
 ${sums(content)}
 <footer>${raw(content.hashPicture)}<div>
-<p>The signed statement of this period proves every line. Its SHA-256 is</p>
+<p>The signed statement of this period proves every line. <code>gpu verify</code> shows this hash of its figures:</p>
 <p><code>${content.statementHash}</code></p>
 </div></footer>
 </body>
