@@ -30,7 +30,7 @@ describe('an invoice', () => {
     expect(html).toContain(`${instance.id} (1 × `);
     expect(html).toContain(statementHash);
     expect(html).toContain('<svg');
-    expect(html).toMatch(/Payment[^]*100\.00/);
+    expect(html).toMatch(/Payment[\s\S]*100\.00/);
     const { balance } = (await renter.rest('GET', '/balance')).body;
     expect(html).toMatch(new RegExp(`Balance after</td><td class="number">${String(balance).replace('.', '\\.')}`));
     const rest = await renter.rest('GET', `/statements/${thisMonth()}/invoice`);
