@@ -31,7 +31,7 @@ module.exports = {
     {
       name: 'rules-are-pure',
       comment:
-        'rules import other rules of their area, the kernel, the limits of host agents and addresses, and from Node only hashing and address parsing',
+        'rules import other rules of their area, the kernel, the limits of host agents and addresses, and from Node only hashing and address parsing, and the canonical form of JSON',
       severity: 'error',
       from: { path: [RULES, '^src/domain/kernel/'], pathNot: NOT_RULES },
       to: {
@@ -42,6 +42,7 @@ module.exports = {
           RULES,
           '^src/(agent-protocol/limits|std/(networks|required))',
           '^(node:)?(crypto|net)$',
+          'node_modules/canonicalize/',
         ],
       },
     },
@@ -78,11 +79,13 @@ module.exports = {
     ),
     area('billing', [], 'the ledger and its readers'),
     area('accounts', ['billing'], 'paying accounts and their keys'),
+    area('proof', ['billing'], 'what outsiders can verify: keys, signed statements, the public log, invoices'),
     area('activity', ['billing'], 'the record of who requested which change'),
     area('webhooks', ['billing'], 'receivers of events, and their delivery'),
+    area('proof', ['billing', 'secrets'], 'signing keys, signed statements and the public log'),
     area(
       'secrets',
-      ['billing', 'volumes', 'webhooks'],
+      ['billing', 'proof', 'volumes', 'webhooks'],
       'values that launches refer to, and the encryption of these and of webhook secrets',
     ),
     area('volumes', ['accounts', 'billing', 'secrets'], 'disks that outlive machines, and their leases'),

@@ -26,7 +26,10 @@ export async function runAudit(deps: Pick<KernelDeps, 'db'>, options: Output): P
   if (report.findings.length > 0) process.exitCode = 1;
 }
 
-function show({ accounts, instances, ledgerEntries, findings }: AuditReport, { json }: Output): void {
+function show(
+  { accounts, instances, ledgerEntries, unchainedAccounts, findings }: AuditReport,
+  { json }: Output,
+): void {
   if (json) {
     const found = findings.map(({ check, accountId, subject, detail }) => ({
       check,
@@ -34,10 +37,20 @@ function show({ accounts, instances, ledgerEntries, findings }: AuditReport, { j
       subject,
       detail,
     }));
-    printJson({ accounts, instances, ledger_entries: ledgerEntries, findings: found });
+    printJson({
+      accounts,
+      instances,
+      ledger_entries: ledgerEntries,
+      unchained_accounts: unchainedAccounts,
+      findings: found,
+    });
     return;
   }
   if (findings.length > 0) print(findings, COLUMNS);
+  if (unchainedAccounts > 0) {
+    const history = unchainedAccounts === 1 ? 'history of 1 account' : `histories of ${unchainedAccounts} accounts`;
+    process.stdout.write(`The gateway is still chaining the ${history}, which the audit checks only in part\n`);
+  }
   const verdict = ['no mismatch', '1 mismatch'][findings.length] ?? `${findings.length} mismatches`;
   process.stdout.write(`${accounts} accounts, ${instances} instances, ${ledgerEntries} ledger entries: ${verdict}\n`);
 }

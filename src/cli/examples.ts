@@ -65,6 +65,8 @@ export const EXAMPLES: Examples = {
   topup: 'gpu topup LTC 50',
   topups: 'gpu topups',
   statement: 'gpu statement --month 2026-10',
+  invoice: 'gpu invoice --month 2026-10 > invoice.html',
+  'billing-details': 'gpu billing-details --name "Example GmbH" --address "Main St 1|12345 Town"',
   balance: 'gpu balance',
   login: 'gpu login',
   logout: 'gpu logout',

@@ -24,11 +24,11 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
   Data: [['volume'], ['secret'], ['template']],
   Money: [
     ['balance'],
-    ['statement'],
+    ['statement, invoice', "List a month's changes, or print its invoice"],
     ['topup, topups', 'Pay in cryptocurrency, or list your top-ups'],
     ['limit', 'Show or set a spend limit'],
   ],
-  Account: [['login, logout', 'Save or remove an API key'], ['config'], ['key'], ['activity']],
+  Account: [['login, logout', 'Save or remove an API key'], ['config'], ['billing-details'], ['key'], ['activity']],
   Automation: [['webhook'], ['mail'], ['mcp'], ['completion']],
 };
 const NOTES: Readonly<Record<string, readonly Line[]>> = {

@@ -10,6 +10,7 @@ import { addDeadlineCommand, addIdleCommand } from './deadlines.js';
 import { EXAMPLES } from './examples.js';
 import { EXIT } from './failure.js';
 import { acceptNames } from './instances.js';
+import { addInvoiceCommands } from './invoices.js';
 import { addKeyCommands } from './keys.js';
 import { addLabelCommand } from './labels.js';
 import { addLimitCommand } from './limits.js';
@@ -75,6 +76,7 @@ export function createProgram(): Command {
   addWebCommands(program);
   addTopUpCommands(program);
   addStatementCommand(program);
+  addInvoiceCommands(program);
   addAccountCommands(program);
   addMcpCommand(program);
   addCompletionCommand(program);

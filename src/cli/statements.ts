@@ -116,7 +116,7 @@ function labelOf(kind: string): string {
 }
 
 /** Returns the current month according to the service's clock. */
-async function thisMonth(settings: Settings): Promise<string> {
+export async function thisMonth(settings: Settings): Promise<string> {
   const { balance } = await queryGraphql<{ balance: { asOf: string } }>(settings, '{ balance { asOf } }');
   return balance.asOf.slice(0, 7);
 }
@@ -130,7 +130,7 @@ function monthAfter(month: string): string {
   return new Date(Date.UTC(year, number, 1)).toISOString().slice(0, 7);
 }
 
-function monthOf(given: string): string {
+export function monthOf(given: string): string {
   if (/^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/.test(given)) return given;
   throw new InvalidArgumentError('must be a year and month, such as 2026-11.');
 }

@@ -4,6 +4,7 @@ import { startActivity } from '../domain/activity/activity.js';
 import { startSweep } from '../domain/billing/sweep.js';
 import { startFleetWatch } from '../domain/fleet/watch.js';
 import { startRecheck } from '../domain/market/recheck.js';
+import { startChainHistory } from '../domain/proof/chain-history.js';
 import { startSampleUpkeep } from '../domain/samples/upkeep.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { startReconciliation } from '../domain/top-ups/reconcile.js';
@@ -35,6 +36,7 @@ export function startBackgroundWork(deps: Deps, options: BackgroundOptions): Bac
   const activity = startActivity(deps, onFault);
   const webhooks = startWebhooks(deps, onFault);
   const sessionSweep = startSessionSweep(deps, onFault);
+  const chainHistory = startChainHistory(deps, onFault);
   const watch = startFleetWatch(deps, onFault);
   const sampleUpkeep = startSampleUpkeep(deps, onFault);
   const recheck = startRecheck(deps, logRecheck(log), onFault);
@@ -45,7 +47,7 @@ export function startBackgroundWork(deps: Deps, options: BackgroundOptions): Bac
       await Promise.all([upkeep.stop(), recheck.stop(), reconciliation.stop(), webhooks.stop()]);
     },
     stop: async () => {
-      const swept = [sweep, sessionSweep, activity, watch, sampleUpkeep].map((each) => each.stop());
+      const swept = [sweep, sessionSweep, activity, chainHistory, watch, sampleUpkeep].map((each) => each.stop());
       await Promise.all([...swept, deps.fleet.close(), deps.samples.flush()]);
     },
   };

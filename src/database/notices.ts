@@ -28,6 +28,8 @@ export type Notice =
   | { table: 'stream'; machine: string; id: string; url: string | null }
   | { table: 'ssh_key'; id: string; account: string }
   | { table: 'market_recheck' }
+  /** A root was added to the public log, or a signing key was created. */
+  | { table: 'proof' }
   /** Not a table. Background work may be due earlier than expected (domain/kernel/background.ts, migration `due_work`). */
   | { table: 'due_work' };
 

@@ -144,6 +144,7 @@ const TIMELINE_ENTRY = {
 
 /** Examples by schema name. */
 export const EXAMPLES: Readonly<Record<string, object | string>> = {
+  InvoicePage: '<!doctype html>\n<html lang="en">…</html>\n',
   PrometheusText: 'gpu_rental_instance_gpu_busy_ratio{instance="i-b74ef499",name="train-1",gpu="0"} 0.97\n',
   GpuMetrics: GPU_METRICS,
   MetricPoint: METRIC_POINT,

@@ -22,6 +22,7 @@ import './quotes.js';
 import './spend.js';
 import './ssh-keys.js';
 import './statements.js';
+import './invoices.js';
 import './top-ups.js';
 import './volumes.js';
 import './attachments.js';

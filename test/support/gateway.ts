@@ -84,7 +84,7 @@ export function client(address: string, key = '', accountId = ''): Renter {
 async function call(url: string, init: RequestInit): Promise<Answer> {
   const response = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS), ...init });
   const text = await response.text();
-  const isText = response.headers.get('content-type')?.startsWith('text/plain') ?? false;
+  const isText = response.headers.get('content-type')?.startsWith('text/') ?? false;
   const body = isText ? text : text === '' ? null : JSON.parse(text);
   return { status: response.status, headers: response.headers, body };
 }

@@ -76,40 +76,47 @@ CREATE TRIGGER "chain_link_immutable" BEFORE UPDATE OR DELETE OR TRUNCATE ON "ch
 CREATE TRIGGER "log_leaf_immutable" BEFORE UPDATE OR DELETE OR TRUNCATE ON "log_leaf"
   FOR EACH STATEMENT EXECUTE FUNCTION "refuse_change"();
 
-CREATE FUNCTION "json_instant"("instant" timestamptz) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+-- Functions that SQL inlines must not be declared more stable than the functions that they call.
+CREATE FUNCTION "json_instant"("instant" timestamptz) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT coalesce('"' || to_char("instant" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || '"', 'null')
 $$;
 
 -- The canonical form (RFC 8785) of a text. PostgreSQL escapes exactly the characters that it requires.
-CREATE FUNCTION "json_text"("value" text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION "json_text"("value" text) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT coalesce(to_json("value")::text, 'null')
 $$;
 
--- The canonical form of an entry's record.
-CREATE FUNCTION "chain_record"("entry" "ledger_entry") RETURNS text LANGUAGE plpgsql STABLE AS $$
+-- The number of the interval that an entry charges, such as 2 for i-0badcafe/gpu/2.
+CREATE FUNCTION "chain_ordinal"("id" text) RETURNS integer LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT substring("id" FROM '/([0-9]{1,9})$')::integer
+$$;
+
+-- The canonical form of an entry's record. An interval ends at the entry's time. Its own end isn't read, because for
+-- volumes it is written after the entry.
+CREATE FUNCTION "chain_record"("entry" "ledger_entry") RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 DECLARE
   "charge" text := 'null';
   "volume" text;
 BEGIN
   CASE "entry"."kind"
     WHEN 'GPU_USAGE', 'DISK_USAGE' THEN
-      SELECT '{"endedAt":' || json_instant(used."ended_at") || ',"gpu":' || json_text(i."gpu") || ',"mode":"' || i."mode"
+      SELECT '{"endedAt":' || json_instant("entry"."at") || ',"gpu":' || json_text(i."gpu") || ',"mode":"' || i."mode"
         || '","numGpus":' || i."num_gpus" || ',"rate":"' || used."rate" || '","seconds":'
-        || extract(epoch FROM used."ended_at" - used."started_at")::bigint || ',"sizeGb":'
+        || extract(epoch FROM "entry"."at" - used."started_at")::bigint || ',"sizeGb":'
         || CASE used."resource" WHEN 'DISK' THEN i."disk_gb"::text ELSE 'null' END
         || ',"startedAt":' || json_instant(used."started_at") || '}'
       INTO "charge"
       FROM "usage_interval" used JOIN "instance" i ON i."id" = used."instance_id"
-      WHERE used."instance_id" = "entry"."instance_id" AND used."ordinal" = split_part("entry"."id", '/', 3)::int
+      WHERE used."instance_id" = "entry"."instance_id" AND used."ordinal" = chain_ordinal("entry"."id")
         AND used."resource" = (CASE "entry"."kind" WHEN 'GPU_USAGE' THEN 'GPU' ELSE 'DISK' END)::"usage_resource";
     WHEN 'VOLUME_USAGE' THEN
       "volume" := split_part("entry"."id", '/', 1);
-      SELECT '{"endedAt":' || json_instant(used."ended_at") || ',"gpu":null,"mode":null,"numGpus":null,"rate":"'
-        || used."rate" || '","seconds":' || extract(epoch FROM used."ended_at" - used."started_at")::bigint
+      SELECT '{"endedAt":' || json_instant("entry"."at") || ',"gpu":null,"mode":null,"numGpus":null,"rate":"'
+        || used."rate" || '","seconds":' || extract(epoch FROM "entry"."at" - used."started_at")::bigint
         || ',"sizeGb":' || used."size_gb" || ',"startedAt":' || json_instant(used."started_at") || '}'
       INTO "charge"
       FROM "volume_interval" used
-      WHERE used."volume_id" = "volume" AND used."ordinal" = split_part("entry"."id", '/', 3)::int;
+      WHERE used."volume_id" = "volume" AND used."ordinal" = chain_ordinal("entry"."id");
     WHEN 'EARLY_EXIT', 'PREEMPTION_MINIMUM' THEN
       SELECT '{"endedAt":null,"gpu":' || json_text(i."gpu") || ',"mode":"' || i."mode" || '","numGpus":' || i."num_gpus"
         || ',"rate":"' || locked."rate" || '","seconds":' || coalesce(-"entry"."units" / nullif(locked."rate", 0), 0)
@@ -128,13 +135,13 @@ BEGIN
 END $$;
 
 -- Hash 0 of an account's chain.
-CREATE FUNCTION "chain_start"("account" text, "pseudonym" bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION "chain_start"("account" text, "pseudonym" bytea) RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT sha256(convert_to('gpu-rental/chain/v1' || chr(10) || '{"account":' || json_text("account")
     || ',"pseudonym":"' || encode("pseudonym", 'hex') || '"}', 'UTF8'))
 $$;
 
 -- The hash of link `number` after the hash `previous`.
-CREATE FUNCTION "chain_hash"("number" bigint, "previous" bytea, "entry" "ledger_entry") RETURNS bytea LANGUAGE sql STABLE AS $$
+CREATE FUNCTION "chain_hash"("number" bigint, "previous" bytea, "entry" "ledger_entry") RETURNS bytea LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT sha256(convert_to('gpu-rental/link/v1' || chr(10) || '{"number":' || "number" || ',"previous":"'
     || encode("previous", 'hex') || '","record":' || chain_record("entry") || '}', 'UTF8'))
 $$;
@@ -142,16 +149,17 @@ $$;
 -- Appends entries to the account's chain, in the given order.
 CREATE FUNCTION "chain_append"("target" text, "entries" "ledger_entry"[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  "chain" "account_chain";
+  "last" bigint;
+  "hash" bytea;
   "entry" "ledger_entry";
 BEGIN
-  SELECT * INTO STRICT "chain" FROM "account_chain" WHERE "account_id" = "target" FOR UPDATE;
+  SELECT "length", "head" INTO STRICT "last", "hash" FROM "account_chain" WHERE "account_id" = "target" FOR UPDATE;
   FOREACH "entry" IN ARRAY "entries" LOOP
-    "chain"."length" := "chain"."length" + 1;
-    "chain"."head" := chain_hash("chain"."length", "chain"."head", "entry");
-    INSERT INTO "chain_link" VALUES ("target", "chain"."length", "entry"."id", "chain"."head");
+    "last" := "last" + 1;
+    "hash" := chain_hash("last", "hash", "entry");
+    INSERT INTO "chain_link" VALUES ("target", "last", "entry"."id", "hash");
   END LOOP;
-  UPDATE "account_chain" SET "length" = "chain"."length", "head" = "chain"."head" WHERE "account_id" = "target";
+  UPDATE "account_chain" SET "length" = "last", "head" = "hash" WHERE "account_id" = "target";
 END $$;
 
 -- A new account starts a chain.
@@ -181,24 +189,24 @@ CREATE TRIGGER "ledger_entry_chain" AFTER INSERT ON "ledger_entry" REFERENCING N
   FOR EACH STATEMENT EXECUTE FUNCTION "chain_entries"();
 
 -- Chains up to `batch` older entries of an account that existed before chains did. Returns whether its chain is complete.
--- Entries can still be added only in the last seconds before settled_at or later. All earlier ones are chained without
--- locking the account. The last batch locks it, so that the next entry is chained by the trigger.
+-- Entries are still added only near settled_at or later, so all earlier ones are chained without locking the account.
+-- The last call locks it, as every writer of entries does, so that the next entry is chained by the trigger. A writer
+-- never waits for an incomplete chain, because the trigger skips it.
 CREATE FUNCTION "chain_history"("target" text, "batch" integer) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  "is_complete" boolean;
+  "chain" "account_chain";
   "last" "ledger_entry";
   "final_before" timestamptz;
   "entries" "ledger_entry"[];
 BEGIN
   PERFORM start_chain("target", false);
-  SELECT "complete" INTO "is_complete" FROM "account_chain" WHERE "account_id" = "target" FOR UPDATE;
-  IF "is_complete" THEN RETURN true; END IF;
-  SELECT e.* INTO "last" FROM "account_chain" c
-    JOIN "chain_link" l ON l."account_id" = c."account_id" AND l."number" = c."length"
-    JOIN "ledger_entry" e ON e."id" = l."entry_id" WHERE c."account_id" = "target";
-  SELECT "settled_at" - interval '10 seconds' INTO STRICT "final_before" FROM "account" WHERE "id" = "target";
-  SELECT array_agg(e ORDER BY (e)."at", (e)."id") INTO "entries" FROM (
-    SELECT "ledger_entry" AS e FROM "ledger_entry" WHERE "account_id" = "target" AND "at" < "final_before"
+  SELECT * INTO STRICT "chain" FROM "account_chain" WHERE "account_id" = "target" FOR UPDATE;
+  IF "chain"."complete" THEN RETURN true; END IF;
+  SELECT e.* INTO "last" FROM "chain_link" l JOIN "ledger_entry" e ON e."id" = l."entry_id"
+    WHERE l."account_id" = "target" AND l."number" = "chain"."length";
+  SELECT "settled_at" - interval '1 minute' INTO STRICT "final_before" FROM "account" WHERE "id" = "target";
+  SELECT array_agg("e" ORDER BY ("e")."at", ("e")."id") INTO "entries" FROM (
+    SELECT "ledger_entry" AS "e" FROM "ledger_entry" WHERE "account_id" = "target" AND "at" < "final_before"
       AND ("at", "id") > (coalesce("last"."at", '-infinity'), coalesce("last"."id", ''))
     ORDER BY "at", "id" LIMIT "batch"
   ) AS oldest;
@@ -209,6 +217,12 @@ BEGIN
   PERFORM FROM "account" WHERE "id" = "target" FOR UPDATE;
   SELECT array_agg(e ORDER BY e."at", e."id") INTO "entries" FROM "ledger_entry" e WHERE "account_id" = "target"
     AND ("at", "id") > (coalesce("last"."at", '-infinity'), coalesce("last"."id", ''));
+  -- An entry that was added with an earlier time in the meantime must not be left out.
+  IF (SELECT count(*) FROM "ledger_entry" WHERE "account_id" = "target")
+    <> "chain"."length" + coalesce(cardinality("entries"), 0) THEN
+    SELECT array_agg(e ORDER BY e."at", e."id") INTO "entries" FROM "ledger_entry" e
+      WHERE "account_id" = "target" AND NOT EXISTS (SELECT FROM "chain_link" WHERE "entry_id" = e."id");
+  END IF;
   IF "entries" IS NOT NULL THEN PERFORM chain_append("target", "entries"); END IF;
   UPDATE "account_chain" SET "complete" = true WHERE "account_id" = "target";
   RETURN true;

@@ -4,6 +4,7 @@ import type { Transaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { overlapping, USED_GB } from '../kernel/machine-condition.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../kernel/preemption.js';
+import { CHAIN_CHECKS } from './audit-chains.js';
 import { CHARGED, DUE_AT, keySpend, MOVED, recomputed } from './recompute.js';
 
 /** One violation found by a check. */
@@ -19,6 +20,8 @@ export interface AuditReport {
   accounts: number;
   instances: number;
   ledgerEntries: number;
+  /** Accounts whose history isn't completely chained yet. */
+  unchainedAccounts: number;
   /** The violations found, limited to MAX_FINDINGS per check. */
   findings: Finding[];
 }
@@ -36,7 +39,7 @@ const CHECK_TIMEOUT_MS = 3_600_000;
 export function audit({ db }: Pick<KernelDeps, 'db'>, connections = 1): Promise<AuditReport> {
   const server = connections === 1 ? 'replica' : 'primary';
   return inSnapshot(db, { server, settings: SETTINGS }, async (transaction) => {
-    const { accounts, instances, entries } = only((await transaction.query<Counts>(COUNTS_SQL)).rows);
+    const { entries: ledgerEntries, ...counts } = only((await transaction.query<Counts>(COUNTS_SQL)).rows);
     const waiting = [...CHECKS.entries()];
     const findings: Finding[][] = [];
     const work = async (mine: Transaction) => {
@@ -47,7 +50,7 @@ export function audit({ db }: Pick<KernelDeps, 'db'>, connections = 1): Promise<
     };
     const helpers = connections === 1 ? [] : await helpersOf(db, transaction, connections - 1, work);
     await Promise.all([work(transaction), ...helpers]);
-    return { accounts, instances, ledgerEntries: entries, findings: findings.flat() };
+    return { ...counts, ledgerEntries, findings: findings.flat() };
   });
 }
 
@@ -55,10 +58,12 @@ interface Counts {
   accounts: number;
   instances: number;
   entries: number;
+  unchainedAccounts: number;
 }
 
 const COUNTS_SQL = `select (select count(*) from account)::int as accounts, (select count(*) from instance)::int as instances,
-  (select count(*) from ledger_entry)::int as entries`;
+  (select count(*) from ledger_entry)::int as entries,
+  (select count(*) from account left join account_chain on account_id = id where complete is not true)::int as "unchainedAccounts"`;
 /** The connection that finishes first waits for the others. */
 const SETTINGS = `set local statement_timeout = ${CHECK_TIMEOUT_MS}; set local idle_in_transaction_session_timeout = 0`;
 
@@ -425,4 +430,5 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
          and coalesce(destroyed_at >= checkpoint.at, true) order by id
      )`,
   ],
+  ...CHAIN_CHECKS,
 ];

@@ -197,8 +197,8 @@ export class Inventory {
       this.#version += 1;
       this.#reloadSoon();
     }
-    // Nothing needs to be read again, but responses include the re-check.
-    else if (notice.table === 'market_recheck') this.#version += 1;
+    // Nothing needs to be read again, but public responses include the re-check, the keys and the roots.
+    else if (notice.table === 'market_recheck' || notice.table === 'proof') this.#version += 1;
   }
 
   #markStale(hostIds: Iterable<string>): void {

@@ -49,6 +49,8 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Query.spendByDay': 'read',
   'Query.sshKeys': 'read',
   'Query.statement': 'read',
+  'Query.invoice': 'read',
+  'Query.billingDetails': 'read',
   'Query.topUp': 'read',
   'Query.topUpAssets': 'read',
   'Query.topUps': 'read',
@@ -105,6 +107,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
 
   'Mutation.createTopUp': 'money',
   'Mutation.setMonthlyLimit': 'money',
+  'Mutation.setBillingDetails': 'money',
 
   // A webhook keeps receiving events after the key that created it has been revoked.
   'Mutation.createWebhook': 'keys',

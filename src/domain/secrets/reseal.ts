@@ -1,5 +1,6 @@
 import { inTransaction } from '../../database/transaction.js';
 import type { KernelDeps } from '../kernel/deps.js';
+import { resealSigningKeys } from '../proof/signing-keys.js';
 import { resealVolumes } from '../volumes/password.js';
 import { resealWebhooks } from '../webhooks/webhooks.js';
 import { resealTokens } from './generated-tokens.js';
@@ -9,13 +10,13 @@ import { resealSome } from './secrets.js';
 const BATCH = 100;
 
 /**
- * Reseals every secret, generated token, volume password and webhook secret that wasn't sealed with the first key.
+ * Reseals every secret, generated token, volume password, webhook secret and signing key that wasn't sealed with the first key.
  * Returns how many were resealed. Throws if a key is missing.
  */
 export async function resealSecrets(deps: Pick<KernelDeps, 'db' | 'sealingKeys'>): Promise<number> {
   const keys = await deps.sealingKeys();
   let resealed = 0;
-  for (const reseal of [resealSome, resealTokens, resealVolumes, resealWebhooks]) {
+  for (const reseal of [resealSome, resealTokens, resealVolumes, resealWebhooks, resealSigningKeys]) {
     for (let done = BATCH; done === BATCH; resealed += done)
       done = await inTransaction(deps.db.pool, (transaction) => reseal(transaction, keys, BATCH));
   }

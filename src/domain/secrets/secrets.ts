@@ -187,7 +187,8 @@ export async function sealingKeyOf({ db, sealingKeys }: Pick<KernelDeps, 'db' | 
   const { rowCount } = await db.pool.query(
     `select from secret where not key_id = any($1::text[])
      union all select from made_token where not key_id = any($1::text[])
-     union all select from volume where erased_at is null and not sealing_key_id = any($1::text[]) limit 1`,
+     union all select from volume where erased_at is null and not sealing_key_id = any($1::text[])
+     union all select from signing_key where not sealing_key_id = any($1::text[]) limit 1`,
     [keys.map(({ id }) => id)],
   );
   if (rowCount !== 0) throw lostKey('new secrets are not stored');

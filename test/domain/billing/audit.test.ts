@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accountState, rebuildAccount, suspendAccount } from '../../../src/domain/accounts/accounts.js';
 import { createApiKey } from '../../../src/domain/accounts/api-keys.js';
 import { setKeyLimit } from '../../../src/domain/accounts/monthly-limits.js';
-import { audit } from '../../../src/domain/billing/audit.js';
+import { audit, type Finding } from '../../../src/domain/billing/audit.js';
 import { readBalance } from '../../../src/domain/billing/balance.js';
 import { act, deploy, operatorAct } from '../../../src/domain/instances/instances.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
@@ -46,6 +46,9 @@ const DEADLINE = 'no deadline is missed';
 const LIMIT = 'no spend limit is missed';
 const KEY_SPEND = 'spend of keys with a limit';
 const MINIMUM = 'an instance that preempted another';
+const LINKED = 'every entry has one link';
+const NUMBERED = 'links are numbered';
+const CHAINED = 'every link covers its entry';
 
 describe('the audit finds', () => {
   // Each fault must be found by its own check: a check that finds it only by chance might miss it next time.
@@ -205,6 +208,68 @@ describe('the audit finds', () => {
        update ledger_entry set account_id = 'acc-0000000000000000' where id = (select min(id) from ledger_entry where kind = 'GPU_USAGE')`,
     ],
     [
+      'a changed text of an entry',
+      CHAINED,
+      `update ledger_entry set note = coalesce(note, '') || '.' where id = (select min(id) from ledger_entry)`,
+    ],
+    ['entries with a new account', LINKED, `update ledger_entry set account_id = (select id from account where demo)`],
+    [
+      'a changed rate of an interval',
+      CHAINED,
+      `update usage_interval set rate = rate + 1 where ended_at is not null and resource = 'GPU' and ordinal = 1`,
+    ],
+    [
+      'a changed start of an interval',
+      CHAINED,
+      `update usage_interval set started_at = started_at - interval '1 second' where ended_at is not null and resource = 'DISK'`,
+    ],
+    ['a changed mode', CHAINED, `update instance set mode = 'RESERVED' where mode = 'ON_DEMAND'`],
+    ['a changed GPU model', CHAINED, `update instance set gpu = 'h100'`],
+    ['a changed number of GPUs', CHAINED, `update instance set num_gpus = 2`],
+    ['a changed disk size', CHAINED, `update instance set disk_gb = 21 where status = 'DESTROYED'`],
+    ['a missing entry', LINKED, `delete from ledger_entry where kind = 'CREDIT'`],
+    [
+      'an added entry',
+      LINKED,
+      `insert into ledger_entry (id, account_id, kind, units, at) select 'added', id, 'CREDIT', 1, now() from account where not demo`,
+    ],
+    ['a missing last link', NUMBERED, `delete from chain_link where number = (select max(number) from chain_link)`],
+    ['a missing first link', NUMBERED, `delete from chain_link where number = 1`],
+    ['a missing link in between', NUMBERED, `delete from chain_link where number = 3`],
+    [
+      'swapped entries of links',
+      CHAINED,
+      `drop index chain_link_entry_id_key; update chain_link set entry_id = (select entry_id from chain_link other
+         where other.account_id = chain_link.account_id and other.number = 5 - chain_link.number) where number in (2, 3)`,
+    ],
+    ['a changed hash', CHAINED, `update chain_link set hash = sha256(hash) where number = 3`],
+    [
+      'a changed last hash',
+      NUMBERED,
+      `update chain_link set hash = sha256(hash) where number = (select max(number) from chain_link)`,
+    ],
+    [
+      'a link of another account',
+      LINKED,
+      `update chain_link set account_id = (select id from account where demo), number = 1000 where number = 3`,
+    ],
+    ['a changed length', NUMBERED, `update account_chain set length = length - 1 where length > 0`],
+    ['another hash at the end', NUMBERED, `update account_chain set head = sha256(head) where length > 0`],
+    [
+      'another hash at the end of no links',
+      NUMBERED,
+      `insert into account (id, name, created_at, settled_at) values ('acc-0000000000000000', 'x', now(), now());
+       update account_chain set head = sha256(head) where length = 0`,
+    ],
+    ['another pseudonym', CHAINED, `update account_chain set pseudonym = sha256(pseudonym) where length > 0`],
+    ['a removed chain', NUMBERED, `delete from account_chain where length > 0`],
+    [
+      'an entry of an interval that does not exist',
+      CHAINED,
+      `update ledger_entry set id = 'i-0badcafe/gpu/x' where id = (select min(id) from ledger_entry where kind = 'GPU_USAGE');
+       update chain_link set entry_id = 'i-0badcafe/gpu/x' where entry_id = (select min(entry_id) from chain_link where entry_id like '%/gpu/%')`,
+    ],
+    [
       'an instance running after credit ran out',
       'nothing is running after',
       `update account set exhausted_at = settled_at, disk_delete_at = settled_at, due_at = settled_at where not demo`,
@@ -212,6 +277,29 @@ describe('the audit finds', () => {
   ])('%s', async (_name, check, sql) => {
     expect(await checksThatFind(domain, sql)).toContainEqual(expect.stringMatching(new RegExp(`^${check}`)));
   });
+});
+
+test('the audit names the first entry that a chain does not cover', async () => {
+  const { rows } = await domain.db.pool.query<{ entry_id: string }>(
+    'select entry_id from chain_link where account_id = $1 and number in (2, 4) order by number',
+    [account],
+  );
+  const second = rows[0]!.entry_id;
+  const tampered = `update chain_link set hash = sha256(hash) where number in (2, 4)`;
+  const found = (await findingsAfter(domain, tampered)).filter(({ check }) => check.startsWith(CHAINED));
+  expect(found).toEqual([
+    expect.objectContaining({ accountId: account, subject: second, detail: expect.stringMatching('^link 2 ') }),
+  ]);
+});
+
+test('the audit only counts accounts that are not chained yet', async () => {
+  const before = `delete from chain_link; delete from account_chain`;
+  expect(await findingsAfter(domain, before)).toEqual([]);
+  const half = `update account_chain set complete = false, length = 1, head = (
+      select hash from chain_link where chain_link.account_id = account_chain.account_id and number = 1);
+    delete from chain_link where number > 1`;
+  expect(await findingsAfter(domain, half)).toEqual([]);
+  expect(await audit(domain)).toMatchObject({ unchainedAccounts: 0 });
 });
 
 describe('an audit of a machine that changed hands within a second finds', () => {
@@ -315,10 +403,16 @@ describe('an audit of a machine that changed hands within a second finds', () =>
  * checks that find the fault.
  */
 async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]> {
+  return (await findingsAfter(domain, sql)).map(({ check }) => check);
+}
+
+/** Like `checksThatFind`, but returns the findings. */
+async function findingsAfter(domain: TestDomain, sql: string): Promise<Finding[]> {
   const client = await domain.db.pool.connect();
   try {
     await client.query('begin');
     await client.query('alter table ledger_entry disable trigger user');
+    await client.query('alter table chain_link disable trigger user');
     await client.query(sql);
     const query = client.query.bind(client);
     const connection = Object.assign(Object.create(client), {
@@ -329,8 +423,7 @@ async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]
       release: () => {},
     });
     const pool = Object.assign(Object.create(domain.db.pool), { connect: async () => connection });
-    const { findings } = await audit({ ...domain, db: { ...domain.db, pool } });
-    return findings.map(({ check }) => check);
+    return (await audit({ ...domain, db: { ...domain.db, pool } })).findings;
   } finally {
     await client.query('rollback');
     client.release();

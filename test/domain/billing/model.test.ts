@@ -12,7 +12,7 @@ import { changeSpendLimit } from '../../../src/domain/instances/spend-limits.js'
 import { DomainError } from '../../../src/domain/kernel/errors.js';
 import { MICRO_PER_USD } from '../../../src/domain/kernel/money.js';
 import { type SealingKeys, sealingKey } from '../../../src/domain/kernel/sealing.js';
-import { instantOf } from '../../../src/domain/kernel/time.js';
+import { instantOf, latest } from '../../../src/domain/kernel/time.js';
 import { bookPayments } from '../../../src/domain/top-ups/book-payments.js';
 import { createTopUp } from '../../../src/domain/top-ups/create-top-up.js';
 import type { PaymentProcessor } from '../../../src/domain/top-ups/processor.js';
@@ -22,6 +22,7 @@ import { NaiveModel } from '../../support/billing/naive-model.js';
 import { isRunning, type Rental, type Store } from '../../support/billing/naive-rows.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 import { isLong, randomHistories } from '../../support/long.js';
+import { expectExactStatements } from '../../support/proofs/exact.js';
 
 const RUNS = 30;
 const STEPS = 40;
@@ -362,6 +363,16 @@ class World {
     await settleDue(this.domain);
   }
 
+  /** Expects every month of every account to have a signed statement that verifies and is exact. */
+  async expectExactStatements(): Promise<void> {
+    const { clock, db } = this.domain;
+    const accounts = await db.prisma.account.findMany({ where: { id: { in: this.ids } } });
+    // The clock may have been set back. Entries of the current second aren't in statements yet.
+    const settled = accounts.map(({ settledAt }) => instantOf(settledAt));
+    clock.set(latest(clock.now(), ...settled) + 2n);
+    await expectExactStatements(this.domain, this.ids);
+  }
+
   /** Expects every account's amounts and instances to equal the model's, to the last unit. */
   async compare(): Promise<void> {
     for (const [index, id] of this.ids.entries()) {
@@ -478,6 +489,7 @@ describe('random histories', () => {
           }
           await world.compare();
           expect((await audit(world.domain)).findings).toEqual([]);
+          await world.expectExactStatements();
         } finally {
           await world.domain.close();
         }

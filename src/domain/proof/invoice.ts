@@ -1,0 +1,117 @@
+import { renderSVG } from 'uqr';
+import { type StatementLine, type StatementMovement, statement } from '../billing/statement.js';
+import type { KernelDeps } from '../kernel/deps.js';
+import { formatInstant, instantOf } from '../kernel/time.js';
+import { billingDetails } from './billing-details.js';
+import type { StatedDeps } from './deps.js';
+import { hashOf, tagged } from './rules/canonical.js';
+import { type InvoiceLine, invoicePage } from './rules/invoice-page.js';
+import { type SignedStatement, signedStatement } from './signed-statement.js';
+
+/** An account's invoice for a UTC month. */
+export interface Invoice {
+  /** The account and the month. */
+  number: string;
+  /** Hash of the signed statement's figures (docs/proofs.md, "Invoices"), in hexadecimal digits. */
+  statementHash: string;
+  /** A complete page that can be printed. */
+  html: string;
+}
+
+const CHARGES: Record<StatementLine['kind'], string> = {
+  GPU: 'GPU',
+  DISK: 'disk',
+  EARLY_EXIT: 'repaid discount of a reserved term',
+  PREEMPTION_MINIMUM: 'minimum after preemption',
+  VOLUME: 'volume',
+};
+const MOVEMENTS: Record<StatementMovement['kind'], string> = {
+  CREDIT: 'Payment',
+  ADJUSTMENT: 'Adjustment',
+  SERVICE_CREDIT: 'Service credit',
+};
+
+/**
+ * Returns the account's invoice for a UTC month such as 2026-11. For the current month, it ends now and says that it is
+ * interim. Throws the errors of `signedStatement`.
+ */
+export async function invoice(deps: StatedDeps, accountId: string, month: string): Promise<Invoice> {
+  const signed = await signedStatement(deps, accountId, month);
+  const [from, to] = [signed.period.from, signed.period.to].map((text) => instantOf(new Date(text))) as [
+    bigint,
+    bigint,
+  ];
+  const [stated, details] = await Promise.all([
+    statement(deps, accountId, { from, to }),
+    billingDetails(deps, accountId),
+  ]);
+  const rented = await descriptionsOf(deps, accountId, stated.lines);
+  const statementHash = hashOfFigures(signed);
+  const number = `${accountId}-${month}`;
+  const html = invoicePage({
+    number,
+    issued: signed.issuedAt.slice(0, 10),
+    from: signed.period.from,
+    to: signed.period.to,
+    isInterim: signed.period.to === signed.issuedAt,
+    operator: {
+      name: deps.settings.operatorName ?? new URL(deps.settings.publicUrl).host,
+      address: linesOf(deps.settings.operatorAddress ?? '', '|'),
+    },
+    customer: {
+      account: accountId,
+      name: details.name,
+      address: linesOf(details.address, '\n'),
+      reference: details.reference,
+    },
+    charges: stated.lines.map(
+      ({ instanceId, volumeId, kind, seconds, rate, amount }): InvoiceLine => ({
+        what: `${rented.get(instanceId ?? volumeId ?? '') ?? ''}: ${CHARGES[kind]}`,
+        seconds,
+        rate,
+        amount,
+      }),
+    ),
+    movements: stated.movements.map(({ at, kind, reference, note, amount }) => ({
+      at: formatInstant(at),
+      what: [MOVEMENTS[kind], note ?? reference].filter((text) => text !== null).join(': '),
+      amount,
+    })),
+    openingBalance: stated.openingBalance,
+    closingBalance: stated.closingBalance,
+    statementHash,
+    hashPicture: renderSVG(`sha256:${statementHash}`, { border: 0 }),
+  });
+  return { number, statementHash, html };
+}
+
+/** Returns the same hash for every statement of a month that has ended, regardless of when it was issued. */
+function hashOfFigures({ account, period, opening, closing, lines }: SignedStatement): string {
+  const figures = lines
+    .map(({ id, kind, seconds, units }) => ({ id, kind, seconds, units }))
+    .sort((one, other) => (one.id < other.id ? -1 : 1));
+  return hashOf(tagged('gpu-rental/invoice/v1', { account, closing, lines: figures, opening, period })).toString('hex');
+}
+
+function linesOf(text: string, separator: string): string[] {
+  return text
+    .split(separator)
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+}
+
+/** Describes the instances and volumes of the lines by id, such as `i-0badcafe (2 × h100, on demand)`. */
+async function descriptionsOf(
+  { db }: Pick<KernelDeps, 'db'>,
+  accountId: string,
+  lines: readonly StatementLine[],
+): Promise<Map<string, string>> {
+  const { rows } = await db.pool.query<{ id: string; what: string }>({
+    name: 'invoice-descriptions',
+    text: `select id, id || ' (' || num_gpus || ' × ' || gpu || ', ' || lower(replace(mode::text, '_', ' ')) || ')' as what
+           from instance where account_id = $1 and id = any($2)
+           union all select id, id || ' (' || name || ')' from volume where account_id = $1 and id = any($2)`,
+    values: [accountId, [...new Set(lines.map(({ instanceId, volumeId }) => instanceId ?? volumeId))]],
+  });
+  return new Map(rows.map(({ id, what }) => [id, what]));
+}

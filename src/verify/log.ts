@@ -1,0 +1,118 @@
+import { hashOf, leafHash, tagged } from './crypto.js';
+import type { Findings } from './findings.js';
+import { canonical, type Json } from './json.js';
+import type { Given, KeyRing } from './keys.js';
+import type { Consistency, Inclusion, Root } from './shapes.js';
+import { rootOfInclusion, rootsOfConsistency } from './tree.js';
+
+/** Checks that an inclusion proof's path leads to its root. */
+export function checkInclusion(findings: Findings, { file, where, document }: Given<Inclusion>): void {
+  const { pseudonym, number, head, index, path, root } = document;
+  const prefix = where === '' ? '' : `${where}.`;
+  if (index >= root.size) {
+    return void findings.fault(
+      'inclusion',
+      file,
+      `${prefix}index`,
+      `is ${index}, but the tree has ${root.size} leaves`,
+    );
+  }
+  const leaf = leafHash(tagged('gpu-rental/leaf/v1', { head, number, pseudonym }));
+  if (rootOfInclusion(leaf, index, root.size, path) !== root.root) {
+    const what = `doesn't lead from link ${number} to the root of root ${root.number}`;
+    findings.fault('inclusion', file, `${prefix}path`, what);
+  }
+}
+
+/** The roots of the log, given or contained in statements and inclusion proofs. */
+export class RootSet {
+  readonly #findings: Findings;
+  /** The roots without repetitions, in the order of their numbers. */
+  readonly #roots: readonly Given<Root>[];
+
+  constructor(findings: Findings, keys: KeyRing, given: readonly Given<Root>[]) {
+    this.#findings = findings;
+    const distinct = new Map(given.toReversed().map((each) => [canonical(each.document as Root & Json), each]));
+    this.#roots = [...distinct.values()].toSorted(
+      (a, b) => a.document.number - b.document.number || a.document.size - b.document.size,
+    );
+    for (const { file, where, document } of this.#roots) {
+      keys.checkSignature(file, where, document as Root & Json, { name: 'at', at: document.at });
+      if ((document.number === 1) === (document.previous === null)) continue;
+      const what = document.number === 1 ? 'must be null, because no root precedes root 1' : 'is null';
+      this.#fault({ file, where, document }, 'previous', what);
+    }
+    this.#compareNumbers();
+    this.#compareSizes();
+  }
+
+  get size(): number {
+    return this.#roots.length;
+  }
+
+  /** Checks that a consistency proof leads from the root of the first size to that of the second. */
+  checkConsistency({ file, document: { first, second, path } }: Given<Consistency>): void {
+    const fault = (where: string, what: string) => this.#findings.fault('consistency', file, where, what);
+    if (first > second) return void fault('first', `is ${first}, which is more than second: ${second}`);
+    if (first === 0 || first === second) {
+      if (path.length > 0) fault('path', 'must be empty between equal sizes and from size 0');
+      return;
+    }
+    const [older, newer] = [this.#ofSize(first), this.#ofSize(second)];
+    if (older === undefined || newer === undefined) {
+      const missing = [...(older === undefined ? [first] : []), ...(newer === undefined ? [second] : [])].join(' and ');
+      return void this.#findings.skip(file, 'path', `can't be checked: no root of size ${missing} was given`);
+    }
+    const reached = rootsOfConsistency(first, second, older.root, path);
+    if (reached === null) return void fault('path', `isn't a proof between sizes ${first} and ${second}`);
+    if (reached.first !== older.root) fault('path', `doesn't lead to root ${older.number}, of size ${first}`);
+    if (reached.second !== newer.root) fault('path', `doesn't lead to root ${newer.number}, of size ${second}`);
+  }
+
+  #compareNumbers(): void {
+    const byNumber = new Map<number, Given<Root>>();
+    let before: Given<Root> | undefined;
+    for (const each of this.#roots) {
+      const { number, root, size, at, previous } = each.document;
+      const same = byNumber.get(number);
+      if (same === undefined) byNumber.set(number, each);
+      else if (same.document.root !== root || same.document.size !== size) {
+        this.#fault(each, 'root', `differs from that of root ${number} in ${same.file}`);
+      }
+      if (before !== undefined && before.document.number < number) {
+        const { document } = before;
+        if (size < document.size) {
+          const by = `${size - document.size} leaves`;
+          this.#fault(each, 'size', `is ${size}, but root ${document.number} has ${document.size} leaves`, by);
+        }
+        if (at < document.at) this.#fault(each, 'at', `is ${at}, but root ${document.number} is of ${document.at}`);
+        const isNext = document.number === number - 1;
+        if (isNext && previous !== null && previous !== hashOf(canonical(document as Root & Json))) {
+          this.#fault(each, 'previous', `isn't the hash of root ${number - 1} in ${before.file}`);
+        }
+      }
+      before = each;
+    }
+  }
+
+  #compareSizes(): void {
+    const bySize = new Map<number, Given<Root>>();
+    for (const each of this.#roots) {
+      const { size, root, number } = each.document;
+      const same = bySize.get(size);
+      if (same === undefined) bySize.set(size, each);
+      else if (same.document.root !== root && same.document.number !== number) {
+        const what = `differs from that of root ${same.document.number} in ${same.file}, which has the same size: ${size}`;
+        this.#fault(each, 'root', what);
+      }
+    }
+  }
+
+  #ofSize(size: number): Root | undefined {
+    return this.#roots.find(({ document }) => document.size === size)?.document;
+  }
+
+  #fault({ file, where }: Given<Root>, member: string, what: string, by: string | null = null): void {
+    this.#findings.fault('roots', file, where === '' ? member : `${where}.${member}`, what, by);
+  }
+}

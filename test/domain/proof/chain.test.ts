@@ -1,0 +1,298 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { adjustAccount } from '../../../src/domain/accounts/accounts.js';
+import { audit } from '../../../src/domain/billing/audit.js';
+import { act, deploy } from '../../../src/domain/instances/instances.js';
+import { type SealingKeys, sealingKey } from '../../../src/domain/kernel/sealing.js';
+import { chainHistory } from '../../../src/domain/proof/chain-history.js';
+import { createVolume, deleteVolume, growVolume } from '../../../src/domain/volumes/volumes.js';
+import { openTestDomain, type TestDomain } from '../../support/domain.js';
+
+let domain: TestDomain;
+beforeAll(async () => {
+  domain = await openTestDomain();
+});
+afterAll(() => domain.close());
+
+const sql = async (text: string, values: unknown[] = []) => (await domain.db.pool.query(text, values)).rows;
+
+/** Returns the canonical form by RFC 8785 of a value whose names are ASCII and whose numbers are integers. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)}}`;
+}
+const tagged = (tag: string, value: unknown) =>
+  createHash('sha256')
+    .update(`${tag}\n${canonical(value)}`)
+    .digest('hex');
+const instant = (at: bigint) => `${new Date(Number(at) * 1_000).toISOString().slice(0, 19)}Z`;
+
+/** Returns each entry's record, built from docs/proofs.md without the database's functions. */
+async function recordsOf(account: string): Promise<Map<string, object>> {
+  const entries = await sql(
+    `select entry.*, mode, gpu, num_gpus, disk_gb, gpu_rate, on_demand_rate from ledger_entry entry
+     left join instance on instance.id = instance_id where entry.account_id = $1`,
+    [account],
+  );
+  const usage = await sql(
+    `select instance_id || '/' || lower(resource::text) || '/' || ordinal as id, rate, started_at, ended_at, null::int as size_gb
+     from usage_interval union all
+     select volume_id || '/volume/' || ordinal, rate, started_at, ended_at, size_gb from volume_interval`,
+  );
+  const record = (entry: (typeof entries)[number]) => {
+    const { id, kind, units, reference, note, mode, gpu, num_gpus } = entry;
+    const used = usage.find((interval) => interval.id === id);
+    const rented = { mode, gpu, numGpus: num_gpus };
+    const whole = (rate: bigint) => ({
+      ...{ rate: String(rate), seconds: Number(-BigInt(units) / rate), startedAt: null, endedAt: null, sizeGb: null },
+      ...rented,
+    });
+    const charges: Record<string, () => object> = {
+      EARLY_EXIT: () => whole(BigInt(entry.on_demand_rate) - BigInt(entry.gpu_rate)),
+      PREEMPTION_MINIMUM: () => whole(BigInt(entry.gpu_rate)),
+    };
+    const interval = () => ({
+      rate: String(used!.rate),
+      seconds: Number(used!.ended_at - used!.started_at),
+      startedAt: instant(used!.started_at),
+      endedAt: instant(used!.ended_at),
+      sizeGb: { GPU_USAGE: null, DISK_USAGE: entry.disk_gb }[kind as string] ?? used!.size_gb,
+      ...rented,
+    });
+    const charge = kind.endsWith('_USAGE') ? interval() : (charges[kind]?.() ?? null);
+    const volume = kind === 'VOLUME_USAGE' ? id.split('/')[0] : null;
+    const owner = { account, id, kind, at: instant(entry.at), units: String(units) };
+    return { ...owner, instance: entry.instance_id, volume, reference, note, charge };
+  };
+  return new Map(entries.map((entry) => [entry.id, record(entry)]));
+}
+
+/** Returns the chain's hashes and those that follow from its entries, both with the ids of the entries. */
+async function chainsOf(account: string) {
+  const records = await recordsOf(account);
+  const [chain] = await sql('select * from account_chain where account_id = $1', [account]);
+  const links = await sql('select * from chain_link where account_id = $1 order by number', [account]);
+  let previous = tagged('gpu-rental/chain/v1', { account, pseudonym: chain.pseudonym.toString('hex') });
+  const expected = links.map(({ entry_id: id }, index) => {
+    previous = tagged('gpu-rental/link/v1', { number: index + 1, previous, record: records.get(id) });
+    return [index + 1, id, previous];
+  });
+  const found = links.map(({ number, entry_id, hash }) => [Number(number), entry_id, hash.toString('hex')]);
+  return { chain, expected, found, entries: records.size, head: previous, records };
+}
+
+async function expectChained(account: string, entries?: number): Promise<Map<string, object>> {
+  const { chain, expected, found, head, records, entries: written } = await chainsOf(account);
+  expect(found).toEqual(expected);
+  expect(found).toHaveLength(entries ?? written);
+  expect(found).toHaveLength(written);
+  expect(chain).toMatchObject({ length: BigInt(written), complete: true });
+  expect(chain.head.toString('hex')).toBe(head);
+  return records;
+}
+
+/** Removes the chains of all accounts, as in a database of a version before chains. */
+async function unchain(where = 'true') {
+  const client = await domain.db.pool.connect();
+  await client.query('set session_replication_role = replica');
+  await client.query(`delete from chain_link where ${where}; delete from account_chain where ${where}`);
+  await client.query('reset session_replication_role');
+  client.release();
+}
+
+/** Writes this number of credits in one statement. */
+const writeCredits = (account: string, count: number, prefix = 'credit', at = 'now()') =>
+  sql(
+    `insert into ledger_entry (id, account_id, kind, units, at) select $3 || n, $1, 'CREDIT', n, ${at} - n * interval '1 hour' from generate_series(1, $2::int) n`,
+    [account, count, `${prefix}-${account}-`],
+  );
+
+const NOTES = [
+  'two "quotes" and a \\ backslash / slash',
+  `${Array.from({ length: 31 }, (_, index) => String.fromCharCode(index + 1)).join('')}\u007f\u0080\u009f`,
+  'emoji 🙂👩‍👩‍👧 and 日本語 ÿ \u2028\u2029\ufeff\uffff',
+  '<script>&amp;</script> %00 {"at":1}',
+  '',
+];
+
+describe('the chain of an account', () => {
+  let renter: string;
+
+  test('has the documented hash for every kind of entry and any text', async () => {
+    renter = await domain.account('300');
+    const other = await domain.account();
+    const machineId = await domain.machine('l4');
+    const rent = async (who: string, mode: 'ON_DEMAND' | 'RESERVED' | 'INTERRUPTIBLE', on = machineId) =>
+      (await deploy(domain, who, { machineId: on, mode, diskGb: 7 })).instance.id;
+    await rent(other, 'INTERRUPTIBLE');
+    domain.clock.advance(100);
+    const id = await rent(renter, 'ON_DEMAND');
+    domain.clock.advance(10);
+    await act(domain, renter, { id, action: 'STOP' });
+    domain.clock.advance(10);
+    await act(domain, renter, { id, action: 'START' });
+    const reserved = await rent(renter, 'RESERVED', await domain.machine('l4'));
+    const sealing = { ...domain, sealingKeys: async () => [sealingKey('0'.repeat(64))] as SealingKeys };
+    const owner = { accountId: renter, keyId: null };
+    const { volume } = await createVolume(sealing, owner, { name: 'work', sizeGb: 5 });
+    domain.clock.advance(3_601);
+    await growVolume(domain, owner, { id: volume.id, sizeGb: 6 });
+    domain.clock.advance(5);
+    await deleteVolume(domain, owner, { id: volume.id });
+    await act(domain, renter, { id: reserved, action: 'DESTROY' });
+    await act(domain, renter, { id, action: 'DESTROY' });
+    await adjustAccount(domain, renter, { amountMicro: -7n, reference: 'R "1"', note: 'späte Korrektur' });
+    for (const [index, note] of NOTES.entries()) {
+      await sql(
+        `insert into ledger_entry (id, account_id, kind, units, at, instance_id, reference, note)
+         values ($1, $2, 'SERVICE_CREDIT', 3, now(), $3, $4, $4)`,
+        [`${id}/service/${index + 1}`, renter, id, note],
+      );
+    }
+    const records = [...(await expectChained(renter)).values()] as { kind: string; charge: unknown }[];
+    const kinds = 'ADJUSTMENT CREDIT DISK_USAGE EARLY_EXIT GPU_USAGE PREEMPTION_MINIMUM SERVICE_CREDIT VOLUME_USAGE';
+    expect([...new Set(records.map(({ kind }) => kind))].sort().join(' ')).toBe(kinds);
+  });
+
+  test('is the same, in order of time and id, when it is made afterwards', async () => {
+    await unchain();
+    const faults: unknown[] = [];
+    expect(await chainHistory(domain, (error) => faults.push(error))).toBe(true);
+    expect(faults).toEqual([]);
+    const records = await expectChained(renter);
+    const links = await sql('select entry_id from chain_link where account_id = $1 order by number', [renter]);
+    const ordered = await sql('select id from ledger_entry where account_id = $1 order by at, id', [renter]);
+    expect(links.map(({ entry_id }) => entry_id)).toEqual(ordered.map(({ id }) => id));
+    expect(records.size).toBeGreaterThan(10);
+  });
+
+  test('has no gap after 20 concurrent writes', async () => {
+    const account = await domain.account();
+    const write = (_: unknown, n: number) =>
+      adjustAccount(domain, account, { amountMicro: BigInt(n + 1), reference: `r-${n}-${account}`, note: 'n' });
+    await Promise.all(Array.from({ length: 20 }, write));
+    await expectChained(account, 21);
+  });
+
+  test('contains nothing of a rejected write', async () => {
+    const account = await domain.account();
+    const duplicate = `insert into ledger_entry (id, account_id, kind, units, at)
+      select 'twice-' || $1, $1, 'CREDIT', 1, now() from generate_series(1, 2)`;
+    await expect(sql(duplicate, [account])).rejects.toThrow('ledger_entry_pkey');
+    const client = await domain.db.pool.connect();
+    await client.query('begin');
+    await client.query(
+      `insert into ledger_entry (id, account_id, kind, units, at) values ('gone-' || $1::text, $1, 'CREDIT', 1, now())`,
+      [account],
+    );
+    await client.query('rollback');
+    client.release();
+    await adjustAccount(domain, account, { amountMicro: 5n, reference: `r-${account}`, note: 'n' });
+    await expectChained(account, 2);
+  });
+
+  test('contains all entries of one statement, also for several accounts', async () => {
+    const [one, other] = [await domain.account(), await domain.account()];
+    await sql(
+      `insert into ledger_entry (id, account_id, kind, units, at)
+       select account || n, account, 'CREDIT', n, now() - n * interval '1 second' from unnest($1::text[]) account, generate_series(1, 50) n`,
+      [[one, other]],
+    );
+    await expectChained(one, 51);
+    await expectChained(other, 51);
+  });
+
+  test('takes time in proportion to the entries of a statement', async () => {
+    const account = await domain.account();
+    const took = async (count: number, prefix: string) => {
+      const begun = performance.now();
+      await writeCredits(account, count, prefix);
+      return performance.now() - begun;
+    };
+    await took(100, 'warm');
+    const few = await took(1_000, 'few');
+    // A quadratic chain would take 100 times as long.
+    expect(await took(10_000, 'many')).toBeLessThan(40 * few + 1_000);
+  });
+});
+
+describe('the history of an account', () => {
+  /** Returns an account with entries over many batches and without a chain. */
+  async function oldAccount(entries: number): Promise<string> {
+    const account = await domain.account();
+    await writeCredits(account, entries, 'old', `'2026-01-01'::timestamptz`);
+    await unchain(`account_id = '${account}'`);
+    return account;
+  }
+  const batch = async (account: string, size: number) =>
+    (await sql('select chain_history($1, $2) as complete', [account, size]))[0].complete;
+  const lengthOf = async (account: string) =>
+    Number((await sql('select length from account_chain where account_id = $1', [account]))[0]?.length ?? 0);
+
+  test('is chained in batches, next to writes', async () => {
+    const account = await oldAccount(20);
+    expect(await batch(account, 8)).toBe(false);
+    await adjustAccount(domain, account, { amountMicro: 5n, reference: `r-${account}`, note: 'n' });
+    expect(await lengthOf(account)).toBe(8);
+    expect(await batch(account, 8)).toBe(false);
+    expect(await batch(account, 8)).toBe(true);
+    expect(await batch(account, 8)).toBe(true);
+    await adjustAccount(domain, account, { amountMicro: 5n, reference: `s-${account}`, note: 'n' });
+    await expectChained(account, 23);
+  });
+
+  test('includes an entry that was added before its last chained one', async () => {
+    const account = await oldAccount(20);
+    expect(await batch(account, 15)).toBe(false);
+    await writeCredits(account, 1, 'late', `'2025-12-31'::timestamptz`);
+    expect(await batch(account, 15)).toBe(true);
+    await expectChained(account, 22);
+  });
+
+  test('is chained once by concurrent gateways next to writers', async () => {
+    const accounts = await Promise.all([300, 1_300, 500, 499].map(oldAccount));
+    const faults: unknown[] = [];
+    const write = async (account: string, n: number) =>
+      adjustAccount(domain, account, { amountMicro: 1n, reference: `c-${n}-${account}`, note: 'n' });
+    await Promise.all([
+      ...[1, 2, 3].map(() => chainHistory(domain, (error) => faults.push(error))),
+      ...accounts.flatMap((account) => Array.from({ length: 10 }, (_, n) => write(account, n))),
+    ]);
+    expect(faults).toEqual([]);
+    for (const [index, entries] of [300, 1_300, 500, 499].entries())
+      await expectChained(accounts[index]!, entries + 11);
+  });
+
+  test('is not held up by a writer that waits for the account', async () => {
+    const account = await oldAccount(20);
+    await batch(account, 8);
+    const client = await domain.db.pool.connect();
+    await client.query('begin; select from account where id = $$' + account + '$$ for update');
+    const rest = batch(account, 100);
+    await client.query(
+      `insert into ledger_entry (id, account_id, kind, units, at) values ('held-' || $1::text, $1, 'CREDIT', 1, now())`,
+      [account],
+    );
+    await client.query('commit');
+    client.release();
+    expect(await rest).toBe(true);
+    await expectChained(account, 22);
+  });
+
+  test('of an account that fails is reported and retried, and the others are chained', async () => {
+    const [broken, fine] = (await Promise.all([oldAccount(3), oldAccount(3)])).sort() as [string, string];
+    // Another row is in the way of the first link.
+    await sql(`insert into chain_link values ($1, 1, 'in-the-way', '')`, [broken]);
+    const faults: unknown[] = [];
+    expect(await chainHistory(domain, (error) => faults.push(error))).toBe(false);
+    expect(faults).toEqual([expect.objectContaining({ constraint: 'chain_link_pkey' })]);
+    await expectChained(fine, 4);
+    expect((await audit(domain)).unchainedAccounts).toBe(1);
+    await unchain(`account_id = '${broken}'`);
+    expect(await chainHistory(domain, (error) => faults.push(error))).toBe(true);
+    await expectChained(broken, 4);
+    expect(await audit(domain)).toMatchObject({ unchainedAccounts: 0 });
+  });
+});
