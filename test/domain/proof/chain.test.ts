@@ -228,6 +228,7 @@ describe('the history of an account', () => {
   }
   const batch = async (account: string, size: number) =>
     (await sql('select chain_history($1, $2) as complete', [account, size]))[0].complete;
+  const WAITING = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   const lengthOf = async (account: string) =>
     Number((await sql('select length from account_chain where account_id = $1', [account]))[0]?.length ?? 0);
 
@@ -265,18 +266,19 @@ describe('the history of an account', () => {
       await expectChained(accounts[index]!, entries + 11);
   });
 
-  test('is not held up by a writer that waits for the account', async () => {
+  test('includes the entry of a writer that it waited for', async () => {
     const account = await oldAccount(20);
     await batch(account, 8);
-    const client = await domain.db.pool.connect();
-    await client.query('begin; select from account where id = $$' + account + '$$ for update');
-    const rest = batch(account, 100);
-    await client.query(
+    const writer = await domain.db.pool.connect();
+    await writer.query(`begin; select from account where id = '${account}' for update`);
+    await writer.query(
       `insert into ledger_entry (id, account_id, kind, units, at) values ('held-' || $1::text, $1, 'CREDIT', 1, now())`,
       [account],
     );
-    await client.query('commit');
-    client.release();
+    const rest = batch(account, 100);
+    await expect.poll(() => sql(WAITING)).toHaveLength(1);
+    await writer.query('commit');
+    writer.release();
     expect(await rest).toBe(true);
     await expectChained(account, 22);
   });

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { applyMigrations } from '../../../src/database/migrate.js';
 import { audit } from '../../../src/domain/billing/audit.js';
 import { parseUsd } from '../../../src/domain/kernel/money.js';
 import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { client, startGateway, type TestGateway } from '../../support/gateway.js';
-import { cleanUp, connect, MAIN, query, run, startProcess } from '../../support/process.js';
+import { isLong } from '../../support/long.js';
+import { admin, cleanUp, connect, count, MAIN, query, run, startProcess } from '../../support/process.js';
 import { databaseOf, expectedOf, releases } from './fixture.js';
 
 afterAll(cleanUp);
@@ -42,6 +44,13 @@ describe.each(releases)('a database from %s', (release) => {
     expect(before.findings).toEqual([]);
     expect(before.accounts).toBe(Object.keys(expected.units).length);
     expect(await unitsAt(gateway.clock.now())).toEqual(expected.units);
+  });
+
+  it('is chained in the background', async () => {
+    await expect.poll(async () => (await audit(gateway.deps)).unchainedAccounts).toBe(0);
+    const { ledgerEntries, findings } = await audit(gateway.deps);
+    expect(findings).toEqual([]);
+    expect(await count(url, 'chain_link')).toBe(ledgerEntries);
   });
 
   it('is shown to renters as before', async () => {
@@ -113,4 +122,51 @@ describe('an upgrade', () => {
     for (const { address } of gateways) expect((await fetch(`${address}/readyz`)).status).toBe(200);
     for (const gateway of gateways) expect((await gateway.end()).code).toBe(0);
   });
+
+  const ACCOUNTS = 6;
+  const ENTRIES = isLong ? 100_000 : 600;
+  const idOf = (n: number) => `acc-${n.toString(16).padStart(16, '0')}`;
+  const CREDITED = `
+    with credited as (
+      insert into ledger_entry (id, account_id, kind, units, at, note)
+      select account || '/' || n, account, 'CREDIT', n, '2026-01-01'::timestamptz + (n * 7919 % $2) * interval '1 minute', 'Nº ' || n
+      from unnest($1::text[]) account, generate_series(1, $2::int) n returning account_id, units
+    ), made as (
+      insert into account (id, name, created_at, settled_at, credit_units)
+      select account, 'Old', '2026-01-01', '2026-11-01', $2::bigint * ($2::bigint + 1) / 2 from unnest($1::text[]) account
+    ) select count(*) from credited`;
+  const CHAINING = `select from pg_stat_activity where datname = current_database() and query ~ 'chain_history' and wait_event_type = 'Lock'`;
+  const UNORDERED = `select from (
+      select number, row_number() over (partition by link.account_id order by at, id) as position
+      from chain_link link join ledger_entry on id = entry_id where link.account_id = any($1)
+    ) numbered where number <> position`;
+
+  it.each(isLong ? releases : ['1.0.0'])(
+    'from %s chains each entry once, although five gateways are killed',
+    async (release) => {
+      const { url } = await databaseOf(release);
+      const accounts = Array.from({ length: ACCOUNTS }, (_, n) => idOf(n));
+      await query(url, CREDITED, [accounts, Math.ceil(ENTRIES / ACCOUNTS)]);
+      // Otherwise, the writers below would block migrations.
+      await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
+      for (const account of accounts.slice(1)) {
+        // The gateway must wait for a writer in the middle of its transaction.
+        const writer = await connect(url);
+        await writer.query(`begin; select from account where id = '${account}' for update`);
+        const gateway = run([MAIN], { DATABASE_URL: url });
+        await expect.poll(async () => (await query(url, CHAINING)).length, { timeout: 60_000 }).toBe(1);
+        gateway.signal('SIGKILL');
+        await gateway.ended;
+        await writer.end();
+      }
+      expect(await count(url, 'account_chain where complete')).toBe(ACCOUNTS - 1);
+
+      const gateways = await Promise.all([1, 2].map(() => startProcess({ DATABASE_URL: url, LOG_LEVEL: 'warn' })));
+      const reportOf = async () => JSON.parse((await admin(['audit', '--json'], { DATABASE_URL: url })).stdout);
+      await expect.poll(reportOf, { timeout: 60_000 }).toMatchObject({ unchained_accounts: 0, findings: [] });
+      expect(await count(url, 'chain_link')).toBe(await count(url, 'ledger_entry'));
+      expect(await query(url, UNORDERED, [accounts])).toEqual([]);
+      for (const gateway of gateways) expect(await gateway.end()).toMatchObject({ code: 0, stderr: '' });
+    },
+  );
 });
