@@ -28,6 +28,7 @@ import { addTemplateCommands } from './templates.js';
 import { addTimelineCommand } from './timeline.js';
 import { addTopCommand } from './top.js';
 import { addTopUpCommands } from './top-ups.js';
+import { addVerifyCommand } from './verify.js';
 import { addVolumeCommands } from './volumes.js';
 import { addWebCommands } from './web.js';
 import { addWebhookCommands } from './webhooks.js';
@@ -75,6 +76,7 @@ export function createProgram(): Command {
   addWebCommands(program);
   addTopUpCommands(program);
   addStatementCommand(program);
+  addVerifyCommand(program);
   addAccountCommands(program);
   addMcpCommand(program);
   addCompletionCommand(program);
