@@ -1,6 +1,6 @@
 import { inLongTransaction, type Transaction } from '../../database/transaction.js';
 import { DomainError } from '../kernel/errors.js';
-import { dateOf, formatInstant, type Instant, instantOf, latest, SECONDS_PER_HOUR } from '../kernel/time.js';
+import { formatInstant, type Instant, latest, SECONDS_PER_HOUR } from '../kernel/time.js';
 import type { ProofDeps } from './deps.js';
 import type { ConsistencyProof, InclusionProof, RootDocument, RootsDocument, UnsignedRoot } from './documents.js';
 import { canonical, hashOf } from './rules/canonical.js';
@@ -15,7 +15,8 @@ export const MAX_ROOTS = 1_000;
 
 export interface RootRow {
   number: number;
-  at: Date;
+  /** Instant. */
+  at: string;
   size: string;
   root: Buffer;
   previous: Buffer | null;
@@ -23,7 +24,8 @@ export interface RootRow {
   signature: Buffer;
 }
 
-export const ROOT_COLUMNS = 'number, at, size, root, previous, key_id as "keyId", signature';
+export const ROOT_COLUMNS =
+  'number, extract(epoch from at)::bigint::text as at, size::text, root, previous, key_id as "keyId", signature';
 
 /**
  * Appends to the log and signs the new root, even if no account's chain has grown. Returns null if another process is
@@ -35,7 +37,7 @@ export function appendToLog(deps: Pick<ProofDeps, 'db' | 'clock' | 'sealingKeys'
 
 /** Appends to the log unless it already has a root of the current hour. Hours without a root aren't made up for. */
 export function appendIfDue(deps: Pick<ProofDeps, 'db' | 'clock' | 'sealingKeys'>): Promise<RootDocument | null> {
-  return appendIf(deps, (last, now) => last === null || hourOf(instantOf(last.at)) < hourOf(now));
+  return appendIf(deps, (last, now) => last === null || hourOf(BigInt(last.at)) < hourOf(now));
 }
 
 export function hourOf(instant: Instant): Instant {
@@ -55,7 +57,7 @@ function appendIf(
     const now = deps.clock.now();
     if (!isDue(last, now)) return null;
     // The clock may have been set back.
-    const at = last === null ? now : latest(now, instantOf(last.at));
+    const at = last === null ? now : latest(now, BigInt(last.at));
     const signer = await signerAt(deps, at);
     const size = await appendLeaves(transaction, Number(last?.size ?? 0));
     const [root] = await hashesOf(transaction, [{ from: 0, to: size }]);
@@ -92,7 +94,7 @@ export function rootDocument(row: RootRow): RootDocument {
   return {
     type: 'gpu-rental/root/v1',
     number: row.number,
-    at: formatInstant(instantOf(row.at)),
+    at: formatInstant(BigInt(row.at)),
     size: Number(row.size),
     root: hex(row.root),
     previous: row.previous && hex(row.previous),

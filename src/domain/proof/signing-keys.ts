@@ -4,7 +4,7 @@ import { only } from '../../database/only.js';
 import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { DomainError } from '../kernel/errors.js';
 import { type SealingKeys, seal } from '../kernel/sealing.js';
-import { dateOf, formatInstant, type Instant, instantOf, latest, parseInstant } from '../kernel/time.js';
+import { formatInstant, type Instant, latest, parseInstant } from '../kernel/time.js';
 import { openSealed, sealingKeyOf } from '../secrets/secrets.js';
 import type { ProofDeps } from './deps.js';
 import { hashOf, tagged } from './rules/canonical.js';
@@ -52,11 +52,13 @@ interface KeyRow {
   publicKey: Buffer;
   sealed: Buffer;
   keyId: string;
-  from: Date;
+  /** Instant from which it signs. */
+  from: string;
   endorsement: Buffer | null;
 }
 
-const COLUMNS = 'id, ordinal, public_key as "publicKey", sealed, sealing_key_id as "keyId", "from", endorsement';
+const COLUMNS = `id, ordinal, public_key as "publicKey", sealed, sealing_key_id as "keyId", endorsement,
+  extract(epoch from "from")::bigint::text as "from"`;
 
 /** Returns all signing keys ever used, oldest first. */
 export async function keysDocument({ db }: Pick<ProofDeps, 'db'>): Promise<KeysDocument> {
@@ -69,8 +71,8 @@ export async function keysDocument({ db }: Pick<ProofDeps, 'db'>): Promise<KeysD
         id: row.id,
         algorithm: 'Ed25519',
         publicKey: row.publicKey.toString('base64'),
-        from: formatInstant(instantOf(row.from)),
-        until: next === undefined ? null : formatInstant(instantOf(next.from)),
+        from: formatInstant(BigInt(row.from)),
+        until: next === undefined ? null : formatInstant(BigInt(next.from)),
         previous: rows[index - 1]?.id ?? null,
         endorsement: row.endorsement?.toString('base64') ?? null,
       };
@@ -117,7 +119,7 @@ export function signWith<Document extends { type: string }>(signer: Signer, docu
 export async function signerAt(deps: SigningDeps, at: Instant): Promise<Signer> {
   const keys = await deps.sealingKeys();
   const row = (await keyAt(deps.db.pool, at)) ?? (await firstKey(deps, at));
-  if (instantOf(row.from) > at)
+  if (BigInt(row.from) > at)
     throw new DomainError('unavailable', `no signing key existed at ${formatInstant(at)}; retry later`, {
       retryAfterSeconds: 1,
     });
@@ -147,8 +149,8 @@ export async function resealSigningKeys(transaction: Transaction, keys: SealingK
 async function keyAt(reader: Pick<pg.Pool, 'query'>, at: Instant): Promise<KeyRow | undefined> {
   const { rows } = await reader.query<KeyRow>(
     `select ${COLUMNS} from signing_key
-     order by "from" <= $1 desc, case when "from" <= $1 then -ordinal else ordinal end limit 1`,
-    [dateOf(at)],
+     order by "from" <= $1::timestamptz desc, case when "from" <= $1::timestamptz then -ordinal else ordinal end limit 1`,
+    [formatInstant(at)],
   );
   return rows[0];
 }
@@ -178,7 +180,7 @@ async function addKey(
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const bytes = rawPublicKey(publicKey);
   const id = hashOf(bytes).toString('hex').slice(0, KEY_ID_LENGTH);
-  const from = previous === null ? now : latest(now + ROTATION_DELAY_SECONDS, instantOf(previous.from) + 1n);
+  const from = previous === null ? now : latest(now + ROTATION_DELAY_SECONDS, BigInt(previous.from) + 1n);
   const endorsement =
     previous &&
     signerOf(sealingKeys, previous).sign('gpu-rental/key/v1', {
@@ -191,8 +193,8 @@ async function addKey(
   const text = privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64');
   const { rows } = await transaction.query<KeyRow>(
     `insert into signing_key (id, ordinal, public_key, sealed, sealing_key_id, "from", endorsement)
-     values ($1, $2, $3, $4, $5, $6, $7) returning ${COLUMNS}`,
-    [id, (previous?.ordinal ?? 0) + 1, bytes, seal(key, contextOf(id), text), key.id, dateOf(from), endorsement],
+     values ($1, $2, $3, $4, $5, $6::timestamptz, $7) returning ${COLUMNS}`,
+    [id, (previous?.ordinal ?? 0) + 1, bytes, seal(key, contextOf(id), text), key.id, formatInstant(from), endorsement],
   );
   // Cached public responses include the keys.
   await transaction.query(`select pg_notify('gateway', '{"table":"proof"}')`);
