@@ -176,9 +176,17 @@ module.exports = {
     only(
       'command-line-uses-the-client',
       '^src/cli/',
-      '^src/(cli|client|run|std)/',
-      "the renter's command line uses only the client",
+      '^src/(cli|client|run|std|verify)/',
+      "the renter's command line uses only the client and the verifier",
     ),
+    only('verifier-knows-itself', '^src/verify/', '^src/verify/', 'the verifier knows the documents, not the service'),
+    {
+      name: 'verifier-runs-anywhere',
+      comment: 'also in browsers: only its hash and signature packages, and nothing of Node',
+      severity: 'error',
+      from: { path: '^src/verify/' },
+      to: { dependencyTypesNot: ['local'], pathNot: 'node_modules/@noble/(curves|hashes)/' },
+    },
     only('runs-use-the-client', '^src/run/', '^src/(run|client)/', 'a run uses the client and SSH'),
     only(
       'agent-knows-the-protocol',

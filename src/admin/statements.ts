@@ -1,15 +1,19 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import { type Statement, statement } from '../domain/billing/statement.js';
+import { DomainError } from '../domain/kernel/errors.js';
 import { usdNumber } from '../domain/kernel/money.js';
 import { type Instant, parseInstant } from '../domain/kernel/time.js';
+import { signedStatement } from '../domain/proof/signed-statement.js';
 import { required } from '../std/required.js';
 import { type Column, CSV_CAST, print, printJson, time, usd } from './output.js';
 import type { Run } from './run.js';
 
 interface Options {
-  from: Instant;
+  from?: Instant;
   to?: Instant;
+  month?: string;
+  signed?: boolean;
   format: 'table' | 'json' | 'csv';
   json?: boolean;
 }
@@ -40,12 +44,24 @@ export function addStatementCommand(program: Command, run: Run): void {
   program
     .command('statement <account>')
     .description("Show each change to an account's balance in a period")
-    .requiredOption('--from <time>', 'Inclusive start, such as 2026-11-01 or 2026-11-01T00:00:00Z', instant)
+    .option('--from <time>', 'Inclusive start, such as 2026-11-01 or 2026-11-01T00:00:00Z', instant)
     .option('--to <time>', 'Exclusive end (default: now)', instant)
     .addOption(new Option('--format <format>', 'Output format').choices(['table', 'json', 'csv']).default('table'))
     .option('--json', 'Same as --format json')
-    .action((account: string, { from, to, format, json }: Options) =>
-      run(async (deps) => write(await statement(deps, account, { from, to: to ?? null }), json ? 'json' : format)),
+    .option('--month <month>', 'UTC month of a signed statement, such as 2026-11')
+    .option('--signed', 'Print the signed statement of the month, which `gpu verify` checks')
+    .action((account: string, { from, to, format, json, month, signed }: Options) =>
+      run(async (deps) => {
+        if (signed || month !== undefined) {
+          if (!signed || month === undefined || from !== undefined || to !== undefined)
+            throw new DomainError('invalid_request', '--signed needs --month, and neither --from nor --to', {
+              field: 'month',
+            });
+          return void process.stdout.write(`${JSON.stringify(await signedStatement(deps, account, month))}\n`);
+        }
+        if (from === undefined) throw new DomainError('invalid_request', '--from is required', { field: 'from' });
+        write(await statement(deps, account, { from, to: to ?? null }), json ? 'json' : format);
+      }),
     );
 }
 

@@ -29,6 +29,7 @@ import { addTemplateCommands } from './templates.js';
 import { addTimelineCommand } from './timeline.js';
 import { addTopCommand } from './top.js';
 import { addTopUpCommands } from './top-ups.js';
+import { addVerifyCommand } from './verify.js';
 import { addVolumeCommands } from './volumes.js';
 import { addWebCommands } from './web.js';
 import { addWebhookCommands } from './webhooks.js';
@@ -77,6 +78,7 @@ export function createProgram(): Command {
   addTopUpCommands(program);
   addStatementCommand(program);
   addInvoiceCommands(program);
+  addVerifyCommand(program);
   addAccountCommands(program);
   addMcpCommand(program);
   addCompletionCommand(program);

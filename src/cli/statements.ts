@@ -17,6 +17,11 @@ interface Statement {
   lines: Line[];
 }
 
+interface Options {
+  month?: string;
+  signed?: boolean;
+}
+
 interface Movement {
   id: string;
   kind: 'CREDIT' | 'ADJUSTMENT' | 'SERVICE_CREDIT';
@@ -66,10 +71,12 @@ export function addStatementCommand(program: Command): void {
     .command('statement')
     .description('List the changes to the balance in a UTC month')
     .option('--month <month>', 'UTC month, such as 2026-10 (default: this month)', monthOf)
+    .option('--signed', 'Print the signed document, which `gpu verify` checks')
     .option('--json', 'Print JSON')
-    .action(async ({ month: given, json }: Output & { month?: string }, command: Command) => {
+    .action(async ({ month: given, signed, json }: Output & Options, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const month = given ?? (await thisMonth(settings));
+      if (signed) return printText(`${JSON.stringify(await readSigned(settings, month))}\n`);
       const statement = await readStatement(settings, startOf(month), startOf(monthAfter(month)));
       if (json) return printText(JSON.stringify(statement));
       printLines(linesOf(statement));
@@ -95,6 +102,11 @@ export async function serviceCreditThisMonth(settings: Settings): Promise<number
 async function readStatement(settings: Settings, from: string, to: string | null): Promise<Statement> {
   const { statement } = await queryGraphql<{ statement: Statement }>(settings, STATEMENT, { from, to });
   return statement;
+}
+
+async function readSigned(settings: Settings, month: string): Promise<unknown> {
+  const query = 'query ($month: String!) { signedStatement(month: $month) }';
+  return (await queryGraphql<{ signedStatement: unknown }>(settings, query, { month })).signedStatement;
 }
 
 function linesOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): string[] {

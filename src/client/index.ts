@@ -25,6 +25,7 @@ import type {
   OfferFilter,
   OfferList,
   PriceSheet,
+  SignedStatement,
   Timeline,
   TimelinePlace,
   Volume,
@@ -62,6 +63,10 @@ export interface GpuClient {
   offers: {
     /** Returns the machines that can be deployed now, cheapest first. */
     list(filter?: OfferFilter, options?: CallOptions): Promise<OfferList>;
+  };
+  statements: {
+    /** Returns the signed statement of a UTC month such as 2026-11, which `gpu verify` checks. */
+    signed(month: string, options?: CallOptions): Promise<SignedStatement>;
   };
   balance: {
     /** Returns the balance, accurate to the second. */
@@ -147,6 +152,10 @@ export function createClient(options: ClientOptions = {}): GpuClient {
   return {
     gpus: { pricing: (options = {}) => send({ method: 'GET', path: '/gpus/pricing', options }) },
     offers: { list: (query, options = {}) => send({ method: 'GET', path: '/offers', query, options }) },
+    statements: {
+      signed: (month, options = {}) =>
+        send({ method: 'GET', path: `/statements/${encodeURIComponent(month)}/signed`, options }),
+    },
     balance: { get: (options = {}) => send({ method: 'GET', path: '/balance', options }) },
     instances: {
       list: ({ labels, ...options } = {}) => send({ method: 'GET', path: '/instances', query: { labels }, options }),

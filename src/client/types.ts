@@ -9,6 +9,7 @@ export type InstanceFilter = NonNullable<operations['listInstances']['parameters
 export type OfferList = Schemas['OfferList'];
 export type Offer = Schemas['Offer'];
 export type Balance = Schemas['Balance'];
+export type SignedStatement = Schemas['Balance'];
 export type InstanceList = Schemas['InstanceList'];
 export type Instance = Schemas['Instance'];
 export type DeployRequest = Schemas['DeployRequest'];

@@ -47,12 +47,14 @@ export interface Input {
 /**
  * A response's envelope. `item` contains the result's fields and `object`. `list` contains the result as `data`, with
  * `itemObject` in each entry. `page` contains a connection's entries as `data`, each with its cursor, and `page_info`.
- * `text` is a string built from the result, and its `object` is the name used in a not-found message.
+ * `document` is the result itself, which may be signed. `text` is a string built from the result. The `object` of these
+ * two is the name used in a not-found message.
  */
 export type JsonEnvelope =
   | { kind: 'item'; object: string }
   | { kind: 'page'; object: string }
-  | { kind: 'list'; object: string; count: boolean; itemObject?: string };
+  | { kind: 'list'; object: string; count: boolean; itemObject?: string }
+  | { kind: 'document'; object: string };
 type Envelope = JsonEnvelope | { kind: 'text'; object: string; type: string; make(result: unknown): string };
 
 /** REST spelling of GraphQL enum values in responses. Values of other enums are in lower case. */
@@ -174,6 +176,20 @@ export const routes: readonly Route[] = [
     status: 200,
     envelope: { kind: 'item', object: 'balance' },
     responseSchema: 'Balance',
+  },
+  {
+    method: 'GET',
+    path: '/statements/{month}/signed',
+    operationId: 'getSignedStatement',
+    tag: 'Balance',
+    summary: 'Signed statement of a month, with proofs of each line and of the sum.',
+    description:
+      'A document of type `gpu-rental/statement/v1`, which `gpu verify` checks without a connection. The statement of the current month ends when it is issued. At most 5,000 lines.',
+    document: 'query getSignedStatement($month: String!) { result: signedStatement(month: $month) }',
+    inputs: [{ in: 'path', name: 'month', variable: 'month' }],
+    status: 200,
+    envelope: { kind: 'document', object: 'statement' },
+    responseSchema: 'SignedStatement',
   },
   {
     method: 'GET',

@@ -1,5 +1,6 @@
 import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/billing/statement.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
+import { signedStatement } from '../domain/proof/signed-statement.js';
 import { builder, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
@@ -109,5 +110,15 @@ builder.queryFields((t) => ({
     },
     resolve: (_root, { from, to }, context) =>
       statement(context.deps, accountOf(context), { from, to: to ?? null }, MAX_LINES),
+  }),
+  signedStatement: t.field({
+    type: 'Json',
+    nullable: true,
+    ...NEEDS_KEY,
+    description: `The signed statement of a UTC month (\`gpu-rental/statement/v1\`), which proves each line and their sum; at most ${MAX_LINES} lines. The current month ends when the statement is issued. Needs an API key.`,
+    args: {
+      month: t.arg.string({ required: true, description: 'UTC month, such as 2026-11.' }),
+    },
+    resolve: (_root, { month }, context) => signedStatement(context.deps, accountOf(context), month, MAX_LINES),
   }),
 }));

@@ -26,6 +26,12 @@ export const OPERATIONS: Record<
     python: 'balance.get',
     graphql: 'Query.balance',
   },
+  getSignedStatement: {
+    typescript: (gpu) => gpu.statements.signed('2026-11'),
+    cli: ['statement'],
+    python: 'statements.signed',
+    graphql: 'Query.signedStatement',
+  },
   listInstances: {
     typescript: (gpu) => gpu.instances.list({ labels: 'a' }),
     cli: ['instances'],

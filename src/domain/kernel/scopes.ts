@@ -46,6 +46,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Query.instances': 'read',
   'Query.myTemplates': 'read',
   'Query.secrets': 'read',
+  'Query.signedStatement': 'read',
   'Query.spendByDay': 'read',
   'Query.sshKeys': 'read',
   'Query.statement': 'read',

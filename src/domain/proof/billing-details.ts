@@ -2,7 +2,7 @@ import type { KernelDeps } from '../kernel/deps.js';
 import { checkOptional } from '../kernel/field.js';
 import { proofFields } from './fields.js';
 
-/** What an account wants on its invoices. Empty texts are left out there. */
+/** An account's texts for its invoices, which leave out empty ones. */
 export interface BillingDetails {
   name: string;
   /** Lines separated by line feeds. */

@@ -1,6 +1,6 @@
 import { formatUsd, type Micro, type Rate } from '../../kernel/money.js';
 
-/** What an invoice states. All amounts are exact to the micro-USD. */
+/** Content of an invoice. All amounts are exact to the micro-USD. */
 export interface InvoiceContent {
   number: string;
   issued: string;

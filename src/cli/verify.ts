@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { visible } from '../std/visible.js';
+import { type Finding, type StatementSummary, type VerifiedFile, verify } from '../verify/verify.js';
+import { paint, printLines, printText } from './terminal.js';
+
+const STDIN = '-';
+const UNITS_PER_USD = 3_600_000_000n;
+
+export function addVerifyCommand(program: Command): void {
+  program
+    .command('verify <file...>')
+    .description('Check signed statements and other proofs without a connection')
+    .option('--json', 'Print JSON')
+    .addHelpText(
+      'after',
+      `
+Reads keys, signed statements, roots, inclusion and consistency proofs, in any order; "-" reads stdin. Compare the
+result with keys and roots that you stored earlier: add those files.
+
+Exit codes: 0 if everything verifies, 1 if something doesn't, 2 if something can't be checked.`,
+    )
+    .action(async (paths: string[], { json }: { json?: boolean }) => {
+      const files: VerifiedFile[] = [];
+      const unread: Finding[] = [];
+      for (const path of paths) {
+        try {
+          files.push({ name: path === STDIN ? 'stdin' : path, content: await contentOf(path) });
+        } catch (error) {
+          const what = `can't be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`;
+          unread.push({ check: 'unchecked', file: path, where: '', what, by: null });
+        }
+      }
+      const result = verify(files);
+      const unchecked = [...unread, ...result.unchecked];
+      const exitCode = result.exitCode === 0 && unchecked.length > 0 ? 2 : result.exitCode;
+      process.exitCode = exitCode;
+      if (json) return printText(JSON.stringify({ ...result, exitCode, unchecked }));
+      printLines([
+        ...result.faults.map((each) => lineOf('FAULT', each)),
+        ...unchecked.map((each) => lineOf('unchecked', each)),
+      ]);
+      if (exitCode !== 0) return;
+      const { keys, roots } = result;
+      printLines(result.statements.flatMap(summaryOf));
+      printLines([
+        `${paint(process.stdout, 'green', 'Everything verifies')}: ${counted(result.statements.length, 'statement')}, ${counted(keys, 'key')}, ${counted(roots, 'root')}`,
+      ]);
+    });
+}
+
+async function contentOf(path: string): Promise<Uint8Array> {
+  if (path !== STDIN) return readFile(path);
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}
+
+function lineOf(kind: 'FAULT' | 'unchecked', { check, file, where, what, by }: Finding): string {
+  const label = paint(
+    process.stdout,
+    kind === 'FAULT' ? 'red' : 'yellow',
+    kind === 'FAULT' ? `FAULT (${check})` : kind,
+  );
+  const subject = where === '' ? file : `${file}: ${where}`;
+  return `${label} ${visible(`${subject} ${what}${by === null ? '' : ` (${by})`}`)}`;
+}
+
+function summaryOf({ account, from, to, lines, opening, change, closing, covered, invoiceHash }: StatementSummary): string[] {
+  const proof =
+    covered === null ? 'no root covers it yet' : `covered up to link ${covered.link} by root ${covered.root}`;
+  return [
+    `${visible(account)}, ${from} to ${to}: ${counted(lines, 'line')}, ${proof}`,
+    `  ${usd(opening)} ${change.startsWith('-') ? '−' : '+'} ${usd(change.replace('-', ''))} = ${usd(closing)} USD`,
+    `  hash on the invoice: ${invoiceHash}`,
+  ];
+}
+
+/** Formats an amount in units exactly, except that it leaves out what is less than a micro-USD. */
+function usd(units: string): string {
+  const amount = BigInt(units);
+  const micro = (amount < 0n ? -amount : amount) / (UNITS_PER_USD / 1_000_000n);
+  return `${amount < 0n ? '−' : ''}${micro / 1_000_000n}.${(micro % 1_000_000n).toString().padStart(6, '0')}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

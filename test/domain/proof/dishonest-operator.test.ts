@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { appendToLog, consistencyProof, rootsAfter } from '../../../src/domain/proof/log.js';
+import { signedStatement } from '../../../src/domain/proof/signed-statement.js';
+import { keysDocument, signDocument } from '../../../src/domain/proof/signing-keys.js';
+import { verify } from '../../../src/verify/verify.js';
+import type { TestDomain } from '../../support/domain.js';
+import { rewriteHistory } from '../../support/proofs/dishonest-operator.js';
+import {
+  asFiles,
+  documentsOf,
+  openSigningDomain,
+  type ProofFile,
+  runProofHistory,
+} from '../../support/proofs/history.js';
+
+let domain: TestDomain;
+let account: string;
+/** What clients stored before the operator rewrote the history. */
+let stored: ProofFile[];
+
+beforeAll(async () => {
+  domain = await openSigningDomain();
+  const accounts = await runProofHistory(domain);
+  [account] = accounts;
+  stored = await documentsOf(domain, accounts);
+});
+afterAll(() => domain.close());
+
+const named = (files: readonly ProofFile[], pattern: RegExp) => files.filter(({ name }) => pattern.test(name));
+const checksOf = (files: readonly ProofFile[]) => verify(asFiles(files)).faults.map(({ check }) => check);
+
+test('a different balance in two signed statements for the same instant is reported', async () => {
+  const [november, december] = named(stored, new RegExp(`${account}-2027-1[12]`));
+  const { key: _key, signature: _signature, ...content } = structuredClone(december!.document);
+  const opening = (BigInt(content.opening) - 5n).toString();
+  const closing = (BigInt(content.closing) - 5n).toString();
+  const forged = { name: 'forged', document: await signDocument(domain, { ...content, opening, closing }) };
+  expect(verify(asFiles([...named(stored, /keys/), forged])).exitCode).toBe(0);
+  expect(verify(asFiles([...named(stored, /keys/), november!, forged])).faults).toMatchObject([
+    { check: 'statements', file: 'forged', where: 'opening', by: '-5 units' },
+  ]);
+});
+
+test('open usage whose entry has another rate, start or end in a later statement is reported', async () => {
+  const [october, november] = named(stored, new RegExp(`${account}-2027-1[01]`));
+  const { key: _key, signature: _signature, ...content } = structuredClone(october!.document);
+  const closing = new Set(november!.document.links.map(({ record }: { record: { id: string } }) => record.id));
+  const index = content.open.findIndex(({ id }: { id: string }) => closing.has(id));
+  for (const [member, value] of [
+    ['startedAt', '2027-10-30T21:00:00Z'],
+    ['gpu', 'h100-sxm'],
+  ] as const) {
+    const changed = structuredClone(content);
+    changed.open[index].charge[member] = value;
+    const forged = { name: 'forged', document: await signDocument(domain, changed) };
+    const { faults } = verify(asFiles([...named(stored, /keys/), forged, november!]));
+    expect(faults).toContainEqual(
+      expect.objectContaining({ check: 'statements', file: 'forged', where: `open[${index}].charge.${member}` }),
+    );
+  }
+});
+
+test('a rewritten history is consistent by itself, but not with a stored root or statement', async () => {
+  const ended = stored
+    .flatMap(({ document }) => document.links ?? [])
+    .find(({ record }) => record.account === account && record.kind === 'GPU_USAGE');
+  await rewriteHistory(domain, ended.record.instance);
+  await domain.db.pool.query('delete from account_checkpoint');
+  await appendToLog(domain);
+  await appendToLog(domain);
+  const statement = await signedStatement(domain, account, '2027-12');
+  const now: ProofFile[] = [
+    { name: 'keys-now', document: await keysDocument(domain) },
+    { name: 'statement-now', document: statement },
+  ];
+  // Its own documents have no fault: the chain, the roots and the signatures are all made anew.
+  expect(verify(asFiles(now))).toMatchObject({ exitCode: 0 });
+  const later = await documentsOf(domain, [account]);
+  expect(checksOf(later)).toEqual([]);
+
+  expect(checksOf([...later, ...named(stored, /roots/)])).toContain('roots');
+  expect(checksOf([...now, ...named(stored, new RegExp(`${account}-2027-11`))])).toContain('statements');
+  const lastRoot = { name: 'stored-root', document: named(stored, /roots/)[0]!.document.roots.at(-1) };
+  expect(checksOf([...later, lastRoot])).toContain('roots');
+
+  // A root of another size has no counterpart to compare with. The consistency proof shows the difference.
+  const newest = (await rootsAfter(domain, 0)).roots.at(-1)!;
+  const older = named(stored, /roots/)[0]!.document.roots.find(({ size }: { size: number }) => size < newest.size);
+  const proof = await consistencyProof(domain, older.size, newest.size);
+  const three = [
+    { name: 'older', document: older },
+    { name: 'newest', document: newest },
+    { name: 'proof', document: proof },
+  ];
+  expect(checksOf([...named(later, /keys/), ...three])).toContain('consistency');
+});

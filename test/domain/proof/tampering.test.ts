@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseInstant } from '../../../src/domain/kernel/time.js';
+import { signerAt, signWith } from '../../../src/domain/proof/signing-keys.js';
+import { verify } from '../../../src/verify/verify.js';
+import type { TestDomain } from '../../support/domain.js';
+import { isLong } from '../../support/long.js';
+import { documentsOf, openSigningDomain, type ProofFile, runProofHistory } from '../../support/proofs/history.js';
+import { type Tampering, tamperings, writeTamperings } from '../../support/proofs/tampering.js';
+
+const SEED = Number(process.env.SEED ?? 45);
+const COUNT = isLong ? 20_000 : 1_000;
+/** Folder to which the changed documents are written, for other verifiers. */
+const WRITTEN_TO = process.env.WRITE_TAMPERINGS;
+
+let domain: TestDomain;
+let files: ProofFile[];
+
+beforeAll(async () => {
+  domain = await openSigningDomain();
+  files = await documentsOf(domain, await runProofHistory(domain));
+});
+afterAll(() => domain.close());
+
+/** Returns the tamperings that aren't reported for the changed file. */
+function undetected(cases: readonly Tampering[]): string[] {
+  const results = cases.map((each) => ({ ...each, result: verify(each.files) }));
+  if (WRITTEN_TO !== undefined)
+    writeTamperings(
+      WRITTEN_TO,
+      results.map(({ result, ...each }) => ({ ...each, exitCode: result.exitCode })),
+    );
+  return results
+    .filter(({ changed, result: { exitCode, faults, unchecked } }) => {
+      const isNamed = [...faults, ...unchecked].some(
+        ({ file }) => file === changed || changed === 'keys.json' || /roots|consistency/.test(changed),
+      );
+      return exitCode === 0 || !isNamed;
+    })
+    .map(({ name }) => name);
+}
+
+test('every change of a document is detected, and named', { timeout: isLong ? 1_800_000 : 120_000 }, () => {
+  const cases = tamperings(files, { seed: SEED, count: COUNT });
+  expect(cases.length).toBeGreaterThanOrEqual(COUNT);
+  expect(undetected(cases)).toEqual([]);
+});
+
+/**
+ * Members of a statement that the service may change and sign again without contradicting itself. Only another
+ * statement contradicts the attributes of open usage.
+ */
+const FREE =
+  /^(?:(?:service|issuedAt|key|signature|type|log)\b|open\[\d+\]\.charge\.(?:gpu|numGpus|sizeGb|startedAt)$)/;
+/** Lines and open records may be in any order. */
+const REORDERED = /swap with the previous (?:open|lines)\[\d+\]$/;
+
+test('a statement whose content was changed and signed again contradicts itself', {
+  timeout: isLong ? 1_800_000 : 120_000,
+}, async () => {
+  const statements = files.filter(
+    ({ document }) => document.type === 'gpu-rental/statement/v1' || document.type.includes('keys'),
+  );
+  const signers = new Map(
+    await Promise.all(
+      statements.flatMap(({ document: { issuedAt } }) =>
+        issuedAt === undefined
+          ? []
+          : [signerAt(domain, parseInstant(issuedAt)!).then((signer) => [issuedAt, signer] as const)],
+      ),
+    ),
+  );
+  const signer = [...signers.values()][0]!;
+  const resign = (document: { type: string; key?: string; signature?: string }) => {
+    const { key: _key, signature: _signature, ...content } = document;
+    return document.type === 'gpu-rental/statement/v1' ? signWith(signer, content as { type: string }) : document;
+  };
+  const cases = tamperings(statements, { seed: SEED + 1, count: COUNT, resign }).filter(({ name, changed }) => {
+    const [, place = ''] = / ([\w[\].]*)$/.exec(name) ?? [];
+    return changed !== 'keys.json' && !FREE.test(place) && !REORDERED.test(name);
+  });
+  expect(cases.length).toBeGreaterThan(500);
+  const untouched = cases.filter(({ files: changed }) =>
+    verify(changed).faults.every(({ check }) => check === 'signature'),
+  );
+  expect(untouched.map(({ name }) => name)).toEqual([]);
+});
