@@ -66,7 +66,17 @@ function lineOf(kind: 'FAULT' | 'unchecked', { check, file, where, what, by }: F
   return `${label} ${visible(`${subject} ${what}${by === null ? '' : ` (${by})`}`)}`;
 }
 
-function summaryOf({ account, from, to, lines, opening, change, closing, covered, invoiceHash }: StatementSummary): string[] {
+function summaryOf({
+  account,
+  from,
+  to,
+  lines,
+  opening,
+  change,
+  closing,
+  covered,
+  invoiceHash,
+}: StatementSummary): string[] {
   const proof =
     covered === null ? 'no root covers it yet' : `covered up to link ${covered.link} by root ${covered.root}`;
   return [
