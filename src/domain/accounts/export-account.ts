@@ -68,7 +68,7 @@ function sourcesOf(references: readonly Reference[]): Source[] {
   // These tables refer to the account without a constraint, which would have to be checked for every inserted row.
   const sources: Source[] = [
     { table: 'account', rows: 'account.id = $1' },
-    { table: 'activity', rows: 'activity.account_id = $1' },
+    ...['activity', 'chain_link', 'log_leaf'].map((table) => ({ table, rows: `${table}.account_id = $1` })),
     ...['sold_gpu', 'gpu_loss', 'instance_sample', 'gpu_sample'].map((table) => {
       return { table, rows: `${table}.instance_id in (select id from instance where account_id = $1)` };
     }),
@@ -85,7 +85,8 @@ function sourcesOf(references: readonly Reference[]): Source[] {
 async function columnsOfBytes(transaction: Transaction): Promise<Map<string, string[]>> {
   const { rows } = await transaction.query<{ name: string; columns: string[] }>(
     `select table_name as name, array_agg(column_name::text) as columns from information_schema.columns
-     where table_schema = current_schema() and data_type = 'bytea' and (column_name like '%hash' or column_name like 'sealed%') group by table_name`,
+     where table_schema = current_schema() and data_type = 'bytea' and table_name <> 'chain_link'
+       and (column_name like '%hash' or column_name like 'sealed%') group by table_name`,
   );
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }
