@@ -25,6 +25,7 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
   Money: [
     ['balance'],
     ['statement'],
+    ['proof'],
     ['topup, topups', 'Pay in cryptocurrency, or list your top-ups'],
     ['limit', 'Show or set a spend limit'],
   ],

@@ -18,6 +18,7 @@ import { addMarketCommands } from './market.js';
 import { addMcpCommand } from './mcp.js';
 import { addMetricsCommand } from './metrics.js';
 import { overview } from './overview.js';
+import { addProofCommands } from './proof.js';
 import { addRentalCommands } from './rentals.js';
 import { complain, exitCodeOf } from './report.js';
 import { addRunCommands } from './run.js';
@@ -75,6 +76,7 @@ export function createProgram(): Command {
   addWebCommands(program);
   addTopUpCommands(program);
   addStatementCommand(program);
+  addProofCommands(program);
   addAccountCommands(program);
   addMcpCommand(program);
   addCompletionCommand(program);

@@ -25,6 +25,8 @@ import type {
   OfferFilter,
   OfferList,
   PriceSheet,
+  ProofDocument,
+  RootsPlace,
   Timeline,
   TimelinePlace,
   Volume,
@@ -62,6 +64,14 @@ export interface GpuClient {
   offers: {
     /** Returns the machines that can be deployed now, cheapest first. */
     list(filter?: OfferFilter, options?: CallOptions): Promise<OfferList>;
+  };
+  proofs: {
+    /** Returns up to 1,000 signed roots of the public log, oldest first. */
+    roots(place?: RootsPlace, options?: CallOptions): Promise<ProofDocument>;
+    /** Returns the proof that the tree of size `second` extends the one of size `first`. */
+    consistency(first: number, second: number, options?: CallOptions): Promise<ProofDocument>;
+    /** Returns the proof that the newest root covers the account's ledger. */
+    inclusion(options?: CallOptions): Promise<ProofDocument>;
   };
   balance: {
     /** Returns the balance, accurate to the second. */
@@ -147,6 +157,12 @@ export function createClient(options: ClientOptions = {}): GpuClient {
   return {
     gpus: { pricing: (options = {}) => send({ method: 'GET', path: '/gpus/pricing', options }) },
     offers: { list: (query, options = {}) => send({ method: 'GET', path: '/offers', query, options }) },
+    proofs: {
+      roots: (query, options = {}) => send({ method: 'GET', path: '/log/roots', query, options }),
+      consistency: (first, second, options = {}) =>
+        send({ method: 'GET', path: '/log/consistency', query: { first, second }, options }),
+      inclusion: (options = {}) => send({ method: 'GET', path: '/log/inclusion', options }),
+    },
     balance: { get: (options = {}) => send({ method: 'GET', path: '/balance', options }) },
     instances: {
       list: ({ labels, ...options } = {}) => send({ method: 'GET', path: '/instances', query: { labels }, options }),

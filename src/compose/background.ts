@@ -4,6 +4,7 @@ import { startActivity } from '../domain/activity/activity.js';
 import { startSweep } from '../domain/billing/sweep.js';
 import { startFleetWatch } from '../domain/fleet/watch.js';
 import { startRecheck } from '../domain/market/recheck.js';
+import { startLog } from '../domain/proof/hourly.js';
 import { startSampleUpkeep } from '../domain/samples/upkeep.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { startReconciliation } from '../domain/top-ups/reconcile.js';
@@ -37,12 +38,14 @@ export function startBackgroundWork(deps: Deps, options: BackgroundOptions): Bac
   const sessionSweep = startSessionSweep(deps, onFault);
   const watch = startFleetWatch(deps, onFault);
   const sampleUpkeep = startSampleUpkeep(deps, onFault);
+  const onUnsigned = (reason: string) => log.warn({ reason }, 'the public log gets no roots');
+  const proof = startLog(deps, onUnsigned, onFault);
   const recheck = startRecheck(deps, logRecheck(log), onFault);
   const upkeep = startVolumeUpkeep(deps, { address, ...volumeLog(log, deps) }, onFault);
   const reconciliation = startReconciliation(deps, onPayment, onFault);
   return {
     stopOutgoing: async () => {
-      await Promise.all([upkeep.stop(), recheck.stop(), reconciliation.stop(), webhooks.stop()]);
+      await Promise.all([upkeep.stop(), recheck.stop(), reconciliation.stop(), webhooks.stop(), proof.stop()]);
     },
     stop: async () => {
       const swept = [sweep, sessionSweep, activity, watch, sampleUpkeep].map((each) => each.stop());

@@ -16,6 +16,7 @@ import type { Settings } from '../domain/kernel/settings.js';
 import { Slots } from '../domain/kernel/slots.js';
 import type { Clock } from '../domain/kernel/time.js';
 import type { PriceSheet } from '../domain/market/price-sheet.js';
+import type { ProofDeps } from '../domain/proof/deps.js';
 import type { SampleDeps } from '../domain/samples/deps.js';
 import { LoadWatch } from '../domain/samples/load-watch.js';
 import { LoadLoader, MetricLoader } from '../domain/samples/metric-points.js';
@@ -36,6 +37,7 @@ export type Deps = Readonly<
   ActivityDeps &
     FleetDeps &
     InventoryDeps &
+    ProofDeps &
     SampleDeps &
     TopUpDeps &
     UpdateDeps &

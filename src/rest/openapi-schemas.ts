@@ -18,6 +18,12 @@ const SCALARS: Readonly<Record<string, Json>> = {
   DateTime: { type: 'string', format: 'date-time' },
   Date: { type: 'string', format: 'date' },
   Variables: { type: 'object', additionalProperties: { type: 'string' } },
+  Json: {
+    type: 'object',
+    required: ['type'],
+    properties: { type: { type: 'string' } },
+    additionalProperties: true,
+  },
   Labels: { type: 'object', additionalProperties: { type: 'string' } },
 };
 
@@ -45,6 +51,7 @@ export class Schemas {
     const { description } = getNamedType(root.type);
     if (envelope.kind === 'text')
       return this.put(responseSchema, { type: 'string', description: "Prometheus's text format." });
+    if (envelope.kind === 'document') return this.put(responseSchema, { description, ...SCALARS.Json });
     const object = { type: 'string', const: envelope.object };
     if (envelope.kind === 'page') return this.#page(responseSchema, object, root);
     const fields = this.#members(root.children);

@@ -120,6 +120,7 @@ interface Page {
 }
 
 function envelop(envelope: JsonEnvelope, result: unknown): object {
+  if (envelope.kind === 'document') return result as object;
   if (envelope.kind === 'item') return { object: envelope.object, ...(result as object) };
   if (envelope.kind === 'page') {
     const { page_info, edges } = result as Page;

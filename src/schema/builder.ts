@@ -19,6 +19,8 @@ export interface SchemaTypes {
     Date: { Input: string; Output: string | Date };
     Labels: { Input: Record<string, string>; Output: Record<string, string> };
     Variables: { Input: Record<string, string>; Output: Record<string, string> };
+    /** A document, such as a signed statement. It is only returned, never received. */
+    Json: { Input: never; Output: object };
     ID: { Input: string; Output: string };
   };
 }

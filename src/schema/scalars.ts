@@ -55,3 +55,11 @@ builder.scalarType('Variables', {
   parseValue: (value) => value as Record<string, string>,
   parseLiteral: (node, variables) => valueFromASTUntyped(node, variables) as Record<string, string>,
 });
+
+builder.scalarType('Json', {
+  description: 'A JSON document, whose members docs/proofs.md defines by its `type`.',
+  serialize: (value) => value,
+  parseValue: () => {
+    throw new GraphQLError('Json is only returned');
+  },
+});
