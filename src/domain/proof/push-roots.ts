@@ -3,7 +3,7 @@ import { withAdvisoryLock } from '../../database/advisory-lock.js';
 import { formatInstant } from '../kernel/time.js';
 import type { ProofDeps } from './deps.js';
 import type { RootDocument } from './documents.js';
-import { ROOT_COLUMNS, rootDocument, type RootRow } from './log.js';
+import { ROOT_COLUMNS, type RootRow, rootDocument } from './log.js';
 import { canonical } from './rules/canonical.js';
 
 /** Advisory lock held by the process that pushes. */
@@ -47,7 +47,12 @@ async function appendLine(path: string, root: RootDocument): Promise<void> {
     const tail = await tailOf(file, size);
     const cut = tail.length - (tail.lastIndexOf('\n') + 1);
     if (cut > 0) await file.truncate(size - cut);
-    const last = tail.subarray(0, tail.length - cut).toString().trimEnd().split('\n').at(-1);
+    const last = tail
+      .subarray(0, tail.length - cut)
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .at(-1);
     if (last && JSON.parse(last).number >= root.number) return;
     await file.write(`${canonical(root)}\n`);
     await file.sync();
