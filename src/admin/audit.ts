@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type AuditReport, audit, type Finding } from '../domain/billing/audit.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
+import { auditLog } from '../domain/proof/audit-log.js';
 import { type Column, type Output, print, printJson } from './output.js';
 import type { Run } from './run.js';
 
@@ -22,6 +23,7 @@ export function addAuditCommand(program: Command, run: Run): void {
 /** Prints the findings, and sets exit code 1 if there are any. */
 export async function runAudit(deps: Pick<KernelDeps, 'db'>, options: Output): Promise<void> {
   const report = await audit(deps);
+  report.findings.push(...(await auditLog(deps)));
   show(report, options);
   if (report.findings.length > 0) process.exitCode = 1;
 }

@@ -33,6 +33,8 @@ export const EXAMPLES: Examples = {
   'host list': 'admin host list',
   'host show': 'admin host show rig-1',
   'host slices': 'admin host slices rig-1 1,2,whole',
+  'signing-key list': 'admin signing-key list --json > keys.json',
+  'signing-key rotate': 'admin signing-key rotate',
   statement: 'admin statement acc-1f0c2b7a9d3e4f55 --from 2026-11-01 --to 2026-12-01 --format csv',
   'topup list': 'admin topup list --state quarantined',
   'topup show': 'admin topup show t-5b1c8e7f2a90d364',

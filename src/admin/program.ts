@@ -23,6 +23,7 @@ import { addMachineCommands } from './machines.js';
 import { addMarketCommands } from './market.js';
 import type { Run } from './run.js';
 import { addSecretCommands } from './secrets.js';
+import { addSigningKeyCommands } from './signing-keys.js';
 import { addStatementCommand } from './statements.js';
 import { addTopUpCommands } from './top-ups.js';
 import { addVolumeCommands } from './volumes.js';
@@ -47,6 +48,7 @@ const GROUPS = {
     addTopUpCommands,
     addExportCommand,
     addAuditCommand,
+    addSigningKeyCommands,
   ],
   'Rentals:': [addInstanceCommands, addVolumeCommands, addSecretCommands],
   'Machines:': [addMachineCommands, addHostCommands],

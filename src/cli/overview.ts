@@ -26,6 +26,7 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
     ['balance'],
     ['statement, invoice', "List a month's changes, or print its invoice"],
     ['verify', 'Check signed statements and other proofs offline'],
+    ['proof'],
     ['topup, topups', 'Pay in cryptocurrency, or list your top-ups'],
     ['limit', 'Show or set a spend limit'],
   ],

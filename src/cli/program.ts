@@ -19,6 +19,7 @@ import { addMarketCommands } from './market.js';
 import { addMcpCommand } from './mcp.js';
 import { addMetricsCommand } from './metrics.js';
 import { overview } from './overview.js';
+import { addProofCommands } from './proof.js';
 import { addRentalCommands } from './rentals.js';
 import { complain, exitCodeOf } from './report.js';
 import { addRunCommands } from './run.js';
@@ -79,6 +80,7 @@ export function createProgram(): Command {
   addStatementCommand(program);
   addInvoiceCommands(program);
   addVerifyCommand(program);
+  addProofCommands(program);
   addAccountCommands(program);
   addMcpCommand(program);
   addCompletionCommand(program);

@@ -25,6 +25,8 @@ import type {
   OfferFilter,
   OfferList,
   PriceSheet,
+  ProofDocument,
+  RootsPlace,
   SignedStatement,
   Timeline,
   TimelinePlace,
@@ -67,6 +69,14 @@ export interface GpuClient {
   statements: {
     /** Returns the signed statement of a UTC month such as 2026-11, which `gpu verify` checks. */
     signed(month: string, options?: CallOptions): Promise<SignedStatement>;
+  };
+  proofs: {
+    /** Returns up to 1,000 signed roots of the public log, oldest first. */
+    roots(place?: RootsPlace, options?: CallOptions): Promise<ProofDocument>;
+    /** Returns the proof that the tree of size `second` extends the one of size `first`. */
+    consistency(first: number, second: number, options?: CallOptions): Promise<ProofDocument>;
+    /** Returns the proof that the newest root covers the account's ledger. */
+    inclusion(options?: CallOptions): Promise<ProofDocument>;
   };
   balance: {
     /** Returns the balance, accurate to the second. */
@@ -155,6 +165,12 @@ export function createClient(options: ClientOptions = {}): GpuClient {
     statements: {
       signed: (month, options = {}) =>
         send({ method: 'GET', path: `/statements/${encodeURIComponent(month)}/signed`, options }),
+    },
+    proofs: {
+      roots: (query, options = {}) => send({ method: 'GET', path: '/log/roots', query, options }),
+      consistency: (first, second, options = {}) =>
+        send({ method: 'GET', path: '/log/consistency', query: { first, second }, options }),
+      inclusion: (options = {}) => send({ method: 'GET', path: '/log/inclusion', options }),
     },
     balance: { get: (options = {}) => send({ method: 'GET', path: '/balance', options }) },
     instances: {

@@ -340,6 +340,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/log/roots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Signed roots of the public log, oldest first.
+         * @description A document of type `gpu-rental/roots/v1` with at most 1,000 roots. Request the next ones with the number of the last. Needs no key.
+         */
+        get: operations["getLogRoots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/log/consistency": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Proof that one tree of the public log extends another.
+         * @description A document of type `gpu-rental/consistency/v1`, as RFC 9162 defines it, between two tree sizes. Needs no key.
+         */
+        get: operations["getLogConsistency"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/log/inclusion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Proof that the newest root of the public log covers the account's ledger.
+         * @description A document of type `gpu-rental/inclusion/v1`. Not found before the first hourly root after the first ledger entry.
+         */
+        get: operations["getLogInclusion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -666,6 +726,24 @@ export interface components {
             variable: string | null;
             /** @description Name below /run/secrets; null for a variable. */
             file: string | null;
+        };
+        /** @description A JSON document, whose members docs/proofs.md defines by its `type`. */
+        LogConsistency: {
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A JSON document, whose members docs/proofs.md defines by its `type`. */
+        LogInclusion: {
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A JSON document, whose members docs/proofs.md defines by its `type`. */
+        LogRoots: {
+            type: string;
+        } & {
+            [key: string]: unknown;
         };
         /** @description Metrics of an instance, measured by the host agent of its machine, over the seconds starting at `at`. Several samples are averaged. */
         MetricPoint: {
@@ -1485,6 +1563,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VolumeRelease"];
+                };
+            };
+        };
+    };
+    getLogRoots: {
+        parameters: {
+            query?: {
+                /** @description Number of the root after which to begin. The first root has number 1. */
+                after?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogRoots"];
+                };
+            };
+        };
+    };
+    getLogConsistency: {
+        parameters: {
+            query?: {
+                /** @description Size of the older tree. */
+                first?: number;
+                /** @description Size of the newer tree: at most the size in the newest root. */
+                second?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogConsistency"];
+                };
+            };
+        };
+    };
+    getLogInclusion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogInclusion"];
                 };
             };
         };

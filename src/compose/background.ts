@@ -5,6 +5,7 @@ import { startSweep } from '../domain/billing/sweep.js';
 import { startFleetWatch } from '../domain/fleet/watch.js';
 import { startRecheck } from '../domain/market/recheck.js';
 import { startChainHistory } from '../domain/proof/chain-history.js';
+import { startLog } from '../domain/proof/hourly.js';
 import { startSampleUpkeep } from '../domain/samples/upkeep.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import { startReconciliation } from '../domain/top-ups/reconcile.js';
@@ -39,12 +40,14 @@ export function startBackgroundWork(deps: Deps, options: BackgroundOptions): Bac
   const chainHistory = startChainHistory(deps, onFault);
   const watch = startFleetWatch(deps, onFault);
   const sampleUpkeep = startSampleUpkeep(deps, onFault);
+  const onUnsigned = (reason: string) => log.warn({ reason }, 'the public log gets no roots');
+  const proof = startLog(deps, onUnsigned, onFault);
   const recheck = startRecheck(deps, logRecheck(log), onFault);
   const upkeep = startVolumeUpkeep(deps, { address, ...volumeLog(log, deps) }, onFault);
   const reconciliation = startReconciliation(deps, onPayment, onFault);
   return {
     stopOutgoing: async () => {
-      await Promise.all([upkeep.stop(), recheck.stop(), reconciliation.stop(), webhooks.stop()]);
+      await Promise.all([upkeep.stop(), recheck.stop(), reconciliation.stop(), webhooks.stop(), proof.stop()]);
     },
     stop: async () => {
       const swept = [sweep, sessionSweep, activity, chainHistory, watch, sampleUpkeep].map((each) => each.stop());

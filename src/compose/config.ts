@@ -359,6 +359,22 @@ export const SETTINGS = {
       "Maximum size of all of a volume's snapshots, as a multiple of the volume size. 1 GB is added to the result.",
     domain: true,
   },
+  PROOF_ROOT_FILE: {
+    group: 'Billing',
+    name: 'proofRootFile',
+    takes: anyText('a file path'),
+    unset: 'roots are not written',
+    about: 'File to which each root of the public log is appended as a line of JSON.',
+    domain: true,
+  },
+  PROOF_ROOT_URL: {
+    group: 'Billing',
+    name: 'proofRootUrl',
+    takes: address(['http:', 'https:'], 'https://witness.example/roots'),
+    unset: 'roots are not sent',
+    about: 'URL of a third party to which each root of the public log is sent, until it answers with a 2xx status.',
+    domain: true,
+  },
   MARKET_SOURCE: {
     group: 'Market',
     name: 'marketSource',

@@ -29,7 +29,10 @@ export function sealingKeysOf({ secretsKeys, databaseUrl, dataDir }: Sources): (
       return [required(newest, 'sealing key'), ...older];
     }
     if (databaseUrl !== null)
-      throw new DomainError('action_failed', "this service can't store secrets: its operator has not set SECRETS_KEY");
+      throw new DomainError(
+        'action_failed',
+        "this service can't store secrets or sign documents: its operator has not set SECRETS_KEY",
+      );
     return [sealingKey(await keyOfFile(dataDir))];
   };
   return () => {

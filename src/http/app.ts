@@ -5,6 +5,7 @@ import { type Caller, unauthorized } from '../domain/accounts/api-keys.js';
 import type { FleetDeps } from '../domain/fleet/deps.js';
 import type { InstanceFiles } from '../domain/instances/instance-files.js';
 import { isForeignHost } from '../domain/kernel/web-site.js';
+import { keysDocument } from '../domain/proof/signing-keys.js';
 import type { PaymentEvent } from '../domain/top-ups/book-payments.js';
 import type { VolumeDeps } from '../domain/volumes/deps.js';
 import { createRest, type RestHooks } from '../rest/adapter.js';
@@ -45,6 +46,8 @@ import type { Surface } from './surface.js';
 import type { Tracer } from './tracer.js';
 import type { IsTrusted } from './trust-proxy.js';
 import { createVolumeApi, isVolumeApi } from './volumes/volume-api.js';
+
+const KEYS_PATH = '/.well-known/gpu-rental/keys.json';
 
 export interface AppOptions extends HealthOptions {
   deps: ResolverDeps & FleetDeps & VolumeDeps;
@@ -150,7 +153,11 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   app.all(['/healthz', '/readyz', '/v1/openapi.json'], refuseOtherMethods('GET, HEAD, OPTIONS'));
   const { publicUrl } = deps.settings;
   app.use(createDescriptions({ schema, publicUrl, introspection: options.introspection }));
-  app.use('/v1', createRest(routes, restHooks(options, parts)));
+  const hooks = restHooks(options, parts);
+  app.all(KEYS_PATH, named(KEYS_PATH));
+  app.get(KEYS_PATH, async (request, response) => hooks.sendPublic(request, response, await keysDocument(deps)));
+  app.all(KEYS_PATH, refuseOtherMethods('GET, HEAD, OPTIONS'));
+  app.use('/v1', createRest(routes, hooks));
   if (deps.payments !== null) {
     app.all(CALLBACK_PATH, named(CALLBACK_PATH));
     app.post(CALLBACK_PATH, createPaymentCallback(deps, options.log, options.onPayment));

@@ -25,6 +25,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   scrapeInstance: ['not_found'],
   getInstanceMetrics: ['not_found'],
   getInstanceTimeline: ['not_found'],
+  getLogInclusion: ['not_found'],
   createWebToken: ['not_found', 'action_failed'],
   moveInstance: ['not_found', 'idempotency_mismatch', 'action_failed', 'deploy_failed', 'idempotency_in_progress'],
   destroyInstance: ['not_found', 'idempotency_mismatch', 'action_failed', 'idempotency_in_progress'],

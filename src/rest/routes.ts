@@ -32,6 +32,7 @@ export const TAGS = {
   GPUs: 'The price sheet. Public.',
   Instances: 'Rentals of the account: deploy, list, start, stop, destroy.',
   Offers: 'Machines that can be deployed now. Public.',
+  Proofs: 'Signed roots of the public log, and proofs that it covers an account. Roots are public.',
   Volumes: 'Disks of the account that outlive machines: create, list, grow, delete.',
 } as const;
 
@@ -504,5 +505,51 @@ export const routes: readonly Route[] = [
     status: 200,
     envelope: { kind: 'item', object: 'volume_release' },
     responseSchema: 'VolumeRelease',
+  },
+  {
+    method: 'GET',
+    path: '/log/roots',
+    operationId: 'getLogRoots',
+    tag: 'Proofs',
+    summary: 'Signed roots of the public log, oldest first.',
+    description:
+      'A document of type `gpu-rental/roots/v1` with at most 1,000 roots. Request the next ones with the number of the last. Needs no key.',
+    document: 'query getLogRoots($after: Int) { result: logRoots(after: $after) }',
+    inputs: [{ in: 'query', name: 'after', variable: 'after' }],
+    status: 200,
+    envelope: { kind: 'document', object: 'roots' },
+    responseSchema: 'LogRoots',
+  },
+  {
+    method: 'GET',
+    path: '/log/consistency',
+    operationId: 'getLogConsistency',
+    tag: 'Proofs',
+    summary: 'Proof that one tree of the public log extends another.',
+    description:
+      'A document of type `gpu-rental/consistency/v1`, as RFC 9162 defines it, between two tree sizes. Needs no key.',
+    document:
+      'query getLogConsistency($first: Int!, $second: Int!) { result: logConsistency(first: $first, second: $second) }',
+    inputs: [
+      { in: 'query', name: 'first', variable: 'first' },
+      { in: 'query', name: 'second', variable: 'second' },
+    ],
+    status: 200,
+    envelope: { kind: 'document', object: 'consistency' },
+    responseSchema: 'LogConsistency',
+  },
+  {
+    method: 'GET',
+    path: '/log/inclusion',
+    operationId: 'getLogInclusion',
+    tag: 'Proofs',
+    summary: "Proof that the newest root of the public log covers the account's ledger.",
+    description:
+      'A document of type `gpu-rental/inclusion/v1`. Not found before the first hourly root after the first ledger entry.',
+    document: 'query getLogInclusion { result: logInclusion }',
+    inputs: [],
+    status: 200,
+    envelope: { kind: 'document', object: 'inclusion' },
+    responseSchema: 'LogInclusion',
   },
 ];

@@ -21,6 +21,7 @@ import './node.js';
 import './quotes.js';
 import './spend.js';
 import './ssh-keys.js';
+import './proof.js';
 import './statements.js';
 import './invoices.js';
 import './top-ups.js';

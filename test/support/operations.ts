@@ -20,6 +20,24 @@ export const OPERATIONS: Record<
     python: 'offers.list',
     graphql: 'Query.offers',
   },
+  getLogRoots: {
+    typescript: (gpu) => gpu.proofs.roots({ after: 1 }),
+    cli: ['proof roots'],
+    python: 'proofs.roots',
+    graphql: 'Query.logRoots',
+  },
+  getLogConsistency: {
+    typescript: (gpu) => gpu.proofs.consistency(1, 2),
+    cli: ['proof consistency'],
+    python: 'proofs.consistency',
+    graphql: 'Query.logConsistency',
+  },
+  getLogInclusion: {
+    typescript: (gpu) => gpu.proofs.inclusion(),
+    cli: ['proof inclusion'],
+    python: 'proofs.inclusion',
+    graphql: 'Query.logInclusion',
+  },
   getBalance: {
     typescript: (gpu) => gpu.balance.get(),
     cli: ['balance'],

@@ -65,7 +65,6 @@ CREATE TABLE "log_tile" (
 
 CREATE UNIQUE INDEX "chain_link_entry_id_key" ON "chain_link"("entry_id");
 CREATE UNIQUE INDEX "signing_key_ordinal_key" ON "signing_key"("ordinal");
-CREATE UNIQUE INDEX "log_leaf_index_key" ON "log_leaf"("index");
 
 ALTER TABLE "account_chain" ADD CONSTRAINT "account_chain_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "account"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 ALTER TABLE "account_chain" ADD CONSTRAINT "account_chain_bounds"

@@ -5,7 +5,7 @@ import ssl
 import uuid
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Mapping, Optional, Sequence, Tuple, Union, cast
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union, cast
 from urllib.parse import quote
 
 from .landing import check_destinations
@@ -78,6 +78,8 @@ class Client:
         self.offers = Offers(transport)
         #: The account's credit.
         self.balance = BalanceResource(transport)
+        #: Roots of the public log, and proofs that it covers the account.
+        self.proofs = Proofs(transport)
         #: The account's rentals.
         self.instances = Instances(transport)
         #: The account's disks, which outlive the machines that use them.
@@ -220,6 +222,25 @@ class Offers(_Resource):
             "limit": limit,
         }
         return self._transport.request(OfferList, "GET", "/offers", public=True, query=query)
+
+
+class Proofs(_Resource):
+    """Documents of the public log, which prove that the service hasn't rewritten any ledger."""
+
+    def roots(self, *, after: Optional[int] = None) -> Dict[str, Any]:
+        """Returns up to 1,000 signed roots, oldest first. Needs no key.
+
+        :param after: Number of the root after which to begin.
+        """
+        return self._transport.document("/log/roots", public=True, query={"after": after})
+
+    def consistency(self, first: int, second: int) -> Dict[str, Any]:
+        """Returns the proof that the tree of size `second` extends the one of size `first`. Needs no key."""
+        return self._transport.document("/log/consistency", public=True, query={"first": first, "second": second})
+
+    def inclusion(self) -> Dict[str, Any]:
+        """Returns the proof that the newest root covers the account's ledger."""
+        return self._transport.document("/log/inclusion")
 
 
 class BalanceResource(_Resource):

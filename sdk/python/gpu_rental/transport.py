@@ -20,7 +20,7 @@ import time
 import uuid
 from decimal import Decimal
 from email.message import Message
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 
 from .errors import BY_CODE, ApiError, ConnectionFailed, GpuRentalError, UnexpectedAnswer
@@ -88,6 +88,15 @@ class Transport:
         target = self._prefix + path + (f"?{urlencode(given)}" if given else "")
         headers = self._headers(public, body, key)
         return self._repeat(method, target, headers, body, key, lambda *answer: _read(kind, *answer))
+
+    def document(
+        self, path: str, *, public: bool = False, query: Optional[Mapping[str, Any]] = None
+    ) -> Dict[str, Any]:
+        """Returns a JSON document unchanged, so that its signature can be verified."""
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        target = self._prefix + path + (f"?{urlencode(given)}" if given else "")
+        headers = self._headers(public, None, None)
+        return self._repeat("GET", target, headers, None, None, _read_document)
 
     def graphql(
         self, document: str, variables: Mapping[str, Any], *, idempotency_key: Optional[str] = None
@@ -214,13 +223,26 @@ class _BoundedReader(io.RawIOBase):
         super().close()
 
 
+def _read_document(status: int, headers: Message, data: bytes) -> Dict[str, Any]:
+    return _read_as(_object, status, headers, data)
+
+
+def _object(answer: Any) -> Dict[str, Any]:
+    if not isinstance(answer, dict):
+        raise Misfit("the document is not an object")
+    return answer
+
+
 def _read(kind: Type[T], status: int, headers: Message, data: bytes) -> T:
+    return _read_as(lambda answer: cast(T, decode(kind, answer, kind.__name__)), status, headers, data)
+
+
+def _read_as(read: Callable[[Any], T], status: int, headers: Message, data: bytes) -> T:
     request_id = headers.get("X-Request-Id")
     try:
         answer = json.loads(data.decode("utf-8"), parse_float=Decimal)
         if 200 <= status < 300:
-            found: T = decode(kind, answer, kind.__name__)
-            return found
+            return read(answer)
         code, message = answer["error"]["code"], answer["error"]["message"]
         known = BY_CODE.get(code, ApiError)
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import { type Field, text } from '../kernel/field.js';
+import { type Field, text, wholeNumber } from '../kernel/field.js';
 
 const MAX_ADDRESS = 500;
 const MAX_ADDRESS_LINES = 10;
+
+/** Largest value of GraphQL's Int. */
+const MAX_INT = 2 ** 31 - 1;
 
 export const proofFields = {
   month: {
@@ -21,4 +24,10 @@ export const proofFields = {
     description: 'Address of the customer on invoices, in lines.',
   },
   billingReference: text(0, 100, 'Reference of the customer on invoices, such as an order number.'),
+  after: {
+    ...wholeNumber(0, MAX_INT, 'Number of the root after which to begin. The first root has number 1.'),
+    default: 0,
+  },
+  first: wholeNumber(0, MAX_INT, 'Size of the older tree.'),
+  second: wholeNumber(0, MAX_INT, 'Size of the newer tree: at most the size in the newest root.'),
 } satisfies Record<string, Field<unknown>>;

@@ -1,8 +1,10 @@
 import { inLongTransaction, type Transaction } from '../../database/transaction.js';
 import { DomainError } from '../kernel/errors.js';
+import { checkOptional } from '../kernel/field.js';
 import { formatInstant, type Instant, latest, SECONDS_PER_HOUR } from '../kernel/time.js';
 import type { ProofDeps } from './deps.js';
 import type { ConsistencyProof, InclusionProof, RootDocument, RootsDocument, UnsignedRoot } from './documents.js';
+import { proofFields } from './fields.js';
 import { canonical, hashOf } from './rules/canonical.js';
 import { consistencyPath, inclusionPath } from './rules/tree.js';
 import { signerAt, signWith } from './signing-keys.js';
@@ -109,14 +111,14 @@ export function documentHash(root: RootDocument): Buffer {
 }
 
 /** Returns up to 1,000 roots whose number is greater than `after`, oldest first. Throws invalid_request. */
-export async function rootsAfter({ db }: Pick<ProofDeps, 'db'>, after: number): Promise<RootsDocument> {
-  if (!Number.isInteger(after) || after < 0 || after > 2 ** 31 - 1)
-    throw new DomainError('invalid_request', `after must be a root's number, or 0 for all roots; got ${after}`, {
-      field: 'after',
-    });
+export async function rootsAfter(
+  { db }: Pick<ProofDeps, 'db'>,
+  after: number | null | undefined,
+): Promise<RootsDocument> {
+  const number = checkOptional('after', proofFields.after, after);
   const { rows } = await db.pool.query<RootRow>(
     `select ${ROOT_COLUMNS} from log_root where number > $1 order by number limit ${MAX_ROOTS}`,
-    [after],
+    [number],
   );
   return { type: 'gpu-rental/roots/v1', roots: rows.map(rootDocument) };
 }

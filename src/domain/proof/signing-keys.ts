@@ -61,8 +61,12 @@ const COLUMNS = `id, ordinal, public_key as "publicKey", sealed, sealing_key_id 
   extract(epoch from "from")::bigint::text as "from"`;
 
 /** Returns all signing keys ever used, oldest first. */
-export async function keysDocument({ db }: Pick<ProofDeps, 'db'>): Promise<KeysDocument> {
-  const { rows } = await db.pool.query<KeyRow>(`select ${COLUMNS} from signing_key order by ordinal`);
+export function keysDocument({ db }: Pick<ProofDeps, 'db'>): Promise<KeysDocument> {
+  return readKeys(db.pool);
+}
+
+export async function readKeys(reader: Pick<Transaction, 'query'>): Promise<KeysDocument> {
+  const { rows } = await reader.query<KeyRow>(`select ${COLUMNS} from signing_key order by ordinal`);
   return {
     type: 'gpu-rental/keys/v1',
     keys: rows.map((row, index) => {

@@ -35,6 +35,7 @@ async function readTiles(reader: Reader, tiles: readonly TileId[]): Promise<Read
  * accounts. Returns the tree's new size. The database computes all hashes, so that no request waits for them.
  */
 export async function appendLeaves(transaction: Transaction, size: number): Promise<number> {
+  await transaction.query(SETTINGS);
   const { rows } = await transaction.query<{ added: number }>(APPEND, [size]);
   const newSize = size + (rows[0]?.added ?? 0);
   for (let [level, before, after] = [1, fullTiles(size), fullTiles(newSize)]; after > before; level += 1) {
@@ -48,7 +49,13 @@ function fullTiles(hashes: number): number {
   return Math.floor(hashes / TILE_HASHES);
 }
 
-/** The lookup of existing leaves is a subquery, because a join would read all leaves that ever were. */
+/** For sorting, and so that the lookup of existing leaves reads only the index. */
+const SETTINGS = `set local work_mem = '64MB'; set local enable_bitmapscan = off`;
+
+/**
+ * The lookup of existing leaves is a subquery, because a join would read all leaves that ever were. Inserting in the
+ * order of the accounts fills the index in its own order.
+ */
 const APPEND = `with picked as materialized (
     select account_id, length as number, $1::bigint + row_number() over (order by pseudonym) - 1 as index,
       sha256('\\x00'::bytea || convert_to('gpu-rental/leaf/v1' || chr(10) || '{"head":"' || encode(head, 'hex')
@@ -57,7 +64,8 @@ const APPEND = `with picked as materialized (
     where complete and length > 0 and not coalesce(
       (select true from log_leaf known where known.account_id = chain.account_id and known.number = chain.length), false)
   ), leaves as (
-    insert into log_leaf (account_id, number, index) select account_id, number, index from picked
+    insert into log_leaf (account_id, number, index)
+    select account_id, number, index from picked order by account_id collate "C"
   ), tiles as (
     insert into log_tile as tile (level, index, hashes)
     select 0, index / ${TILE_HASHES}, string_agg(hash, '' order by index) from picked group by index / ${TILE_HASHES}
