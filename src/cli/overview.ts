@@ -25,12 +25,11 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
   Money: [
     ['balance'],
     ['statement'],
-    ['verify', 'Check signed statements and other proofs offline'],
     ['topup, topups', 'Pay in cryptocurrency, or list your top-ups'],
     ['limit', 'Show or set a spend limit'],
   ],
   Account: [['login, logout', 'Save or remove an API key'], ['config'], ['key'], ['activity']],
-  Automation: [['webhook'], ['mail'], ['mcp'], ['completion']],
+  Automation: [['webhook, mail', 'Manage webhooks, or send events by email'], ['verify'], ['mcp'], ['completion']],
 };
 const NOTES: Readonly<Record<string, readonly Line[]>> = {
   Examples: [
