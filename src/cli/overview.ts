@@ -25,13 +25,16 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
   Money: [
     ['balance'],
     ['statement, invoice', "List a month's changes, or print its invoice"],
-    ['verify', 'Check signed statements and other proofs offline'],
-    ['proof'],
     ['topup, topups', 'Pay in cryptocurrency, or list your top-ups'],
     ['limit', 'Show or set a spend limit'],
   ],
   Account: [['login, logout', 'Save or remove an API key'], ['config'], ['billing-details'], ['key'], ['activity']],
-  Automation: [['webhook'], ['mail'], ['mcp'], ['completion']],
+  Automation: [
+    ['webhook, mail', 'Manage webhooks, or send events by email'],
+    ['verify, proof', 'Check signed statements and other proofs, or fetch them'],
+    ['mcp'],
+    ['completion'],
+  ],
 };
 const NOTES: Readonly<Record<string, readonly Line[]>> = {
   Examples: [

@@ -10,15 +10,17 @@ const UNITS_PER_USD = 3_600_000_000n;
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify <file...>')
-    .description('Check signed statements and other proofs without a connection')
+    .description('Check signed statements and other proofs offline')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-Reads keys, signed statements, roots, inclusion and consistency proofs, in any order; "-" reads stdin. Compare the
-result with keys and roots that you stored earlier: add those files.
+Reads keys, signed statements, roots, and inclusion and consistency proofs, in
+any order; "-" reads stdin. Add the keys, roots and statements that you stored
+earlier to compare the new ones with them.
 
-Exit codes: 0 if everything verifies, 1 if something doesn't, 2 if something can't be checked.`,
+Exits with 0 if everything verifies, 1 if something doesn't, and 2 if something
+can't be checked.`,
     )
     .action(async (paths: string[], { json }: { json?: boolean }) => {
       const files: VerifiedFile[] = [];

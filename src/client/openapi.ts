@@ -64,6 +64,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/statements/{month}/signed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Signed statement of a month, with proofs of each line and of the sum.
+         * @description A document of type `gpu-rental/statement/v1`, which `gpu verify` checks without a connection. The statement of the current month ends when it is issued. At most 5,000 lines.
+         */
+        get: operations["getSignedStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/instances": {
         parameters: {
             query?: never;
@@ -866,6 +886,12 @@ export interface components {
         };
         /** @description Prometheus's text format. */
         PrometheusText: string;
+        /** @description A JSON document, whose members docs/proofs.md defines by its `type`. */
+        SignedStatement: {
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description A page of timeline entries. */
         Timeline: {
             /** @constant */
@@ -1104,6 +1130,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Balance"];
+                };
+            };
+        };
+    };
+    getSignedStatement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description UTC month of a statement, such as 2026-11. */
+                month: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedStatement"];
                 };
             };
         };

@@ -1,7 +1,8 @@
+import { billingFields } from '../domain/billing/fields.js';
 import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/billing/statement.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { signedStatement } from '../domain/proof/signed-statement.js';
-import { builder, NEEDS_KEY } from './builder.js';
+import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
 /** Maximum number of lines in a response. The operator command has no such limit. */
@@ -117,7 +118,7 @@ builder.queryFields((t) => ({
     ...NEEDS_KEY,
     description: `The signed statement of a UTC month (\`gpu-rental/statement/v1\`), which proves each line and their sum; at most ${MAX_LINES} lines. The current month ends when the statement is issued. Needs an API key.`,
     args: {
-      month: t.arg.string({ required: true, description: 'UTC month, such as 2026-11.' }),
+      month: t.arg.string({ required: true, ...fromField(billingFields.month) }),
     },
     resolve: (_root, { month }, context) => signedStatement(context.deps, accountOf(context), month, MAX_LINES),
   }),

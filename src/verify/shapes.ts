@@ -139,9 +139,7 @@ const LINE = object({
 export type Line = Of<typeof LINE>;
 
 const LINK = object({ number: POSITIVE, hash: HASH, record: ENTRY });
-export type Link = Of<typeof LINK>;
 const END = object({ number: COUNT, hash: HASH });
-export type ChainEnd = Of<typeof END>;
 
 const ROOT = object({
   type: only('gpu-rental/root/v1'),

@@ -45,7 +45,7 @@ export const OPERATIONS: Record<
     graphql: 'Query.balance',
   },
   getSignedStatement: {
-    typescript: (gpu) => gpu.statements.signed('2026-11'),
+    typescript: (gpu) => gpu.statements.signed(ID),
     cli: ['statement'],
     python: 'statements.signed',
     graphql: 'Query.signedStatement',

@@ -80,6 +80,8 @@ class Client:
         self.balance = BalanceResource(transport)
         #: Roots of the public log, and proofs that it covers the account.
         self.proofs = Proofs(transport)
+        #: The account's signed statements.
+        self.statements = Statements(transport)
         #: The account's rentals.
         self.instances = Instances(transport)
         #: The account's disks, which outlive the machines that use them.
@@ -247,6 +249,17 @@ class BalanceResource(_Resource):
     def get(self) -> Balance:
         """Returns the remaining credit and this UTC month's spend in USD, exact to the second."""
         return self._transport.request(Balance, "GET", "/balance")
+
+
+class Statements(_Resource):
+    def signed(self, month: str) -> Dict[str, Any]:
+        """Returns the signed statement of a UTC month such as ``2026-11``, which ``gpu verify`` checks.
+
+        It is the document itself: write it to a file with ``json.dumps``.
+
+        :raises InvalidRequest: The month is in the future or precedes the account, or it has more than 5,000 lines.
+        """
+        return self._transport.request(Dict[str, Any], "GET", f"/statements/{quote(month, safe='')}/signed")
 
 
 class Instances(_Resource, Deploys):

@@ -496,6 +496,8 @@ def decode(kind: Any, value: Any, where: str) -> Any:
     Numbers with a fraction are passed as Decimal. Unknown fields are ignored, and optional ones may be missing. Raises
     Misfit.
     """
+    if kind is Any:
+        return value
     if dataclasses.is_dataclass(kind):
         return _decode_object(kind, value, where)
     if get_origin(kind) is Union:

@@ -64,7 +64,10 @@ describe('the TypeScript client', () => {
       });
       await OPERATIONS[operation.id]!.typescript(client).catch(() => {});
       const [{ url, init }] = sent as [(typeof sent)[0]];
-      expect([init.method, url.pathname]).toEqual([operation.method, `/v1${operation.path.replace('{id}', ID)}`]);
+      expect([init.method, url.pathname]).toEqual([
+        operation.method,
+        `/v1${operation.path.replace(/\{(?:id|month)\}/, ID)}`,
+      ]);
       expect([...url.searchParams.keys()].sort()).toEqual([...operation.query].sort());
       expect(Object.keys(init.body ? JSON.parse(String(init.body)) : {}).sort()).toEqual([...operation.body].sort());
       expect(new Headers(init.headers).has('idempotency-key')).toBe(operation.key);

@@ -68,6 +68,12 @@ export const translations: typeof englishTranslations = [
     (name) => `Ein Secret namens ${name} gibt es schon; löschen Sie es zuerst.`,
   ],
   [/^no such volume: (\S+)$/, (id) => `Ein Volume ${id} gibt es nicht.`],
+  [/^month must be from (\S+) to (\S+); got .*$/, (from, to) => `Der Monat muss zwischen ${from} und ${to} liegen.`],
+  [
+    /^the statement of (\S+) has more than (\d+) lines; only the operator can issue it$/,
+    (month, lines) =>
+      `Die Abrechnung für ${month} hat mehr als ${lines} Zeilen; nur der Betreiber kann sie ausstellen.`,
+  ],
   [/^usd must be between 5 and 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
 ];
 

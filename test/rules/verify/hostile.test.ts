@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { canonical, type Json, parseJson } from '../../../src/verify/json.js';
+import { verify } from '../../../src/verify/verify.js';
+
+const check = (text: string | Uint8Array) =>
+  verify([{ name: 'file', content: typeof text === 'string' ? Buffer.from(text) : text }]);
+
+test.each([
+  ['', 2, "can't be read: it is empty"],
+  ['{"type":"gpu-rental/keys/v1","keys":[', 2, "can't be read: it is truncated"],
+  ['{"type":"gpu-rental/keys/v1",}', 2, "can't be read: it isn't JSON at character 30"],
+  ['{"type":"\u0001"}', 2, "can't be read: it isn't JSON at character 10"],
+  ['['.repeat(100_000), 2, "can't be read: it has more than 16 nested levels"],
+  ['{"type":"gpu-rental/other/v1"}', 2, "can't be checked: this type isn't known"],
+  ['{"type":"__proto__"}', 2, "can't be checked: this type isn't known"],
+  ['[]', 2, "can't be checked: this type isn't known"],
+  ['{"type":"gpu-rental/keys/v1","keys":[],"keys":[]}', 1, 'occurs more than once'],
+  ['{"type":"gpu-rental/keys/v1","keys":[],"__proto__":{}}', 1, "isn't a member of this document"],
+  ['{"type":"gpu-rental/keys/v1"}', 1, 'is missing'],
+  ['{"type":"gpu-rental/keys/v1","keys":{}}', 1, 'must be an array; got an object'],
+  ...['1.0', '1e3', '-0', '9007199254740992', `1${'0'.repeat(400)}`].map(
+    (number) =>
+      [
+        `{"type":"gpu-rental/consistency/v1","first":${number},"second":1,"path":[]}`,
+        1,
+        `must be an integer below 2^53; got ${number.slice(0, 60)}${number.length > 60 ? '…' : ''}`,
+      ] as const,
+  ),
+  [
+    '{"type":"gpu-rental/consistency/v1","first":"1","second":1,"path":[]}',
+    1,
+    'must be an integer of at least 0; got "1"',
+  ],
+  ['{"type":"gpu-rental/consistency/v1","first":2,"second":1,"path":[]}', 1, 'is 2, which is more than second: 1'],
+  [
+    `{"type":"gpu-rental/consistency/v1","first":1,"second":2,"path":["${'A'.repeat(64)}"]}`,
+    1,
+    'must be 64 lower-case hexadecimal digits; got "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA…',
+  ],
+] as const)('reports %.60s with code %i', (text, exitCode, what) => {
+  const result = check(text);
+  expect(result.exitCode).toBe(exitCode);
+  expect([...result.faults, ...result.unchecked].map((finding) => finding.what)).toContain(what);
+});
+
+test('reports a file that is not UTF-8', () => {
+  expect(check(Uint8Array.of(0x22, 0xff, 0x22)).unchecked).toMatchObject([{ what: "can't be read: it isn't UTF-8" }]);
+});
+
+test('lists a limited number of findings per file', () => {
+  const { faults } = check(`{"type":"gpu-rental/keys/v1","keys":[${'0,'.repeat(10_000)}0]}`);
+  expect(faults).toHaveLength(101);
+});
+
+test('never throws, whatever a file contains', () => {
+  const types = fc.constantFrom(
+    ...['keys', 'statement', 'root', 'roots', 'inclusion', 'consistency'].map((name) => `gpu-rental/${name}/v1`),
+  );
+  const document = fc
+    .tuple(
+      types,
+      fc.dictionary(fc.constantFrom('keys', 'roots', 'links', 'open', 'lines', 'first', 'path', 'log'), fc.jsonValue()),
+    )
+    .map(([type, members]) => JSON.stringify({ ...members, type }));
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), document), (text) => {
+      expect(check(text).exitCode).toBeGreaterThan(0);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('reads back every canonical form', () => {
+  const json = fc.letrec<{ value: Json }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom(null, true, false),
+      fc.maxSafeInteger().map((number) => number || 0),
+      fc.string({ unit: 'grapheme' }),
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(fc.string(), tie('value'), { maxKeys: 4 }),
+    ),
+  })).value;
+  fc.assert(
+    fc.property(json, (value) => {
+      const { value: read, faults } = parseJson(canonical(value));
+      expect(faults).toEqual([]);
+      expect(canonical(read)).toBe(canonical(value));
+      expect(JSON.parse(canonical(value))).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+    { numRuns: 300 },
+  );
+});
