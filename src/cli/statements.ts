@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { visible } from '../std/visible.js';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
@@ -61,15 +61,24 @@ const MOVEMENTS: readonly Column<Movement>[] = [
   text('NOTE', ({ note, reference }) => visible(note ?? reference ?? '-'), { spare: 1 }),
 ];
 
+interface Options extends Output {
+  month?: string;
+  format?: 'focus';
+}
+
 export function addStatementCommand(program: Command): void {
   program
     .command('statement')
     .description('List the changes to the balance in a UTC month')
     .option('--month <month>', 'UTC month, such as 2026-10 (default: this month)', monthOf)
     .option('--json', 'Print JSON')
-    .action(async ({ month: given, json }: Output & { month?: string }, command: Command) => {
+    .addOption(
+      new Option('--format <format>', 'Print costs per day as CSV in FOCUS 1.2').choices(['focus']).conflicts('json'),
+    )
+    .action(async ({ month: given, json, format }: Options, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const month = given ?? (await thisMonth(settings));
+      if (format === 'focus') return void process.stdout.write(await readFocus(settings, month));
       const statement = await readStatement(settings, startOf(month), startOf(monthAfter(month)));
       if (json) return printText(JSON.stringify(statement));
       printLines(linesOf(statement));
@@ -95,6 +104,11 @@ export async function serviceCreditThisMonth(settings: Settings): Promise<number
 async function readStatement(settings: Settings, from: string, to: string | null): Promise<Statement> {
   const { statement } = await queryGraphql<{ statement: Statement }>(settings, STATEMENT, { from, to });
   return statement;
+}
+
+async function readFocus(settings: Settings, month: string): Promise<string> {
+  const query = 'query ($month: String!) { focusExport(month: $month) }';
+  return (await queryGraphql<{ focusExport: string }>(settings, query, { month })).focusExport;
 }
 
 function linesOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): string[] {

@@ -343,6 +343,14 @@ export const SETTINGS = {
       "Maximum size of all of a volume's snapshots, as a multiple of the volume size. 1 GB is added to the result.",
     domain: true,
   },
+  OPERATOR_NAME: {
+    group: 'Billing',
+    name: 'operatorName',
+    takes: anyText('a name'),
+    default: 'GPU rental',
+    about: 'Name of the operator, which FOCUS exports give as the provider and invoice issuer.',
+    domain: true,
+  },
   MARKET_SOURCE: {
     group: 'Market',
     name: 'marketSource',

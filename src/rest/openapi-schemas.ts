@@ -44,7 +44,7 @@ export class Schemas {
   response({ envelope, responseSchema, root }: PreparedRoute): Json {
     const { description } = getNamedType(root.type);
     if (envelope.kind === 'text')
-      return this.put(responseSchema, { type: 'string', description: "Prometheus's text format." });
+      return this.put(responseSchema, { type: 'string', description: envelope.description });
     const object = { type: 'string', const: envelope.object };
     if (envelope.kind === 'page') return this.#page(responseSchema, object, root);
     const fields = this.#members(root.children);

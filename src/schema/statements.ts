@@ -1,6 +1,8 @@
+import { billingFields } from '../domain/billing/fields.js';
+import { focusExport } from '../domain/billing/focus.js';
 import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/billing/statement.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
-import { builder, NEEDS_KEY } from './builder.js';
+import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
 /** Maximum number of lines in a response. The operator command has no such limit. */
@@ -109,5 +111,12 @@ builder.queryFields((t) => ({
     },
     resolve: (_root, { from, to }, context) =>
       statement(context.deps, accountOf(context), { from, to: to ?? null }, MAX_LINES),
+  }),
+  focusExport: t.string({
+    nullable: true,
+    ...NEEDS_KEY,
+    description: `The cost of a UTC month as CSV in FOCUS 1.2, by resource and day; at most ${MAX_LINES} charges. Needs an API key.`,
+    args: { month: t.arg.string({ required: true, ...fromField(billingFields.month) }) },
+    resolve: (_root, { month }, context) => focusExport(context.deps, accountOf(context), month, MAX_LINES),
   }),
 }));

@@ -49,6 +49,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Query.spendByDay': 'read',
   'Query.sshKeys': 'read',
   'Query.statement': 'read',
+  'Query.focusExport': 'read',
   'Query.topUp': 'read',
   'Query.topUpAssets': 'read',
   'Query.topUps': 'read',
