@@ -73,6 +73,8 @@ def _metadata() -> Tuple[str, bytes]:
         ("License-File", "LICENSE"),
         ("Requires-Python", project["requires-python"]),
         *[("Classifier", classifier) for classifier in project["classifiers"].split("\n")],
+        ("Provides-Extra", "verify"),
+        ("Requires-Dist", f'{project["verify"]}; extra == "verify"'),
         ("Description-Content-Type", "text/markdown"),
     ]
     head = "".join(f"{name}: {value}\n" for name, value in fields)
@@ -81,7 +83,9 @@ def _metadata() -> Tuple[str, bytes]:
 
 
 def _project() -> Dict[str, str]:
-    """Returns the [project] table. Python has no TOML parser before 3.11, so each value must be on its own line."""
-    [table] = re.findall(r"^\[project\]\n(.*?)\n\[", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S)
+    """Returns the [project] table, and the extra `verify`. Python has no TOML parser before 3.11, so each value must be on its own line."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    [table] = re.findall(r"^\[project\]\n(.*?)\n\[", text, re.M | re.S)
+    [verify] = re.findall(r'^verify = \["(.*)"\]$', text, re.M)
     values = dict(re.findall(r'^([a-z-]+) = "(.*)"$', table, re.M))
-    return {**values, "classifiers": "\n".join(re.findall(r'^  "(.*)",$', table, re.M))}
+    return {**values, "verify": verify, "classifiers": "\n".join(re.findall(r'^  "(.*)",$', table, re.M))}

@@ -24,14 +24,6 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${visibleJson(JSON.stringify(value))}\n`);
 }
 
-const FORMULA = /^[=+\-@\t\r]/;
-const NUMBER = /^-?\d+(\.\d+)?$/;
-
-/** Prefixes CSV text with an apostrophe if a spreadsheet would interpret it as a formula. Numbers stay unchanged. */
-export const CSV_CAST = {
-  string: (text: string) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text),
-};
-
 export function usd(micro: bigint): string {
   return formatUsd(micro);
 }

@@ -1,12 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
+import type { SettlingDeps } from '../domain/billing/deps.js';
+import { focusExport } from '../domain/billing/focus.js';
 import { type Statement, statement } from '../domain/billing/statement.js';
+import { CSV_CAST } from '../domain/kernel/csv.js';
 import { DomainError } from '../domain/kernel/errors.js';
 import { usdNumber } from '../domain/kernel/money.js';
-import { type Instant, parseInstant } from '../domain/kernel/time.js';
+import { addMonths, type Instant, parseInstant } from '../domain/kernel/time.js';
 import { signedStatement } from '../domain/proof/signed-statement.js';
 import { required } from '../std/required.js';
-import { type Column, CSV_CAST, print, printJson, time, usd } from './output.js';
+import { type Column, print, printJson, time, usd } from './output.js';
 import type { Run } from './run.js';
 
 interface Options {
@@ -14,7 +17,7 @@ interface Options {
   to?: Instant;
   month?: string;
   signed?: boolean;
-  format: 'table' | 'json' | 'csv';
+  format: 'table' | 'json' | 'csv' | 'focus';
   json?: boolean;
 }
 
@@ -46,7 +49,11 @@ export function addStatementCommand(program: Command, run: Run): void {
     .description("Show each change to an account's balance in a period")
     .option('--from <time>', 'Inclusive start, such as 2026-11-01 or 2026-11-01T00:00:00Z', instant)
     .option('--to <time>', 'Exclusive end (default: now)', instant)
-    .addOption(new Option('--format <format>', 'Output format').choices(['table', 'json', 'csv']).default('table'))
+    .addOption(
+      new Option('--format <format>', 'Output format; focus is FOCUS 1.2 per day')
+        .choices(['table', 'json', 'csv', 'focus'])
+        .default('table'),
+    )
     .option('--json', 'Same as --format json')
     .option('--month <month>', 'UTC month of a signed statement, such as 2026-11')
     .option('--signed', 'Print the signed statement of the month, which `gpu verify` checks')
@@ -60,9 +67,22 @@ export function addStatementCommand(program: Command, run: Run): void {
           return void process.stdout.write(`${JSON.stringify(await signedStatement(deps, account, month))}\n`);
         }
         if (from === undefined) throw new DomainError('invalid_request', '--from is required', { field: 'from' });
+        if (format === 'focus' && !json) return void process.stdout.write(await focus(deps, account, from, to));
         write(await statement(deps, account, { from, to: to ?? null }), json ? 'json' : format);
       }),
     );
+}
+
+/** Returns the month from `from` to `to` in FOCUS. A FOCUS export always covers one billing period. */
+async function focus(deps: SettlingDeps, account: string, from: Instant, to: Instant | undefined): Promise<string> {
+  const month = time(from).slice(0, MONTH_LENGTH);
+  const isMonth = time(from) === `${month}-01T00:00:00Z` && (to === undefined || to === addMonths(from, 1));
+  if (!isMonth)
+    throw new DomainError(
+      'invalid_request',
+      '--format focus needs one UTC month: --from its start, --to its end or omitted',
+    );
+  return focusExport(deps, account, month);
 }
 
 function write(result: Statement, format: Options['format']): void {
@@ -138,6 +158,7 @@ function asJson({ accountId, from, to, openingBalance, closingBalance, movements
   };
 }
 
+const MONTH_LENGTH = '2026-11'.length;
 const DAY_LENGTH = '2026-11-01'.length;
 
 function instant(text: string): Instant {

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type { Deps } from '../compose/deps.js';
+import { CSV_CAST } from '../domain/kernel/csv.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
 import { type Micro, parseUsd, usdNumber } from '../domain/kernel/money.js';
 import { type Instant, parseInstant } from '../domain/kernel/time.js';
@@ -17,7 +18,7 @@ import {
 } from '../domain/top-ups/operator.js';
 import { creditedMicro, type Payment, type TopUpState } from '../domain/top-ups/rules/top-up.js';
 import type { PaidTopUp } from '../domain/top-ups/top-up-rows.js';
-import { type Column, CSV_CAST, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
+import { type Column, type Output, print, printJson, time, timeOrNull, usd } from './output.js';
 import type { Run } from './run.js';
 
 const STATES: TopUpState[] = [

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { visible } from '../std/visible.js';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
@@ -66,6 +66,12 @@ const MOVEMENTS: readonly Column<Movement>[] = [
   text('NOTE', ({ note, reference }) => visible(note ?? reference ?? '-'), { spare: 1 }),
 ];
 
+interface Options extends Output {
+  month?: string;
+  signed?: boolean;
+  format?: 'focus';
+}
+
 export function addStatementCommand(program: Command): void {
   program
     .command('statement')
@@ -73,9 +79,13 @@ export function addStatementCommand(program: Command): void {
     .option('--month <month>', 'UTC month, such as 2026-10 (default: this month)', monthOf)
     .option('--signed', 'Print the signed document, which `gpu verify` checks')
     .option('--json', 'Print JSON')
-    .action(async ({ month: given, signed, json }: Output & Options, command: Command) => {
+    .addOption(
+      new Option('--format <format>', 'Print costs per day as CSV in FOCUS 1.2').choices(['focus']).conflicts('json'),
+    )
+    .action(async ({ month: given, signed, json, format }: Options, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const month = given ?? (await thisMonth(settings));
+      if (format === 'focus') return void process.stdout.write(await readFocus(settings, month));
       if (signed) return printText(`${JSON.stringify(await readSigned(settings, month))}\n`);
       const statement = await readStatement(settings, startOf(month), startOf(monthAfter(month)));
       if (json) return printText(JSON.stringify(statement));
@@ -107,6 +117,11 @@ async function readStatement(settings: Settings, from: string, to: string | null
 async function readSigned(settings: Settings, month: string): Promise<unknown> {
   const query = 'query ($month: String!) { signedStatement(month: $month) }';
   return (await queryGraphql<{ signedStatement: unknown }>(settings, query, { month })).signedStatement;
+}
+
+async function readFocus(settings: Settings, month: string): Promise<string> {
+  const query = 'query ($month: String!) { focusExport(month: $month) }';
+  return (await queryGraphql<{ focusExport: string }>(settings, query, { month })).focusExport;
 }
 
 function linesOf({ from, to, openingBalance, closingBalance, movements, lines }: Statement): string[] {

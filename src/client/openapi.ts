@@ -232,6 +232,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/statements/{month}/focus": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The cost of a UTC month as CSV in FOCUS 1.2.
+         * @description One row per resource, kind of charge and UTC day, with the columns of the FinOps Open Cost and Usage Specification. The month has the form 2026-11. Payments are not included.
+         */
+        get: operations["exportFocus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/instances/{id}/metrics/history": {
         parameters: {
             query?: never;
@@ -554,6 +574,8 @@ export interface components {
                 message: string;
             };
         };
+        /** @description CSV with a header. */
+        FocusCsv: string;
         /** @description Metrics of one GPU over the seconds of a point. Several samples are averaged. */
         GpuMetrics: {
             /** @description Index among the instance's GPUs, starting at 0. */
@@ -1390,6 +1412,29 @@ export interface operations {
                 };
                 content: {
                     "text/plain": components["schemas"]["PrometheusText"];
+                };
+            };
+        };
+    };
+    exportFocus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description UTC month, such as 2026-11. */
+                month: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": components["schemas"]["FocusCsv"];
                 };
             };
         };

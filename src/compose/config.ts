@@ -155,22 +155,6 @@ export const SETTINGS = {
     unset: 'the address that the gateway listens on',
     about: 'URL at which clients reach the gateway, used in links.',
   },
-  OPERATOR_NAME: {
-    group: 'Callers',
-    name: 'operatorName',
-    takes: text('a name of at most 200 characters', (input) => (input.length <= 200 ? input : undefined)),
-    unset: "the public URL's host",
-    about: 'Name of the business that operates the service, shown on invoices.',
-    domain: true,
-  },
-  OPERATOR_ADDRESS: {
-    group: 'Callers',
-    name: 'operatorAddress',
-    takes: text('at most 500 characters', (input) => (input.length <= 500 ? input : undefined)),
-    unset: 'no address',
-    about: 'Postal address and tax number for invoices, with lines separated by |.',
-    domain: true,
-  },
   CORS_ORIGINS: {
     group: 'Callers',
     name: 'corsOrigins',
@@ -357,6 +341,22 @@ export const SETTINGS = {
     default: '3',
     about:
       "Maximum size of all of a volume's snapshots, as a multiple of the volume size. 1 GB is added to the result.",
+    domain: true,
+  },
+  OPERATOR_NAME: {
+    group: 'Billing',
+    name: 'operatorName',
+    takes: text('a name of at most 200 characters', (input) => (input.length <= 200 ? input : undefined)),
+    default: 'GPU rental',
+    about: 'Name of the operator, which invoices and FOCUS exports give as the issuer.',
+    domain: true,
+  },
+  OPERATOR_ADDRESS: {
+    group: 'Billing',
+    name: 'operatorAddress',
+    takes: text('at most 500 characters', (input) => (input.length <= 500 ? input : undefined)),
+    unset: 'no address',
+    about: 'Postal address and tax number for invoices, with lines separated by |.',
     domain: true,
   },
   PROOF_ROOT_FILE: {

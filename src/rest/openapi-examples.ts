@@ -145,6 +145,7 @@ const TIMELINE_ENTRY = {
 /** Examples by schema name. */
 export const EXAMPLES: Readonly<Record<string, object | string>> = {
   InvoicePage: '<!doctype html>\n<html lang="en">…</html>\n',
+  FocusCsv: 'BilledCost,BillingAccountId,BillingCurrency\n0.44,acc-1f0c2b7a9d3e4f55,USD\n',
   PrometheusText: 'gpu_rental_instance_gpu_busy_ratio{instance="i-b74ef499",name="train-1",gpu="0"} 0.97\n',
   GpuMetrics: GPU_METRICS,
   MetricPoint: METRIC_POINT,

@@ -50,7 +50,7 @@ export class Schemas {
   response({ envelope, responseSchema, root }: PreparedRoute): Json {
     const { description } = getNamedType(root.type);
     if (envelope.kind === 'text')
-      return this.put(responseSchema, { type: 'string', description: `A text of type ${envelope.type}.` });
+      return this.put(responseSchema, { type: 'string', description: envelope.description });
     if (envelope.kind === 'document') return this.put(responseSchema, { description, ...SCALARS.Json });
     const object = { type: 'string', const: envelope.object };
     if (envelope.kind === 'page') return this.#page(responseSchema, object, root);

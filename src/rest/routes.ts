@@ -56,7 +56,9 @@ export type JsonEnvelope =
   | { kind: 'page'; object: string }
   | { kind: 'list'; object: string; count: boolean; itemObject?: string }
   | { kind: 'document'; object: string };
-type Envelope = JsonEnvelope | { kind: 'text'; object: string; type: string; make(result: unknown): string };
+type Envelope =
+  | JsonEnvelope
+  | { kind: 'text'; object: string; type: string; description: string; make(result: unknown): string };
 
 /** REST spelling of GraphQL enum values in responses. Values of other enums are in lower case. */
 export const SPELLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -353,6 +355,7 @@ export const routes: readonly Route[] = [
       kind: 'text',
       object: 'invoice',
       type: 'text/html; charset=utf-8',
+      description: 'A complete HTML page.',
       make: (result) => (result as { html: string }).html,
     },
     responseSchema: 'InvoicePage',
@@ -370,8 +373,34 @@ export const routes: readonly Route[] = [
       gpus { place busyPercent memoryUsedMb memoryTotalMb powerWatts celsius smMhz faults processes } } } }`,
     inputs: [INSTANCE_ID],
     status: 200,
-    envelope: { kind: 'text', object: 'instance', type: PROMETHEUS_TYPE, make: prometheusText },
+    envelope: {
+      kind: 'text',
+      object: 'instance',
+      type: PROMETHEUS_TYPE,
+      description: "Prometheus's text format.",
+      make: prometheusText,
+    },
     responseSchema: 'PrometheusText',
+  },
+  {
+    method: 'GET',
+    path: '/statements/{month}/focus',
+    operationId: 'exportFocus',
+    tag: 'Balance',
+    summary: 'The cost of a UTC month as CSV in FOCUS 1.2.',
+    description:
+      'One row per resource, kind of charge and UTC day, with the columns of the FinOps Open Cost and Usage Specification. The month has the form 2026-11. Payments are not included.',
+    document: 'query exportFocus($month: String!) { result: focusExport(month: $month) }',
+    inputs: [{ in: 'path', name: 'month', variable: 'month' }],
+    status: 200,
+    envelope: {
+      kind: 'text',
+      object: 'statement',
+      type: 'text/csv; charset=utf-8',
+      description: 'CSV with a header.',
+      make: String,
+    },
+    responseSchema: 'FocusCsv',
   },
   {
     method: 'GET',

@@ -1,3 +1,4 @@
+import { billingFields } from '../domain/billing/fields.js';
 import { type BillingDetails, billingDetails, setBillingDetails } from '../domain/proof/billing-details.js';
 import { proofFields } from '../domain/proof/fields.js';
 import { type Invoice, invoice } from '../domain/proof/invoice.js';
@@ -32,7 +33,7 @@ builder.queryFields((t) => ({
     nullable: true,
     ...NEEDS_KEY,
     description: 'Invoice for a UTC month; for the current month, an interim one up to now. Needs an API key.',
-    args: { month: t.arg.string({ required: true, ...fromField(proofFields.month) }) },
+    args: { month: t.arg.string({ required: true, ...fromField(billingFields.month) }) },
     resolve: (_root, { month }, context) => invoice(context.deps, accountOf(context), month),
   }),
   billingDetails: t.field({

@@ -1,4 +1,5 @@
 import { billingFields } from '../domain/billing/fields.js';
+import { focusExport } from '../domain/billing/focus.js';
 import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/billing/statement.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { signedStatement } from '../domain/proof/signed-statement.js';
@@ -121,5 +122,12 @@ builder.queryFields((t) => ({
       month: t.arg.string({ required: true, ...fromField(billingFields.month) }),
     },
     resolve: (_root, { month }, context) => signedStatement(context.deps, accountOf(context), month, MAX_LINES),
+  }),
+  focusExport: t.string({
+    nullable: true,
+    ...NEEDS_KEY,
+    description: `The cost of a UTC month as CSV in FOCUS 1.2, by resource and day; at most ${MAX_LINES} charges. Needs an API key.`,
+    args: { month: t.arg.string({ required: true, ...fromField(billingFields.month) }) },
+    resolve: (_root, { month }, context) => focusExport(context.deps, accountOf(context), month, MAX_LINES),
   }),
 }));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CSV_CAST } from '../../src/admin/output.js';
+import { CSV_CAST } from '../../src/domain/kernel/csv.js';
 import { visible, visibleButColours, visibleJson } from '../../src/std/visible.js';
 
 const ODD = 'a\u001b[31mb\u009b31mc\u202ed\u2066e\u061cf\u2028g\u007fh\ni\u200fj';

@@ -2,7 +2,7 @@ import { inSnapshot } from '../../database/snapshot.js';
 import type { Transaction } from '../../database/transaction.js';
 import { DomainError } from '../kernel/errors.js';
 import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../kernel/money.js';
-import { formatInstant, type Instant, latest } from '../kernel/time.js';
+import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../kernel/time.js';
 import {
   type Checkpoint,
   checkpointBefore,
@@ -79,6 +79,66 @@ export async function statement(
   period: { from: Instant; to: Instant | null },
   maxLines: number = Number.MAX_SAFE_INTEGER,
 ): Promise<Statement> {
+  return inPeriod(deps, accountId, period, async (transaction, { checkpoint, from, to, usedTo }) => {
+    const { spentBefore, creditBefore } = await openingOf(transaction, accountId, checkpoint, from);
+    const usage = await usageLines(transaction, accountId, checkpoint, { from, to, usedTo }, maxLines + 1);
+    if (usage.length > maxLines) throw tooLong(maxLines);
+    const { movements, creditAfter } = await movementsWithin(transaction, accountId, { from, to }, creditBefore);
+    const { lines, spentAfter } = withAmounts(usage, spentBefore);
+    return {
+      accountId,
+      from,
+      to: usedTo < to ? usedTo : to,
+      openingBalance: shownBalance(creditBefore, spentBefore),
+      closingBalance: shownBalance(creditAfter, spentAfter),
+      movements: movements.map(({ units: _, ...movement }) => movement),
+      lines,
+    };
+  });
+}
+
+/** A day of a period, with its exact charges and movements. */
+export interface StatementDay {
+  from: Instant;
+  lines: Omit<StatementLine, 'amount'>[];
+  movements: (StatementMovement & { units: Units })[];
+}
+
+/** Returns the days of a period like a statement's, read on a single snapshot, and `about`'s result for them. */
+export async function statementDays<T>(
+  deps: SettlingDeps,
+  accountId: string,
+  period: { from: Instant; to: Instant },
+  maxLines: number,
+  about: (transaction: Transaction, days: StatementDay[]) => Promise<T>,
+): Promise<{ days: StatementDay[]; about: T }> {
+  return inPeriod(deps, accountId, period, async (transaction, { checkpoint, from, to, usedTo }) => {
+    const days: StatementDay[] = [];
+    let room = maxLines;
+    for (let start = from; start < to; start += SECONDS_PER_DAY) {
+      const end = start + SECONDS_PER_DAY;
+      const day = { from: start, to: end < to ? end : to, usedTo: end < usedTo ? end : usedTo };
+      const lines = await usageLines(transaction, accountId, checkpoint, day, room + 1);
+      const { movements } = await movementsWithin(transaction, accountId, day, 0n);
+      room -= lines.length;
+      if (room < 0) throw tooLong(maxLines);
+      days.push({ from: start, lines, movements });
+    }
+    return { days, about: await about(transaction, days) };
+  });
+}
+
+interface ReadPeriod extends Record<'from' | 'to' | 'usedTo', Instant> {
+  checkpoint: Checkpoint;
+}
+
+/** Settles the account, limits the period to the present, and runs `work` on a single database snapshot. */
+async function inPeriod<T>(
+  deps: SettlingDeps,
+  accountId: string,
+  period: { from: Instant; to: Instant | null },
+  work: (transaction: Transaction, read: ReadPeriod) => Promise<T>,
+): Promise<T> {
   const { from } = period;
   if (from < 0n) throw new DomainError('invalid_request', 'from must not be before 1970', { field: 'from' });
   if (period.to !== null && period.to < from)
@@ -94,28 +154,13 @@ export async function statement(
   const options = { server, settings: 'set local plan_cache_mode = force_generic_plan' } as const;
   return inSnapshot(deps.db, options, async (transaction) => {
     const checkpoint = await checkpointBefore(transaction, accountId, from, usedTo);
-    const { spentBefore, creditBefore } = await openingOf(transaction, accountId, checkpoint, from);
-    const usage = await usageLines(transaction, accountId, checkpoint, { from, to, usedTo }, maxLines + 1);
-    if (usage.length > maxLines) {
-      throw new DomainError(
-        'invalid_request',
-        `the statement has more than ${maxLines} lines; choose a shorter period`,
-        {
-          field: 'from',
-        },
-      );
-    }
-    const { movements, creditAfter } = await movementsWithin(transaction, accountId, { from, to }, creditBefore);
-    const { lines, spentAfter } = withAmounts(usage, spentBefore);
-    return {
-      accountId,
-      from,
-      to: usedTo < to ? usedTo : to,
-      openingBalance: shownBalance(creditBefore, spentBefore),
-      closingBalance: shownBalance(creditAfter, spentAfter),
-      movements,
-      lines,
-    };
+    return work(transaction, { checkpoint, from, to, usedTo });
+  });
+}
+
+function tooLong(maxLines: number): DomainError {
+  return new DomainError('invalid_request', `the statement has more than ${maxLines} lines; choose a shorter period`, {
+    field: 'from',
   });
 }
 
@@ -144,9 +189,9 @@ async function movementsWithin(
     values: bounds,
   });
   let credited = creditBefore;
-  const movements = rows.map(({ units, ...movement }): StatementMovement => {
+  const movements = rows.map((movement) => {
     const before = shownSpend(credited);
-    credited += units;
+    credited += movement.units;
     return { ...movement, amount: shownSpend(credited) - before };
   });
   return { movements, creditAfter: credited };

@@ -3,6 +3,14 @@ import { CsvError, parse } from 'csv-parse';
 import { DomainError } from './errors.js';
 import type { FileRecord } from './import.js';
 
+const FORMULA = /^[=+\-@\t\r]/;
+const NUMBER = /^-?\d+(\.\d+)?$/;
+
+/** Prefixes CSV text with an apostrophe if a spreadsheet would interpret it as a formula. Numbers stay unchanged. */
+export const CSV_CAST = {
+  string: (text: string) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text),
+};
+
 /** Streams the records of a CSV file that has a header. Error messages refer to the file as `name`. */
 export async function* csvRecords(
   name: string,

@@ -6,7 +6,7 @@ export type Micro = bigint;
 export type Units = bigint;
 
 export const MICRO_PER_USD = 1_000_000n;
-const UNITS_PER_MICRO = 3_600n;
+export const UNITS_PER_MICRO = 3_600n;
 const MICRO_DIGITS = 6;
 
 export function unitsOfUsage(rate: Rate, seconds: bigint): Units {

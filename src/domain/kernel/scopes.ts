@@ -56,6 +56,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Query.statement': 'read',
   'Query.invoice': 'read',
   'Query.billingDetails': 'read',
+  'Query.focusExport': 'read',
   'Query.topUp': 'read',
   'Query.topUpAssets': 'read',
   'Query.topUps': 'read',

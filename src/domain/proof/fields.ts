@@ -8,11 +8,6 @@ const MAX_ADDRESS_LINES = 10;
 const MAX_INT = 2 ** 31 - 1;
 
 export const proofFields = {
-  month: {
-    schema: z.string().regex(/^\d{4}-(?:0[1-9]|1[0-2])$/),
-    must: 'a UTC month such as 2026-11',
-    description: 'UTC month, such as 2026-11.',
-  },
   billingName: text(0, 200, 'Name of the customer on invoices.'),
   billingAddress: {
     schema: z

@@ -55,7 +55,7 @@ export async function invoice(deps: StatedDeps, accountId: string, month: string
     to: signed.period.to,
     isInterim: signed.period.to === signed.issuedAt,
     operator: {
-      name: deps.settings.operatorName ?? new URL(deps.settings.publicUrl).host,
+      name: deps.settings.operatorName,
       address: linesOf(deps.settings.operatorAddress ?? '', '|'),
     },
     customer: {

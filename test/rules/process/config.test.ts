@@ -19,6 +19,7 @@ const DEFAULTS: Config = {
   redisUrl: null,
   volumeStore: null,
   volumeHistoryFactor: 3,
+  operatorName: 'GPU rental',
   serviceDomain: 'gpu.localhost',
   publicUrl: null,
   tcpPorts: null,

@@ -55,6 +55,9 @@ const LAUNCH = [
   'on_exit',
 ];
 
+/** Content types of the responses that aren't JSON. */
+const TEXTS: Readonly<Record<string, string>> = { scrapeInstance: 'text/plain', exportFocus: 'text/csv' };
+
 describe('the OpenAPI document', () => {
   it('is OpenAPI 3.1 for version 1.0.0, served as JSON without a key', async () => {
     const answer = await fetch(`${service.address}/v1/openapi.json`);
@@ -123,9 +126,7 @@ describe('the OpenAPI document', () => {
         expect(status).toMatch(/^[2-5]\d\d$/);
         expect(response.description).toMatch(/^\w/);
         expect(Object.keys(response.content ?? {})).toEqual(
-          status === '304'
-            ? []
-            : [operationId === 'scrapeInstance' && status === '200' ? 'text/plain' : 'application/json'],
+          status === '304' ? [] : [(status === '200' && TEXTS[operationId]) || 'application/json'],
         );
         expect(response.headers).toHaveProperty('X-Request-Id');
       }

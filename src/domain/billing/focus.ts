@@ -1,0 +1,83 @@
+import { stringify } from 'csv-stringify/sync';
+import { only } from '../../database/only.js';
+import type { Transaction } from '../../database/transaction.js';
+import { CSV_CAST } from '../kernel/csv.js';
+import { check } from '../kernel/field.js';
+import { addMonths, type Instant, instantOf } from '../kernel/time.js';
+import type { SettlingDeps } from './deps.js';
+import { billingFields } from './fields.js';
+import { FOCUS_COLUMNS, type FocusCharge, type FocusResource, focusRow } from './rules/focus.js';
+import { type StatementDay, statementDays } from './statement.js';
+
+/**
+ * Returns the charges of a UTC month, such as 2026-11, as CSV in the columns of FOCUS 1.2, one row per resource, kind of
+ * charge, rate and day. The current month ends with the current second. Throws if there are more than `maxRows` charges.
+ */
+export async function focusExport(
+  deps: SettlingDeps,
+  accountId: string,
+  monthText: string,
+  maxRows: number = Number.MAX_SAFE_INTEGER,
+): Promise<string> {
+  const month = startOfMonth(monthText);
+  const period = { from: month, to: addMonths(month, 1) };
+  const { days, about } = await statementDays(deps, accountId, period, maxRows, async (transaction, read) => ({
+    resources: await resourcesOf(transaction, read),
+    accountName: await accountName(transaction, accountId),
+  }));
+  const { operatorName } = deps.settings;
+  const bill = { accountId, accountName: about.accountName, operatorName, month };
+  const rows = days.flatMap((day) => chargesOf(day, about.resources)).map((charge) => focusRow(charge, bill));
+  return stringify([FOCUS_COLUMNS, ...rows], { cast: CSV_CAST });
+}
+
+function startOfMonth(text: string): Instant {
+  return instantOf(new Date(`${check('month', billingFields.month, text)}-01T00:00:00Z`));
+}
+
+/** Returns a day's charges and the movements that change cost. Payments are not cost. */
+function chargesOf(
+  { from: day, lines, movements }: StatementDay,
+  resources: Map<string, FocusResource>,
+): FocusCharge[] {
+  const resourceOf = (id: string | null) => (id === null ? null : (resources.get(id) ?? null));
+  return [
+    ...lines.map(({ kind, units, seconds, rate, instanceId, volumeId }) => {
+      return { kind, day, units, seconds, rate, resource: resourceOf(instanceId ?? volumeId), note: null };
+    }),
+    ...movements.flatMap(({ kind, units, instanceId, note }) => {
+      if (kind === 'CREDIT') return [];
+      return [{ kind, day, units: -units, seconds: null, rate: null, resource: resourceOf(instanceId), note }];
+    }),
+  ];
+}
+
+async function resourcesOf(
+  transaction: Transaction,
+  days: readonly StatementDay[],
+): Promise<Map<string, FocusResource>> {
+  const charged = days.flatMap(({ lines, movements }) => [...lines, ...movements]);
+  const instances = new Set(charged.map(({ instanceId }) => instanceId));
+  const volumes = new Set(days.flatMap(({ lines }) => lines.map(({ volumeId }) => volumeId)));
+  const { rows } = await transaction.query<FocusResource>({
+    name: 'focus-resources',
+    text: RESOURCES_SQL,
+    values: [[...instances], [...volumes]],
+  });
+  return new Map(rows.map((resource) => [resource.id, resource]));
+}
+
+async function accountName(transaction: Transaction, accountId: string): Promise<string> {
+  const { rows } = await transaction.query<{ name: string }>({
+    name: 'focus-account',
+    text: 'select name from account where id = $1',
+    values: [accountId],
+  });
+  return only(rows).name;
+}
+
+const RESOURCES_SQL = `
+  select id, launch ->> 'name' as name, false as "isVolume", gpu, num_gpus as "numGpus", mode::text, region, labels
+  from instance left join instance_launch on instance_id = id where id = any($1::text[])
+  union all
+  select id, name, true, null, null, null, null, null from volume where id = any($2::text[])`;
