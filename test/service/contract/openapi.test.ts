@@ -100,7 +100,7 @@ describe('the OpenAPI document', () => {
       ['POST /volumes/{id}/grow', 'key', '200'],
       ['POST /volumes/{id}/release', 'key', '200'],
     ]);
-    expect(operations.size).toBe(20);
+    expect(operations.size).toBe(21);
   });
 
   it('contains only expected members', () => {
