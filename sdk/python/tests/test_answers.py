@@ -243,8 +243,9 @@ class TheContract(unittest.TestCase):
         ):
             operation = copy.deepcopy(paths[path].pop(method))
             compare(kind, operation["responses"][status]["content"]["application/json"]["schema"])
-        # Only Prometheus reads this route.
-        self.assertEqual(list(paths.pop("/instances/{id}/metrics")), ["get"])
+        # Only Prometheus and cost tools read these routes, which return no JSON.
+        for path in ("/instances/{id}/metrics", "/statements/{month}/focus"):
+            self.assertEqual(list(paths.pop(path)), ["get"])
         self.assertEqual([path for path, left in paths.items() if left], [], "routes without a method here")
 
     def test_a_base_url_without_a_path_is_completed_and_another_path_is_not(self) -> None:

@@ -90,6 +90,7 @@ describe('the OpenAPI document', () => {
       ['POST /instances/{id}/web-token', 'key', '201'],
       ['POST /instances/{id}/move', 'key', '201'],
       ['GET /instances/{id}/metrics', 'key', '200'],
+      ['GET /statements/{month}/focus', 'key', '200'],
       ['GET /instances/{id}/metrics/history', 'key', '200'],
       ['GET /instances/{id}/timeline', 'key', '200'],
       ['GET /volumes', 'key', '200'],
@@ -99,7 +100,7 @@ describe('the OpenAPI document', () => {
       ['POST /volumes/{id}/grow', 'key', '200'],
       ['POST /volumes/{id}/release', 'key', '200'],
     ]);
-    expect(operations.size).toBe(20);
+    expect(operations.size).toBe(21);
   });
 
   it('contains only expected members', () => {
@@ -329,6 +330,7 @@ describe('the OpenAPI document', () => {
       'DeployRequest',
       'DestroyedInstance',
       'Error',
+      'FocusCsv',
       'GpuMetrics',
       'GpuPrice',
       'GrowVolumeRequest',
