@@ -176,7 +176,7 @@ function checkLeaf(findings: Findings, file: string, { pseudonym, chain, links, 
   else if (link.hash !== log.head) fault('log.head', `is not hash ${log.number} of the statement`);
 }
 
-/** Seconds by which open usage may have ended before the end of a statement's period, because clocks differ. */
+/** Maximum seconds by which open usage may have ended before the end of its period, because clocks differ. */
 const MAX_LATE_SECONDS = 60;
 
 /** Compares the statements of each account with each other, and with inclusion proofs. */
@@ -194,7 +194,7 @@ export function compareStatements(
   }
 }
 
-/** A value stated in one file. */
+/** A value of a statement, and the file of the statement. */
 interface Said<Value> {
   value: Value;
   file: string;

@@ -46,9 +46,9 @@ export interface StatementSummary {
 export interface Verification {
   /** 0: everything verifies. 1: something doesn't. 2: nothing is wrong, but something can't be checked. */
   exitCode: 0 | 1 | 2;
-  /** Faults, which are things that don't verify. */
+  /** Parts of documents that don't verify. */
   faults: readonly Finding[];
-  /** Things that can't be checked. */
+  /** Parts of documents that can't be checked. */
   unchecked: readonly Finding[];
   statements: readonly StatementSummary[];
   keys: number;
@@ -58,7 +58,7 @@ export interface Verification {
 /** Maximum size of a file. A statement of 100,000 links has about 60 MB. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
-/** Checks documents as docs/proofs.md defines it. Never throws, even on malicious files. */
+/** Checks documents as docs/proofs.md defines it. Never throws, regardless of their content. */
 export function verify(files: readonly VerifiedFile[]): Verification {
   const findings = new Findings();
   const given = new Documents(findings);
