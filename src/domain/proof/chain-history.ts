@@ -15,7 +15,7 @@ const UNCHAINED = `select id from account left join account_chain on account_id 
   where complete is not true and id > $1 order by id limit ${ACCOUNTS}`;
 
 /**
- * Starts chaining the entries of accounts that existed before chains did, and ends once none are left. Every
+ * Starts chaining the entries of accounts that existed before chains did, and ends once all chains are complete. Every
  * transaction continues where the last one of any gateway ended, so gateways can do this concurrently and be killed.
  */
 export function startChainHistory(deps: Pick<KernelDeps, 'db'>, onFault: (error: unknown) => void): Sweep {
