@@ -212,6 +212,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/statements/{month}/invoice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Invoice for a UTC month, as an HTML page.
+         * @description The page has no scripts or external resources, and is ready to print.
+         */
+        get: operations["getInvoice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/instances/{id}/metrics": {
         parameters: {
             query?: never;
@@ -720,6 +740,8 @@ export interface components {
             /** @description Points, oldest first. Times without measurements have no point. */
             points: components["schemas"]["MetricPoint"][];
         };
+        /** @description A complete HTML page. */
+        InvoicePage: string;
         /** @description Launch settings given by the renter, in addition to template and disk. Secrets are shown only by name. */
         Launch: {
             /** @description The renter's name for the instance. */
@@ -1161,7 +1183,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description UTC month of a statement, such as 2026-11. */
+                /** @description UTC month, such as 2026-11. */
                 month: string;
             };
             cookie?: never;
@@ -1389,6 +1411,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Instance"];
+                };
+            };
+        };
+    };
+    getInvoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description UTC month, such as 2026-11. */
+                month: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["InvoicePage"];
                 };
             };
         };
