@@ -44,6 +44,7 @@ const ON_LOOPBACK = { network: `${LOOPBACK}/32`, servers: NUMBERS.map(() => ({ a
  * system of that size in memory, which requires root.
  */
 export async function startCluster({ backups = false, place = ON_LOOPBACK, dataMegabytes = null } = {}) {
+  requirePrograms(['etcd', 'patroni', 'haproxy', ...(backups ? ['pgbackrest'] : [])]);
   const folder = mkdtempSync(join(tmpdir(), 'gpu-rental-ha-'));
   chmodSync(folder, 0o755);
   const children = new Set();
@@ -260,6 +261,12 @@ function binDir() {
   return join(root, String(Math.max(...versions)), 'bin');
 }
 
+function requirePrograms(names) {
+  const missing = names.filter((name) => !PATH.split(':').some((folder) => existsSync(join(folder, name))));
+  if (missing.length === 0) return;
+  throw new Error(`not installed: ${missing.join(', ')}; install the Debian packages named in deploy/ha/README.md`);
+}
+
 async function membersOf(nodes) {
   for (const node of nodes) {
     const answer = await ask(`${apiOf(node)}/cluster`);
@@ -358,16 +365,23 @@ export async function freePorts(count) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const backups = process.argv.includes('--backups');
+  // From the beginning, because a cluster that is starting must be stopped and deleted too.
+  let isStopping = false;
+  const stop = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]).then(() => {
+    isStopping = true;
+  });
+  console.log('Starting the cluster, which takes about 20 seconds. Press Ctrl-C to stop and delete it.');
   const cluster = await startCluster({ backups });
   const primary = await cluster.primary();
-  console.log(`primary ${primary.name}; folder with data and logs: ${cluster.folder}`);
-  if (backups) console.log(cluster.backup(primary, 'backup'));
-  console.log(`DATABASE_URL=${cluster.url}`);
-  console.log(`DATABASE_REPLICA_URL=${cluster.replicaUrl}`);
-  console.log(`node-1's Patroni: ${apiOf(cluster.nodes[0])}/cluster`);
-  console.log('Press Ctrl-C to stop and delete the cluster.');
+  if (!isStopping) {
+    console.log(`primary ${primary.name}; folder with data and logs: ${cluster.folder}`);
+    if (backups) console.log(cluster.backup(primary, 'backup'));
+    console.log(`DATABASE_URL=${cluster.url}`);
+    console.log(`DATABASE_REPLICA_URL=${cluster.replicaUrl}`);
+    console.log(`node-1's Patroni: ${apiOf(cluster.nodes[0])}/cluster`);
+  }
   const keepAlive = setInterval(() => {}, 60_000);
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  await stop;
   clearInterval(keepAlive);
   await cluster.close();
 }
