@@ -79,10 +79,9 @@ module.exports = {
     ),
     area('billing', [], 'the ledger and its readers'),
     area('accounts', ['billing'], 'paying accounts and their keys'),
-    area('proof', ['billing'], 'what outsiders can verify: keys, signed statements, the public log, invoices'),
     area('activity', ['billing'], 'the record of who requested which change'),
     area('webhooks', ['billing'], 'receivers of events, and their delivery'),
-    area('proof', ['billing', 'secrets'], 'signing keys, signed statements and the public log'),
+    area('proof', ['billing', 'secrets'], 'signing keys, signed statements, invoices and the public log'),
     area(
       'secrets',
       ['billing', 'proof', 'volumes', 'webhooks'],
