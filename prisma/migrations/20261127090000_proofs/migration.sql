@@ -171,9 +171,11 @@ BEGIN
   VALUES ("account", "pseudonym", chain_start("account", "pseudonym"), "is_complete") ON CONFLICT DO NOTHING;
 END $$;
 
+-- If the account was created in the same statement as entries, their trigger may have run already. Its history is then
+-- chained like that of an older account.
 CREATE FUNCTION "chain_account"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM start_chain(NEW."id", true);
+  PERFORM start_chain(NEW."id", NOT EXISTS (SELECT FROM "ledger_entry" WHERE "account_id" = NEW."id"));
   RETURN NULL;
 END $$;
 CREATE TRIGGER "account_chain" AFTER INSERT ON "account" FOR EACH ROW EXECUTE FUNCTION "chain_account"();

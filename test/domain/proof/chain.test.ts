@@ -244,6 +244,18 @@ describe('the history of an account', () => {
     await expectChained(account, 23);
   });
 
+  test('includes entries written in the statement that creates the account', async () => {
+    const account = 'acc-00000000000000ff';
+    await sql(
+      `with credited as (insert into ledger_entry (id, account_id, kind, units, at) values ('with', $1, 'CREDIT', 1, now()))
+       insert into account (id, name, created_at, settled_at, credit_units) values ($1, 'x', now(), now(), 1)`,
+      [account],
+    );
+    expect(await audit(domain)).toMatchObject({ unchainedAccounts: 1 });
+    expect(await batch(account, 8)).toBe(true);
+    await expectChained(account, 1);
+  });
+
   test('includes an entry that was added before its last chained one', async () => {
     const account = await oldAccount(20);
     expect(await batch(account, 15)).toBe(false);

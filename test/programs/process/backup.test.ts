@@ -44,11 +44,12 @@ const RENTERS_SQL = `
   with renter as (select 'acc-' || lpad(to_hex(n), 16, '0') as id, 'gpu_live_' || lpad(to_hex(n), 40, '0') as key,
       date_trunc('second', now()) as at from generate_series(1, $1::int) n),
     made as (insert into account (id, name, created_at, settled_at, credit_units)
-      select id, 'Renter', at, at, 3600000000000 from renter),
-    credited as (insert into ledger_entry (id, account_id, kind, units, at)
-      select 'credit-' || id, id, 'CREDIT', 3600000000000, at from renter)
+      select id, 'Renter', at, at, 3600000000000 from renter)
   insert into api_key (id, account_id, hash, prefix, last_four, created_at)
   select 'key-' || id, id, sha256(convert_to(key, 'UTF8')), 'gpu_live_', right(key, 4), at from renter`;
+const CREDITS_SQL = `
+  insert into ledger_entry (id, account_id, kind, units, at)
+  select 'credit-' || id, id, 'CREDIT', 3600000000000, created_at from account where name = 'Renter'`;
 
 afterAll(cleanUp);
 
@@ -112,6 +113,7 @@ describe('a backup', () => {
   async function beginRenting(): Promise<void> {
     const { body } = await client(gateway.address).rest('GET', `/offers?limit=${RENTERS}`);
     await query(url, RENTERS_SQL, [RENTERS]);
+    await query(url, CREDITS_SQL);
     isRenting = true;
     renting = Promise.all(
       body.data.map(({ machine_id: id }: { machine_id: string }, index: number) =>

@@ -26,14 +26,15 @@ const PATIENT = { timeout: 180_000 };
 const MOMENT = { timeout: 60_000 };
 const SETTINGS = { RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'warn' };
 const ACCOUNTS = 3_000;
-/** Creates accounts with credit and a key. */
+/** Creates accounts with credit. */
 const ACCOUNTS_SQL = `
   with new as (select 'acc-' || lpad(to_hex(n), 16, '0') as id, date_trunc('second', now()) as at
-      from generate_series(1, $1::int) n),
-    made as (insert into account (id, name, created_at, settled_at, credit_units)
-      select id, E'Renter\\t\\\\N "é"\\n', at, at, 3600000000000 from new)
+      from generate_series(1, $1::int) n)
+  insert into account (id, name, created_at, settled_at, credit_units)
+  select id, E'Renter\\t\\\\N "é"\\n', at, at, 3600000000000 from new`;
+const CREDITS_SQL = `
   insert into ledger_entry (id, account_id, kind, units, at)
-  select 'credit-' || id, id, 'CREDIT', 3600000000000, at from new`;
+  select 'credit-' || id, id, 'CREDIT', 3600000000000, created_at from account where name like 'Renter%'`;
 const ADD_REGION = `insert into region select (jsonb_populate_record(region, jsonb_build_object('code', $1::text))).* from region limit 1`;
 
 let server: EmbeddedPostgres;
@@ -123,6 +124,7 @@ beforeAll(async () => {
   gateway = await startProcess(env);
   ({ key } = await openAccount(env, '100'));
   await query(await embeddedUrl(dataDir), ACCOUNTS_SQL, [ACCOUNTS]);
+  await query(await embeddedUrl(dataDir), CREDITS_SQL);
   await query(await embeddedUrl(dataDir), ADD_REGION, ['zz-old']);
 }, PATIENT.timeout);
 afterAll(async () => {
