@@ -34,7 +34,7 @@ const ACCOUNTS_SQL = `
   select id, E'Renter\\t\\\\N "é"\\n', at, at, 3600000000000 from new`;
 const CREDITS_SQL = `
   insert into ledger_entry (id, account_id, kind, units, at)
-  select 'credit-' || id, id, 'CREDIT', 3600000000000, created_at from account where name like 'Renter%'`;
+  select 'credit-' || id, id, 'CREDIT', 3600000000000, created_at from account where name like E'Renter\\t%'`;
 const ADD_REGION = `insert into region select (jsonb_populate_record(region, jsonb_build_object('code', $1::text))).* from region limit 1`;
 
 let server: EmbeddedPostgres;
