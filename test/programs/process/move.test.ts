@@ -34,7 +34,7 @@ const ACCOUNTS_SQL = `
   select id, E'Renter\\t\\\\N "é"\\n', at, at, 3600000000000 from new`;
 const CREDITS_SQL = `
   insert into ledger_entry (id, account_id, kind, units, at)
-  select 'credit-' || id, id, 'CREDIT', 3600000000000, created_at from account where name like 'Renter%'`;
+  select 'credit-' || id, id, 'CREDIT', 3600000000000, created_at from account where name like E'Renter\\t%'`;
 const ADD_REGION = `insert into region select (jsonb_populate_record(region, jsonb_build_object('code', $1::text))).* from region limit 1`;
 
 let server: EmbeddedPostgres;
@@ -177,17 +177,6 @@ describe('database move', () => {
     expect(stateOf()).toBe('switching');
     expect(await refusal(env)).toMatch(/its database is being moved to .*\/cluster since/);
     expect(await refusal({ DATABASE_URL: targetUrl })).toMatch(/another database is being moved to this one/);
-  });
-
-  it('refuses a copy whose rows have changed, and releases the source', PATIENT, async () => {
-    const changeCopy = (name: string) =>
-      query(targetUrl, 'update region set name = $1 where code = (select min(code) from region)', [name]);
-    const [region] = await query(targetUrl, 'select name from region order by code limit 1');
-    await changeCopy('Elsewhere');
-    const stderr = expect.stringMatching(/rows of the copied table region differ/);
-    expect(await admin(moveArgs(), env)).toMatchObject({ code: 1, stderr });
-    expect(stateOf()).toBe('copying');
-    await changeCopy(region!.name as string);
   });
 
   it('is refused while another one runs, which then finishes', PATIENT, async () => {
