@@ -23,11 +23,10 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
   Connect: [['ssh'], ['cp'], ['open'], ['logs'], ['ssh-key']],
   Data: [['volume'], ['secret'], ['template']],
   Money: [
-    ['balance'],
+    ['balance, limit', 'Show your credit, or show or set a spend limit'],
     ['statement'],
     ['proof'],
     ['topup, topups', 'Pay in cryptocurrency, or list your top-ups'],
-    ['limit', 'Show or set a spend limit'],
   ],
   Account: [['login, logout', 'Save or remove an API key'], ['config'], ['key'], ['activity']],
   Automation: [['webhook'], ['mail'], ['mcp'], ['completion']],

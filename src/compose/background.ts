@@ -38,7 +38,7 @@ export function startBackgroundWork(deps: Deps, options: BackgroundOptions): Bac
   const sessionSweep = startSessionSweep(deps, onFault);
   const watch = startFleetWatch(deps, onFault);
   const sampleUpkeep = startSampleUpkeep(deps, onFault);
-  const onUnsigned = (reason: string) => log.warn({ reason }, 'the public log gets no roots');
+  const onUnsigned = (reason: string) => log.info({ reason }, 'the public log gets no roots');
   const proof = startLog(deps, onUnsigned, onFault);
   const recheck = startRecheck(deps, logRecheck(log), onFault);
   const upkeep = startVolumeUpkeep(deps, { address, ...volumeLog(log, deps) }, onFault);

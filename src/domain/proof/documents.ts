@@ -26,7 +26,7 @@ export interface InclusionProof {
   /** Number of the link whose hash is `head`. */
   number: number;
   head: string;
-  /** Of the leaf, from 0. */
+  /** The leaf's index, from 0. */
   index: number;
   path: string[];
   root: RootDocument;

@@ -11,6 +11,8 @@ const DEFAULTS: Config = {
   dataDir: '.data',
   databaseUrl: null,
   databaseReplicaUrl: null,
+  proofRootFile: null,
+  proofRootUrl: null,
   secretsKeys: null,
   webhookNetworks: [],
   smtpUrl: null,
@@ -379,6 +381,14 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['0', '101', '2.5', 'x'],
     message: 'must be a whole number from 1 to 100',
   },
+  PROOF_ROOT_FILE: {
+    takes: [['/srv/roots.jsonl', { proofRootFile: '/srv/roots.jsonl' }]],
+    refuses: [],
+  },
+  PROOF_ROOT_URL: {
+    takes: [['https://witness.example/roots', { proofRootUrl: 'https://witness.example/roots' }]],
+    refuses: ['witness.example', 'ftp://witness.example/'],
+  },
   MARKET_SOURCE: {
     takes: [
       ['/srv/market/listings.csv', { marketSource: '/srv/market/listings.csv' }],
@@ -555,6 +565,8 @@ describe('.env.example', () => {
       'PAYMENTS_SECRET',
       'PAYMENTS_STORE',
       'PAYMENTS_URL',
+      'PROOF_ROOT_FILE',
+      'PROOF_ROOT_URL',
       'PUBLIC_URL',
       'REDIS_URL',
       'SECRETS_KEY',

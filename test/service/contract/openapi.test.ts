@@ -95,8 +95,11 @@ describe('the OpenAPI document', () => {
       ['DELETE /volumes/{id}', 'key', '200'],
       ['POST /volumes/{id}/grow', 'key', '200'],
       ['POST /volumes/{id}/release', 'key', '200'],
+      ['GET /log/roots', 'public', '200'],
+      ['GET /log/consistency', 'public', '200'],
+      ['GET /log/inclusion', 'key', '200'],
     ]);
-    expect(operations.size).toBe(20);
+    expect(operations.size).toBe(23);
   });
 
   it('contains only expected members', () => {

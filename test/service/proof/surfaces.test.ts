@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 async function get(path: string, key?: string): Promise<{ status: number; headers: Headers; body: Answer['body'] }> {
-  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const response = await fetch(gateway.address + path, { headers });
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
