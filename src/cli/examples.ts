@@ -66,7 +66,7 @@ export const EXAMPLES: Examples = {
   topups: 'gpu topups',
   statement: 'gpu statement --month 2026-10 --signed > 2026-10.json',
   invoice: 'gpu invoice --month 2026-10 > invoice.html',
-  'billing-details': 'gpu billing-details --name "Example GmbH" --address "Main St 1|12345 Town"',
+  billing: 'gpu billing --name "Example GmbH" --address "Main St 1|12345 Town"',
   verify: 'gpu verify keys.json 2026-10.json',
   'proof keys': 'gpu proof keys > keys.json',
   'proof roots': 'gpu proof roots --after 100',

@@ -28,7 +28,7 @@ export function addInvoiceCommands(program: Command): void {
       printText(json ? JSON.stringify(invoice) : invoice.html.trimEnd());
     });
   program
-    .command('billing-details')
+    .command('billing')
     .description('Show or replace your name, address and reference on invoices')
     .option('--name <name>', 'Your name or company')
     .addOption(new Option('--address <address>', 'Your address, with lines separated by |').argParser(linesOf))

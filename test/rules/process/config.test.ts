@@ -383,6 +383,26 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['0', '101', '2.5', 'x'],
     message: 'must be a whole number from 1 to 100',
   },
+  OPERATOR_NAME: {
+    takes: [['Example GmbH', { operatorName: 'Example GmbH' }]],
+    refuses: ['x'.repeat(201)],
+    message: 'must be a name of at most 200 characters',
+  },
+  OPERATOR_ADDRESS: {
+    takes: [['Main St 1|12345 Town', { operatorAddress: 'Main St 1|12345 Town' }]],
+    refuses: ['x'.repeat(501)],
+    message: 'must be at most 500 characters',
+  },
+  PROOF_ROOT_FILE: {
+    takes: [['/srv/roots.jsonl', { proofRootFile: '/srv/roots.jsonl' }]],
+    refuses: [],
+    message: '',
+  },
+  PROOF_ROOT_URL: {
+    takes: [['https://witness.example/roots', { proofRootUrl: 'https://witness.example/roots' }]],
+    refuses: ['witness.example', 'ftp://witness.example/'],
+    message: 'must be a URL such as https://witness.example/roots',
+  },
   MARKET_SOURCE: {
     takes: [
       ['/srv/market/listings.csv', { marketSource: '/srv/market/listings.csv' }],
@@ -551,6 +571,7 @@ describe('.env.example', () => {
       'MAIL_FROM',
       'MARKET_SOURCE',
       'METRICS_PORT',
+      'OPERATOR_ADDRESS',
       'OTEL_EXPORTER_OTLP_ENDPOINT',
       'OTEL_EXPORTER_OTLP_HEADERS',
       'PAYMENTS',
@@ -559,6 +580,8 @@ describe('.env.example', () => {
       'PAYMENTS_SECRET',
       'PAYMENTS_STORE',
       'PAYMENTS_URL',
+      'PROOF_ROOT_FILE',
+      'PROOF_ROOT_URL',
       'PUBLIC_URL',
       'REDIS_URL',
       'SECRETS_KEY',

@@ -119,6 +119,8 @@ describe('the schema', () => {
     expect(open.map(({ name }) => name).sort()).toEqual([
       'gpuModel',
       'gpuModels',
+      'logConsistency',
+      'logRoots',
       'node',
       'offer',
       'offerSearch',
@@ -127,6 +129,7 @@ describe('the schema', () => {
       'quote',
       'regions',
       'sendsMail',
+      'signingKeys',
       'templates',
     ]);
     for (const field of Object.values(schema.getMutationType()!.getFields())) {

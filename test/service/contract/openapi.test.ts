@@ -56,7 +56,11 @@ const LAUNCH = [
 ];
 
 /** Content types of the responses that aren't JSON. */
-const TEXTS: Readonly<Record<string, string>> = { scrapeInstance: 'text/plain', exportFocus: 'text/csv' };
+const TEXTS: Readonly<Record<string, string>> = {
+  scrapeInstance: 'text/plain',
+  exportFocus: 'text/csv',
+  getInvoice: 'text/html',
+};
 
 describe('the OpenAPI document', () => {
   it('is OpenAPI 3.1 for version 1.0.0, served as JSON without a key', async () => {
@@ -80,6 +84,7 @@ describe('the OpenAPI document', () => {
       ['GET /gpus/pricing', 'public', '200'],
       ['GET /offers', 'public', '200'],
       ['GET /balance', 'key', '200'],
+      ['GET /statements/{month}/signed', 'key', '200'],
       ['GET /instances', 'key', '200'],
       ['POST /instances', 'key', '201'],
       ['GET /instances/{id}', 'key', '200'],
@@ -89,6 +94,7 @@ describe('the OpenAPI document', () => {
       ['GET /instances/{id}/launch', 'key', '200'],
       ['POST /instances/{id}/web-token', 'key', '201'],
       ['POST /instances/{id}/move', 'key', '201'],
+      ['GET /statements/{month}/invoice', 'key', '200'],
       ['GET /instances/{id}/metrics', 'key', '200'],
       ['GET /statements/{month}/focus', 'key', '200'],
       ['GET /instances/{id}/metrics/history', 'key', '200'],
@@ -113,7 +119,7 @@ describe('the OpenAPI document', () => {
       const { operationId, tags, summary, description, security, ...sent } = operation;
       const { parameters = [], requestBody, responses, ...rest } = sent;
       expect(rest).toEqual({});
-      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Offers|Volumes)$/)]);
+      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Offers|Proofs|Volumes)$/)]);
       expect(description.length).toBeGreaterThan(summary.length);
       expect(operationId).toMatch(/^[a-z]+[A-Z][A-Za-z]+$/);
       expect(summary.length).toBeGreaterThan(10);
@@ -265,7 +271,7 @@ describe('the OpenAPI document', () => {
     expect(headersOf('listOffers', 200)).toEqual(['X-Request-Id', 'ETag', 'Cache-Control']);
     expect(headersOf('listOffers', 422)).toEqual(['X-Request-Id']);
     const notModified = [...operations].filter(([, { responses }]) => '304' in responses).map(([id]) => id);
-    expect(notModified).toEqual(['getPricing', 'listOffers']);
+    expect(notModified).toEqual(['getPricing', 'listOffers', 'getLogRoots', 'getLogConsistency']);
   });
 
   it("defines every error code and the contract's error body", () => {
@@ -341,9 +347,13 @@ describe('the OpenAPI document', () => {
       'InstanceLaunch',
       'InstanceList',
       'InstanceMetrics',
+      'InvoicePage',
       'Launch',
       'LaunchPort',
       'LaunchSecret',
+      'LogConsistency',
+      'LogInclusion',
+      'LogRoots',
       'MetricPoint',
       'ModePrices',
       'MoveRequest',
@@ -354,6 +364,7 @@ describe('the OpenAPI document', () => {
       'PageInfo',
       'PriceSheet',
       'PrometheusText',
+      'SignedStatement',
       'Timeline',
       'TimelineEntry',
       'Volume',
@@ -602,7 +613,7 @@ describe('examples', () => {
     for (const [name, { examples }] of Object.entries(schemas)) {
       if (name.endsWith('Request')) continue;
       const validate = service.api.validator(`/components/schemas/${name}`);
-      for (const example of examples as unknown[]) expect([name, validate(example)]).toEqual([name, true]);
+      for (const example of (examples ?? []) as unknown[]) expect([name, validate(example)]).toEqual([name, true]);
     }
   });
 });

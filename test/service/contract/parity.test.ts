@@ -86,9 +86,12 @@ test('the CLI has a command per operation and an option per parameter', async ()
   for (const { id, names } of operations) {
     for (const command of OPERATIONS[id]!.cli) {
       const { stdout } = await gpu([...command.split(' '), '--help'], {});
-      // A volume's name is a positional argument of its command.
+      // A volume's name and two tree sizes are positional arguments of their commands.
       const isArgument = (name: string) =>
-        IN_ARGUMENTS.has(name) || OF_PAGES.has(name) || (id === 'createVolume' && name === 'name');
+        IN_ARGUMENTS.has(name) ||
+        OF_PAGES.has(name) ||
+        (id === 'createVolume' && name === 'name') ||
+        id === 'getLogConsistency';
       for (const name of names.filter((parameter) => !isArgument(parameter))) {
         expect(stdout, `gpu ${command}`).toContain(`--${OPTIONS[name] ?? name.toLowerCase().replaceAll('_', '-')} `);
       }
