@@ -356,7 +356,7 @@ export const SETTINGS = {
     name: 'proofRootUrl',
     takes: address(['http:', 'https:'], 'https://witness.example/roots'),
     unset: 'roots are not sent',
-    about: 'URL of a third party to which each root of the public log is sent, until it answers with a 2xx status.',
+    about: 'URL to which each root of the public log is sent until the response is 2xx.',
     domain: true,
   },
   MARKET_SOURCE: {

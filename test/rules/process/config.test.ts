@@ -388,6 +388,7 @@ const VARIABLES: Record<string, Variable> = {
   PROOF_ROOT_URL: {
     takes: [['https://witness.example/roots', { proofRootUrl: 'https://witness.example/roots' }]],
     refuses: ['witness.example', 'ftp://witness.example/'],
+    message: 'must be a URL such as https://witness.example/roots',
   },
   MARKET_SOURCE: {
     takes: [
