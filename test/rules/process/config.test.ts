@@ -384,6 +384,7 @@ const VARIABLES: Record<string, Variable> = {
   PROOF_ROOT_FILE: {
     takes: [['/srv/roots.jsonl', { proofRootFile: '/srv/roots.jsonl' }]],
     refuses: [],
+    message: 'must be a file path',
   },
   PROOF_ROOT_URL: {
     takes: [['https://witness.example/roots', { proofRootUrl: 'https://witness.example/roots' }]],
