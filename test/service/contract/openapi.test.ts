@@ -109,7 +109,7 @@ describe('the OpenAPI document', () => {
       const { operationId, tags, summary, description, security, ...sent } = operation;
       const { parameters = [], requestBody, responses, ...rest } = sent;
       expect(rest).toEqual({});
-      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Offers|Volumes)$/)]);
+      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Offers|Proofs|Volumes)$/)]);
       expect(description.length).toBeGreaterThan(summary.length);
       expect(operationId).toMatch(/^[a-z]+[A-Z][A-Za-z]+$/);
       expect(summary.length).toBeGreaterThan(10);
@@ -119,7 +119,7 @@ describe('the OpenAPI document', () => {
       expect(new Set(parameters.map(({ name, in: place }) => `${place} ${name}`)).size).toBe(parameters.length);
       for (const parameter of parameters) {
         expect(['query', 'path', 'header']).toContain(parameter.in);
-        expect(parameter.required).toBe(parameter.in === 'path');
+        expect(parameter.required).toBe(parameter.in === 'path' || operationId === 'getLogConsistency');
       }
       if (requestBody !== undefined) expect(Object.keys(requestBody)).toEqual(['required', 'content']);
       for (const [status, response] of Object.entries(responses)) {
@@ -263,7 +263,7 @@ describe('the OpenAPI document', () => {
     expect(headersOf('listOffers', 200)).toEqual(['X-Request-Id', 'ETag', 'Cache-Control']);
     expect(headersOf('listOffers', 422)).toEqual(['X-Request-Id']);
     const notModified = [...operations].filter(([, { responses }]) => '304' in responses).map(([id]) => id);
-    expect(notModified).toEqual(['getPricing', 'listOffers']);
+    expect(notModified).toEqual(['getPricing', 'listOffers', 'getLogRoots', 'getLogConsistency']);
   });
 
   it("defines every error code and the contract's error body", () => {
@@ -341,6 +341,9 @@ describe('the OpenAPI document', () => {
       'Launch',
       'LaunchPort',
       'LaunchSecret',
+      'LogConsistency',
+      'LogInclusion',
+      'LogRoots',
       'MetricPoint',
       'ModePrices',
       'MoveRequest',

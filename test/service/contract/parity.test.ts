@@ -85,7 +85,10 @@ test('the CLI has a command per operation and an option per parameter', async ()
       const { stdout } = await gpu([...command.split(' '), '--help'], {});
       // A volume's name is a positional argument of its command.
       const isArgument = (name: string) =>
-        IN_ARGUMENTS.has(name) || OF_PAGES.has(name) || (id === 'createVolume' && name === 'name');
+        IN_ARGUMENTS.has(name) ||
+        (OF_PAGES.has(name) && id !== 'getLogRoots') ||
+        id === 'getLogConsistency' ||
+        (id === 'createVolume' && name === 'name');
       for (const name of names.filter((parameter) => !isArgument(parameter))) {
         expect(stdout, `gpu ${command}`).toContain(`--${OPTIONS[name] ?? name.toLowerCase().replaceAll('_', '-')} `);
       }
