@@ -142,7 +142,7 @@ const TIMELINE_ENTRY = {
   asked: ACTIVITY,
 };
 
-/** Examples by schema name. */
+/** For illustration only: the hashes and the signature don't verify. */
 const ROOT = {
   type: 'gpu-rental/root/v1',
   number: 1,
@@ -155,6 +155,7 @@ const ROOT = {
 };
 const HASH = '9c1c0a6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c2f6b0f2c';
 
+/** Examples by schema name. */
 export const EXAMPLES: Readonly<Record<string, object | string>> = {
   PrometheusText: 'gpu_rental_instance_gpu_busy_ratio{instance="i-b74ef499",name="train-1",gpu="0"} 0.97\n',
   GpuMetrics: GPU_METRICS,
