@@ -1731,11 +1731,11 @@ export interface operations {
     };
     getLogConsistency: {
         parameters: {
-            query?: {
+            query: {
                 /** @description Size of the older tree. */
-                first?: number;
+                first: number;
                 /** @description Size of the newer tree: at most the size in the newest root. */
-                second?: number;
+                second: number;
             };
             header?: never;
             path?: never;

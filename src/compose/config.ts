@@ -372,7 +372,7 @@ export const SETTINGS = {
     name: 'proofRootUrl',
     takes: address(['http:', 'https:'], 'https://witness.example/roots'),
     unset: 'roots are not sent',
-    about: "Third party's URL to which each root of the public log is sent.",
+    about: 'URL to which each root of the public log is sent until the response is 2xx.',
     domain: true,
   },
   MARKET_SOURCE: {

@@ -142,6 +142,19 @@ const TIMELINE_ENTRY = {
   asked: ACTIVITY,
 };
 
+/** For illustration only: the hashes and the signature don't verify. */
+const ROOT = {
+  type: 'gpu-rental/root/v1',
+  number: 1,
+  at: '2026-11-20T13:00:00Z',
+  size: 2,
+  root: '2f6b0f2c9b1c0a6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c',
+  previous: null,
+  key: '7d1c0a6c5d4e3f2a',
+  signature: 'Zm9yIGlsbHVzdHJhdGlvbiBvbmx5LCB0aGlzIGlzIG5vdCBhIHZhbGlkIHNpZ25hdHVyZSBvZiA2NCBieXRlcw==',
+};
+const HASH = '9c1c0a6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c2f6b0f2c';
+
 /** Examples by schema name. */
 export const EXAMPLES: Readonly<Record<string, object | string>> = {
   InvoicePage: '<!doctype html>\n<html lang="en">…</html>\n',
@@ -169,6 +182,17 @@ export const EXAMPLES: Readonly<Record<string, object | string>> = {
   OfferPrices: OFFER_PRICES,
   Offer: OFFER,
   OfferList: { object: 'offers', count: 1, data: [OFFER] },
+  LogRoots: { type: 'gpu-rental/roots/v1', roots: [ROOT] },
+  LogConsistency: { type: 'gpu-rental/consistency/v1', first: 1, second: 2, path: [HASH] },
+  LogInclusion: {
+    type: 'gpu-rental/inclusion/v1',
+    pseudonym: HASH,
+    number: 4,
+    head: HASH,
+    index: 0,
+    path: [HASH],
+    root: ROOT,
+  },
   Balance: { object: 'balance', currency: 'USD', balance: 99.992308, month_spend: 0.007692 },
   Instance: INSTANCE,
   InstanceList: { object: 'instances', data: [INSTANCE] },

@@ -131,7 +131,7 @@ function parameter(input: PreparedInput, facts: OpenApiFacts): Json {
   return {
     name: input.name,
     in: input.in,
-    required: input.in === 'path',
+    required: input.required,
     description: input.field.description,
     schema: inputSchema(input),
     ...(example !== undefined && { example }),

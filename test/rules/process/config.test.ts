@@ -396,7 +396,7 @@ const VARIABLES: Record<string, Variable> = {
   PROOF_ROOT_FILE: {
     takes: [['/srv/roots.jsonl', { proofRootFile: '/srv/roots.jsonl' }]],
     refuses: [],
-    message: '',
+    message: 'must be a file path',
   },
   PROOF_ROOT_URL: {
     takes: [['https://witness.example/roots', { proofRootUrl: 'https://witness.example/roots' }]],

@@ -129,7 +129,7 @@ describe('the OpenAPI document', () => {
       expect(new Set(parameters.map(({ name, in: place }) => `${place} ${name}`)).size).toBe(parameters.length);
       for (const parameter of parameters) {
         expect(['query', 'path', 'header']).toContain(parameter.in);
-        expect(parameter.required).toBe(parameter.in === 'path');
+        expect(parameter.required).toBe(parameter.in === 'path' || operationId === 'getLogConsistency');
       }
       if (requestBody !== undefined) expect(Object.keys(requestBody)).toEqual(['required', 'content']);
       for (const [status, response] of Object.entries(responses)) {
