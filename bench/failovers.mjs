@@ -4,8 +4,8 @@
 // longest time without a successful deploy for each failure. After each one, and at the end, it checks that no
 // acknowledged write is lost, no GPU was rented twice, no payment was credited twice, and the books balance. It exits
 // with 1 if any check fails.
-// Ctrl-C skips the remaining failures. `node bench/failovers.mjs NAME…` runs only the named failures (failovers/failures.mjs). Without root, failures that
-// need network namespaces or a file system are skipped.
+// Ctrl-C skips the remaining failures. `node bench/failovers.mjs NAME…` runs only the named failures
+// (failovers/failures.mjs). Without root, failures that need network namespaces or a file system are skipped.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts, startCluster } from '../deploy/ha/local.mjs';

@@ -35,7 +35,7 @@ const PATH = `${process.env.PATH ?? '/usr/bin:/bin'}:/usr/sbin`;
 const AS_USER =
   process.getuid() === 0 ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--'] : [];
 
-/** Where the nodes run: all on this machine's loopback address. `command` starts a program on a node. */
+/** Runs all nodes on this machine's loopback address. `command` starts a program on a node. */
 const ON_LOOPBACK = { network: `${LOOPBACK}/32`, servers: NUMBERS.map(() => ({ address: LOOPBACK, command: [] })) };
 
 /**

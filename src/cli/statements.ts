@@ -17,11 +17,6 @@ interface Statement {
   lines: Line[];
 }
 
-interface Options {
-  month?: string;
-  signed?: boolean;
-}
-
 interface Movement {
   id: string;
   kind: 'CREDIT' | 'ADJUSTMENT' | 'SERVICE_CREDIT';

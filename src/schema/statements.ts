@@ -7,7 +7,7 @@ import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
 
 /** Maximum number of lines in a response. The operator command has no such limit. */
-const MAX_LINES = 5_000;
+export const MAX_LINES = 5_000;
 
 const StatementLineKind = builder.enumType('StatementLineKind', {
   description: 'Kind of charge in a line.',

@@ -96,7 +96,8 @@ def two_statements(one: Json, two: Json) -> None:
             end = ended.get(record["id"], record)
             until = end["charge"]["endedAt"]
             need(while_open(end) == while_open(record), f"record {record['id']} was open with other values")
-            need(until is None or instant(until) >= instant(opened["period"]["to"]), f"record {record['id']} had ended")
+            is_later = until is None or instant(until) >= instant(opened["period"]["to"])
+            need(is_later, f"record {record['id']} is open, but it had ended by then")
         if opened["period"]["to"] == closed["period"]["from"]:
             rest = amount(closed["opening"]) - amount(opened["closing"])
             need(rest == 0, f"opening differs from the closing before it by {rest} units")

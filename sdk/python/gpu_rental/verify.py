@@ -102,7 +102,7 @@ class Verifier:
                     signed = {name: key[name] for name in ("from", "id", "previous", "publicKey")}
                     proofs.check_signature(before["publicKey"], key["endorsement"], tag("key", signed))
             before = key
-        need(not before or before["until"] is None, "the until of the newest key must be null")
+        need(not before or before["until"] is None, "the newest key's until must be null")
 
     def signature(self, document: Json, kind: str, at: str) -> None:
         if not self.keys:

@@ -8,7 +8,7 @@ import type { RootDocument } from './documents.js';
 import { documentHash, ROOT_COLUMNS, type RootRow, rootDocument } from './log.js';
 import { hashOf, tagged } from './rules/canonical.js';
 import { HASH_BYTES, leafHash, nodeHash, rootOfHashes, TILE_HASHES } from './rules/tree.js';
-import { type KeysDocument, type PublishedKey, readKeys } from './signing-keys.js';
+import { type KeysDocument, keyIdOf, type PublishedKey, readKeys } from './signing-keys.js';
 
 const CHECK_TIMEOUT_MS = 3_600_000;
 /** Maximum number of findings listed per check. */
@@ -47,8 +47,7 @@ function checkKeys(keys: KeysDocument['keys'], report: Report): void {
   for (const [index, key] of keys.entries()) {
     const before = keys[index - 1];
     const { from, id, previous, publicKey, endorsement } = key;
-    if (id !== hashOf(Buffer.from(publicKey, 'base64')).toString('hex').slice(0, 16))
-      report(check, id, 'the id is not that of its public key');
+    if (id !== keyIdOf(Buffer.from(publicKey, 'base64'))) report(check, id, 'the id is not that of its public key');
     if (before === undefined) {
       if (endorsement !== null) report(check, id, 'the first key has an endorsement');
       continue;

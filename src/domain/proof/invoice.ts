@@ -33,10 +33,10 @@ const MOVEMENTS: Record<StatementMovement['kind'], string> = {
 
 /**
  * Returns the account's invoice for a UTC month such as 2026-11. For the current month, it ends now and says that it is
- * interim. Throws the errors of `signedStatement`.
+ * interim. Throws the errors of `signedStatement`, which has at most `maxLines` lines.
  */
-export async function invoice(deps: StatedDeps, accountId: string, month: string): Promise<Invoice> {
-  const signed = await signedStatement(deps, accountId, month);
+export async function invoice(deps: StatedDeps, accountId: string, month: string, maxLines: number): Promise<Invoice> {
+  const signed = await signedStatement(deps, accountId, month, maxLines);
   const [from, to] = [signed.period.from, signed.period.to].map((text) => instantOf(new Date(text))) as [
     bigint,
     bigint,

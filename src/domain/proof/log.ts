@@ -7,7 +7,7 @@ import type { ConsistencyProof, InclusionProof, RootDocument, RootsDocument, Uns
 import { proofFields } from './fields.js';
 import { canonical, hashOf } from './rules/canonical.js';
 import { consistencyPath, inclusionPath } from './rules/tree.js';
-import { signerAt, signWith } from './signing-keys.js';
+import { NOTIFY, signerAt, signWith } from './signing-keys.js';
 import { appendLeaves, hashesOf } from './tiles.js';
 
 /** Advisory lock held by the process that appends to the log. */
@@ -89,7 +89,7 @@ async function insertRoot(transaction: Transaction, document: RootDocument): Pro
     [document.number, document.at, document.size, document.root, document.previous, document.key, document.signature],
   );
   // Cached public responses include the newest root.
-  await transaction.query(`select pg_notify('gateway', '{"table":"proof"}')`);
+  await transaction.query(NOTIFY);
 }
 
 export function rootDocument(row: RootRow): RootDocument {

@@ -16,7 +16,7 @@ import {
   monthStartOf,
   parseInstant,
 } from '../kernel/time.js';
-import type { ProofDeps } from './deps.js';
+import type { ProofDeps, StatedDeps } from './deps.js';
 import type { InclusionProof } from './documents.js';
 import { inclusionProof } from './log.js';
 import { type LedgerRecord, lineOf, type Period, type SignedLine } from './rules/statement-lines.js';
@@ -58,7 +58,7 @@ const RETRY_AFTER_SECONDS = 60;
  * the month is in the future, if it ended before the account existed, or if it has more than `maxLines` lines.
  */
 export async function signedStatement(
-  deps: SettlingDeps & ProofDeps,
+  deps: StatedDeps,
   accountId: string,
   month: string,
   maxLines: number = Number.MAX_SAFE_INTEGER,

@@ -57,6 +57,9 @@ interface KeyRow {
   endorsement: Buffer | null;
 }
 
+/** Tells all gateways that published keys or roots have changed. */
+export const NOTIFY = `select pg_notify('gateway', '{"table":"proof"}')`;
+
 const COLUMNS = `id, ordinal, public_key as "publicKey", sealed, sealing_key_id as "keyId", endorsement,
   extract(epoch from "from")::bigint::text as "from"`;
 
@@ -122,7 +125,7 @@ export function signWith<Document extends { type: string }>(signer: Signer, docu
 /** Returns the signer for documents of the instant. Creates the first key if there is none. */
 export async function signerAt(deps: SigningDeps, at: Instant): Promise<Signer> {
   const keys = await deps.sealingKeys();
-  const row = (await keyAt(deps.db.pool, at)) ?? (await firstKey(deps, at));
+  const row = (await keyAt(deps.db.pool, at)) ?? (await firstKey(deps, keys, at));
   if (BigInt(row.from) > at)
     throw new DomainError('unavailable', `no signing key existed at ${formatInstant(at)}; retry later`, {
       retryAfterSeconds: 1,
@@ -159,9 +162,8 @@ async function keyAt(reader: Pick<pg.Pool, 'query'>, at: Instant): Promise<KeyRo
   return rows[0];
 }
 
-async function firstKey(deps: SigningDeps, at: Instant): Promise<KeyRow> {
-  const keys = await deps.sealingKeys();
-  return inTransaction(deps.db.pool, async (transaction) => {
+function firstKey({ db }: Pick<SigningDeps, 'db'>, keys: SealingKeys, at: Instant): Promise<KeyRow> {
+  return inTransaction(db.pool, async (transaction) => {
     const known = await lockNewest(transaction);
     // Another gateway may have created it in the meantime.
     return known ?? addKey(transaction, keys, null, at);
@@ -183,7 +185,7 @@ async function addKey(
 ): Promise<KeyRow> {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const bytes = rawPublicKey(publicKey);
-  const id = hashOf(bytes).toString('hex').slice(0, KEY_ID_LENGTH);
+  const id = keyIdOf(bytes);
   const from = previous === null ? now : latest(now + ROTATION_DELAY_SECONDS, BigInt(previous.from) + 1n);
   const endorsement =
     previous &&
@@ -201,7 +203,7 @@ async function addKey(
     [id, (previous?.ordinal ?? 0) + 1, bytes, seal(key, contextOf(id), text), key.id, formatInstant(from), endorsement],
   );
   // Cached public responses include the keys.
-  await transaction.query(`select pg_notify('gateway', '{"table":"proof"}')`);
+  await transaction.query(NOTIFY);
   return only(rows);
 }
 
@@ -219,6 +221,11 @@ function openKey(keys: SealingKeys, { id, sealed, keyId }: KeyRow): string {
 
 function contextOf(id: string): string {
   return `signing-key ${id}`;
+}
+
+/** Returns the id of a key, which the 32 bytes of its public key determine. */
+export function keyIdOf(publicKey: Uint8Array): string {
+  return hashOf(publicKey).toString('hex').slice(0, KEY_ID_LENGTH);
 }
 
 function rawPublicKey(key: KeyObject): Buffer {

@@ -10,8 +10,8 @@ import { resealSome } from './secrets.js';
 const BATCH = 100;
 
 /**
- * Reseals every secret, generated token, volume password, webhook secret and signing key that wasn't sealed with the first key.
- * Returns how many were resealed. Throws if a key is missing.
+ * Reseals every secret, generated token, volume password, webhook secret and signing key that wasn't sealed
+ * with the first key. Returns how many were resealed. Throws if a key is missing.
  */
 export async function resealSecrets(deps: Pick<KernelDeps, 'db' | 'sealingKeys'>): Promise<number> {
   const keys = await deps.sealingKeys();

@@ -22,8 +22,8 @@ export interface MissingPayment {
 }
 
 /**
- * Finds the missing payments of invoices that could have been paid since then. With `book`, those whose top-up is known are booked as if
- * the sweep had found them, which credits no payment twice. Throws action_failed or ProcessorUnavailable.
+ * Finds the missing payments of invoices that could have been paid since then. With `book`, those whose top-up is known
+ * are booked as if the sweep had found them, which credits no payment twice. Throws action_failed or ProcessorUnavailable.
  */
 export async function findMissingPayments(
   deps: LedgerDeps & Pick<TopUpDeps, 'payments'>,
