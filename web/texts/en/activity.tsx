@@ -1,1 +1,0 @@
-export const texts = { title: 'Activity' };
