@@ -1,15 +1,16 @@
+import { statusOf, TONES } from '../figures/status.js';
 import { bytes } from '../figures/time.js';
 import type { Instance } from '../state/account.js';
 import { phases, reasons, states, texts } from '../texts/en/status.js';
 
-/** Shows the rental's state as text and colour. */
+/** Shows an instance's state in one word and colour. Details appear on hover. */
 export function Status({ instance }: { instance: Instance }) {
-  const { status } = instance;
-  const tone = status === 'RUNNING' ? 'good' : status === 'STOPPED' ? 'warn' : '';
+  const word = statusOf(instance);
+  const details = [stopReason(instance), instance.runtime && runtimeText(instance.runtime)];
   return (
-    <span class={`badge ${tone}`}>
+    <span class={`badge ${TONES[word]}`} title={details.filter(Boolean).join(', ') || undefined}>
       <span class="dot" aria-hidden="true" />
-      {states[status]}
+      {states[word]}
     </span>
   );
 }

@@ -10,7 +10,11 @@ type Filter = NonNullable<VariablesOf<typeof InstanceHistory>['filter']>;
 
 export const HISTORY_FILTERS = ['status', 'reason', 'model', 'mode', 'from', 'to', 'labels'] as const;
 
-export const STATES: Record<Instance['status'], string> = states;
+export const STATES: Record<Instance['status'], string> = {
+  RUNNING: states.running,
+  STOPPED: states.stopped,
+  DESTROYED: states.destroyed,
+};
 
 /** The stop reasons to choose from, with short labels. */
 export const STOP_REASONS: Record<NonNullable<Instance['stopReason']>, string> = shortReasons;

@@ -6,7 +6,16 @@ import type {
   states as englishStates,
 } from '../en/status.js';
 
-export const states: typeof englishStates = { RUNNING: 'läuft', STOPPED: 'angehalten', DESTROYED: 'gelöscht' };
+export const states: typeof englishStates = {
+  starting: 'startet',
+  running: 'läuft',
+  ended: 'beendet',
+  stopping: 'hält an',
+  stopped: 'angehalten',
+  unreachable: 'nicht erreichbar',
+  failed: 'fehlgeschlagen',
+  destroyed: 'gelöscht',
+};
 
 export const reasons: typeof englishReasons = {
   USER: 'von Ihnen',

@@ -1,5 +1,14 @@
-/** The rental’s state. */
-export const states = { RUNNING: 'running', STOPPED: 'stopped', DESTROYED: 'destroyed' };
+/** An instance’s state in one word. */
+export const states = {
+  starting: 'starting',
+  running: 'running',
+  ended: 'ended',
+  stopping: 'stopping',
+  stopped: 'stopped',
+  unreachable: 'unreachable',
+  failed: 'failed',
+  destroyed: 'destroyed',
+};
 
 /** Stop reasons, as part of a sentence. */
 export const reasons = {
