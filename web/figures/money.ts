@@ -27,6 +27,12 @@ export function usd(amount: Micro, decimals = 2): string {
   return decimals === 0 ? sign + whole : `${sign}${whole}${POINT}${part}`;
 }
 
+/** Formats a sum with two decimals. A smaller amount than a cent is shown as such, because it isn't nothing. */
+export const sum = (amount: Micro): string => (amount > 0n && amount < 10_000n ? `<${usd(10_000n)}` : usd(amount));
+
+/** Formats an amount with all its decimals. */
+export const exact = (amount: Micro): string => usd(amount, 6);
+
 /** Formats an amount for other programs, the same in every language: "-1234.560000". */
 export function plainUsd(amount: Micro): string {
   const [sign, size] = amount < 0n ? ['-', -amount] : ['', amount];
@@ -42,8 +48,12 @@ export function rate(amount: Micro, decimals = 2): string {
   return usd(amount, places);
 }
 
+/** Returns the fewest decimals, but at least `decimals`, that show every non-zero digit of a column's rates. */
+export const decimalsOf = (amounts: readonly Micro[], decimals = 2): number =>
+  Math.max(decimals, ...amounts.map((amount) => rate(amount).split(POINT)[1]!.length));
+
 /** Formats a column's rates with as many decimals as the longest one needs, so that they align. */
-export function rates(amounts: readonly Micro[]): string[] {
-  const places = Math.max(...amounts.map((amount) => rate(amount).split(POINT)[1]!.length));
-  return amounts.map((amount) => rate(amount, places));
+export function rates(amounts: readonly Micro[], decimals?: number): string[] {
+  const places = decimalsOf(amounts, decimals);
+  return amounts.map((amount) => usd(amount, places));
 }

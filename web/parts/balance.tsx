@@ -1,4 +1,4 @@
-import { rate, usd } from '../figures/money.js';
+import { usd } from '../figures/money.js';
 import { balanceNow, type Figures, monthSpendNow } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { forecast } from '../state/forecast.js';
@@ -22,26 +22,26 @@ export function Balance({ known }: { known: Figures }) {
         <div>
           <p class="quiet small">{texts.balance}</p>
           <p class={`headline figure${balanceNow.value <= 0n ? ' bad' : ''}`} data-figure="balance">
-            <Amount of={usd(balanceNow.value, 4)} unit="USD" />
+            <Amount of={balanceNow.value} unit="USD" />
           </p>
         </div>
         <div>
           <p class="quiet small">{texts.burn}</p>
           <p class="headline figure" data-figure="burn">
-            <Amount of={rate(known.burn)} unit="USD/h" />
+            <Amount of={known.burn} unit="USD/h" />
           </p>
         </div>
         <div>
           <p class="quiet small">{texts.spent}</p>
           <p class="headline figure" data-figure="month">
-            <Amount of={usd(monthSpendNow.value, 4)} unit="USD" />
+            <Amount of={monthSpendNow.value} unit="USD" />
           </p>
         </div>
         {expected !== null && (
           <div>
             <p class="quiet small">{texts.forecast}</p>
             <p class="headline figure" data-figure="forecast">
-              <Amount of={usd(expected.total, 2)} unit="USD" />
+              <Amount of={expected.total} unit="USD" />
             </p>
           </div>
         )}

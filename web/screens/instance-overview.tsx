@@ -1,6 +1,6 @@
 import type { ResultOf } from 'gql.tada';
 import type { ComponentChildren } from 'preact';
-import { micro, rate, usd } from '../figures/money.js';
+import { micro, rate } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import type { OneInstance } from '../graph/documents.js';
@@ -139,10 +139,10 @@ function State({ instance, start }: { instance: Instance; start: Read['canStart'
         </div>
         <dl>
           <Figure name={texts.costsNow}>
-            <Amount of={rate(rateOf(instance))} unit="USD/h" />
+            <Amount of={rateOf(instance)} unit="USD/h" />
           </Figure>
           <Figure name={texts.costSoFar}>
-            <Amount of={usd(costNow(instance), 4)} unit="USD" />
+            <Amount of={costNow(instance)} unit="USD" />
           </Figure>
           <Figure name={texts.ranFor}>
             {duration(usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(asOf)) : 0))}
@@ -166,7 +166,7 @@ function State({ instance, start }: { instance: Instance; start: Read['canStart'
           {balanceNow.value < micro(start.coverNeeded) && (
             <>
               {' '}
-              <a href="/money">{texts.addCredit}</a>
+              <a href="/billing">{texts.addCredit}</a>
             </>
           )}
         </p>
@@ -187,7 +187,7 @@ function Figure({ name, children }: { name: string; children: ComponentChildren 
 function Busy({ percent }: { percent: number }) {
   return (
     <>
-      <Amount of={percent.toFixed(0)} unit="%" />
+      {percent.toFixed(0)} <span class="unit">%</span>
       <meter class="busy" min={0} max={100} value={percent} aria-hidden="true" />
     </>
   );

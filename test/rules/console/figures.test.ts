@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { csv } from '../../../web/figures/csv.js';
 import { startOfDay } from '../../../web/figures/day.js';
-import { accrued, micro, plainUsd, rate, rates, usd } from '../../../web/figures/money.js';
+import { accrued, decimalsOf, exact, micro, plainUsd, rate, rates, sum, usd } from '../../../web/figures/money.js';
 import { ticks, tickText } from '../../../web/figures/ticks.js';
 import { duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
 import { visible } from '../../../web/figures/visible.js';
@@ -65,6 +65,20 @@ describe('money on the page', () => {
     expect(rates([440_000n, 5_000_000n])).toEqual(['0.44', '5.00']);
     expect([rate(440_000n, 4), rate(3_867_501n, 4)]).toEqual(['0.4400', '3.867501']);
     expect(rates([])).toEqual([]);
+  });
+
+  it.each([
+    [1_234_567_890n, '1,234.56', '1,234.567890'],
+    [9_999n, '<0.01', '0.009999'],
+    [0n, '0.00', '0.000000'],
+    [-1n, '−0.01', '−0.000001'],
+  ])('the sum %s is shown as %s and exactly as %s', (amount, text, all) => {
+    expect([sum(amount), exact(amount)]).toEqual([text, all]);
+  });
+
+  it('has at least the given decimals in a column', () => {
+    expect([decimalsOf([440_000n], 3), decimalsOf([440_000n, 1n], 3)]).toEqual([3, 6]);
+    expect(rates([440_000n, 97_000n], 3)).toEqual(['0.440', '0.097']);
   });
 
   it('accrues per second and is rounded down', () => {

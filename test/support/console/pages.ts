@@ -112,9 +112,9 @@ export function heading(page: Page, name: string | RegExp): Locator {
   return page.getByRole('heading', { level: 1, name });
 }
 
-/** Returns an amount that the page keeps up to date. */
+/** Returns the exact value of an amount that the page keeps up to date, which it shows on hover. */
 export async function figure(page: Page, name: string): Promise<number> {
-  const text = await page.locator(`[data-figure="${name}"]`).innerText();
+  const text = (await page.locator(`[data-figure="${name}"] [title]`).getAttribute('title')) ?? '';
   return Number(text.replace(/[^\d.−]/g, '').replace('−', '-'));
 }
 
