@@ -5,10 +5,7 @@ import { Overlays } from './parts/overlays.js';
 import { StatusLine } from './parts/status-line.js';
 import { FirstSight } from './screens/first-sight.js';
 import { Home } from './screens/home.js';
-import { InstanceScreen } from './screens/instance.js';
-import { Instances } from './screens/instances.js';
 import { Machines } from './screens/machines.js';
-import { Money } from './screens/money.js';
 import { SignIn } from './screens/sign-in.js';
 import { deployPathOfOld } from './state/deploy-link.js';
 import { FILTER_NAMES } from './state/filters.js';
@@ -18,6 +15,9 @@ import { startShortcuts } from './state/shortcuts.js';
 import { useTitle } from './state/title.js';
 import { texts } from './texts/en/house.js';
 
+const InstanceScreen = loaded<{ id: string }>(async () => (await import('./screens/instance.js')).InstanceScreen);
+const Instances = loaded<{ id: string }>(async () => (await import('./screens/instances.js')).Instances);
+const Money = loaded<{ id: string }>(async () => (await import('./screens/money.js')).Money);
 const Webhooks = loaded<{ id: string }>(async () => (await import('./screens/webhooks.js')).Webhooks);
 const Activity = loaded<{ id: string }>(async () => (await import('./screens/activity.js')).Activity);
 const Volumes = loaded<{ id: string }>(async () => (await import('./screens/volumes.js')).Volumes);
@@ -53,10 +53,10 @@ function Screen() {
   const Private = {
     instances: second ? InstanceScreen : Instances,
     volumes: Volumes,
-    money: Money,
+    billing: Money,
     keys: Keys,
     activity: Activity,
-    webhooks: Webhooks,
+    notifications: Webhooks,
   }[first];
   if (Private === undefined || third !== undefined || (second !== undefined && Private !== InstanceScreen))
     return <Nothing />;

@@ -28,7 +28,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
 
   it('accept a key at sign-in without storing it anywhere', async () => {
     const owner = await renter();
-    await here.pages.with('/money', null, async ({ page, requests }) => {
+    await here.pages.with('/billing', null, async ({ page, requests }) => {
       await page.getByLabel('API key').fill('gpu_live_wrong');
       await page.keyboard.press('Enter');
       await page.getByText('This key isn’t valid').waitFor();
@@ -80,7 +80,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
       }
       expect((await page.goto(`${here.gateway.address}/nowhere`))?.status()).toBe(404);
       await heading(page, 'Page not found').waitFor();
-      await page.goto(`${here.gateway.address}/money/elsewhere`);
+      await page.goto(`${here.gateway.address}/billing/elsewhere`);
       await heading(page, 'Page not found').waitFor();
     });
   });

@@ -104,7 +104,7 @@ describe('lists in the console', needs('chromium'), () => {
 
   it("show the month's cost by model and by name, each adding up to the total", async () => {
     const { owner } = await withThree();
-    await here.pages.with('/money', owner, async ({ page, complaints }) => {
+    await here.pages.with('/billing', owner, async ({ page, complaints }) => {
       const month = page.getByRole('region', { name: 'Cost this month' });
       const cells = async (name: string | RegExp) =>
         (await month.getByRole('row', { name }).getByRole('cell').allInnerTexts()).map(Number);
@@ -192,7 +192,7 @@ describe('lists in the console', needs('chromium'), () => {
     const owner = await here.renter('1');
     const limit = async () => (await owner.graphql('{ account { monthlyLimit } }')).body.data.account.monthlyLimit;
     await owner.graphql('mutation { setMonthlyLimit(monthlyLimit: 20) { id } }');
-    await here.pages.with('/money', owner, async ({ page }) => {
+    await here.pages.with('/billing', owner, async ({ page }) => {
       await page.getByRole('button', { name: 'Remove limit' }).click();
       await said(page).getByText('Limit removed.').waitFor();
       expect(await limit()).toBe(null);

@@ -133,7 +133,7 @@ describe('console pages', needs('chromium'), () => {
       const now = Date.now.bind(Date);
       Date.now = () => now() + ahead;
     });
-    const { page } = await here.pages.visit('/money', context);
+    const { page } = await here.pages.visit('/billing', context);
     await page.getByText(/This computer’s clock is 3 min( \d+ s)? fast/).waitFor();
     expect(await figure(page, 'balance')).toBe(100);
     await context.close();
@@ -200,7 +200,7 @@ describe('console pages', needs('chromium'), () => {
       const context = await here.pages.context(owner);
       for (let count = 0; count < Number(STRICT.RATE_LIMIT_PER_MINUTE); count += 1) await balanceOf(owner);
       const page = await context.newPage();
-      await page.goto(`${here.gateway.address}/money`);
+      await page.goto(`${here.gateway.address}/billing`);
       const line = page.locator('.status-line');
       await line.getByText(/exceeded its rate limit/).waitFor({ timeout: SOON_MS });
       const secondsLeft = async () => {

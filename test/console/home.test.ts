@@ -110,7 +110,7 @@ describe('the Home screen', needs('chromium'), () => {
     const { page } = await here.pages.visit('/', context);
     const settling = new Settling(page);
     const shifts: [string, number][] = [];
-    for (const path of ['/', '/machines', '/deploy?gpu=l40s', '/money']) {
+    for (const path of ['/', '/machines', '/deploy?gpu=l40s', '/billing']) {
       await page.goto(here.gateway.address + path);
       await settling.settled();
       shifts.push([path, await page.evaluate(() => (window as unknown as { shift: number }).shift)]);

@@ -13,9 +13,9 @@ const LONG_MS = 600_000;
 /** Parts of screens in which all text comes from the console. Rows of instances, for example, aren't included. */
 const TRANSLATED = {
   '/': 'main > .stack > :not([aria-labelledby="rented"])',
-  '/money': 'main',
+  '/billing': 'main',
   '/machines': '#prices',
-  '/webhooks': 'main h1, main .panel-head, main form',
+  '/notifications': 'main h1, main .panel-head, main form',
 };
 const TRANSLATED_FOR_STRANGERS = { '/': 'main', '/sign-in': 'main' };
 

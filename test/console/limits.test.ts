@@ -31,7 +31,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
 
   it("set, show and remove an account's monthly limit", async () => {
     const owner = await renter();
-    const { page, complaints } = await open(owner, '/money');
+    const { page, complaints } = await open(owner, '/billing');
     const limit = page.getByRole('region', { name: 'Monthly limit' });
     await limit.getByText('No limit.').waitFor();
     await limit.getByLabel('Limit per UTC month (USD)').fill('12.5');
@@ -129,7 +129,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     try {
       const owner = await createRenter(here.deps, sender.address, '1');
       const there = new Pages(here.pages.browser, sender.address);
-      const { page, complaints } = await there.visit('/webhooks', await there.context(owner));
+      const { page, complaints } = await there.visit('/notifications', await there.context(owner));
       const mail = page.getByRole('region', { name: 'Email' });
       await mail.getByLabel('Your email address').fill('owner@example.com');
       await mail.getByRole('button', { name: 'Send confirmation link' }).click();
@@ -161,7 +161,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     const owner = await renter();
     const receiver = await startReceiver();
     try {
-      const { page, complaints } = await open(owner, '/webhooks');
+      const { page, complaints } = await open(owner, '/notifications');
       await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
       // This gateway sends no mail.
       expect(await page.getByRole('region', { name: 'Email' }).count()).toBe(0);

@@ -76,7 +76,7 @@ describe('the command palette', needs('chromium'), () => {
   it('shows the cost in a dialog, then stops an instance and reports the result', async () => {
     const owner = await renter();
     const id = await deployed(owner, 'rtx-4090', 'comfy');
-    await here.pages.with('/money', owner, async ({ page }) => {
+    await here.pages.with('/billing', owner, async ({ page }) => {
       await page.locator('[data-figure="balance"]').waitFor();
       await page.getByRole('button', { name: /^Search/ }).click();
       await field(page).waitFor();

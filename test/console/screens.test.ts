@@ -23,7 +23,7 @@ describe('the market screens', needs('chromium'), () => {
   it(
     'pass axe, fit the window, honor reduced motion and need no mouse for a visitor',
     // The other screens have the same parts for renters and visitors.
-    () => checkScreens(here, null, ['/', '/sign-in', '/money']),
+    () => checkScreens(here, null, ['/', '/sign-in', '/billing']),
     LONG_MS,
   );
 });

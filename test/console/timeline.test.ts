@@ -77,7 +77,7 @@ describe('an instance’s screen in Chromium', needs('chromium'), () => {
           await page.keyboard.press('Tab');
           await page.keyboard.press('Tab');
           await page.keyboard.press('Enter');
-          await page.getByRole('heading', { level: 1, name: 'Keys and secrets' }).waitFor();
+          await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
           expect(await beyondWindow(page)).toBe(0);
         },
         { width },

@@ -35,7 +35,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
 
   it('is paid by QR code and tracked on screen until it is credited', async () => {
     const owner = await shop.gateway.renter('0');
-    await pages.with('/money', owner, async ({ page, complaints }) => {
+    await pages.with('/billing', owner, async ({ page, complaints }) => {
       await page.getByText('Nothing is being billed right now').waitFor();
       const dialog = await ask(page, '50');
       await dialog.getByText('waiting for payment').waitFor();
@@ -82,7 +82,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
 
   it('is created only once, however often the button is pressed', async () => {
     const owner = await shop.gateway.renter('0');
-    await pages.with('/money', owner, async ({ page }) => {
+    await pages.with('/billing', owner, async ({ page }) => {
       await page.getByLabel('USD', { exact: true }).fill('20');
       await page.getByRole('button', { name: 'Get address' }).evaluate((button: HTMLButtonElement) => {
         for (let press = 0; press < 5; press += 1) button.click();
@@ -99,7 +99,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
 
   it('is created once if the response is lost and the button is pressed again', async () => {
     const owner = await shop.gateway.renter('0');
-    await pages.with('/money', owner, async ({ page }) => {
+    await pages.with('/billing', owner, async ({ page }) => {
       let isFirst = true;
       await page.route('**/graphql', async (route) => {
         if (!isFirst || !/mutation CreateTopUp/.test(route.request().postData() ?? '')) return route.fallback();

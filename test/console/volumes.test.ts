@@ -28,14 +28,16 @@ describe('volumes in the console', needs('chromium'), () => {
       await page.getByRole('rowheader', { name: /data <b>/ }).waitFor();
       expect(await sizes()).toEqual([{ name: 'data <b>', sizeGb: 50, priceHr: 0.005 }]);
 
-      await page.getByRole('button', { name: 'Grow data <b>' }).click();
+      await page.getByRole('button', { name: 'Actions for data <b>' }).click();
+      await page.getByRole('menuitem', { name: 'Grow data <b>' }).click();
       await dialog.getByLabel('Size (GB)').fill('60');
       await dialog.getByText('It will cost 0.006 USD per hour.').waitFor();
       await dialog.getByRole('button', { name: 'Grow', exact: true }).click();
       await page.getByText('60 GB').waitFor();
       expect(await sizes()).toEqual([{ name: 'data <b>', sizeGb: 60, priceHr: 0.006 }]);
 
-      await page.getByRole('button', { name: 'Delete data <b>' }).click();
+      await page.getByRole('button', { name: 'Actions for data <b>' }).click();
+      await page.getByRole('menuitem', { name: 'Delete data <b>' }).click();
       await dialog.getByRole('button', { name: 'Delete permanently' }).click();
       await page.getByText('No volumes yet').waitFor();
       expect(await sizes()).toEqual([]);
@@ -53,7 +55,8 @@ describe('volumes in the console', needs('chromium'), () => {
     );
     await here.pages.with('/volumes', renter, async ({ page, complaints }) => {
       const dialog = page.getByRole('dialog');
-      await page.getByRole('button', { name: 'Snapshots work', exact: true }).click();
+      await page.getByRole('button', { name: 'Actions for work', exact: true }).click();
+      await page.getByRole('menuitem', { name: 'Snapshots work', exact: true }).click();
       await dialog.getByText('1.50 GB').waitFor();
       await dialog.getByText('your own restic').waitFor();
       await dialog.getByRole('button', { name: 'Create volume from it' }).click();
@@ -62,7 +65,8 @@ describe('volumes in the console', needs('chromium'), () => {
       await dialog.getByRole('button', { name: 'Create volume' }).click();
       await page.getByRole('rowheader', { name: /work of yesterday/ }).waitFor();
 
-      await page.getByRole('button', { name: 'Copy data work', exact: true }).click();
+      await page.getByRole('button', { name: 'Actions for work', exact: true }).click();
+      await page.getByRole('menuitem', { name: 'Copy data work', exact: true }).click();
       await dialog.getByText(`/volumes/${id}/`).waitFor();
       await dialog.getByRole('button', { name: 'Show password' }).click();
       const password = (await renter.graphql(`{ volumePassword(id: "${id}") }`)).body.data.volumePassword;
@@ -75,7 +79,8 @@ describe('volumes in the console', needs('chromium'), () => {
       );
       await page.reload();
       await page.getByRole('link', { name: 'i-00000001' }).waitFor();
-      await page.getByRole('button', { name: 'Delete work', exact: true }).click();
+      await page.getByRole('button', { name: 'Actions for work', exact: true }).click();
+      await page.getByRole('menuitem', { name: 'Delete work', exact: true }).click();
       await dialog.getByText('stop or destroy the instance first').waitFor();
       await dialog.getByRole('button', { name: 'Delete permanently' }).click();
       await dialog

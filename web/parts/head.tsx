@@ -1,37 +1,18 @@
-import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { usd } from '../figures/money.js';
 import { balanceNow, settled } from '../state/account.js';
 import { path } from '../state/location.js';
+import { PRIMARY, type Screen, SECONDARY } from '../state/screens.js';
 import { isExpectedIn, session, signOut } from '../state/session.js';
 import { isMac, overlay } from '../state/shortcuts.js';
 import { texts } from '../texts/en/head.js';
 import { texts as house } from '../texts/en/house.js';
+import { screens } from '../texts/en/screens.js';
 import { Icon } from './icon.js';
 import { RunsOut } from './runs-out.js';
 
-type Link = readonly [to: string, name: string, icon: string];
-
-/** Frequently used screens. On a phone, they are in the bar at the bottom. */
-const PRIMARY: readonly Link[] = [
-  ['/', texts.home, 'house'],
-  ['/machines', texts.machines, 'server'],
-  ['/instances', texts.instances, 'square-terminal'],
-  ['/money', texts.money, 'wallet'],
-];
-/** Other screens. On a phone, they are behind a button. */
-const SECONDARY: readonly Link[] = [
-  ['/volumes', texts.volumes, 'hard-drive'],
-  ['/keys', texts.keys, 'key-round'],
-  ['/activity', texts.activity, 'history'],
-  ['/webhooks', texts.webhooks, 'webhook'],
-];
-
 /** Screens for visitors who aren't signed in. */
-const OPEN: readonly Link[] = [
-  ['/machines', texts.machines, 'server'],
-  ['/graphql', texts.api, 'code'],
-];
+const OPEN = PRIMARY.filter(([to]) => to === '/machines');
 
 /**
  * Shows the navigation. If the user is signed in, it is at the side and contains all screens. Otherwise, it is at the
@@ -49,12 +30,18 @@ export function Head() {
         <Find />
         <nav class="nav" aria-label={texts.screens}>
           <Links of={isIn ? PRIMARY : OPEN} />
-          {isIn && <hr />}
-          {isIn && <More />}
+          {isIn ? (
+            <More />
+          ) : (
+            <a href="/graphql">
+              <Icon name="code" />
+              {texts.api}
+            </a>
+          )}
         </nav>
         <div class="head-end">
           {settled.value !== null && (
-            <a class="head-balance figure" href="/money">
+            <a class="head-balance figure" href="/billing">
               <strong>{usd(balanceNow.value)} USD</strong>
               <span class="small quiet">
                 <RunsOut />
@@ -96,45 +83,18 @@ const Find = () => (
 
 /** Less frequently used screens, which are listed if there is room and otherwise hidden behind a button. */
 function More() {
-  const isOpen = useSignal(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const list = useRef<HTMLDivElement>(null);
+  const rest = useRef<HTMLDivElement>(null);
   const at = path.value;
-  useEffect(() => {
-    isOpen.value = false;
-  }, [at]);
-  useEffect(() => {
-    if (!isOpen.value) return;
-    const close = (event: Event) => {
-      const isKey = event instanceof KeyboardEvent;
-      if (isKey && event.key !== 'Escape') return;
-      if (!isKey && [button, list].some(({ current }) => current?.contains(event.target as Node))) return;
-      isOpen.value = false;
-      if (isKey) button.current?.focus();
-    };
-    const kinds = ['keydown', 'pointerdown', 'focusin'] as const;
-    for (const kind of kinds) document.addEventListener(kind, close);
-    return () => {
-      for (const kind of kinds) document.removeEventListener(kind, close);
-    };
-  }, [isOpen.value]);
+  useEffect(() => rest.current?.hidePopover(), [at]);
   const isHere = SECONDARY.some(([to]) => isAt(to));
   return (
     <>
-      <button
-        type="button"
-        ref={button}
-        class={`nav-more${isHere ? ' here' : ''}`}
-        aria-expanded={isOpen.value}
-        aria-controls="nav-rest"
-        onClick={() => {
-          isOpen.value = !isOpen.value;
-        }}
-      >
+      <hr />
+      <button type="button" class={`nav-more${isHere ? ' here' : ''}`} popovertarget="nav-rest">
         <Icon name="ellipsis" />
         {texts.more}
       </button>
-      <div id="nav-rest" ref={list} class={`nav-rest${isOpen.value ? ' open' : ''}`}>
+      <div id="nav-rest" ref={rest} class="nav-rest" popover="auto">
         <Links of={SECONDARY} />
       </div>
     </>
@@ -149,11 +109,11 @@ function isAt(to: string): boolean {
   return to === (BELOW[first] ?? first);
 }
 
-function Links({ of: links }: { of: readonly Link[] }) {
-  return links.map(([to, name, icon]) => (
+function Links({ of: links }: { of: readonly Screen[] }) {
+  return links.map(([to, icon]) => (
     <a key={to} href={to} aria-current={isAt(to) ? 'page' : undefined}>
       <Icon name={icon} />
-      {name}
+      <span>{screens[to]}</span>
     </a>
   ));
 }

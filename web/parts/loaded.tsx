@@ -6,22 +6,28 @@ import { texts } from '../texts/en/house.js';
 
 /** Returns a component whose code is loaded when it is first shown. A failed load is retried after a pause. */
 export function loaded<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  // Once loaded, the component is shown without a delay.
+  let known: ComponentType<Props> | undefined;
   return (props) => {
-    const [state, setState] = useState<{ Part?: ComponentType<Props>; isLost?: boolean }>({});
+    const [isLost, setIsLost] = useState(false);
+    const [Part, setPart] = useState(() => known);
     useEffect(() => {
+      if (known !== undefined) return;
       const retry = new Retry();
       const attempt = () =>
         load().then(
-          (Part) => setState({ Part }),
+          (part) => {
+            known = part;
+            setPart(() => part);
+          },
           (error) => {
-            setState({ isLost: true });
+            setIsLost(true);
             retry.after(new Unreachable(String(error)), attempt);
           },
         );
       void attempt();
       return () => retry.end();
     }, []);
-    const { Part, isLost } = state;
     if (Part !== undefined) return <Part {...props} />;
     if (isLost) return <NotLoaded />;
     return <p class="quiet">{texts.moment}</p>;

@@ -3,6 +3,7 @@ import { Refusal } from '../graph/send.js';
 import { messageOf } from '../state/messages.js';
 import { texts } from '../texts/en/errors.js';
 import { useSecondsUntil } from './countdown.js';
+import { Icon } from './icon.js';
 
 /** An error in plain language, which is announced to screen readers. */
 export function Failure({ error }: { error: unknown }) {
@@ -25,11 +26,13 @@ export function NotArrived({ children }: { children: string }) {
   );
 }
 
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+/** Shown instead of an empty list: what belongs here, and how to add the first one. */
+export function Empty({ icon, title, children }: { icon: string; title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
+      <Icon name={icon} />
       <h3>{title}</h3>
-      {children}
+      {typeof children === 'string' ? <p>{children}</p> : children}
     </div>
   );
 }

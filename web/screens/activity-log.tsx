@@ -40,7 +40,7 @@ export function ActivityLog() {
       <Filters />
       <Failure error={error.value} />
       {page !== null && page.edges.length === 0 && (
-        <Empty title={isFiltered ? texts.noneOfThese : texts.none}>
+        <Empty icon="activity" title={isFiltered ? texts.noneOfThese : texts.none}>
           <p>{isFiltered ? texts.noneOfTheseHint : texts.noneHint}</p>
         </Empty>
       )}

@@ -1,13 +1,13 @@
 import { useTitle } from '../state/title.js';
-import { texts } from '../texts/en/activity.js';
+import { screens } from '../texts/en/screens.js';
 import { ActivityLog } from './activity-log.js';
 
 /** Shows changes and who requested them. */
 export function Activity() {
-  useTitle(texts.title);
+  useTitle(screens['/activity']);
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>{texts.title}</h1>
+      <h1 tabIndex={-1}>{screens['/activity']}</h1>
       <ActivityLog />
     </div>
   );

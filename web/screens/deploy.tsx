@@ -24,6 +24,7 @@ import { useTitle } from '../state/title.js';
 import '../style/deploy.css';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/deploy.js';
+import { screens } from '../texts/en/screens.js';
 import { DeadlineFields, IdleField } from './deadlines.js';
 import { Gallery } from './gallery.js';
 import { LaunchFields, LinkNotice } from './launch-fields.js';
@@ -47,7 +48,7 @@ const FOREIGN_PARAMETERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit'
  * quote for exactly this rental.
  */
 export function DeployPage({ isLink = false }: { isLink?: boolean }) {
-  useTitle(texts.title);
+  useTitle(screens['/deploy']);
   // This runs before the fields are drawn, because they start with its values.
   useMemo(() => (isLink ? readLink() : readAddress()), []);
   useEffect(() => {
@@ -316,7 +317,7 @@ function Outcome({ form: { machineId, diskGb }, quoted, rental: { error, isNotRe
       {isNotRented ? <NotArrived>{texts.nothingRented}</NotArrived> : <Failure error={error ?? fault} />}
       {isShort && (
         <p>
-          <a href="/money">{texts.addCredit}</a>
+          <a href="/billing">{texts.addCredit}</a>
         </p>
       )}
       {isGone && machineId !== null && quoted !== null && (

@@ -206,7 +206,7 @@ function Entries({ id, view, path, folder }: EntriesProps) {
   );
   if (entries.length === 0)
     return (
-      <Empty title={texts.empty}>
+      <Empty icon="folder" title={texts.empty}>
         <p>{texts.emptyHint}</p>
       </Empty>
     );

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Fold } from '../parts/fold.js';
 import { Clear, Field, NumberField, Select } from '../parts/query-fields.js';
 import { chosenGpus, FILTER_NAMES, toggledGpu } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
@@ -6,10 +7,11 @@ import { modelName, regions } from '../state/market.js';
 import { texts } from '../texts/en/machines.js';
 import { SavedSearches } from './saved-searches.js';
 
-const MORE = ['price', 'vram', 'ram', 'disk', 'vcpus', 'reliability', 'nvlink', 'busy'];
+const FOLDED = ['tier', 'ram', 'disk', 'vcpus', 'nvlink', 'busy'];
 
 /** The search filters. Every change is reflected in the URL immediately. */
 export function Filters() {
+  const folded = FOLDED.filter((name) => query.value.has(name)).length;
   return (
     <search aria-label={texts.search}>
       <form class="panel padded stack-tight" onSubmit={(event) => event.preventDefault()}>
@@ -37,8 +39,7 @@ export function Filters() {
           <NumberField name="vram" label={texts.vramEach} />
           <NumberField name="reliability" label={texts.reliabilityMin} step="0.1" max="100" />
         </div>
-        <details open={MORE.slice(2).some((name) => query.value.has(name) && name !== 'reliability')}>
-          <summary class="small">{texts.more}</summary>
+        <Fold title={texts.more} summary={folded > 0 ? texts.moreSet(folded) : undefined} isOpen={folded > 0}>
           <div class="filters">
             <Field label={texts.tier}>
               <Select name="tier" options={Object.entries(texts.tiers)} />
@@ -49,7 +50,7 @@ export function Filters() {
             <Check name="nvlink">{texts.nvlink}</Check>
             <Check name="busy">{texts.busy}</Check>
           </div>
-        </details>
+        </Fold>
         {chosenGpus.value.length > 0 && (
           <p class="row small">
             <span class="quiet">{texts.only}</span>

@@ -53,7 +53,7 @@ export function History() {
       )}
       {rows !== null && rows.length > 0 && <Rows rows={rows} />}
       {rows?.length === 0 && error === null && (
-        <Empty title={isFiltered ? texts.noneOfThese(hasMore) : texts.none}>
+        <Empty icon="history" title={isFiltered ? texts.noneOfThese(hasMore) : texts.none}>
           <p>{isFiltered ? texts.noneOfTheseHint : texts.noneHint}</p>
         </Empty>
       )}

@@ -18,6 +18,7 @@ import { readSheet, sheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/home.js';
+import { screens } from '../texts/en/screens.js';
 
 /** Maximum number of rows. The other instances are on the Instances screen. */
 const MAX_INSTANCES = 8;
@@ -27,14 +28,14 @@ export function Home() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
   }, []);
-  useTitle(texts.title);
+  useTitle(screens['/']);
   const known = settled.value;
   const { data, error } = useRead(HomeDocument, {}, sumsAge);
   const read = data.value;
   return (
     <div class="stack">
       <div class="row between">
-        <h1 tabIndex={-1}>{texts.title}</h1>
+        <h1 tabIndex={-1}>{screens['/']}</h1>
         <a class="button primary" href="/machines">
           {texts.rent}
         </a>
@@ -67,7 +68,7 @@ function FirstSteps({ known, read }: { known: Settled; read: HomeRead }) {
         <h2 id="first-steps">{texts.firstSteps}</h2>
       </div>
       <ol class="steps">
-        <Step isDone={hasCredit} title={texts.creditStep} href="/money" action={texts.addCredit}>
+        <Step isDone={hasCredit} title={texts.creditStep} href="/billing" action={texts.addCredit}>
           {texts.creditWhy}
         </Step>
         <Step isDone={hasKey} title={texts.keyStep} href="/keys" action={texts.addKey}>
@@ -183,7 +184,7 @@ function machineMessage(message: string | null | undefined): ComponentChildren {
 function Way({ of: one }: { of: Attention }) {
   if (!('instance' in one))
     return (
-      <a class="button" href="/money">
+      <a class="button" href="/billing">
         {one.kind === 'month-limit' ? texts.changeLimit : texts.addCredit}
       </a>
     );
@@ -209,7 +210,7 @@ function Rented({ instances }: { instances: readonly Instance[] }) {
         {instances.length > 0 && <a href="/instances">{texts.allInstances(instances.length)}</a>}
       </div>
       {instances.length === 0 ? (
-        <Empty title={texts.noneRented}>
+        <Empty icon="square-terminal" title={texts.noneRented}>
           <p>{texts.noneRentedWhat}</p>
         </Empty>
       ) : (

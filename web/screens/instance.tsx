@@ -92,7 +92,7 @@ function NoInstance({ error, isAnswered }: { error: unknown; isAnswered: boolean
       <Failure error={error} />
       {isAnswered && (
         <section class="panel">
-          <Empty title={texts.unknown}>
+          <Empty icon="square-terminal" title={texts.unknown}>
             <a class="button" href="/instances">
               {texts.toAll}
             </a>

@@ -3,7 +3,6 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { hasLabels } from '../figures/labels.js';
 import { rates } from '../figures/money.js';
 import { Actions } from '../parts/actions.js';
-import { Icon } from '../parts/icon.js';
 import { InstanceName } from '../parts/instance-name.js';
 import { RequiredLabels } from '../parts/labels.js';
 import { LoadFigure } from '../parts/load-figure.js';
@@ -20,6 +19,7 @@ import { readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/instances.js';
 import { texts as labels } from '../texts/en/labels.js';
+import { screens } from '../texts/en/screens.js';
 import { BulkBar } from './bulk.js';
 import { History } from './history.js';
 
@@ -29,11 +29,11 @@ export function Instances() {
     if (sheet.value === null) void readSheet();
   }, []);
   const isHistory = query.value.get('show') === 'history';
-  useTitle(isHistory ? texts.historyTitle : texts.title);
+  useTitle(isHistory ? texts.historyTitle : screens['/instances']);
   return (
     <div class="stack">
       <div class="row between">
-        <h1 tabIndex={-1}>{texts.title}</h1>
+        <h1 tabIndex={-1}>{screens['/instances']}</h1>
         <a class="button primary" href="/machines">
           {texts.rent}
         </a>
@@ -78,7 +78,7 @@ function Active() {
       {known.instances.length === 0 ? (
         <NothingRented />
       ) : instances.length === 0 ? (
-        <Empty title={labels.none} />
+        <Empty icon="tag" title={labels.none} />
       ) : (
         <List instances={instances} chosenIds={chosenIds.value} onToggle={toggle} />
       )}
@@ -88,8 +88,7 @@ function Active() {
 
 /** Shown instead of an empty list, with links to both ways to rent. */
 const NothingRented = () => (
-  <Empty title={texts.none}>
-    <Icon name="server" />
+  <Empty icon="server" title={texts.none}>
     <p>{texts.noneHint}</p>
     <p class="small">{texts.fromTerminal(<code>gpu run --gpu rtx-4090 -- nvidia-smi</code>)}</p>
     <a class="button primary" href="/machines">

@@ -15,6 +15,7 @@ import { useRead } from '../state/read.js';
 import { sessionIsOver } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/keys.js';
+import { screens } from '../texts/en/screens.js';
 import { Limit } from './limit.js';
 import { NewKey } from './new-key.js';
 import { Secrets } from './secrets.js';
@@ -24,10 +25,10 @@ type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 
 /** API keys, SSH keys and secrets. */
 export function Keys() {
-  useTitle(texts.title);
+  useTitle(screens['/keys']);
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>{texts.title}</h1>
+      <h1 tabIndex={-1}>{screens['/keys']}</h1>
       <p>{texts.lead}</p>
       <ApiKeyList />
       <SshKeys />
@@ -53,7 +54,11 @@ function ApiKeyList() {
           <p class="small quiet">{texts.apiKeysHint}</p>
         </div>
         <NewKey onTried={again} />
-        {keys !== null && live.length === 0 && <Empty title={texts.none}>{texts.noneHint}</Empty>}
+        {keys !== null && live.length === 0 && (
+          <Empty icon="key-round" title={texts.none}>
+            {texts.noneHint}
+          </Empty>
+        )}
         {live.length > 0 && (
           <Table
             isCards

@@ -3,6 +3,7 @@ import { chosenGpus } from '../state/filters.js';
 import { followMarket, marketSnapshot, models, readSheet, sheet } from '../state/market.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/machines.js';
+import { screens } from '../texts/en/screens.js';
 import { Compare } from './compare.js';
 import { Filters } from './filters.js';
 import { ModelPanel } from './model-panel.js';
@@ -12,7 +13,7 @@ import { PriceSheet } from './price-sheet.js';
 
 /** Shows the free machines next to the models to choose from. The search is kept in the URL. */
 export function Machines() {
-  useTitle(texts.title);
+  useTitle(screens['/machines']);
   const found = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (sheet.value === null) void readSheet();
@@ -23,7 +24,7 @@ export function Machines() {
   return (
     <div class="stack">
       <div class="row between">
-        <h1 tabIndex={-1}>{texts.title}</h1>
+        <h1 tabIndex={-1}>{screens['/machines']}</h1>
         <p class="small quiet">{texts.market(marketSnapshot.value ?? '…')}</p>
       </div>
       <Filters />

@@ -9,6 +9,7 @@ import { readSheet, sheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/money.js';
+import { screens } from '../texts/en/screens.js';
 import { MAX_NAMES, Month } from './month.js';
 import { MonthLimit } from './month-limit.js';
 import { firstDay, NAMED, Spend } from './spend.js';
@@ -23,7 +24,7 @@ export function Money() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
   }, []);
-  useTitle(texts.title);
+  useTitle(screens['/billing']);
   const variables = {
     days: firstDay(),
     named: NAMED,
@@ -47,7 +48,7 @@ export function Money() {
   return (
     <div class="stack">
       <div class="stack-tight">
-        <h1 tabIndex={-1}>{texts.title}</h1>
+        <h1 tabIndex={-1}>{screens['/billing']}</h1>
         {account !== null && <p class="small quiet">{texts.asOf(timeToSecond(figuresOf(account).asOf))}</p>}
       </div>
       {isAnswered && known !== null ? (

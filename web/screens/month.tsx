@@ -64,7 +64,7 @@ function Sums({ read: { account, instances: rented, month: spent }, by }: { read
   ].flatMap(({ key, amount, rate }) => monthRows([{ key, amount }], [{ key, amount: rate }], asOf));
   if (rows.length === 0 && rest.length === 0)
     return (
-      <Empty title={texts.none}>
+      <Empty icon="calendar" title={texts.none}>
         <p>{texts.noneWhat}</p>
       </Empty>
     );

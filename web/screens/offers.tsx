@@ -80,7 +80,7 @@ export function Offers() {
         </div>
       )}
       {known?.total === 0 && (
-        <Empty title={texts.none}>
+        <Empty icon="search" title={texts.none}>
           <p>{texts.noneHint}</p>
         </Empty>
       )}

@@ -1,15 +1,15 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
+import { useRef } from 'preact/hooks';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { CreateSecret, DeleteSecret, Secrets as SecretsDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { Dialog } from '../parts/dialog.js';
+import { EditDialog } from '../parts/edit-dialog.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { useRead } from '../state/read.js';
-import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/secrets.js';
 
 type Secret = NonNullable<ResultOf<typeof SecretsDocument>['secrets']>[number];
@@ -52,7 +52,7 @@ export function Secrets() {
         </button>
       </div>
       <Failure error={error} />
-      {secrets !== null && secrets.length === 0 && <Empty title={texts.none} />}
+      {secrets !== null && secrets.length === 0 && <Empty icon="shield-check" title={texts.none} />}
       {secrets !== null && secrets.length > 0 && (
         <Table isCards columns={[[texts.name], [texts.for], [texts.created], [texts.delete, 'unseen']]}>
           {secrets.map((secret) => (
@@ -106,106 +106,76 @@ export function Secrets() {
 /** A dialog that creates a secret. `onClose` receives the name of the new secret. */
 export function NewSecret({ onClose }: { onClose(created: string | null): void }) {
   const isLogin = useSignal(false);
-  const { isBusy, error, run } = useWork(readAgain);
-  const create = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const typed = new FormData(event.currentTarget as HTMLFormElement);
+  const created = useRef<string | null>(null);
+  const create = async (typed: FormData) => {
     const text = (name: string) => String(typed.get(name) ?? '');
     const login = isLogin.value ? { registry: text('registry').trim(), username: text('username').trim() } : {};
-    await run(async () => {
-      // A value pasted from a page or terminal often includes a line break.
-      const input = { name: text('secret-name').trim(), value: text('secret-value').replace(/\r?\n$/, ''), ...login };
-      const { createSecret } = await send(CreateSecret, { input });
-      onClose(createSecret?.name ?? null);
-    });
+    // A value pasted from a page or terminal often includes a line break.
+    const input = { name: text('secret-name').trim(), value: text('secret-value').replace(/\r?\n$/, ''), ...login };
+    created.current = (await send(CreateSecret, { input })).createSecret?.name ?? null;
   };
   return (
-    <Dialog title={texts.create} isNarrow onClose={() => onClose(null)}>
-      <form onSubmit={create}>
-        <div class="dialog-body stack">
+    <EditDialog
+      title={texts.create}
+      submitLabel={texts.store}
+      change={create}
+      onTried={readAgain}
+      onClose={() => onClose(created.current)}
+    >
+      <label class="field">
+        <span>{texts.name}</span>
+        <input
+          name="secret-name"
+          required
+          maxLength={63}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={EXAMPLES.name}
+        />
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isLogin.value}
+          onChange={({ currentTarget }) => {
+            isLogin.value = currentTarget.checked;
+          }}
+        />
+        {texts.isLogin}
+      </label>
+      {isLogin.value && (
+        <div class="two">
           <label class="field">
-            <span>{texts.name}</span>
-            <input
-              name="secret-name"
-              required
-              maxLength={63}
-              autocomplete="off"
-              spellcheck={false}
-              placeholder={EXAMPLES.name}
-            />
+            <span>{texts.registry}</span>
+            <input name="registry" required autocomplete="off" spellcheck={false} placeholder={EXAMPLES.registry} />
           </label>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isLogin.value}
-              onChange={({ currentTarget }) => {
-                isLogin.value = currentTarget.checked;
-              }}
-            />
-            {texts.isLogin}
-          </label>
-          {isLogin.value && (
-            <div class="two">
-              <label class="field">
-                <span>{texts.registry}</span>
-                <input name="registry" required autocomplete="off" spellcheck={false} placeholder={EXAMPLES.registry} />
-              </label>
-              <label class="field">
-                <span>{texts.user}</span>
-                <input name="username" required autocomplete="off" spellcheck={false} />
-              </label>
-            </div>
-          )}
           <label class="field">
-            <span>{isLogin.value ? texts.password : texts.value}</span>
-            <textarea name="secret-value" class="mono veiled" rows={3} required autocomplete="off" spellcheck={false} />
+            <span>{texts.user}</span>
+            <input name="username" required autocomplete="off" spellcheck={false} />
           </label>
-          <p class="small quiet">{texts.sentOnce}</p>
-          <Failure error={error.value} />
         </div>
-        <div class="dialog-end">
-          <button type="button" onClick={() => onClose(null)}>
-            {texts.cancel}
-          </button>
-          <button type="submit" class="primary" aria-disabled={isBusy.value}>
-            {texts.store}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+      <label class="field">
+        <span>{isLogin.value ? texts.password : texts.value}</span>
+        <textarea name="secret-value" class="mono veiled" rows={3} required autocomplete="off" spellcheck={false} />
+      </label>
+      <p class="small quiet">{texts.sentOnce}</p>
+    </EditDialog>
   );
 }
 
+/** A dialog that deletes a secret. */
 function DeleteIt({ secret: { name }, onClose }: { secret: Secret; onClose(): void }) {
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
-  const remove = async () => {
-    if (isBusy.value) return;
-    isBusy.value = true;
-    try {
-      await send(DeleteSecret, { name });
-      onClose();
-    } catch (fault) {
-      error.value = fault;
-      isBusy.value = false;
-    } finally {
-      readAgain();
-    }
-  };
   return (
-    <Dialog title={texts.deleteQuestion(name)} isNarrow onClose={onClose}>
-      <div class="dialog-body stack">
-        <p>{texts.deleteHint}</p>
-        <Failure error={error.value} />
-      </div>
-      <div class="dialog-end">
-        <button type="button" onClick={onClose}>
-          {texts.keep}
-        </button>
-        <button type="button" class="danger" aria-disabled={isBusy.value} onClick={remove}>
-          {texts.delete}
-        </button>
-      </div>
-    </Dialog>
+    <EditDialog
+      title={texts.deleteQuestion(name)}
+      submitLabel={texts.delete}
+      isDanger
+      change={() => send(DeleteSecret, { name })}
+      onTried={readAgain}
+      onClose={onClose}
+    >
+      <p>{texts.deleteHint}</p>
+    </EditDialog>
   );
 }

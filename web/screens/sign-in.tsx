@@ -6,6 +6,7 @@ import { Failure } from '../parts/notice.js';
 import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
+import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/sign-in.js';
 
 /** How every key begins, which is the same in every language. */
@@ -16,7 +17,7 @@ const KEY_BEGINS = 'gpu_live_…';
  * allows that.
  */
 export function SignIn({ reason }: { reason?: string }) {
-  useTitle(texts.title);
+  useTitle(screens['/sign-in']);
   const { isBusy, error, run } = useWork();
   const key = useRef<HTMLInputElement>(null);
   const submit = async (event: Event) => {
@@ -31,7 +32,7 @@ export function SignIn({ reason }: { reason?: string }) {
     <div class="sign-in stack">
       {endedBecause.value !== null && <p class="notice warn">{endedBecause.value}</p>}
       <form class="panel padded stack" onSubmit={submit}>
-        <h1 tabIndex={-1}>{texts.title}</h1>
+        <h1 tabIndex={-1}>{screens['/sign-in']}</h1>
         {reason !== undefined && <p class="quiet">{reason}</p>}
         <label class="field">
           <span>{texts.key}</span>

@@ -47,7 +47,7 @@ export function Spend({ spent }: { spent: Spent | null }) {
         </label>
       </div>
       {spent !== null && micro(spent.total) === 0n && (
-        <Empty title={texts.none}>
+        <Empty icon="chart-line" title={texts.none}>
           <p>{texts.noneWhat}</p>
         </Empty>
       )}

@@ -49,7 +49,7 @@ export function SshKeys() {
         <Failure error={fault.value ?? error.value} />
       </form>
       {keys !== null && keys.length === 0 && (
-        <Empty title={texts.none}>
+        <Empty icon="terminal" title={texts.none}>
           <p>{texts.noneHint}</p>
         </Empty>
       )}

@@ -59,7 +59,7 @@ function Lines({ stated }: { stated: Stated }) {
   const { openingBalance, closingBalance, lines, movements, to } = stated;
   if (lines.length === 0 && movements.length === 0)
     return (
-      <Empty title={texts.none}>
+      <Empty icon="file-text" title={texts.none}>
         <p>{texts.noneWhat}</p>
       </Empty>
     );

@@ -1,59 +1,14 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useMemo } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { CreateVolume, DeleteVolume as DeleteDocument, GrowVolume as GrowDocument } from '../graph/documents.js';
-import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
-import { Dialog } from '../parts/dialog.js';
-import { Failure } from '../parts/notice.js';
+import { EditDialog } from '../parts/edit-dialog.js';
 import { instanceName } from '../state/account.js';
 import type { Volume } from '../state/volumes.js';
-import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/volume-changes.js';
 
 const EXAMPLE = 'data';
-
-interface ChangeProps {
-  title: string;
-  /** The submit button's label. */
-  submitLabel: string;
-  isDanger?: boolean;
-  /** Makes the change. The key ensures that the change is made only once, no matter how often it is sent. */
-  change(typed: FormData, idempotencyKey: string): Promise<unknown>;
-  onClose(): void;
-  children: ComponentChildren;
-}
-
-/** A dialog for changing a volume. */
-function Change({ title, submitLabel, isDanger = false, change, onClose, children }: ChangeProps) {
-  const idempotencyKey = useMemo(newIdempotencyKey, []);
-  const { isBusy, error, run } = useWork();
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const typed = new FormData(event.currentTarget as HTMLFormElement);
-    if (await run(() => change(typed, idempotencyKey))) onClose();
-  };
-  return (
-    <Dialog title={title} isNarrow onClose={onClose}>
-      <form onSubmit={submit}>
-        <div class="dialog-body stack">
-          {children}
-          <Failure error={error.value} />
-        </div>
-        <div class="dialog-end">
-          <button type="button" onClick={onClose}>
-            {texts.cancel}
-          </button>
-          <button type="submit" class={isDanger ? 'danger' : 'primary'} aria-disabled={isBusy.value}>
-            {submitLabel}
-          </button>
-        </div>
-      </form>
-    </Dialog>
-  );
-}
 
 interface NewProps {
   pricePerGbHour: number | null;
@@ -72,7 +27,7 @@ export function NewVolume({ pricePerGbHour, from, onClose }: NewProps) {
     return send(CreateVolume, { input: { name, sizeGb, idempotencyKey, ...(fromSnapshot && { fromSnapshot }) } });
   };
   return (
-    <Change title={texts.new} submitLabel={texts.create} onClose={onClose} change={create}>
+    <EditDialog title={texts.new} submitLabel={texts.create} onClose={onClose} change={create}>
       {from !== undefined && (
         <p>{texts.begins(<span class="mono">{from.snapshot.slice(0, 8)}</span>, visible(from.volume.name))}</p>
       )}
@@ -88,7 +43,7 @@ export function NewVolume({ pricePerGbHour, from, onClose }: NewProps) {
         }}
       />
       <p class="small quiet">{price === null ? texts.billed : texts.price(rate(price))}</p>
-    </Change>
+    </EditDialog>
   );
 }
 
@@ -97,7 +52,7 @@ export function GrowVolume({ volume: { id, name, sizeGb, priceHr }, onClose }: {
   const newSizeGb = Number(size.value);
   const price = newSizeGb > sizeGb ? (micro(priceHr) / BigInt(sizeGb)) * BigInt(Math.trunc(newSizeGb)) : null;
   return (
-    <Change
+    <EditDialog
       title={texts.growThis(visible(name))}
       submitLabel={texts.grow}
       onClose={onClose}
@@ -111,13 +66,13 @@ export function GrowVolume({ volume: { id, name, sizeGb, priceHr }, onClose }: {
         }}
       />
       <p class="small quiet">{price === null ? texts.has(sizeGb) : texts.hasThen(sizeGb, rate(price))}</p>
-    </Change>
+    </EditDialog>
   );
 }
 
 export function DeleteVolume({ volume: { id, name, inUseBy }, onClose }: { volume: Volume; onClose(): void }) {
   return (
-    <Change
+    <EditDialog
       title={texts.deleteThis(visible(name))}
       submitLabel={texts.delete}
       isDanger
@@ -126,7 +81,7 @@ export function DeleteVolume({ volume: { id, name, inUseBy }, onClose }: { volum
     >
       <p>{texts.erased}</p>
       {inUseBy !== null && <p class="notice warn">{texts.inUse(<span class="mono">{instanceName(inUseBy)}</span>)}</p>}
-    </Change>
+    </EditDialog>
   );
 }
 

@@ -26,7 +26,11 @@ export function Moments({ volume: { id, name }, onRestore, onClose }: Props) {
       <div class="dialog-body stack">
         <p class="small quiet">{texts.what}</p>
         <Failure error={error.value} />
-        {snapshots !== null && snapshots.length === 0 && <Empty title={texts.none}>{texts.noneHint}</Empty>}
+        {snapshots !== null && snapshots.length === 0 && (
+          <Empty icon="clock" title={texts.none}>
+            {texts.noneHint}
+          </Empty>
+        )}
         {snapshots !== null && snapshots.length > 0 && (
           <Table
             isCards

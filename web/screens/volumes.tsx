@@ -2,12 +2,15 @@ import { useSignal } from '@preact/signals';
 import { accrued, micro, rate, usd } from '../figures/money.js';
 import { bytes, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
+import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { instanceName } from '../state/account.js';
 import { useTitle } from '../state/title.js';
 import { useVolumes, type Volume } from '../state/volumes.js';
+import { texts as house } from '../texts/en/house.js';
+import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/volumes.js';
 import { DeleteVolume, GrowVolume, NewVolume } from './volume-changes.js';
 import { Moments } from './volume-moments.js';
@@ -19,7 +22,7 @@ type Task = 'grow' | 'moments' | 'restic' | 'delete';
 
 /** Shows the account's volumes, which are disks that outlive the machines on which its instances run. */
 export function Volumes() {
-  useTitle(texts.title);
+  useTitle(screens['/volumes']);
   const { volumes, pricePerGbHour, error, again } = useVolumes();
   const isCreating = useSignal(false);
   const open = useSignal<{ task: Task; id: string; snapshot?: string } | null>(null);
@@ -32,7 +35,7 @@ export function Volumes() {
   return (
     <div class="stack">
       <div class="row between">
-        <h1 tabIndex={-1}>{texts.title}</h1>
+        <h1 tabIndex={-1}>{screens['/volumes']}</h1>
         <button
           type="button"
           class="primary"
@@ -46,7 +49,11 @@ export function Volumes() {
       <p>{texts.lead}</p>
       <Failure error={error} />
       <section class="panel" aria-label={texts.yours}>
-        {volumes !== null && volumes.length === 0 && <Empty title={texts.none}>{texts.noneHint}</Empty>}
+        {volumes !== null && volumes.length === 0 && (
+          <Empty icon="hard-drive" title={texts.none}>
+            {texts.noneHint}
+          </Empty>
+        )}
         {volumes !== null && volumes.length > 0 && (
           <Table
             isCards
@@ -85,16 +92,13 @@ export function Volumes() {
 function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
   const { id, name, sizeGb, priceHr, inUseBy, lastSnapshotAt, storedBytes } = volume;
   const price = micro(priceHr);
-  const button = (task: Task, kind?: string) => (
-    <button
-      type="button"
-      class={kind}
-      aria-label={texts.taskOf(texts.tasks[task], visible(name))}
-      onClick={() => onTask(task)}
-    >
-      {texts.tasks[task]}
-    </button>
-  );
+  const item = (task: Task, icon: string): MenuItem => ({
+    name: texts.tasks[task],
+    label: texts.taskOf(texts.tasks[task], visible(name)),
+    icon,
+    isDanger: task === 'delete',
+    onChoose: () => onTask(task),
+  });
   return (
     <tr>
       <th scope="row" class="wide">
@@ -123,12 +127,10 @@ function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
         {storedBytes > 0 && <div class="small quiet">{texts.saved(bytes(storedBytes))}</div>}
       </td>
       <td class="number wide">
-        <span class="row">
-          {button('moments')}
-          {button('restic')}
-          {button('grow')}
-          {button('delete', 'danger')}
-        </span>
+        <Menu
+          label={house.actionsOf(visible(name))}
+          items={[item('moments', 'history'), item('restic', 'copy'), item('grow', 'plus'), item('delete', 'trash-2')]}
+        />
       </td>
     </tr>
   );

@@ -85,7 +85,7 @@ export function WebhookList() {
           </div>
         )}
         {webhooks?.length === 0 && (
-          <Empty title={texts.none}>
+          <Empty icon="webhook" title={texts.none}>
             <p>{texts.noneHint}</p>
           </Empty>
         )}

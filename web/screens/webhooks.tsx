@@ -1,13 +1,13 @@
 import { useTitle } from '../state/title.js';
-import { texts } from '../texts/en/notices.js';
+import { screens } from '../texts/en/screens.js';
 import { WebhookList } from './webhook-list.js';
 
 /** Shows where notifications are sent. */
 export function Webhooks() {
-  useTitle(texts.title);
+  useTitle(screens['/notifications']);
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>{texts.title}</h1>
+      <h1 tabIndex={-1}>{screens['/notifications']}</h1>
       <WebhookList />
     </div>
   );

@@ -1,44 +1,38 @@
 import { micro, rate } from '../figures/money.js';
+import { statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
-import { screens, tasks, texts } from '../texts/en/commands.js';
+import { screenKeywords, tasks, texts } from '../texts/en/commands.js';
+import { texts as instances } from '../texts/en/instances.js';
 import { language } from '../texts/en/locale.js';
 import { texts as machines } from '../texts/en/machines.js';
+import { screens } from '../texts/en/screens.js';
+import { states } from '../texts/en/status.js';
 import { LANGUAGES } from '../texts/languages.js';
 import { settled } from './account.js';
 import type { Command } from './command-search.js';
-import { STATES } from './history-filter.js';
 import { chooseLanguage } from './language.js';
 import { go } from './location.js';
 import { modelName, models } from './market.js';
 import { type Action, pendingAction } from './pending-action.js';
 import { pathOfSearch, savedSearches } from './saved-searches.js';
+import { HISTORY, PRIMARY, SECONDARY } from './screens.js';
 import { session, signOut } from './session.js';
 import { overlay } from './shortcuts.js';
 import { undoable, undoToast } from './toasts.js';
 
 /** Screens by URL. */
-const SCREENS = [
-  ['/', 'house'],
-  ['/machines', 'server'],
-  ['/instances', 'square-terminal'],
-  ['/instances?show=history', 'history'],
-  ['/volumes', 'hard-drive'],
-  ['/money', 'wallet'],
-  ['/keys', 'key-round'],
-  ['/activity', 'activity'],
-  ['/webhooks', 'webhook'],
-] as const;
+const SCREENS = [...PRIMARY, [HISTORY, 'history'] as const, ...SECONDARY];
 
 /** Screens that don't need a key. */
 const OPEN = new Set<string>(['/machines']);
 
 const TASKS = [
   ['/deploy', tasks.rent, 'rocket'],
-  ['/money', tasks.credit, 'credit-card'],
+  ['/billing', tasks.credit, 'credit-card'],
   ['/keys', tasks.key, 'key-round'],
   ['/keys', tasks.sshKey, 'terminal'],
   ['/volumes', tasks.volume, 'hard-drive'],
-  ['/webhooks', tasks.notifications, 'bell'],
+  ['/notifications', tasks.notifications, 'bell'],
 ] as const;
 
 const ICONS: Record<Action, string> = { STOP: 'pause', START: 'play', DESTROY: 'trash-2' };
@@ -62,7 +56,7 @@ function instanceCommands(): Command[] {
   return (settled.value?.instances ?? []).flatMap((instance, place) => {
     const { id, gpu, numGpus, status, template } = instance;
     const called = visible(instance.name);
-    const about = texts.about(numGpus, modelName(gpu), STATES[status]);
+    const about = texts.about(numGpus, modelName(gpu), states[statusOf(instance)]);
     const known = `${id} ${visible(template)} ${texts.instanceKeywords}`;
     const one = (
       key: string,
@@ -105,9 +99,9 @@ function screenCommands(isIn: boolean): Command[] {
   return SCREENS.filter(([to]) => isIn || OPEN.has(to)).map(([to, icon]) => ({
     id: to,
     group: texts.groups.screens,
-    name: screens[to]![0],
+    name: to === HISTORY ? instances.historyTitle : screens[to],
     hint: '',
-    keywords: screens[to]![1],
+    keywords: screenKeywords[to],
     icon,
     isFirst: true,
     run: () => go(to),

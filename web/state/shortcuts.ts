@@ -39,10 +39,10 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ['g', 'm'], name: 'machines', to: '/machines' },
   { keys: ['g', 'i'], name: 'instances', to: '/instances' },
   { keys: ['g', 'v'], name: 'volumes', to: '/volumes' },
-  { keys: ['g', 'b'], name: 'money', to: '/money' },
+  { keys: ['g', 'b'], name: 'money', to: '/billing' },
   { keys: ['g', 'k'], name: 'keys', to: '/keys' },
   { keys: ['g', 'a'], name: 'activity', to: '/activity' },
-  { keys: ['g', 'w'], name: 'webhooks', to: '/webhooks' },
+  { keys: ['g', 'w'], name: 'webhooks', to: '/notifications' },
 ];
 
 const STORAGE_KEY = 'single-keys';

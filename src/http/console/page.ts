@@ -17,11 +17,13 @@ export const SCREENS = [
   '/instances',
   '/instances/:id',
   '/volumes',
-  '/money',
+  '/billing',
   '/keys',
   '/activity',
-  '/webhooks',
+  '/notifications',
 ];
+/** Former URLs of screens. */
+const MOVED = { '/money': '/billing', '/webhooks': '/notifications' };
 /** Response types, most preferred first. A client that accepts anything doesn't get the page. */
 const ANSWER_TYPES = ['application/json', 'text/html'];
 /** Matches the page built for one language. */
@@ -90,7 +92,7 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
   /** Sends the page. Returns false if the client isn't a browser. */
   const sendPage = (request: Request, response: Response): boolean => {
     response.vary('Accept');
-    if (preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) !== 'text/html') return false;
+    if (!isBrowser(request)) return false;
     const foreign = foreignHandler(request);
     if (foreign !== null) {
       foreign(request, response);
@@ -111,6 +113,14 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
       else next();
     });
   }
+  for (const [path, to] of Object.entries(MOVED)) {
+    router.get(path, (request, response, next) => {
+      response.vary('Accept');
+      if (!isBrowser(request)) return next();
+      request.state.route = path;
+      response.redirect(308, to + request.url.slice(path.length));
+    });
+  }
   for (const [path, file] of files) {
     if (PAGE.test(path)) continue;
     const lasts = HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
@@ -126,6 +136,9 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
   };
   return { router, unknown };
 }
+
+const isBrowser = (request: Request): boolean =>
+  preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) === 'text/html';
 
 /** Returns whether the request has a session cookie, valid or not. */
 const hasSession = (request: Request): boolean =>

@@ -78,7 +78,7 @@ it("every screen's path serves browsers the page and clients the API's response"
     '/sign-in',
     '/instances',
     '/instances/i-00000000',
-    '/money',
+    '/billing',
     '/keys',
     '/launch',
   ]) {
@@ -106,8 +106,19 @@ it("every screen's path serves browsers the page and clients the API's response"
   expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(HTML.length), 0]);
 });
 
+it("redirects browsers from a screen's former path, and clients to nothing", async () => {
+  for (const [path, to] of [
+    ['/money?top-up=t-1', '/billing?top-up=t-1'],
+    ['/webhooks', '/notifications'],
+  ] as const) {
+    const { status, headers } = await ask(path, BROWSER);
+    expect([status, headers.location, headers.vary]).toEqual([308, to, 'Accept']);
+    expect((await ask(path, { accept: '*/*' })).status).toBe(404);
+  }
+});
+
 it("the page allows only its own files and can't be framed by another page", async () => {
-  const { headers } = await ask('/money', BROWSER);
+  const { headers } = await ask('/billing', BROWSER);
   const policy = headers['content-security-policy'] as string;
   expect(policy.split('; ')).toEqual(
     expect.arrayContaining(["default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]),

@@ -1,6 +1,6 @@
 import type {
   texts as english,
-  screens as englishScreens,
+  screenKeywords as englishScreenKeywords,
   shortcuts as englishShortcuts,
   tasks as englishTasks,
 } from '../en/commands.js';
@@ -29,16 +29,16 @@ export const texts: typeof english = {
 };
 
 /** Found by their English names too. */
-export const screens: typeof englishScreens = {
-  '/': ['Übersicht', 'start home overview'],
-  '/machines': ['Maschinen', 'gpus angebote preise suchen mieten machines'],
-  '/instances': ['Instanzen', 'server gemietet läuft instances'],
-  '/instances?show=history': ['Mietverlauf', 'instanzen frühere gelöscht history instances'],
-  '/volumes': ['Volumes', 'disk speicher festplatte datenträger'],
-  '/money': ['Abrechnung', 'guthaben geld kosten ausgaben rechnung kontoauszug limit grenze money balance billing'],
-  '/keys': ['Schlüssel und Secrets', 'geheimnisse api token ssh registry login keys'],
-  '/activity': ['Aktivität', 'protokoll audit wer hat was getan activity'],
-  '/webhooks': ['Benachrichtigungen', 'webhooks mail e-mail meldungen notices notifications'],
+export const screenKeywords: typeof englishScreenKeywords = {
+  '/': 'start home overview',
+  '/machines': 'gpus angebote preise suchen mieten machines',
+  '/instances': 'server gemietet läuft instances',
+  '/instances?show=history': 'instanzen frühere gelöscht history instances',
+  '/volumes': 'disk speicher festplatte datenträger',
+  '/billing': 'guthaben geld kosten ausgaben rechnung kontoauszug limit grenze money balance billing',
+  '/keys': 'geheimnisse api token ssh registry login keys',
+  '/activity': 'protokoll audit wer hat was getan activity',
+  '/notifications': 'webhooks mail e-mail meldungen notices notifications',
 };
 
 export const tasks: typeof englishTasks = {

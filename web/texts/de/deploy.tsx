@@ -1,7 +1,6 @@
 import type { texts as english } from '../en/deploy.js';
 
 export const texts: typeof english = {
-  title: 'Mieten',
   rentOne: (what) => `${what} mieten`,
   rentBest: (what) => `Beste passende Maschine mieten: ${what}`,
   aMachine: 'Maschine',

@@ -3,7 +3,6 @@ import type { texts as english } from '../en/home.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  title: 'Übersicht',
   rent: 'Maschine mieten',
   reading: 'Ihr Konto wird geladen …',
   firstSteps: 'Erste Schritte',

@@ -2,7 +2,6 @@ import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/instances.js';
 
 export const texts: typeof english = {
-  title: 'Instanzen',
   historyTitle: 'Mietverlauf',
   rent: 'Maschine mieten',
   tabs: 'Aktiv oder Verlauf',

@@ -1,11 +1,10 @@
 import type { texts as english } from '../en/keys.js';
 
 export const texts: typeof english = {
-  title: 'Schlüssel und Secrets',
   lead: (
     <>
       Was mit jedem Schlüssel geändert wurde, sehen Sie unter <a href="/activity">Aktivität</a>. Meldungen per Webhook
-      oder E-Mail richten Sie unter <a href="/webhooks">Benachrichtigungen</a> ein.
+      oder E-Mail richten Sie unter <a href="/notifications">Benachrichtigungen</a> ein.
     </>
   ),
   apiKeys: 'API-Schlüssel',

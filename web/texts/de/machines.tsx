@@ -3,7 +3,6 @@ import type { texts as english } from '../en/machines.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  title: 'Maschinen',
   market: (date) =>
     `Marktstand: ${date}. Sekundengenau abgerechnet, keine Einrichtungsgebühr. Keine Mindestdauer, außer 60 GPU-Sekunden, wenn Sie eine unterbrechbare Instanz verdrängen.`,
   toSheet: 'Zur Preisliste',
@@ -24,6 +23,7 @@ export const texts: typeof english = {
   vramEach: 'VRAM/GPU (GB)',
   reliabilityMin: 'Zuverlässigkeit (%)',
   more: 'Weitere Anforderungen',
+  moreSet: (count) => `${count} gesetzt`,
   tier: 'Klasse',
   tiers: {
     FLAGSHIP: 'Spitzenklasse',

@@ -1,7 +1,6 @@
 import type { texts as english } from '../en/money.js';
 
 export const texts: typeof english = {
-  title: 'Abrechnung',
   reading: 'Ihr Guthaben wird geladen …',
   asOf: (time) => `Stand aller Beträge auf dieser Seite: ${time} Uhr.`,
 };

@@ -1,3 +1,14 @@
-import type { texts as english } from '../en/notices.js';
+import type { screens as english } from '../en/screens.js';
 
-export const texts: typeof english = { title: 'Benachrichtigungen' };
+export const screens: typeof english = {
+  '/': 'Übersicht',
+  '/machines': 'Maschinen',
+  '/deploy': 'Mieten',
+  '/instances': 'Instanzen',
+  '/volumes': 'Volumes',
+  '/billing': 'Abrechnung',
+  '/keys': 'Schlüssel',
+  '/activity': 'Aktivität',
+  '/notifications': 'Benachrichtigungen',
+  '/sign-in': 'Anmelden',
+};

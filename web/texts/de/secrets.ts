@@ -18,10 +18,8 @@ export const texts: typeof english = {
   password: 'Passwort oder Token',
   value: 'Wert',
   sentOnce: 'Es wird einmal gesendet, verschlüsselt gespeichert und nie wieder angezeigt.',
-  cancel: 'Abbrechen',
   store: 'Speichern',
   deleteQuestion: (name) => `${name} löschen?`,
   deleteHint:
     'Laufende Container behalten seinen Wert. Spätere Starts, die es benötigen, schlagen fehl und melden das.',
-  keep: 'Behalten',
 };

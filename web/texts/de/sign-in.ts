@@ -1,7 +1,6 @@
 import type { texts as english } from '../en/sign-in.js';
 
 export const texts: typeof english = {
-  title: 'Anmelden',
   notAccepted: 'Dieser Schlüssel gilt nicht: Er ist falsch eingegeben, abgelaufen oder widerrufen.',
   key: 'API-Schlüssel',
   keyUse:

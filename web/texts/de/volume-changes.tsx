@@ -1,7 +1,6 @@
 import type { texts as english } from '../en/volume-changes.js';
 
 export const texts: typeof english = {
-  cancel: 'Abbrechen',
   new: 'Neues Volume',
   create: 'Volume erstellen',
   begins: (snapshot, name) => (

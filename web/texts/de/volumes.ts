@@ -1,7 +1,6 @@
 import type { texts as english } from '../en/volumes.js';
 
 export const texts: typeof english = {
-  title: 'Volumes',
   create: 'Neues Volume',
   lead: 'Ein Volume ist Ihr eigener Datenträger. Seine Daten werden alle paar Minuten und beim Anhalten einer Instanz gesichert, sodass Sie auf jeder Maschine weiterarbeiten können.',
   yours: 'Ihre Volumes',

@@ -1,4 +1,5 @@
 import type { Action } from '../../state/pending-action.js';
+import type { NavigationPath } from '../../state/screens.js';
 import type { ShortcutName } from '../../state/shortcuts.js';
 
 /** The palette and the list of shortcuts. An entry is found by its name or its keywords, which are never shown. */
@@ -27,18 +28,18 @@ export const texts = {
   singleKeys: 'Use single-key shortcuts in this browser',
 };
 
-/** [name, keywords] by URL. */
-export const screens = {
-  '/': ['Home', 'go to start overview attention'],
-  '/machines': ['Machines', 'go to gpus offers prices search rent'],
-  '/instances': ['Instances', 'go to rentals running servers pods'],
-  '/instances?show=history': ['Rental history', 'go to instances destroyed past'],
-  '/volumes': ['Volumes', 'go to disks storage'],
-  '/money': ['Billing', 'go to balance credit money spend statement invoices limits'],
-  '/keys': ['Keys and secrets', 'go to api tokens ssh registry logins'],
-  '/activity': ['Activity', 'go to audit log who did what'],
-  '/webhooks': ['Notifications', 'go to webhooks mail email alerts notices'],
-} satisfies Record<string, readonly [name: string, keywords: string]> as Record<string, readonly [string, string]>;
+/** Keywords of the screens by URL. */
+export const screenKeywords: Record<NavigationPath, string> = {
+  '/': 'go to start overview attention',
+  '/machines': 'go to gpus offers prices search rent',
+  '/instances': 'go to rentals running servers pods',
+  '/instances?show=history': 'go to instances destroyed past',
+  '/volumes': 'go to disks storage',
+  '/billing': 'go to balance credit money spend statement invoices limits',
+  '/keys': 'go to api tokens ssh registry logins',
+  '/activity': 'go to audit log who did what',
+  '/notifications': 'go to webhooks mail email alerts notices',
+};
 
 /** [name, keywords]. */
 export const tasks = {

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
 export const texts = {
-  title: 'Deploy',
   rentOne: (what: string) => `Rent ${what}`,
   rentBest: (what: string) => `Rent the best match: ${what}`,
   aMachine: 'a machine',

@@ -6,7 +6,6 @@ import { plural } from '../plural.js';
 type Shown = ComponentChildren;
 
 export const texts = {
-  title: 'Home',
   rent: 'Rent a machine',
   reading: 'Loading your account …',
   firstSteps: 'First steps',

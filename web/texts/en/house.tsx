@@ -32,6 +32,10 @@ export const texts = {
   dismiss: (message: string) => `Dismiss: ${message}`,
   control: 'Ctrl',
   close: 'Close',
+  cancel: 'Cancel',
+  save: 'Save',
+  /** Names the menu of a row. */
+  actionsOf: (name: string) => `Actions for ${name}`,
   copy: 'Copy',
   copied: 'Copied',
   copyYourself: 'Select the text and copy it manually',

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import { number } from '../../figures/number.js';
 
 export const texts = {
-  title: 'Instances',
   historyTitle: 'Rental history',
   rent: 'Rent a machine',
   tabs: 'Active or past',

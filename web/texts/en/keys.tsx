@@ -2,11 +2,10 @@ import type { ComponentChildren } from 'preact';
 
 /** API keys. */
 export const texts = {
-  title: 'Keys and secrets',
   lead: (
     <>
       See what each key has changed in <a href="/activity">Activity</a>. To be notified of events by webhook or email,
-      see <a href="/webhooks">Notifications</a>.
+      see <a href="/notifications">Notifications</a>.
     </>
   ),
   apiKeys: 'API keys',

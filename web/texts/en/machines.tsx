@@ -2,7 +2,6 @@ import { number } from '../../figures/number.js';
 import { plural } from '../plural.js';
 
 export const texts = {
-  title: 'Machines',
   market: (date: string) =>
     `Market prices as of ${date}. Billed per second, no setup fee. No minimum, except 60 seconds of GPU if you preempt an interruptible instance.`,
   toSheet: 'Go to price sheet',
@@ -25,6 +24,7 @@ export const texts = {
   vramEach: 'VRAM/GPU (GB)',
   reliabilityMin: 'Reliability (%)',
   more: 'More requirements',
+  moreSet: (count: number) => `${count} set`,
   tier: 'Class',
   tiers: {
     FLAGSHIP: 'Flagship',

@@ -1,5 +1,4 @@
 export const texts = {
-  title: 'Billing',
   reading: 'Loading your balance …',
   asOf: (time: string) => `All amounts on this screen are as of ${time}.`,
 };

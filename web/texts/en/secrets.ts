@@ -17,9 +17,7 @@ export const texts = {
   password: 'Password or token',
   value: 'Value',
   sentOnce: 'It is sent once, stored encrypted, and never shown again.',
-  cancel: 'Cancel',
   store: 'Save',
   deleteQuestion: (name: string) => `Delete ${name}?`,
   deleteHint: 'Running containers keep its value. Later starts that need it will fail and report this.',
-  keep: 'Keep it',
 };

@@ -1,5 +1,4 @@
 export const texts = {
-  title: 'Sign in',
   notAccepted: 'This key isn’t valid: it is mistyped, expired or revoked.',
   key: 'API key',
   keyUse:

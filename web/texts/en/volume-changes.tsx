@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
 export const texts = {
-  cancel: 'Cancel',
   new: 'New volume',
   create: 'Create volume',
   begins: (snapshot: ComponentChildren, name: string) => (

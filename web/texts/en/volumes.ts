@@ -1,6 +1,5 @@
 /** The account's volumes. */
 export const texts = {
-  title: 'Volumes',
   create: 'New volume',
   lead: 'A volume is your own disk. Its data is saved every few minutes and when an instance stops, so you can continue your work on any machine.',
   yours: 'Your volumes',
