@@ -34,19 +34,19 @@ describe('the console’s language', needs('chromium'), () => {
       '/keys',
       owner,
       async ({ page }) => {
-        await heading(page, 'Schlüssel und Secrets').waitFor();
+        await heading(page, 'Schlüssel').waitFor();
         expect(await language(page)).toBe('de');
-        expect(await page.title()).toMatch(/^Schlüssel und Secrets · /);
+        expect(await page.title()).toMatch(/^Schlüssel · /);
         await page.getByRole('button', { name: 'English' }).click();
-        await heading(page, 'Keys and secrets').waitFor();
+        await heading(page, 'Keys').waitFor();
         await page.reload();
-        await heading(page, 'Keys and secrets').waitFor();
+        await heading(page, 'Keys').waitFor();
         expect(await language(page)).toBe('en');
         await page.keyboard.press('Control+k');
         await page.getByRole('combobox').fill('sprache');
         await page.getByRole('option', { name: 'Language: Deutsch' }).waitFor();
         await page.keyboard.press('Enter');
-        await heading(page, 'Schlüssel und Secrets').waitFor();
+        await heading(page, 'Schlüssel').waitFor();
       },
       GERMAN,
     );
@@ -65,8 +65,8 @@ describe('the console’s language', needs('chromium'), () => {
         const chosen = page.getByRole('option', { selected: true });
         for (const [typed, found] of [
           ['aufladen', 'Guthaben aufladen'],
-          ['geheim', 'Schlüssel und Secrets'],
-          ['secrets', 'Schlüssel und Secrets'],
+          ['geheim', 'Schlüssel'],
+          ['secrets', 'Schlüssel'],
           ['abmelden', 'Abmelden'],
         ] as const) {
           await field.fill(typed);

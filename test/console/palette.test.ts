@@ -138,10 +138,10 @@ describe('the command palette', needs('chromium'), () => {
 
       await page.keyboard.press('g');
       await page.keyboard.press('k');
-      await heading(page, 'Keys and secrets').waitFor();
+      await heading(page, 'Keys').waitFor();
       await page.getByLabel('Name', { exact: true }).first().pressSequentially('gi?');
       expect(await page.getByLabel('Name', { exact: true }).first().inputValue()).toBe('gi?');
-      await heading(page, 'Keys and secrets').focus();
+      await heading(page, 'Keys').focus();
       await page.keyboard.press('/');
       await field(page).waitFor();
       await page.keyboard.press('Escape');

@@ -36,7 +36,7 @@ export const screenKeywords: typeof englishScreenKeywords = {
   '/instances?show=history': 'instanzen frühere gelöscht history instances',
   '/volumes': 'disk speicher festplatte datenträger',
   '/billing': 'guthaben geld kosten ausgaben rechnung kontoauszug limit grenze money balance billing',
-  '/keys': 'geheimnisse api token ssh registry login keys',
+  '/keys': 'secrets geheimnisse api token ssh registry login keys',
   '/activity': 'protokoll audit wer hat was getan activity',
   '/notifications': 'webhooks mail e-mail meldungen notices notifications',
 };

@@ -36,7 +36,7 @@ export const screenKeywords: Record<NavigationPath, string> = {
   '/instances?show=history': 'go to instances destroyed past',
   '/volumes': 'go to disks storage',
   '/billing': 'go to balance credit money spend statement invoices limits',
-  '/keys': 'go to api tokens ssh registry logins',
+  '/keys': 'go to secrets api tokens ssh registry logins',
   '/activity': 'go to audit log who did what',
   '/notifications': 'go to webhooks mail email alerts notices',
 };
