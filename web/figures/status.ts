@@ -39,7 +39,7 @@ export function statusOf({ status, stopReason, runtime }: Pick<Instance, 'status
   return runtime.reachable ? WHILE_RUNNING[runtime.phase] : 'unreachable';
 }
 
-/** The badge's colour by state: green works, blue changes by itself, amber costs without working, red needs you. */
+/** The badge's colour by state: green works, blue changes automatically, amber costs without working, red needs you. */
 export const TONES: Record<Status, '' | 'good' | 'pending' | 'warn' | 'bad'> = {
   starting: 'pending',
   running: 'good',
