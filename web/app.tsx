@@ -15,9 +15,12 @@ import { startShortcuts } from './state/shortcuts.js';
 import { useTitle } from './state/title.js';
 import { texts } from './texts/en/house.js';
 
-const InstanceScreen = loaded<{ id: string }>(async () => (await import('./screens/instance.js')).InstanceScreen);
-const Instances = loaded<{ id: string }>(async () => (await import('./screens/instances.js')).Instances);
-const Money = loaded<{ id: string }>(async () => (await import('./screens/money.js')).Money);
+const loadInstance = async () => (await import('./screens/instance.js')).InstanceScreen;
+const loadInstances = async () => (await import('./screens/instances.js')).Instances;
+const loadMoney = async () => (await import('./screens/money.js')).Money;
+const InstanceScreen = loaded<{ id: string }>(loadInstance);
+const Instances = loaded<{ id: string }>(loadInstances);
+const Money = loaded<{ id: string }>(loadMoney);
 const Webhooks = loaded<{ id: string }>(async () => (await import('./screens/webhooks.js')).Webhooks);
 const Activity = loaded<{ id: string }>(async () => (await import('./screens/activity.js')).Activity);
 const Volumes = loaded<{ id: string }>(async () => (await import('./screens/volumes.js')).Volumes);
@@ -27,6 +30,10 @@ const DeployPage = loaded(async () => (await import('./screens/deploy.js')).Depl
 export function App() {
   useFocusOnNewScreen();
   useEffect(startShortcuts, []);
+  useEffect(() => {
+    // Frequently used screens are fetched ahead of time, so that they open immediately, even without a connection.
+    if (session.value === 'in') void Promise.allSettled([loadInstances(), loadInstance(), loadMoney()]);
+  }, [session.value]);
   return (
     <>
       <a class="skip" href="#main">
