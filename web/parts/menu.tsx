@@ -29,11 +29,13 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
     return () => removeEventListener('scroll', close, { capture: true });
   }, [isOpen]);
   const place = () => {
-    const { top, bottom, right } = button.current!.getBoundingClientRect();
+    const { top, bottom, left, right } = button.current!.getBoundingClientRect();
     const height = items.length * ITEM_PX + PADDING_PX;
     const isAbove = bottom + height > innerHeight && top > height;
     Object.assign(list.current!.style, {
-      right: `${document.documentElement.clientWidth - right}px`,
+      // The menu opens towards the middle of the window.
+      left: right > innerWidth / 2 ? 'auto' : `${left}px`,
+      right: right > innerWidth / 2 ? `${document.documentElement.clientWidth - right}px` : 'auto',
       top: isAbove ? 'auto' : `${bottom + 4}px`,
       bottom: isAbove ? `${innerHeight - top + 4}px` : 'auto',
     });
