@@ -107,7 +107,10 @@ async function checkAtRest(run, agents) {
       `\nall nodes contain the same: ${agree}`,
   );
   for (const [each, count] of kindsOf(record.unexpected)) console.log(`unexpected, ${count} times: ${each}`);
-  const lost = missing + receiver.badSignatures + (HOSTS - reporting) + trapped.acknowledged + (agree ? 0 : 1);
+  const idle = [record.deployed.size, record.destroyed.size, record.credits.length, record.paid.size].includes(0);
+  if (idle) console.log('a kind of write was never acknowledged');
+  const lost =
+    (idle ? 1 : 0) + missing + receiver.badSignatures + (HOSTS - reporting) + trapped.acknowledged + (agree ? 0 : 1);
   return Object.values(counts).reduce((sum, each) => sum + each, 0) + unknown + lost + record.unexpected.length;
 }
 

@@ -40,7 +40,7 @@ export async function checkWrites({ cluster, record }) {
     payments: Array.from(record.paid, ([id, transaction]) => `top-up ${id}/LTC/${transaction}`),
   };
   const count = async (text, ...values) => Number((await rowsOf(cluster.url, text, values))[0].count);
-  const audit = await runAdmin(['audit'], cluster.url);
+  const audit = await runAdmin(['audit'], { DATABASE_URL: cluster.url });
   return {
     ...(await checkRentals(cluster.url, record)),
     wrongCredits: await count(WRONG_CREDITS, acknowledged.credits),

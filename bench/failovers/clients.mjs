@@ -56,7 +56,10 @@ export async function bookRepeatedly(databaseUrl, { record, state }) {
   for (let n = 1; !state.isOver; n += 1) {
     const reference = `failover-${n}`;
     const args = ['account', 'credit', accountId(1), '--amount', '1', '--reference', reference];
-    while ((await runAdmin(args, databaseUrl)).code !== 0) await sleep(RETRY_AFTER_MS);
+    while ((await runAdmin(args, { DATABASE_URL: databaseUrl })).code !== 0) {
+      if (state.isOver) return;
+      await sleep(RETRY_AFTER_MS);
+    }
     record.credits.push(reference);
     await sleep(CREDIT_EVERY_MS);
   }

@@ -92,8 +92,12 @@ export async function startPeer(name, config, { isPinned: hasCore = true } = {})
   };
 }
 
-/** Runs an operator command to completion with these settings. Resolves to its exit code and output. */
+/**
+ * Runs an operator command to completion with these settings, of which one names the database. Resolves to its exit
+ * code and output.
+ */
 export function runAdmin(args, given) {
+  if (given.DATABASE_URL === undefined && given.DATA_DIR === undefined) throw new Error('no database given');
   return new Promise((resolve, reject) => {
     const { PATH = '/usr/bin:/bin' } = process.env;
     const env = { PATH, ...given };
