@@ -46,7 +46,16 @@ function chargesOf(
   const resourceOf = (id: string | null) => (id === null ? null : (resources.get(id) ?? null));
   return [
     ...lines.map(({ kind, units, seconds, rate, instanceId, volumeId }) => {
-      return { kind, day, units, seconds, rate, resource: resourceOf(instanceId ?? volumeId), refund: null, note: null };
+      return {
+        kind,
+        day,
+        units,
+        seconds,
+        rate,
+        resource: resourceOf(instanceId ?? volumeId),
+        refund: null,
+        note: null,
+      };
     }),
     ...movements.flatMap(({ id, kind, units, instanceId, note }) => {
       if (kind === 'CREDIT') return [];

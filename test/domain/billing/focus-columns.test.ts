@@ -67,7 +67,9 @@ test('storage has the price per GB of the price sheet, for every size', async ()
   const prices = { disk: Number(diskRatePerGb) / 1e6, volume: Number(volumeRatePerGb) / 1e6 };
   for (const { SkuPriceId, ListUnitPrice } of stored)
     expect(Number(ListUnitPrice)).toBe(prices[SkuPriceId as keyof typeof prices]);
-  const sizes = stored.filter(({ SkuId }) => SkuId === 'volume').map(({ PricingQuantity }) => Number(PricingQuantity) / 24);
+  const sizes = stored
+    .filter(({ SkuId }) => SkuId === 'volume')
+    .map(({ PricingQuantity }) => Number(PricingQuantity) / 24);
   expect(new Set(sizes.filter((size) => size === 100 || size === 250)).size).toBe(2);
 });
 
@@ -126,9 +128,16 @@ test('each fault planted in an export is found', async () => {
     expect(faultsOf([{ ...rowOf(kind), ...changes }]).join('\n'), JSON.stringify(changes)).toMatch(fault);
   }
   const usage = rowOf('Usage');
-  expect(faultsOf([usage, { ...usage, SkuId: 'gpu/other' }])).toEqual([`2: SkuId varies for SkuPriceId ${usage.SkuPriceId}`]);
+  expect(faultsOf([usage, { ...usage, SkuId: 'gpu/other' }])).toEqual([
+    `2: SkuId varies for SkuPriceId ${usage.SkuPriceId}`,
+  ]);
   for (const name of header.filter((each) => !each.startsWith('x_')))
-    expect(faultsOf([usage], header.filter((each) => each !== name))).toContain(`${name} is missing`);
+    expect(
+      faultsOf(
+        [usage],
+        header.filter((each) => each !== name),
+      ),
+    ).toEqual([`${name} is missing`]);
   expect(faultsOf([], [...header, 'Team', 'x_Units', 'AvailabilityZone'])).toEqual([
     'Team is unknown',
     'x_Units is there twice',

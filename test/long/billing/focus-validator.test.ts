@@ -72,7 +72,13 @@ describe('the official validator', needsThat(python !== null, 'Python 3.12', 'PY
 async function findPython(): Promise<string | null> {
   for (const name of [process.env.PYTHON ?? 'python3', 'python3.14', 'python3.13', 'python3.12']) {
     const isNew = run(name, ['-c', 'import sys; sys.exit(sys.version_info < (3, 12))']);
-    if (await isNew.then(() => true, () => false)) return name;
+    if (
+      await isNew.then(
+        () => true,
+        () => false,
+      )
+    )
+      return name;
   }
   return null;
 }

@@ -127,8 +127,7 @@ const RELATIONS: Readonly<Record<string, (row: Row) => boolean>> = {
     row.ChargePeriodStart! < row.ChargePeriodEnd! &&
     row.ChargePeriodStart! >= row.BillingPeriodStart! &&
     row.ChargePeriodEnd! <= row.BillingPeriodEnd!,
-  'only usage repeats with use': (row) =>
-    (row.ChargeFrequency === 'Usage-Based') === (row.ChargeCategory === 'Usage'),
+  'only usage repeats with use': (row) => (row.ChargeFrequency === 'Usage-Based') === (row.ChargeCategory === 'Usage'),
   'only a credit is a correction': (row) => row.ChargeClass === '' || row.ChargeCategory === 'Credit',
   'the subcategory is one of the category': (row) =>
     SUBCATEGORIES[row.ServiceCategory!]?.includes(row.ServiceSubcategory!) === true,
@@ -156,8 +155,9 @@ const DETERMINED = [
 export function focusFaults(csv: string): string[] {
   const [header, ...rows] = parse(csv) as [string[], ...string[][]];
   const records = rows.map((cells): Row => Object.fromEntries(header.map((name, index) => [name, cells[index]!])));
+  const faults = headerFaults(header);
+  if (faults.length > 0) return faults;
   return [
-    ...headerFaults(header),
     ...records.flatMap((row, index) => rowFaults(row).map((fault) => `${index + 1}: ${fault}`)),
     ...DETERMINED.flatMap(([name, other]) => determinedFaults(records, name, other)),
   ];
@@ -178,7 +178,7 @@ function headerFaults(header: readonly string[]): string[] {
 
 function rowFaults(row: Row): string[] {
   const faults = Object.entries(COLUMNS).flatMap(([name, [form, nulls]]) => {
-    const value = row[name] ?? '';
+    const value = row[name]!;
     if (value === '') return mustNotBeNull(row, nulls) ? [`${name} is null`] : [];
     if (mustBeNull(row, nulls)) return [`${name} is not null`];
     const isRight = typeof form === 'string' ? FORMS[form](value) : form.includes(value);

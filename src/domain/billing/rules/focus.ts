@@ -87,9 +87,7 @@ function forUsage(cell: Cell): Cell {
 }
 
 /** Storage is measured and priced per GB, because the price sheet has one price for all sizes. */
-const price = forUsage(({ kind, rate, resource }) =>
-  decimal(kind === 'GPU' ? rate! : resource!.gbRate, MICRO_PER_USD),
-);
+const price = forUsage(({ kind, rate, resource }) => decimal(kind === 'GPU' ? rate! : resource!.gbRate, MICRO_PER_USD));
 
 /** Ids don't depend on the mode, but ids of prices do. Neither depends on an amount, an account or a time. */
 const sku = forUsage(({ kind, resource }) =>
