@@ -41,14 +41,14 @@ describe.each(CHARGES)('a row for $kind', (charge) => {
 
 it('measures and prices storage per GB', () => {
   expect(cellsOf(CHARGES[1]!)).toMatchObject({
-    ConsumedQuantity: '6100',
+    ConsumedQuantity: '6100.0',
     ConsumedUnit: 'GB-Seconds',
     ListUnitPrice: '0.00014',
     PricingQuantity: '1.694444444444444',
     PricingUnit: 'GB-Hours',
     ChargeDescription: 'Disk at 0.00014 USD per GB-hour',
   });
-  expect(cellsOf(CHARGES[2]!)).toMatchObject({ ConsumedQuantity: '610', ListUnitPrice: '0.00003' });
+  expect(cellsOf(CHARGES[2]!)).toMatchObject({ ConsumedQuantity: '610.0', ListUnitPrice: '0.00003' });
 });
 
 it('has one SKU for all modes, and one price id for each', () => {
@@ -72,6 +72,6 @@ it('attributes a refund to what it refunds, as a correction if that was in an ea
 it('rounds a quotient to the nearest 15th decimal', () => {
   expect(decimal(1n, 3_600_000_000n)).toBe('0.000000000277778');
   expect(decimal(-61n, 3_600n)).toBe('-0.016944444444444');
-  expect(decimal(0n, 9n)).toBe('0');
-  expect(decimal(-7_200n, 3_600n)).toBe('-2');
+  expect(decimal(0n, 9n)).toBe('0.0');
+  expect(decimal(-72_000n, 3_600n)).toBe('-20.0');
 });

@@ -12,10 +12,27 @@ import type { TestDomain } from '../../support/domain.js';
 import { monthsOf, openSigningDomain } from '../../support/proofs/history.js';
 import { needsThat } from '../../support/tools.js';
 
-/** The FinOps Foundation's own validator. This version contains the rules of FOCUS 1.2. */
+/** The FinOps Foundation's own validator, in a version that contains the rules of FOCUS 1.2. */
 const VALIDATOR = 'focus-validator==2.2.1';
+/** Newer versions don't work with the version of NumPy that the validator requires. */
+const PYARROW = 'pyarrow<22';
 const FOLDER = join(PACKAGE_ROOT, 'node_modules/.cache', VALIDATOR);
 const INSTALL_MS = 600_000;
+const RUN_MS = 180_000;
+/** Features of the service whose columns are conditional. */
+const FEATURES = [
+  'ACCOUNT_NAMING',
+  'BILLING_BASED_ON_PROVISIONED_RESOURCES',
+  'MULTIPLE_PRICING_CATEGORIES',
+  'PUBLIC_PRICE_LIST',
+  'REGION',
+  'RESOURCE_TYPE_ASSIGNMENT',
+  'TAGGING',
+  'UNIT_PRICING',
+  'USAGE_MEASUREMENT',
+].map((feature) => `${feature}_SUPPORTED`);
+/** Wants InvoiceId to be null in all rows. It is one of two alternatives, of which the validator reports both. */
+const UNFULFILLABLE = /^- InvoiceId-C-004-C: /;
 
 const run = promisify(execFile);
 const python = await findPython();
@@ -29,7 +46,7 @@ describe('the official validator', needsThat(python !== null, 'Python 3.12', 'PY
     folder = await mkdtemp(join(tmpdir(), 'focus-'));
     if (!existsSync(join(FOLDER, 'bin/focus-validator'))) {
       await run(python!, ['-m', 'venv', '--clear', FOLDER]);
-      await run(join(FOLDER, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', VALIDATOR]);
+      await run(join(FOLDER, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', VALIDATOR, PYARROW]);
     }
     domain = await openSigningDomain();
     accounts = await runChargedHistory(domain);
@@ -39,34 +56,44 @@ describe('the official validator', needsThat(python !== null, 'Python 3.12', 'PY
     await rm(folder, { recursive: true });
   });
 
-  /** Returns the numbers of passed and failed rules, and a line for each failed one. All features count as supported. */
+  /** Returns how many rules an export fulfils, and a line for each other one. */
   async function validated(csv: string) {
     const file = join(folder, 'export.csv');
     await writeFile(file, csv);
-    const options = ['--validate-version', '1.2', '--block-download', '--applicability-criteria', 'ALL'];
+    const options = ['--validate-version', '1.2', '--block-download', '--applicability-criteria', FEATURES.join()];
     const { stdout } = await run(join(FOLDER, 'bin/focus-validator'), ['--data-file', file, ...options], {
-      cwd: folder,
+      // It reads its list of currencies from the current folder.
+      cwd: await packages(),
       maxBuffer: 2 ** 24,
     });
-    const [, passed, failed] = /Pass: (\d+) \| Fail: (\d+)/.exec(stdout)!.map(Number);
-    return { passed, failed, failures: stdout.match(/^- .*$/gm) ?? [] };
+    const passed = Number(/ Pass: (\d+) /.exec(stdout)?.[1]);
+    return { passed, failures: (stdout.match(/^- .*$/gm) ?? []).filter((line) => !UNFULFILLABLE.test(line)) };
   }
 
-  test('accepts each month of each account', { timeout: INSTALL_MS }, async () => {
+  /** Returns an export of all months of all accounts. */
+  async function exported(): Promise<string> {
+    const csvs: string[] = [];
     for (const account of accounts)
-      for (const month of await monthsOf(domain, account)) {
-        const { passed, failures } = await validated(await focusExport(domain, account, month));
-        expect(failures, `${account} in ${month}`).toEqual([]);
-        expect(passed).toBeGreaterThan(300);
-      }
+      for (const month of await monthsOf(domain, account)) csvs.push(await focusExport(domain, account, month));
+    return csvs.map((csv, index) => (index === 0 ? csv : csv.slice(csv.indexOf('\n') + 1))).join('');
+  }
+
+  test('accepts an export with all kinds of charges', { timeout: RUN_MS }, async () => {
+    const { passed, failures } = await validated(await exported());
+    expect(failures).toEqual([]);
+    expect(passed).toBeGreaterThan(200);
   });
 
-  test('rejects an export with a fault', async () => {
-    const csv = await focusExport(domain, accounts[0]!, '2027-11');
-    const { failures } = await validated(csv.replaceAll(',USD,', ',Dollar,'));
+  test('rejects an export with a fault', { timeout: RUN_MS }, async () => {
+    const { failures } = await validated((await exported()).replaceAll(',USD,', ',Dollar,'));
     expect(failures.join('\n')).toMatch(/BillingCurrency/);
   });
 });
+
+async function packages(): Promise<string> {
+  const script = 'import sysconfig; print(sysconfig.get_path("purelib"))';
+  return (await run(join(FOLDER, 'bin/python'), ['-c', script])).stdout.trim();
+}
 
 /** Returns a sufficiently new Python, or null. */
 async function findPython(): Promise<string | null> {

@@ -76,9 +76,10 @@ const COLUMNS: Readonly<Record<string, readonly [Form, Nulls]>> = {
 };
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+/** FOCUS also allows whole numbers as decimals, but tools that infer types would read such a column as integers. */
 const FORMS: Readonly<Record<Exclude<Form, readonly string[]>, (value: string) => boolean>> = {
-  decimal: (value) => /^-?\d+(\.\d+)?$/.test(value),
-  price: (value) => /^\d+(\.\d+)?$/.test(value),
+  decimal: (value) => /^-?\d+\.\d+$/.test(value),
+  price: (value) => /^\d+\.\d+$/.test(value),
   time: (value) => TIME.test(value) && !Number.isNaN(Date.parse(value)),
   text: (value) => value.trim() !== '',
   unit: (value) => /^(GB-)?(Hours|Seconds)$/.test(value),

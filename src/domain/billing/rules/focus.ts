@@ -194,11 +194,17 @@ function description({ kind, note }: FocusCharge, unitPrice: string | null): str
   return note === null ? label : `${label}: ${note}`;
 }
 
-/** Returns a quotient with at most 15 decimals, rounded to the nearest, without trailing zeros. */
+/**
+ * Returns a quotient with 1 to 15 decimals, rounded to the nearest. Tools that infer a column's type from its values
+ * would read a column of whole numbers as integers.
+ */
 export function decimal(dividend: bigint, divisor: bigint): string {
   const absolute = dividend < 0n ? -dividend : dividend;
   const scaled = (absolute * SCALE * 2n + divisor) / (divisor * 2n);
-  const decimals = (scaled % SCALE).toString().padStart(DECIMALS, '0').replace(/0+$/, '');
+  const decimals = (scaled % SCALE)
+    .toString()
+    .padStart(DECIMALS, '0')
+    .replace(/(?<=.)0+$/, '');
   const sign = dividend < 0n && scaled > 0n ? '-' : '';
-  return `${sign}${scaled / SCALE}${decimals === '' ? '' : `.${decimals}`}`;
+  return `${sign}${scaled / SCALE}.${decimals}`;
 }
