@@ -58,7 +58,7 @@ it('has one SKU for all modes, and one price id for each', () => {
   expect(skuOf(cellsOf({ ...CHARGES[0]!, resource }))).toEqual(['gpu/l4/2', 'gpu/l4/2/on_demand']);
 });
 
-it('attributes a refund to what it refunds, as a correction if that was in an earlier month', () => {
+it('counts a refund for its service, as a correction if it is for an earlier month', () => {
   const credit = CHARGES[5]!;
   const ofRefund = (refund: FocusCharge['refund']) => {
     const { ChargeClass, ServiceName } = cellsOf({ ...credit, refund });

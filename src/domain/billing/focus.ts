@@ -80,7 +80,7 @@ async function resourcesOf(
   return new Map(rows.map((resource) => [resource.id, resource]));
 }
 
-/** Returns what the service credits refund, by their ids. */
+/** Returns the refunded charges of the service credits, by their ids. */
 async function refundsOf(
   transaction: Transaction,
   days: readonly StatementDay[],

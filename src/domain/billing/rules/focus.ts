@@ -11,7 +11,7 @@ export interface FocusCharge {
   seconds: bigint | null;
   rate: bigint | null;
   resource: FocusResource | null;
-  /** What a service credit refunds. Null for other charges. */
+  /** The refunded charges of a service credit. Null for other charges. */
   refund: FocusRefund | null;
   /** The operator's note on an adjustment or credit. */
   note: string | null;
