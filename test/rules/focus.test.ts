@@ -1,63 +1,77 @@
+import { stringify } from 'csv-stringify/sync';
 import { describe, expect, it } from 'vitest';
 import { decimal, FOCUS_COLUMNS, type FocusCharge, focusRow } from '../../src/domain/billing/rules/focus.js';
+import { focusFaults } from '../support/billing/focus-columns.js';
 
-const KINDS = ['GPU', 'DISK', 'VOLUME', 'EARLY_EXIT', 'PREEMPTION_MINIMUM', 'SERVICE_CREDIT', 'ADJUSTMENT'] as const;
-const BILL = { accountId: 'acc-1', accountName: 'Lab', operatorName: 'GPU rental', month: 1_793_491_200n };
-const INSTANCE = { id: 'i-1', name: 'train', isVolume: false, gpu: 'l4', numGpus: 2, mode: 'INTERRUPTIBLE' } as const;
-const VOLUME = { id: 'v-1', name: 'data', isVolume: true, gpu: null, numGpus: null, mode: null } as const;
-
-/** Columns of FOCUS 1.2 that must be present and must not be null in any row. */
-const NOT_NULL = `BilledCost BillingAccountId BillingCurrency BillingPeriodEnd BillingPeriodStart ChargeCategory
-  ChargePeriodEnd ChargePeriodStart ContractedCost EffectiveCost InvoiceIssuerName ListCost ProviderName PublisherName
-  ServiceCategory ServiceName ServiceSubcategory ChargeFrequency`.split(/\s+/);
-/** Columns that must be present and may be null, depending on the row. */
-const NULLABLE = ['BillingAccountName', 'ChargeClass', 'ChargeDescription', 'PricingQuantity', 'PricingUnit'];
-/** Columns that must not be null for usage, and must be null here for the rest, which has no price or quantity. */
-const FOR_USAGE = `ConsumedQuantity ConsumedUnit ContractedUnitPrice ListUnitPrice PricingCategory PricingQuantity
-  PricingUnit SkuId SkuMeter SkuPriceId`.split(/\s+/);
-const ENUMS: Readonly<Record<string, readonly string[]>> = {
-  ChargeCategory: ['Usage', 'Purchase', 'Tax', 'Credit', 'Adjustment'],
-  ChargeFrequency: ['One-Time', 'Recurring', 'Usage-Based'],
-  PricingCategory: ['Standard', 'Dynamic', 'Committed', 'Other'],
-  ServiceCategory: ['Compute', 'Storage', 'Other'],
-  ServiceSubcategory: ['Containers', 'Block Storage', 'File Storage', 'Other (Other)'],
+const BILL = {
+  accountId: 'acc-1',
+  accountName: 'Lab',
+  operatorName: 'GPU rental',
+  invoiceId: 'acc-1-2026-11',
+  month: 1_793_491_200n,
 };
+const INSTANCE = { id: 'i-1', name: 'train', isVolume: false, gbRate: 140n, gpu: 'l4', numGpus: 2 } as const;
+const VOLUME = { id: 'v-1', name: 'data', isVolume: true, gbRate: 30n, gpu: null, numGpus: null } as const;
+const NO_CHARGE = { seconds: null, rate: null, resource: null, refund: null, note: null };
 
-function rowOf(kind: FocusCharge['kind']): Record<string, string | null> {
-  const units = kind === 'SERVICE_CREDIT' ? -440_001n : 440_001n * 61n;
-  const base = { ...(kind === 'VOLUME' ? VOLUME : INSTANCE), region: 'us-mo', labels: { team: 'ml' } };
-  const resource = kind === 'ADJUSTMENT' ? null : base;
-  const charge = { kind, day: BILL.month, units, seconds: 61n, rate: 440_001n, resource, note: null };
-  const cells = focusRow(charge, BILL);
+const instance = { ...INSTANCE, mode: 'INTERRUPTIBLE', region: 'us-mo', labels: { team: 'ml' } } as const;
+const volume = { ...VOLUME, mode: null, region: null, labels: null };
+const used = { day: BILL.month, seconds: 61n, refund: null, note: null };
+const CHARGES: readonly FocusCharge[] = [
+  { ...used, kind: 'GPU', rate: 440_001n, units: 440_001n * 61n, resource: instance },
+  { ...used, kind: 'DISK', rate: 14_000n, units: 14_000n * 61n, resource: instance },
+  { ...used, kind: 'VOLUME', rate: 300n, units: 300n * 61n, resource: volume },
+  { ...used, kind: 'EARLY_EXIT', rate: 7n, units: 427n, resource: instance },
+  { ...used, kind: 'PREEMPTION_MINIMUM', rate: 440_001n, units: 440_001n * 7n, seconds: 7n, resource: instance },
+  { ...NO_CHARGE, kind: 'SERVICE_CREDIT', day: BILL.month, units: -427n, resource: instance },
+  { ...NO_CHARGE, kind: 'ADJUSTMENT', day: BILL.month, units: 3_600n, note: 'goodwill' },
+];
+
+const rowOf = (charge: FocusCharge) => focusRow(charge, BILL);
+
+function cellsOf(charge: FocusCharge): Record<string, string | null> {
+  const cells = rowOf(charge);
   return Object.fromEntries(FOCUS_COLUMNS.map((name, index) => [name, cells[index]!]));
 }
 
-describe.each(KINDS)('a row for %s', (kind) => {
-  const row = rowOf(kind);
-  const isUsage = row.ChargeCategory === 'Usage';
+describe.each(CHARGES)('a row for $kind', (charge) => {
+  it('follows the rules of FOCUS 1.2', () =>
+    expect(focusFaults(stringify([FOCUS_COLUMNS, rowOf(charge)]))).toEqual([]));
+});
 
-  it('has the columns that FOCUS 1.2 requires, with values where it requires them', () => {
-    for (const name of [...NOT_NULL, ...NULLABLE]) expect(FOCUS_COLUMNS).toContain(name);
-    for (const name of NOT_NULL) expect(row[name], name).toMatch(/./);
-    for (const name of FOR_USAGE) expect(row[name] !== null, name).toBe(isUsage);
-    for (const name of ['Type', 'Id']) expect(row[`Resource${name}`] !== null).toBe(kind !== 'ADJUSTMENT');
+it('measures and prices storage per GB', () => {
+  expect(cellsOf(CHARGES[1]!)).toMatchObject({
+    ConsumedQuantity: '6100.0',
+    ConsumedUnit: 'GB-Seconds',
+    ListUnitPrice: '0.00014',
+    PricingQuantity: '1.694444444444444',
+    PricingUnit: 'GB-Hours',
+    ChargeDescription: 'Disk at 0.00014 USD per GB-hour',
   });
+  expect(cellsOf(CHARGES[2]!)).toMatchObject({ ConsumedQuantity: '610.0', ListUnitPrice: '0.00003' });
+});
 
-  it('has values of the right form', () => {
-    for (const [name, values] of Object.entries(ENUMS)) if (row[name] !== null) expect(values).toContain(row[name]);
-    for (const name of FOCUS_COLUMNS.filter((each) => /Cost$|Price$|Quantity$/.test(each)))
-      if (row[name] !== null) expect(row[name], name).toMatch(/^-?\d+(\.\d{1,15})?$/);
-    for (const name of ['BillingPeriodStart', 'BillingPeriodEnd', 'ChargePeriodStart', 'ChargePeriodEnd'])
-      expect(row[name]).toMatch(/^\d{4}-\d\d-\d\dT00:00:00Z$/);
-    for (const name of ['Tags', 'SkuPriceDetails'])
-      if (row[name] !== null) expect(JSON.parse(row[name]!)).toBeTypeOf('object');
-    if (row.ChargeCategory === 'Credit') expect(row.BilledCost).toMatch(/^-/);
-  });
+it('has one SKU for all modes, and one price id for each', () => {
+  const resource = { ...instance, mode: 'ON_DEMAND' as const };
+  const skuOf = ({ SkuId, SkuPriceId }: Record<string, string | null>) => [SkuId, SkuPriceId];
+  expect(skuOf(cellsOf(CHARGES[0]!))).toEqual(['gpu/l4/2', 'gpu/l4/2/interruptible']);
+  expect(skuOf(cellsOf({ ...CHARGES[0]!, resource }))).toEqual(['gpu/l4/2', 'gpu/l4/2/on_demand']);
+});
+
+it('counts a refund for its service, as a correction if it is for an earlier month', () => {
+  const credit = CHARGES[5]!;
+  const ofRefund = (refund: FocusCharge['refund']) => {
+    const { ChargeClass, ServiceName } = cellsOf({ ...credit, refund });
+    return [ChargeClass, ServiceName];
+  };
+  expect(ofRefund(null)).toEqual([null, 'GPU instances']);
+  expect(ofRefund({ resource: 'GPU', isLate: true })).toEqual(['Correction', 'GPU instances']);
+  expect(ofRefund({ resource: 'DISK', isLate: false })).toEqual([null, 'Instance disks']);
 });
 
 it('rounds a quotient to the nearest 15th decimal', () => {
   expect(decimal(1n, 3_600_000_000n)).toBe('0.000000000277778');
   expect(decimal(-61n, 3_600n)).toBe('-0.016944444444444');
-  expect(decimal(0n, 9n)).toBe('0');
-  expect(decimal(-7_200n, 3_600n)).toBe('-2');
+  expect(decimal(0n, 9n)).toBe('0.0');
+  expect(decimal(-72_000n, 3_600n)).toBe('-20.0');
 });

@@ -1,4 +1,5 @@
 import { renderSVG } from 'uqr';
+import { invoiceNumber } from '../billing/rules/invoice-number.js';
 import { type StatementLine, type StatementMovement, statement } from '../billing/statement.js';
 import type { KernelDeps } from '../kernel/deps.js';
 import { formatInstant, instantOf } from '../kernel/time.js';
@@ -47,7 +48,7 @@ export async function invoice(deps: StatedDeps, accountId: string, month: string
   ]);
   const rented = await descriptionsOf(deps, accountId, stated.lines);
   const statementHash = hashOfFigures(signed);
-  const number = `${accountId}-${month}`;
+  const number = invoiceNumber(accountId, month);
   const html = invoicePage({
     number,
     issued: signed.issuedAt.slice(0, 10),

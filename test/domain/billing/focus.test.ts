@@ -93,7 +93,7 @@ test('splits an interval at the start of a UTC day', async () => {
   const after = new Date(Number(domain.clock.now()) * 1000).toISOString().slice(0, 7);
   const rows = [...(await rowsOf(account, month)), ...(after === month ? [] : await rowsOf(account, after))];
   const gpu = rows.filter(({ SkuMeter }) => SkuMeter === 'GPU time');
-  expect(gpu.map(({ ConsumedQuantity }) => ConsumedQuantity)).toEqual(['61', '39']);
+  expect(gpu.map(({ ConsumedQuantity }) => ConsumedQuantity)).toEqual(['61.0', '39.0']);
   expect(gpu.map(({ ChargePeriodStart }) => ChargePeriodStart)).toEqual([
     gpu[0]!.ChargePeriodStart,
     gpu[0]!.ChargePeriodEnd,

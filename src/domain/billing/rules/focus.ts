@@ -7,12 +7,20 @@ export interface FocusCharge {
   day: Instant;
   /** The exact cost; negative for a credit. */
   units: Units;
-  /** Charged seconds and the locked rate. Null if the cost isn't for usage. */
+  /** Charged seconds and the locked rate. Null for a credit or adjustment. */
   seconds: bigint | null;
   rate: bigint | null;
   resource: FocusResource | null;
+  /** The refunded charges of a service credit. Null for other charges. */
+  refund: FocusRefund | null;
   /** The operator's note on an adjustment or credit. */
   note: string | null;
+}
+
+export interface FocusRefund {
+  resource: 'GPU' | 'DISK';
+  /** Whether charges of an earlier month are refunded, of which there is already an invoice. */
+  isLate: boolean;
 }
 
 /** An instance or a volume. Only an instance has a GPU, mode and region. */
@@ -20,6 +28,8 @@ export interface FocusResource {
   id: string;
   name: string | null;
   isVolume: boolean;
+  /** Locked rate per GB of the instance's disk or of the volume. */
+  gbRate: bigint;
   gpu: string | null;
   numGpus: number | null;
   mode: 'ON_DEMAND' | 'INTERRUPTIBLE' | 'RESERVED' | null;
@@ -32,6 +42,7 @@ export interface FocusBill {
   accountId: string;
   accountName: string;
   operatorName: string;
+  invoiceId: string;
   month: Instant;
 }
 
@@ -60,32 +71,50 @@ const SERVICES: Readonly<Record<string, { category: string; subcategory: string;
 };
 
 const none: Cell = () => null;
-const cost: Cell = ({ units }) => decimal(units, UNITS_PER_USD);
-const price: Cell = ({ kind, rate }) => (isUsage(kind) && rate !== null ? decimal(rate, MICRO_PER_USD) : null);
+const currency: Cell = () => 'USD';
 const operator: Cell = (_, { operatorName }) => operatorName;
 const region: Cell = ({ resource }) => resource?.region ?? null;
-const sku: Cell = ({ kind, resource }) => {
-  if (!isUsage(kind)) return null;
-  return kind === 'GPU' ? `gpu/${resource?.gpu}/${resource?.numGpus}` : kind.toLowerCase();
-};
 
 /**
- * Columns of an export in FOCUS 1.2, and one of the service's own. Columns that are conditional on features that the
- * service lacks, such as other pricing currencies, and that must then not be null, are omitted.
+ * All costs are equal. The modes have different published prices, which no contract or commitment reduces: a reserved
+ * rate is for usage of one instance as it happens, without a purchase that could be amortized or remain unused.
+ */
+const cost: Cell = ({ units }) => decimal(units, UNITS_PER_USD);
+
+/** Null for charges other than usage. These have no quantity, so their costs aren't a price times a quantity. */
+function forUsage(cell: Cell): Cell {
+  return (charge, bill) => (isUsage(charge.kind) ? cell(charge, bill) : null);
+}
+
+/** Storage is measured and priced per GB, because the price sheet has one price for all sizes. */
+const price = forUsage(({ kind, rate, resource }) => decimal(kind === 'GPU' ? rate! : resource!.gbRate, MICRO_PER_USD));
+
+/** Ids don't depend on the mode, but ids of prices do. Neither depends on an amount, an account or a time. */
+const sku = forUsage(({ kind, resource }) =>
+  kind === 'GPU' ? `gpu/${resource!.gpu}/${resource!.numGpus}` : kind.toLowerCase(),
+);
+const skuPrice = forUsage((charge, bill) =>
+  [sku(charge, bill), ...(charge.kind === 'GPU' ? [charge.resource!.mode!.toLowerCase()] : [])].join('/'),
+);
+
+/**
+ * All columns of FOCUS 1.2, followed by one of the service's own. Columns for features that the service lacks, such as
+ * commitment discounts, are null.
  */
 const COLUMNS: Readonly<Record<string, Cell>> = {
   AvailabilityZone: none,
   BilledCost: cost,
   BillingAccountId: (_, { accountId }) => accountId,
   BillingAccountName: (_, { accountName }) => accountName,
-  BillingCurrency: () => 'USD',
+  BillingAccountType: () => 'Account',
+  BillingCurrency: currency,
   BillingPeriodEnd: (_, { month }) => formatInstant(addMonths(month, 1)),
   BillingPeriodStart: (_, { month }) => formatInstant(month),
   CapacityReservationId: none,
   CapacityReservationStatus: none,
   ChargeCategory: ({ kind }) => KINDS[kind].category,
-  ChargeClass: none,
-  ChargeDescription: ({ kind, note }) => (note === null ? KINDS[kind].label : `${KINDS[kind].label}: ${note}`),
+  ChargeClass: ({ refund }) => (refund?.isLate ? 'Correction' : null),
+  ChargeDescription: (charge, bill) => description(charge, price(charge, bill)),
   ChargeFrequency: ({ kind }) => (isUsage(kind) ? 'Usage-Based' : 'One-Time'),
   ChargePeriodEnd: ({ day }) => formatInstant(day + SECONDS_PER_DAY),
   ChargePeriodStart: ({ day }) => formatInstant(day),
@@ -96,22 +125,24 @@ const COLUMNS: Readonly<Record<string, Cell>> = {
   CommitmentDiscountStatus: none,
   CommitmentDiscountType: none,
   CommitmentDiscountUnit: none,
-  ConsumedQuantity: ({ kind, seconds }) => (isUsage(kind) ? String(seconds) : null),
-  ConsumedUnit: ({ kind }) => (isUsage(kind) ? 'Seconds' : null),
+  ConsumedQuantity: forUsage((charge) => quantity(charge, 1n)),
+  ConsumedUnit: forUsage(({ kind }) => (kind === 'GPU' ? 'Seconds' : 'GB-Seconds')),
   ContractedCost: cost,
   ContractedUnitPrice: price,
   EffectiveCost: cost,
-  InvoiceId: none,
+  InvoiceId: (_, { invoiceId }) => invoiceId,
   InvoiceIssuerName: operator,
   ListCost: cost,
   ListUnitPrice: price,
-  PricingCategory: ({ kind, resource }) => {
-    if (!isUsage(kind)) return null;
-    return kind === 'GPU' && resource?.mode === 'INTERRUPTIBLE' ? 'Dynamic' : 'Standard';
-  },
-  PricingQuantity: ({ kind, seconds }) =>
-    isUsage(kind) && seconds !== null ? decimal(seconds, SECONDS_PER_HOUR) : null,
-  PricingUnit: ({ kind }) => (isUsage(kind) ? 'Hours' : null),
+  PricingCategory: forUsage(({ kind, resource }) =>
+    kind === 'GPU' && resource!.mode === 'INTERRUPTIBLE' ? 'Dynamic' : 'Standard',
+  ),
+  PricingCurrency: currency,
+  PricingCurrencyContractedUnitPrice: price,
+  PricingCurrencyEffectiveCost: cost,
+  PricingCurrencyListUnitPrice: price,
+  PricingQuantity: forUsage((charge) => quantity(charge, SECONDS_PER_HOUR)),
+  PricingUnit: forUsage(({ kind }) => (kind === 'GPU' ? 'Hours' : 'GB-Hours')),
   ProviderName: operator,
   PublisherName: operator,
   RegionId: region,
@@ -123,11 +154,10 @@ const COLUMNS: Readonly<Record<string, Cell>> = {
   ServiceName: (charge) => serviceOf(charge).name,
   ServiceSubcategory: (charge) => serviceOf(charge).subcategory,
   SkuId: sku,
-  SkuMeter: ({ kind }) => (isUsage(kind) ? KINDS[kind].label : null),
+  SkuMeter: forUsage(({ kind }) => KINDS[kind].label),
   SkuPriceDetails: ({ kind, resource }) =>
-    kind === 'GPU' && resource !== null ? JSON.stringify({ GpuCount: resource.numGpus, x_Gpu: resource.gpu }) : null,
-  SkuPriceId: (charge, bill) =>
-    charge.kind === 'GPU' ? `${sku(charge, bill)}/${charge.resource?.mode?.toLowerCase()}` : sku(charge, bill),
+    kind === 'GPU' ? JSON.stringify({ GpuCount: resource!.numGpus, x_Gpu: resource!.gpu }) : null,
+  SkuPriceId: skuPrice,
   SubAccountId: none,
   SubAccountName: none,
   SubAccountType: none,
@@ -147,17 +177,34 @@ function isUsage(kind: FocusCharge['kind']): boolean {
   return KINDS[kind].category === 'Usage';
 }
 
-/** A credit is for the service of its resource. */
-function serviceOf({ kind, resource }: FocusCharge) {
-  const service = kind === 'SERVICE_CREDIT' && resource === null ? 'OTHER' : KINDS[kind].service;
-  return SERVICES[service]!;
+/** A refund is for the service that it refunds. */
+function serviceOf({ kind, refund }: FocusCharge) {
+  return SERVICES[refund?.resource ?? KINDS[kind].service]!;
 }
 
-/** Returns a quotient with at most 15 decimals, rounded to the nearest, without trailing zeros. */
+/** Returns the used units of `secondsPerUnit`; for storage, multiplied by its GB. */
+function quantity({ kind, seconds, rate, resource }: FocusCharge, secondsPerUnit: bigint): string {
+  if (kind === 'GPU') return decimal(seconds!, secondsPerUnit);
+  return decimal(seconds! * rate!, secondsPerUnit * resource!.gbRate);
+}
+
+function description({ kind, note }: FocusCharge, unitPrice: string | null): string {
+  const { label } = KINDS[kind];
+  if (unitPrice !== null) return `${label} at ${unitPrice} USD per ${kind === 'GPU' ? 'hour' : 'GB-hour'}`;
+  return note === null ? label : `${label}: ${note}`;
+}
+
+/**
+ * Returns a quotient with 1 to 15 decimals, rounded to the nearest. Tools that infer a column's type from its values
+ * would read a column of whole numbers as integers.
+ */
 export function decimal(dividend: bigint, divisor: bigint): string {
   const absolute = dividend < 0n ? -dividend : dividend;
   const scaled = (absolute * SCALE * 2n + divisor) / (divisor * 2n);
-  const decimals = (scaled % SCALE).toString().padStart(DECIMALS, '0').replace(/0+$/, '');
+  const decimals = (scaled % SCALE)
+    .toString()
+    .padStart(DECIMALS, '0')
+    .replace(/(?<=.)0+$/, '');
   const sign = dividend < 0n && scaled > 0n ? '-' : '';
-  return `${sign}${scaled / SCALE}${decimals === '' ? '' : `.${decimals}`}`;
+  return `${sign}${scaled / SCALE}.${decimals}`;
 }
