@@ -214,7 +214,7 @@ def tampered(document: Json, path: Tuple[Any, ...]) -> Json:
 class TheVerifier(unittest.TestCase):
     def setUp(self) -> None:
         self.service = service = Service()
-        self.rest = {"type": "gpu-rental/roots/v1", "roots": service.roots}
+        self.rest: Json = {"type": "gpu-rental/roots/v1", "roots": service.roots}
         self.all: List[Json] = [service.statement(), service.statement("12"), self.rest, service.inclusion(2), service.inclusion(0),
                                 *[service.consistency(*sizes) for sizes in ((3, 4), (3, 7), (4, 7), (4, 4), (0, 7))]]
 
