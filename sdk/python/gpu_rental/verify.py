@@ -25,15 +25,15 @@ USAGE = {"GPU_USAGE": f"{GPUS} sizeGb:null", "DISK_USAGE": f"{GPUS} sizeGb:count
          "VOLUME_USAGE": "mode:null gpu:null numGpus:null sizeGb:count"}
 #: The members of each kind of object and their forms: "?" permits null, and "[]" stands for an array.
 SHAPES = {
-    "keys": "type:gpu-rental/keys/v1 keys:key[]",
-    "key": "id:text algorithm:Ed25519 publicKey:base64 from:instant until:instant? previous:text? endorsement:base64?",
+    "keys": "type:gpu-rental/keys/v1 keys:signing-key[]",
+    "signing-key": "id:id algorithm:Ed25519 publicKey:key from:instant until:instant? previous:id? endorsement:base64?",
     "roots": "type:gpu-rental/roots/v1 roots:root[]",
-    "root": "type:gpu-rental/root/v1 number:count at:instant size:count root:hash previous:hash? key:text signature:base64",
+    "root": "type:gpu-rental/root/v1 number:count at:instant size:count root:hash previous:hash? key:id signature:base64",
     "inclusion": "type:gpu-rental/inclusion/v1 pseudonym:hash number:count head:hash index:count path:hash[] root:root",
     "consistency": "type:gpu-rental/consistency/v1 first:count second:count path:hash[]",
     "statement": "type:gpu-rental/statement/v1 service:text? account:text pseudonym:hash period:period issuedAt:instant"
                  " opening:amount closing:amount chain:chain links:link[] open:open[] lines:line[] log:inclusion?"
-                 " key:text signature:base64",
+                 " key:id signature:base64",
     "period": "from:instant to:instant",
     "chain": "from:end to:end",
     "end": "number:count hash:hash",
@@ -50,16 +50,20 @@ SHAPES = {
 }
 FORMS: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
-    "text": lambda value: value.encode().decode() == value,
+    "text": lambda value: isinstance(value, str),
     "kind": lambda value: f"charge-{value}" in SHAPES,
     "usage": lambda value: value in USAGE,
-    "count": lambda value: type(value) is int and 0 <= value < 2**53,
+    "count": lambda value: type(value) is int and value >= 0,
+    "id": lambda value: re.fullmatch("[0-9a-f]{16}", value) is not None,
     "hash": lambda value: re.fullmatch("[0-9a-f]{64}", value) is not None,
     "amount": lambda value: str(int(value)) == value,
     "rate": lambda value: str(abs(int(value))) == value,
     "instant": lambda value: time.strftime(INSTANT, time.gmtime(seconds(value))) == value,
+    "key": lambda value: len(b64decode(value)) == 32 and FORMS["base64"](value),
     "base64": lambda value: b64encode(b64decode(value)).decode() == value,
 }
+#: Points of small order (y coordinates), for which a signature can fit any document.
+SMALL = (0, 1, 2**255 - 20, Y8 := 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7, 2**255 - 19 - Y8)
 INSTANT = "%Y-%m-%dT%H:%M:%SZ"
 MONTH = "-01T00:00:00Z"
 KINDS = {f"gpu-rental/{kind}/v1": kind for kind in ("keys", "statement", "inclusion", "roots", "root", "consistency")}
@@ -115,7 +119,7 @@ def is_signed(public: str, signature: str, data: bytes) -> bool:
         Ed25519PublicKey.from_public_bytes(b64decode(public)).verify(b64decode(signature), data)
     except (InvalidSignature, ValueError):
         return False
-    return True
+    return int.from_bytes(b64decode(public), "little") % 2**255 % (2**255 - 19) not in SMALL
 
 
 def roots_of(path: Iterator[str], last: int, size: int, leaf: str = "", old: str = "") -> tuple[str, str]:
@@ -153,6 +157,16 @@ def members_of(pairs: list[tuple[str, Any]]) -> Json:
     return dict(pairs)
 
 
+def integer(text: str) -> int:
+    if not re.fullmatch("0|-?[1-9][0-9]{0,15}", text) or abs(int(text)) >= 2**53:
+        raise KeyError(f"{text} isn't an integer below 2^53")
+    return int(text)
+
+
+def refuse(text: str) -> None:
+    raise ValueError(text)
+
+
 class Verifier:
     """Collects documents, and then checks each of them and what they state in common."""
 
@@ -182,12 +196,16 @@ class Verifier:
             json.loads(text)
         except (ValueError, RecursionError):
             parts = [(f"{name}:{n}", line) for n, line in enumerate(text.split("\n"), 1) if line.strip()] or parts
+        numbers: Any = {"parse_int": integer, "parse_float": integer, "parse_constant": refuse}
         for where, part in parts:
             try:
-                # The start of a number of 20 digits is too large as well, and always converted.
-                self.add(where, json.loads(part, object_pairs_hook=members_of, parse_int=lambda digits: int(digits[:20])))
+                document = json.loads(part, object_pairs_hook=members_of, **numbers)
+                canonical(document)
+                self.add(where, document)
             except KeyError as error:
                 self.faults.append(f"{where}: {error.args[0]}")
+            except UnicodeEncodeError:
+                self.faults.append(f"{where}: a text contains half of a surrogate pair")
             except (ValueError, RecursionError) as error:
                 self.gaps.append(f"{where}: isn't JSON, or is truncated ({error})")
 
@@ -330,14 +348,15 @@ class Verifier:
 
     def check_consistency(self, where: str, document: Json) -> None:
         first, second, path = document["first"], document["second"], reversed(document["path"])
-        roots = {root["size"]: root["root"] for _, root in self.documents["root"]}
-        missing = [size for size in (first, second) if first > 0 and size not in roots]
+        roots = {0: digest(b""), **{root["size"]: root["root"] for _, root in self.documents["root"]}}
+        is_path = 0 < first < second
+        self.need(first <= second and (is_path or not document["path"]), f"{where}: needs no path, or second is before first")
+        missing = [size for size in (first, second) if size not in roots]
         if missing:
-            return self.gaps.append(f"{where}: no root of size {missing[0]} was given")
-        if 0 < first < second:
+            self.gaps.append(f"{where}: no root of size {missing[0]} was given")
+        elif is_path:
             both = roots_of(path, first - 1, second, old=roots[first])
-            self.need(both == (roots[first], roots[second]), f"{where}: the path doesn't lead from root to root")
-        self.need(first <= second and not [*path], f"{where}: the path is too long, or second is before first")
+            self.need(both == (roots[first], roots[second]) and not [*path], f"{where}: the path doesn't lead from root to root")
 
 
 def main(files: list[str]) -> int:
@@ -347,7 +366,7 @@ def main(files: list[str]) -> int:
     verifier = Verifier()
     for name in files:
         try:
-            verifier.read(name, Path(name).read_text(encoding="utf-8"))
+            verifier.read(name, Path(name).read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeError) as error:
             verifier.gaps.append(f"{name}: can't be read ({error})")
     code = verifier.run()

@@ -163,6 +163,11 @@ describe('the audit finds', () => {
       `delete from usage_interval where ended_at is null and resource = 'DISK'`,
     ],
     [
+      'a disk whose entry would get another id',
+      AGREE,
+      `update usage_interval set ordinal = 2 where ended_at is null and resource = 'DISK'`,
+    ],
+    [
       'a disk whose billing begins one second late',
       AGREE,
       `update usage_interval set started_at = started_at + interval '1 second' where resource = 'DISK'`,
