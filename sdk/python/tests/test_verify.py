@@ -79,7 +79,7 @@ class Service:
             signed["previous"] = self.ids[0] if number else None
             endorsement = self.sign(0, "gpu-rental/key/v1", signed) if number else None
             keys.append({**signed, "algorithm": "Ed25519", "until": times[number + 1], "endorsement": endorsement})
-        self.keys = {"type": "gpu-rental/keys/v1", "keys": keys}
+        self.keys: Json = {"type": "gpu-rental/keys/v1", "keys": keys}
         self.hashes = [digest(tag("gpu-rental/chain/v1", {"account": ACCOUNT, "pseudonym": PSEUDONYM}))]
         self.links: List[Json] = []
         for record in RECORDS:
@@ -314,11 +314,28 @@ class TheVerifier(unittest.TestCase):
         for root, code in ((digest(b""), 0), (digest(b"x"), 1)):
             self.assertEqual(verified(self.service.signed({**empty, "root": root}), self.service.keys)[0], code)
 
+    def test_refuses_keys_that_can_not_be_relied_on(self) -> None:
+        root = {**self.service.roots[0], "signature": base64.b64encode(b"\1" + bytes(63)).decode()}
+        for public, text in ((bytes(31), "isn't of the form key"), (b"\1" + bytes(31), "the signature does not verify")):
+            name = digest(public)[:16]
+            key = {**self.service.keys["keys"][0], "publicKey": base64.b64encode(public).decode(), "id": name, "until": None}
+            code, output = verified({"type": "gpu-rental/keys/v1", "keys": [key]}, {**root, "key": name})
+            self.assertEqual(code, 1)
+            self.assertIn(text, output)
+        for name, code in (("x", 1), ("A" * 16, 1), ("a" * 16, 2)):
+            self.assertEqual(verified({**root, "key": name}, self.service.keys)[0], code)
+
+    def test_compares_lists_of_keys(self) -> None:
+        first, second = self.service.keys["keys"]
+        for keys, code in (([{**first, "until": None}], 0), ([first], 1), ([{**first, "until": None, "from": "2025-01-01T00:00:00Z"}], 1),
+                           ([{**second, "previous": None, "endorsement": None}], 1)):
+            self.assertEqual(verified(self.service.keys, {**self.service.keys, "keys": keys})[0], code, keys)
+
     def test_reports_what_it_can_not_check_with_2(self) -> None:
         keys = {**self.service.keys, "keys": [{**self.service.keys["keys"][0], "until": None}]}
         for texts in ([self.service.statement()], [self.service.statement("12"), keys], ["{"], [""], ["null x"], ["null"], ["[]"], ["{}"],
                       ['{"type": null}'], ['{"type": "gpu-rental/other/v1"}'], ["[" * 100_000],
-                      [self.service.consistency(3, 7), self.service.keys]):
+                      [self.service.consistency(3, 7), self.service.keys], [self.service.consistency(4, 4)]):
             code, output = verified(*texts)
             self.assertEqual(code, 2, output)
             self.assertIn("(not checked)", output)
@@ -327,10 +344,12 @@ class TheVerifier(unittest.TestCase):
         self.assertEqual(verified("{", {**self.service.keys, "keys": [{}]})[0], 1)
 
     def test_parses_strictly(self) -> None:
-        for text in ('{"type": 1, "type": 2}', '{"type": "gpu-rental/keys/v1"}', '{"type": "gpu-rental/keys/v1", "keys": 1}'):
+        for text in ('{"type": 1, "type": 2}', '{"type": 1.5}', '{"type": -0}', '{"type": "\\ud800"}',
+                     '{"type": "gpu-rental/keys/v1"}', '{"type": "gpu-rental/keys/v1", "keys": 1}'):
             self.assertEqual(verified(text)[0], 1, text)
         proof = '{"type": "gpu-rental/consistency/v1", "first": 0, "second": %s, "path": []}'
-        for number, code in (("7", 0), ("7.0", 1), ("7e0", 1), ("true", 1), ("9007199254740992", 1), ("9" * 5_000, 1), ("-1", 1)):
+        for number, code in (("7", 0), ("7.0", 1), ("7e0", 1), ("true", 1), ("9007199254740992", 1), ("9" * 5_000, 1),
+                             ("-1", 1), ("-0", 1), ("NaN", 2)):
             self.assertEqual(verified(proof % number, self.rest, self.service.keys)[0], code, number[:40])
         keys = json.dumps(self.service.keys)
         self.assertEqual(verified(keys[:-1] + ', "keys": []}')[0], 1)
