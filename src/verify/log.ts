@@ -51,6 +51,7 @@ export class RootSet {
     }
     this.#compareNumbers();
     this.#compareSizes();
+    this.#comparePrevious();
   }
 
   get size(): number {
@@ -113,6 +114,21 @@ export class RootSet {
         const what = `differs from that of root ${same.document.number} in ${same.file}, which has the same size: ${size}`;
         this.#fault(each, 'root', what);
       }
+    }
+  }
+
+  /** A hash is that of only one root, so `previous` must not give it to another number. */
+  #comparePrevious(): void {
+    const numbers = new Map(
+      this.#roots.map(({ document }) => [hashOf(canonical(document as Root & Json)), document.number]),
+    );
+    for (const each of this.#roots) {
+      const { number, previous } = each.document;
+      if (previous === null) continue;
+      const known = numbers.get(previous) ?? number - 1;
+      numbers.set(previous, known);
+      if (known === number - 1) continue;
+      this.#fault(each, 'previous', `is the hash of root ${known}, but precedes root ${number}`);
     }
   }
 

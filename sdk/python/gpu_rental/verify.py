@@ -341,9 +341,10 @@ class Verifier:
         self.need(size > 0 or root["root"] == digest(b""), f"{where}: the root isn't that of no leaves")
         self.agree(where, f"root {number}", root["root"])
         self.agree(where, f"the root of size {size}", root["root"])
-        self.agree(where, f"the hash of root {number}", digest(canonical(root)))
-        if number > 1:
-            self.agree(where, f"the hash of root {number - 1}", root["previous"])
+        for other, value in ((number, digest(canonical(root))), (number - 1, root["previous"])):
+            if value is not None:
+                self.agree(where, f"the hash of root {other}", value)
+                self.agree(where, f"the number of the root with hash {value}", str(other))
         self.check_signature(where, root, root["at"])
 
     def check_consistency(self, where: str, document: Json) -> None:

@@ -309,6 +309,14 @@ class TheVerifier(unittest.TestCase):
             self.assertIn("0.json: the roots aren't in order, or one is listed twice", output)
         self.assertEqual(verified(self.rest, two, self.service.keys)[0], 0)
 
+    def test_refuses_a_root_with_the_previous_of_another_number(self) -> None:
+        two = self.service.roots[1]
+        later = self.service.signed({**two, "number": 261})
+        for roots in (self.service.roots[:1], [two]):
+            code, output = verified({**self.rest, "roots": roots}, later, self.service.keys)
+            self.assertEqual(code, 1)
+            self.assertIn(f"the number of the root with hash {two['previous']} differs", output)
+
     def test_accepts_a_root_of_no_leaves(self) -> None:
         empty: Json = {"type": "gpu-rental/root/v1", "number": 1, "at": "2026-12-01T00:00:00Z", "size": 0, "previous": None}
         for root, code in ((digest(b""), 0), (digest(b"x"), 1)):

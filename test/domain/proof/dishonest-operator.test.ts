@@ -85,6 +85,10 @@ test('two different roots with one number, or a false root of no leaves, are rep
       what: expect.stringMatching(/^differs from that of root 5/),
     },
   ]);
+  const later = { name: 'later', document: await signDocument(domain, { ...root, number: 261 }) };
+  expect(verify(asFiles([...named(stored, /keys|roots/), later])).faults).toMatchObject([
+    { check: 'roots', file: 'later', where: 'previous', what: 'is the hash of root 4, but precedes root 261' },
+  ]);
   const empty = { name: 'empty', document: await signDocument(domain, { ...root, size: 0 }) };
   expect(verify(asFiles([...named(stored, /keys/), empty])).faults).toMatchObject([{ check: 'roots', where: 'root' }]);
 });
