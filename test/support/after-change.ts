@@ -1,15 +1,13 @@
-import type pg from 'pg';
 import type { Database } from '../../src/database/database.js';
 import { inTransaction, type Transaction } from '../../src/database/transaction.js';
 import type { TestDomain } from './domain.js';
 
+export type Client = Pick<Transaction, 'query'>;
+
 const WITHOUT_TRIGGERS = 'set local session_replication_role = replica';
 
 /** Changes the database without triggers or foreign keys, as its owner could. */
-export function withoutTriggers(
-  { db }: TestDomain,
-  change: (transaction: Transaction) => Promise<unknown>,
-): Promise<void> {
+export function withoutTriggers({ db }: TestDomain, change: (transaction: Client) => Promise<unknown>): Promise<void> {
   return inTransaction(db.pool, async (transaction) => {
     await transaction.query(WITHOUT_TRIGGERS);
     await change(transaction);
@@ -22,14 +20,14 @@ export function withoutTriggers(
  */
 export async function afterChange<T>(
   domain: TestDomain,
-  change: (client: pg.PoolClient) => Promise<unknown>,
+  change: (client: Client) => Promise<unknown>,
   read: (db: Database) => Promise<T>,
 ): Promise<T> {
   const client = await domain.db.pool.connect();
   try {
     await client.query('begin');
     await client.query(WITHOUT_TRIGGERS);
-    await change(client);
+    await change(client as unknown as Client);
     const query = client.query.bind(client);
     const connection = Object.assign(Object.create(client), {
       query: (given: string | { text: string }, values?: unknown[]) => {

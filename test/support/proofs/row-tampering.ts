@@ -1,10 +1,9 @@
-import type { Transaction } from '../../../src/database/transaction.js';
 import { required } from '../../../src/std/required.js';
+import type { Client } from '../after-change.js';
 import type { TestDomain } from '../domain.js';
 import { pickFrom } from './tampering.js';
 
 type Row = Record<string, unknown>;
-type Client = Pick<Transaction, 'query'>;
 
 /** Rows of one table that are replaced by others. */
 export interface RowTampering {

@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { VerifiedFile } from '../../../src/verify/verify.js';
@@ -75,18 +73,6 @@ export function shuffledChanges(files: readonly ProofFile[], pick: (below: numbe
     [changes[index], changes[other]] = [changes[other] as Change, changes[index] as Change];
   }
   return changes;
-}
-
-/** Writes each tampering into its own folder, with a list of all of them, for other verifiers. */
-export function writeTamperings(folder: string, cases: readonly (Tampering & { exitCode: number })[]): void {
-  mkdirSync(folder, { recursive: true });
-  const list = cases.map(({ name, changed, files, exitCode }, index) => {
-    const place = String(index).padStart(5, '0');
-    mkdirSync(join(folder, place), { recursive: true });
-    for (const file of files) writeFileSync(join(folder, place, file.name), file.content);
-    return { folder: place, name, changed, files: files.map((file) => file.name), exitCode };
-  });
-  writeFileSync(join(folder, 'tamperings.json'), JSON.stringify(list, null, 1));
 }
 
 /** Returns the files that are needed to check the changed one. Fewer files make the tests faster. */
