@@ -23,15 +23,17 @@ ENTRY = "account:text id:text instance:text? volume:text?"
 GPUS = "mode:text gpu:text numGpus:count"
 USAGE = {"GPU_USAGE": f"{GPUS} sizeGb:null", "DISK_USAGE": f"{GPUS} sizeGb:count",
          "VOLUME_USAGE": "mode:null gpu:null numGpus:null sizeGb:count"}
-#: The members of each kind of object and their forms: "?" permits null, and "[]" stands for an array.
+CREDITS = ("CREDIT", "ADJUSTMENT", "SERVICE_CREDIT")
+#: The members of each kind of object and their forms: "?" permits null, "[]" is an array, "=" precedes the only value,
+#: and "-" depends on `kind`.
 SHAPES = {
-    "keys": "type:gpu-rental/keys/v1 keys:signing-key[]",
-    "signing-key": "id:id algorithm:Ed25519 publicKey:key from:instant until:instant? previous:id? endorsement:base64?",
-    "roots": "type:gpu-rental/roots/v1 roots:root[]",
-    "root": "type:gpu-rental/root/v1 number:count at:instant size:count root:hash previous:hash? key:id signature:base64",
-    "inclusion": "type:gpu-rental/inclusion/v1 pseudonym:hash number:count head:hash index:count path:hash[] root:root",
-    "consistency": "type:gpu-rental/consistency/v1 first:count second:count path:hash[]",
-    "statement": "type:gpu-rental/statement/v1 service:text? account:text pseudonym:hash period:period issuedAt:instant"
+    "keys": "type:=gpu-rental/keys/v1 keys:signing-key[]",
+    "signing-key": "id:id algorithm:=Ed25519 publicKey:key from:instant until:instant? previous:id? endorsement:base64?",
+    "roots": "type:=gpu-rental/roots/v1 roots:root[]",
+    "root": "type:=gpu-rental/root/v1 number:count at:instant size:count root:hash previous:hash? key:id signature:base64",
+    "inclusion": "type:=gpu-rental/inclusion/v1 pseudonym:hash number:count head:hash index:count path:hash[] root:root",
+    "consistency": "type:=gpu-rental/consistency/v1 first:count second:count path:hash[]",
+    "statement": "type:=gpu-rental/statement/v1 service:text? account:text pseudonym:hash period:period issuedAt:instant"
                  " opening:amount closing:amount chain:chain links:link[] open:open[] lines:line[] log:inclusion?"
                  " key:id signature:base64",
     "period": "from:instant to:instant",
@@ -42,16 +44,16 @@ SHAPES = {
     "open": f"{ENTRY} kind:usage at:null units:null reference:null note:null charge:open-",
     "line": "id:text kind:kind instance:text? volume:text? number:count? mode:text? rate:rate? seconds:count?"
             " from:instant to:instant units:amount",
-    **{f"charge-{kind}": "null" for kind in ("CREDIT", "ADJUSTMENT", "SERVICE_CREDIT")},
     **{f"charge-{kind}": f"rate:rate seconds:count startedAt:null endedAt:null {GPUS} sizeGb:null"
        for kind in ("EARLY_EXIT", "PREEMPTION_MINIMUM")},
     **{f"charge-{kind}": f"rate:rate seconds:count startedAt:instant endedAt:instant {rest}" for kind, rest in USAGE.items()},
     **{f"open-{kind}": f"rate:rate seconds:null startedAt:instant endedAt:null {rest}" for kind, rest in USAGE.items()},
 }
+MEMBERS = {form: dict(member.split(":") for member in shape.split()) for form, shape in SHAPES.items()}
 FORMS: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "text": lambda value: isinstance(value, str),
-    "kind": lambda value: f"charge-{value}" in SHAPES,
+    "kind": lambda value: value in CREDITS or f"charge-{value}" in SHAPES,
     "usage": lambda value: value in USAGE,
     "count": lambda value: type(value) is int and value >= 0,
     "id": lambda value: re.fullmatch("[0-9a-f]{16}", value) is not None,
@@ -71,24 +73,24 @@ KINDS = {f"gpu-rental/{kind}/v1": kind for kind in ("keys", "statement", "inclus
 
 def misfits(value: Any, form: str, where: str) -> Iterator[str]:
     """Yields what in a value, or in its members, doesn't have the form."""
-    shape = SHAPES.get(form, form)
-    members = dict(member.split(":") for member in shape.split()) if ":" in shape else {}
+    members = MEMBERS.get(form, {})
     if members and isinstance(value, dict):
         for name in sorted(members.keys() ^ value.keys()):
             yield f"{where}: member {name} is {'missing' if name in members else 'unknown'}"
         for name, child in members.items():
             if child[-1] == "-":
-                child = SHAPES.get(f"{child}{value.get('kind')}", "null")
+                child += str(value.get("kind"))
+                child = child if child in MEMBERS else "null"
             yield from misfits(value[name], child, f"{where}.{name}") if name in value else ()
-    elif shape[-2:] == "[]" and isinstance(value, list):
+    elif form[-2:] == "[]" and isinstance(value, list):
         for number, item in enumerate(value):
-            yield from misfits(item, shape[:-2], f"{where}[{number}]")
-    elif shape[-1] == "?" and not members:
-        yield from () if value is None else misfits(value, shape[:-1], where)
+            yield from misfits(item, form[:-2], f"{where}[{number}]")
+    elif form[-1] == "?":
+        yield from () if value is None else misfits(value, form[:-1], where)
     else:
         try:
-            fits = FORMS[shape](value) if shape in FORMS else value == shape
-        except (AttributeError, TypeError, ValueError, OverflowError):
+            fits = value == form[1:] if form[0] == "=" else FORMS[form](value)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
             fits = False
         if not fits:
             yield f"{where}: {value!r} isn't of the form {form}"

@@ -359,6 +359,7 @@ class TheVerifier(unittest.TestCase):
         for number, code in (("7", 0), ("7.0", 1), ("7e0", 1), ("true", 1), ("9007199254740992", 1), ("9" * 5_000, 1),
                              ("-1", 1), ("-0", 1), ("NaN", 2)):
             self.assertEqual(verified(proof % number, self.rest, self.service.keys)[0], code, number[:40])
+        self.assertEqual(verified((proof % 7).replace("[]", '"hash[]"'), self.rest, self.service.keys)[0], 1)
         keys = json.dumps(self.service.keys)
         self.assertEqual(verified(keys[:-1] + ', "keys": []}')[0], 1)
         self.assertEqual(verified(keys[:-1] + ', "more": []}')[0], 1)

@@ -18,13 +18,13 @@ import {
   type ProofFile,
   runProofHistory,
 } from '../../support/proofs/history.js';
-import { verifyInPython } from '../../support/proofs/python-verifier.js';
+import { needsPythonVerifier, verifyInPython } from '../../support/proofs/python-verifier.js';
 import { type RowTampering, rowTamperings } from '../../support/proofs/row-tampering.js';
-import { find, needs } from '../../support/tools.js';
 
 const SEED = Number(process.env.SEED ?? 45);
 /** How many tamperings are made, half of them of files and half of rows. `npm run bench:tamperings` makes 2,000. */
 const COUNT = Number(process.env.TAMPERINGS ?? (isLong ? 2_000 : 300));
+const NEEDS = needsPythonVerifier();
 const TIMEOUT = { timeout: 600_000 };
 
 let domain: TestDomain;
@@ -64,10 +64,7 @@ class Table {
 /** Runs both verifiers on each tampering. Returns those that one of them doesn't report and name, or that they disagree on. */
 async function faultsOfVerifiers(title: string, cases: readonly FileTampering[]): Promise<string[]> {
   const table = new Table(title);
-  const python = await verifyInPython(
-    find('python3')!,
-    cases.map(({ files }) => files),
-  );
+  const python = await verifyInPython(cases.map(({ files }) => files));
   const faults = cases.flatMap(({ name, kind, changed, files }, index) => {
     const { exitCode, faults: found, unchecked } = verify(files);
     const other = python[index]!;
@@ -94,28 +91,28 @@ async function faultsOfVerifiers(title: string, cases: readonly FileTampering[])
 }
 
 async function codesOf(sets: readonly VerifiedFile[][]): Promise<[number, number][]> {
-  const python = await verifyInPython(find('python3')!, sets);
+  const python = await verifyInPython(sets);
   return sets.map((files, index) => [verify(files).exitCode, python[index]!.exitCode]);
 }
 
-test('both verifiers accept the untouched documents', { ...needs('python3') }, async () => {
+test('both verifiers accept the untouched documents', { ...NEEDS }, async () => {
   expect(await codesOf([asFiles(documents)])).toEqual([[0, 0]]);
 });
 
-test('both verifiers report and name each change of a document', { ...needs('python3'), ...TIMEOUT }, async () => {
+test('both verifiers report and name each change of a document', { ...NEEDS, ...TIMEOUT }, async () => {
   const cases = fileTamperings(documents, { seed: SEED, count: Math.floor(COUNT * 0.2) });
   expect(await faultsOfVerifiers('Documents', cases)).toEqual([]);
 });
 
 test('both report a change that was signed again, given the original', {
-  ...needs('python3'),
+  ...NEEDS,
   ...TIMEOUT,
 }, async () => {
   const cases = fileTamperings(documents, { seed: SEED, count: Math.floor(COUNT * 0.2), signer });
   expect(await faultsOfVerifiers('Documents signed again', cases)).toEqual([]);
 });
 
-test('both report a rewritten statement only with an earlier one', { ...needs('python3'), ...TIMEOUT }, async () => {
+test('both report a rewritten statement only with an earlier one', { ...NEEDS, ...TIMEOUT }, async () => {
   const cases = rewrittenStatements(documents, { seed: SEED, count: Math.floor(COUNT * 0.1), signer });
   expect(await faultsOfVerifiers('Rewritten statements', cases)).toEqual([]);
   const alone = await codesOf(cases.map((each) => each.alone));

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import type { VerifiedFile } from '../../../src/verify/verify.js';
+import { find, type Needs, needsThat } from '../tools.js';
 
 /** The result of the Python verifier, with one line of text for each fault and for each part that it can't check. */
 export interface PythonResult {
@@ -23,13 +24,17 @@ for line in sys.stdin:
     print(json.dumps({"exitCode": code, "findings": verifier.faults + verifier.gaps}))
 `;
 
+/** Leaves out a test without Python and its package cryptography. */
+export function needsPythonVerifier(): Needs {
+  const python = find('python3');
+  const hasPackage = python !== null && spawnSync(python, ['-c', 'import cryptography']).status === 0;
+  return needsThat(hasPackage, 'cryptography for Python', 'python3-cryptography');
+}
+
 /** Returns what the verifier of the Python SDK reports for each set of files. Starts Python only once. */
-export async function verifyInPython(
-  python: string,
-  sets: readonly (readonly VerifiedFile[])[],
-): Promise<PythonResult[]> {
+export async function verifyInPython(sets: readonly (readonly VerifiedFile[])[]): Promise<PythonResult[]> {
   const env = { ...process.env, PYTHONPATH: join(PACKAGE_ROOT, 'sdk/python') };
-  const child = spawn(python, ['-B', '-c', SCRIPT], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(find('python3')!, ['-B', '-c', SCRIPT], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   const exit = once(child, 'exit');
   child.stdin.on('error', () => {});
   for (const files of sets)
