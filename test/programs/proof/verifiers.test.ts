@@ -25,7 +25,7 @@ const SEED = Number(process.env.SEED ?? 45);
 /** How many tamperings are made, half of them of files and half of rows. `npm run bench:tamperings` makes 2,000. */
 const COUNT = Number(process.env.TAMPERINGS ?? (isLong ? 2_000 : 300));
 const NEEDS = needsPythonVerifier();
-const TIMEOUT = { timeout: 600_000 };
+const TIMEOUT = { timeout: 1_800_000 };
 
 let domain: TestDomain;
 let accounts: string[];
