@@ -24,6 +24,11 @@ export function checkInclusion(findings: Findings, { file, where, document }: Gi
   }
 }
 
+/** Root of the tree without leaves. */
+const EMPTY_ROOT = hashOf('');
+/** Members of a root, whose number says that all of them are the same. */
+const COMPARED = ['root', 'size', 'at', 'previous', 'key', 'signature'] as const;
+
 /** The roots of the log, given or contained in statements and inclusion proofs. */
 export class RootSet {
   readonly #findings: Findings;
@@ -38,12 +43,15 @@ export class RootSet {
     );
     for (const { file, where, document } of this.#roots) {
       keys.checkSignature(file, where, document as Root & Json, { name: 'at', at: document.at });
+      if (document.size === 0 && document.root !== EMPTY_ROOT)
+        this.#fault({ file, where, document }, 'root', 'is not that of a tree without leaves');
       if ((document.number === 1) === (document.previous === null)) continue;
       const what = document.number === 1 ? 'must be null, because no root precedes root 1' : 'is null';
       this.#fault({ file, where, document }, 'previous', what);
     }
     this.#compareNumbers();
     this.#compareSizes();
+    this.#comparePrevious();
   }
 
   get size(): number {
@@ -54,15 +62,15 @@ export class RootSet {
   checkConsistency({ file, document: { first, second, path } }: Given<Consistency>): void {
     const fault = (where: string, what: string) => this.#findings.fault('consistency', file, where, what);
     if (first > second) return void fault('first', `is ${first}, which is more than second: ${second}`);
-    if (first === 0 || first === second) {
-      if (path.length > 0) fault('path', 'must be empty between equal sizes and from size 0');
-      return;
-    }
+    const isEmpty = first === 0 || first === second;
+    if (isEmpty && path.length > 0) return void fault('path', 'must be empty between equal sizes and from size 0');
     const [older, newer] = [this.#ofSize(first), this.#ofSize(second)];
-    if (older === undefined || newer === undefined) {
-      const missing = [...(older === undefined ? [first] : []), ...(newer === undefined ? [second] : [])].join(' and ');
-      return void this.#findings.skip(file, 'path', `can't be checked: no root of size ${missing} was given`);
+    const missing = [first, second].filter((size) => size > 0 && this.#ofSize(size) === undefined);
+    if (missing.length > 0) {
+      const sizes = [...new Set(missing)].join(' and ');
+      return void this.#findings.skip(file, 'path', `can't be checked: no root of size ${sizes} was given`);
     }
+    if (isEmpty || older === undefined || newer === undefined) return;
     const reached = rootsOfConsistency(first, second, older.root, path);
     if (reached === null) return void fault('path', `isn't a proof between sizes ${first} and ${second}`);
     if (reached.first !== older.root) fault('path', `doesn't lead to root ${older.number}, of size ${first}`);
@@ -73,11 +81,12 @@ export class RootSet {
     const byNumber = new Map<number, Given<Root>>();
     let before: Given<Root> | undefined;
     for (const each of this.#roots) {
-      const { number, root, size, at, previous } = each.document;
+      const { number, size, at, previous } = each.document;
       const same = byNumber.get(number);
       if (same === undefined) byNumber.set(number, each);
-      else if (same.document.root !== root || same.document.size !== size) {
-        this.#fault(each, 'root', `differs from that of root ${number} in ${same.file}`);
+      else {
+        const member = COMPARED.find((name) => same.document[name] !== each.document[name]) ?? 'number';
+        this.#fault(each, member, `differs from that of root ${number} in ${same.file}`);
       }
       if (before !== undefined && before.document.number < number) {
         const { document } = before;
@@ -105,6 +114,21 @@ export class RootSet {
         const what = `differs from that of root ${same.document.number} in ${same.file}, which has the same size: ${size}`;
         this.#fault(each, 'root', what);
       }
+    }
+  }
+
+  /** A hash is that of only one root, so `previous` must not give it to another number. */
+  #comparePrevious(): void {
+    const numbers = new Map(
+      this.#roots.map(({ document }) => [hashOf(canonical(document as Root & Json)), document.number]),
+    );
+    for (const each of this.#roots) {
+      const { number, previous } = each.document;
+      if (previous === null) continue;
+      const known = numbers.get(previous) ?? number - 1;
+      numbers.set(previous, known);
+      if (known === number - 1) continue;
+      this.#fault(each, 'previous', `is the hash of root ${known}, but precedes root ${number}`);
     }
   }
 

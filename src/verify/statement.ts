@@ -207,6 +207,8 @@ class Comparison {
   readonly #hashes = new Map<string, Said<string>>();
   readonly #balances = new Map<string, Said<string>>();
   readonly #entries = new Map<string, Said<Entry>>();
+  /** The first record of each open usage. */
+  readonly #open = new Map<string, Said<OpenUsage>>();
 
   constructor(findings: Findings) {
     this.#findings = findings;
@@ -217,7 +219,7 @@ class Comparison {
   }
 
   addStatement({ file, document }: Given<Statement>): void {
-    const { account, pseudonym, chain, links, period, opening, closing } = document;
+    const { account, pseudonym, chain, links, open, period, opening, closing } = document;
     this.#add(this.#pseudonyms, account, pseudonym, { file, where: 'pseudonym', of: `pseudonym of ${account}` });
     this.#add(this.#accounts, pseudonym, account, { file, where: 'account', of: 'account with this pseudonym' });
     this.addHash(account, chain.from.number, chain.from.hash, file, 'chain.from.hash');
@@ -225,6 +227,10 @@ class Comparison {
       this.addHash(account, number, hash, file, `links[${index}].hash`);
       this.#entries.set(keyOf(account, record.id), { value: record, file });
     });
+    for (const usage of open) {
+      const key = keyOf(account, usage.id);
+      if (!this.#open.has(key)) this.#open.set(key, { value: usage, file });
+    }
     this.#addBalance(document, file, 'opening', period.from, opening);
     if (period.to === monthStart(period.to)) this.#addBalance(document, file, 'closing', period.to, closing);
   }
@@ -233,17 +239,18 @@ class Comparison {
     this.#add(this.#hashes, keyOf(account, number), hash, { file, where, of: `hash ${number} of ${account}` });
   }
 
-  /** Compares open usage with the entries that other statements have for it. */
+  /** Compares open usage with the entries, or else the open records, that other statements have for it. */
   compareOpen({ file, document: { account, open, period } }: Given<Statement>): void {
     open.forEach((usage, index) => {
-      const closed = this.#entries.get(keyOf(account, usage.id));
+      const key = keyOf(account, usage.id);
+      const closed = this.#entries.get(key) ?? this.#open.get(key);
       if (closed === undefined || closed.file === file) return;
       const where = `open[${index}]`;
       for (const [name, mine, others] of comparedMembers(usage, closed.value)) {
         if (mine === others) continue;
         const by =
           name === 'charge.rate' ? difference(BigInt(mine as string), BigInt(others as string), 'micro-USD/h') : null;
-        const what = `is ${mine}, but ${others} in the entry in ${closed.file}`;
+        const what = `is ${mine}, but ${others} in the record in ${closed.file}`;
         this.#findings.fault('statements', file, `${where}.${name}`, what, by);
       }
       const { endedAt } = closed.value.charge ?? {};
@@ -288,7 +295,7 @@ function keyOf(account: string, part: string | number): string {
   return canonical([account, part]);
 }
 
-function comparedMembers(usage: OpenUsage, entry: Entry): [name: string, mine: unknown, others: unknown][] {
+function comparedMembers(usage: OpenUsage, entry: Entry | OpenUsage): [name: string, mine: unknown, others: unknown][] {
   const members = ['kind', 'instance', 'volume'] as const;
   const ofCharge = ['rate', 'startedAt', 'mode', 'gpu', 'numGpus', 'sizeGb'] as const;
   return [

@@ -113,6 +113,16 @@ function invoiceHash({ account, period, opening, closing, lines }: Statement): s
   return hashOf(tagged('gpu-rental/invoice/v1', { account, closing, lines: figures, opening, period: { from, to } }));
 }
 
+function isReadable(text: string): boolean {
+  try {
+    parseJson(text);
+    return true;
+  } catch (error) {
+    if (error instanceof UnreadableError) return false;
+    throw error;
+  }
+}
+
 /** The documents of all files, by type. Documents that don't have the shape of their type are reported and left out. */
 class Documents {
   readonly keys: Given<Keys>[] = [];
@@ -133,8 +143,10 @@ class Documents {
       .split('\n')
       .map((line, index) => ({ file: `${name}:${index + 1}`, text: line }))
       .filter((line) => line.text.trim() !== '');
-    // A single document may extend over several lines. Each of several documents is on one line.
-    const isSeveral = lines.length > 1 && lines.every((line) => /^\s*[{[].*[}\]]\s*$/.test(line.text));
+    // A single document may extend over several lines. Each of several documents is on one line. A truncated file can
+    // still hold complete lines.
+    const isSeveral =
+      lines.length > 1 && lines.some((line) => /^\s*[{[].*[}\]]\s*$/.test(line.text)) && !isReadable(text);
     for (const part of isSeveral ? lines : [{ file: name, text }]) this.#readDocument(part.file, part.text);
   }
 

@@ -31,7 +31,7 @@ class ThePackage(unittest.TestCase):
                 if isinstance(node, ast.ImportFrom) and node.level == 0:
                     names = [node.module or ""]
                 for name in names:
-                    extra = ["cryptography"] if path.name == "proofs.py" else []
+                    extra = ["cryptography"] if path.name == "verify.py" else []
                     self.assertIn(name.split(".")[0], [*known, *extra], path.name)
 
     def test_is_typed_whole_and_exports_what_it_says(self) -> None:

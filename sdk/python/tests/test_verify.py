@@ -79,7 +79,7 @@ class Service:
             signed["previous"] = self.ids[0] if number else None
             endorsement = self.sign(0, "gpu-rental/key/v1", signed) if number else None
             keys.append({**signed, "algorithm": "Ed25519", "until": times[number + 1], "endorsement": endorsement})
-        self.keys = {"type": "gpu-rental/keys/v1", "keys": keys}
+        self.keys: Json = {"type": "gpu-rental/keys/v1", "keys": keys}
         self.hashes = [digest(tag("gpu-rental/chain/v1", {"account": ACCOUNT, "pseudonym": PSEUDONYM}))]
         self.links: List[Json] = []
         for record in RECORDS:
@@ -214,7 +214,7 @@ def tampered(document: Json, path: Tuple[Any, ...]) -> Json:
 class TheVerifier(unittest.TestCase):
     def setUp(self) -> None:
         self.service = service = Service()
-        self.rest = {"type": "gpu-rental/roots/v1", "roots": service.roots}
+        self.rest: Json = {"type": "gpu-rental/roots/v1", "roots": service.roots}
         self.all: List[Json] = [service.statement(), service.statement("12"), self.rest, service.inclusion(2), service.inclusion(0),
                                 *[service.consistency(*sizes) for sizes in ((3, 4), (3, 7), (4, 7), (4, 4), (0, 7))]]
 
@@ -227,9 +227,11 @@ class TheVerifier(unittest.TestCase):
         leaves = [hashlib.sha256(bytes([n])).digest() for n in range(17)]
         for size in range(1, 18):
             for index in range(size):
-                self.assertEqual(verify.proofs.root_of(leaves[index], index, size, path_of(index, leaves[:size])), tree(leaves[:size]))
-                first, old = index + 1, tree(leaves[: index + 1])
-                self.assertEqual(verify.proofs.roots_of(old, first, size, proof(first, leaves[:size])), (old, tree(leaves[:size])))
+                old, root = tree(leaves[: index + 1]).hex(), tree(leaves[:size]).hex()
+                path = [step.hex() for step in path_of(index, leaves[:size])]
+                self.assertEqual(verify.roots_of(reversed(path), index, size, leaf=leaves[index].hex())[1], root)
+                path = [step.hex() for step in proof(index + 1, leaves[:size])]
+                self.assertEqual(verify.roots_of(reversed(path), index, size, old=old), (old, root))
 
     def test_detects_a_change_of_any_member_by_the_signatures(self) -> None:
         for document in [self.service.statement(), self.service.statement("12"), self.service.roots[2], self.service.inclusion(2)]:
@@ -243,7 +245,7 @@ class TheVerifier(unittest.TestCase):
             self.assertNotEqual(code, 0, (path, output))
 
     def test_detects_a_change_of_a_charge_or_sum_that_is_signed_again(self) -> None:
-        free = {("service",), ("key",), ("signature",), ("issuedAt",)}
+        free = {("type",), ("service",), ("key",), ("signature",), ("issuedAt",)}
         for path in places(self.service.statement()):
             # Only the entry that ends the usage, or the signature, protects what its lines don't show.
             if path in free or path[0] == "log" or (path[0] == "open" and path[-1] in ("gpu", "numGpus", "sizeGb")):
@@ -272,33 +274,76 @@ class TheVerifier(unittest.TestCase):
         later["opening"], later["closing"] = "35999992479", "35999992419"
         code, output = verified(self.service.statement(), self.service.signed(later, 1), self.service.keys)
         self.assertEqual(code, 1)
-        self.assertIn("opening differs from the closing before it by -1 units", output)
+        self.assertIn("the balance of acc-1 at 2026-12-01T00:00:00Z differs from", output)
+        self.assertIn(" by -1 units", output)
         other = self.service.statement()
         other["pseudonym"] = "6" * 64
-        self.assertIn("two pseudonyms", verified(self.service.signed(other), self.service.statement())[1])
+        self.assertIn("the pseudonym of acc-1 differs", verified(self.service.signed(other), self.service.statement())[1])
         for name, value in (("rate", "3"), ("startedAt", "2026-11-30T23:58:00Z")):
             earlier = self.service.statement()
             earlier["open"][0]["charge"][name] = value
-            self.assertIn("was open with other values", verified(earlier, self.service.statement("12"))[1])
-        early = self.service.statement("12")
-        early["links"][0]["record"]["charge"]["endedAt"] = "2026-11-30T23:59:59Z"
-        early["links"][0]["hash"] = early["chain"]["to"]["hash"] = digest(tag("gpu-rental/link/v1", {
-            "number": 6, "previous": self.service.hashes[5], "record": early["links"][0]["record"]}))
-        self.assertIn("had ended", verified(self.service.statement(), early)[1])
+            self.assertIn("usage i-1/disk/1 of acc-1 differs", verified(earlier, self.service.statement("12"))[1])
+
+    def test_accepts_open_usage_that_ended_up_to_60_seconds_early(self) -> None:
+        for end, text in (("2026-11-30T23:59:00Z", None), ("2026-11-30T23:58:59Z", "had ended 61 seconds before the end")):
+            later = self.service.statement("12")
+            later["links"][0]["record"]["charge"]["endedAt"] = later["links"][0]["record"]["at"] = end
+            output = verified(self.service.statement(), later)[1]
+            self.assertEqual("had ended" in output, text is not None, output)
+            self.assertIn(text or "", output)
 
     def test_compares_roots(self) -> None:
-        for name, value, text in (("root", "7" * 64, "their roots differ"), ("at", "2026-12-01T00:00:00Z", "is earlier"),
-                                  ("size", 2, "is smaller"), ("previous", "7" * 64, "previous isn't the hash")):
+        for name, value, text in (("root", "7" * 64, "root 2 differs"), ("at", "2026-12-01T00:00:00Z", "is smaller or earlier"),
+                                  ("size", 2, "is smaller or earlier"), ("previous", "7" * 64, "the hash of root 1 differs")):
             second = self.service.signed({**self.service.roots[1], name: value})
             roots = [self.service.roots[0], second] if name != "root" else [self.service.roots[1], second]
             code, output = verified({**self.rest, "roots": roots}, self.service.keys)
             self.assertEqual(code, 1)
             self.assertIn(text, output)
 
+    def test_refuses_a_root_that_is_listed_twice_or_out_of_order(self) -> None:
+        one, two, three = self.service.roots
+        for roots in ([one, two, two, three], [two, one, three]):
+            code, output = verified({**self.rest, "roots": roots}, self.service.keys)
+            self.assertEqual(code, 1)
+            self.assertIn("0.json: the roots aren't in order, or one is listed twice", output)
+        self.assertEqual(verified(self.rest, two, self.service.keys)[0], 0)
+
+    def test_refuses_a_root_with_the_previous_of_another_number(self) -> None:
+        two = self.service.roots[1]
+        later = self.service.signed({**two, "number": 261})
+        for roots in (self.service.roots[:1], [two]):
+            code, output = verified({**self.rest, "roots": roots}, later, self.service.keys)
+            self.assertEqual(code, 1)
+            self.assertIn(f"the number of the root with hash {two['previous']} differs", output)
+
+    def test_accepts_a_root_of_no_leaves(self) -> None:
+        empty: Json = {"type": "gpu-rental/root/v1", "number": 1, "at": "2026-12-01T00:00:00Z", "size": 0, "previous": None}
+        for root, code in ((digest(b""), 0), (digest(b"x"), 1)):
+            self.assertEqual(verified(self.service.signed({**empty, "root": root}), self.service.keys)[0], code)
+
+    def test_refuses_keys_that_can_not_be_relied_on(self) -> None:
+        root = {**self.service.roots[0], "signature": base64.b64encode(b"\1" + bytes(63)).decode()}
+        for public, text in ((bytes(31), "isn't of the form key"), (b"\1" + bytes(31), "the signature does not verify")):
+            name = digest(public)[:16]
+            key = {**self.service.keys["keys"][0], "publicKey": base64.b64encode(public).decode(), "id": name, "until": None}
+            code, output = verified({"type": "gpu-rental/keys/v1", "keys": [key]}, {**root, "key": name})
+            self.assertEqual(code, 1)
+            self.assertIn(text, output)
+        for name, code in (("x", 1), ("A" * 16, 1), ("a" * 16, 2)):
+            self.assertEqual(verified({**root, "key": name}, self.service.keys)[0], code)
+
+    def test_compares_lists_of_keys(self) -> None:
+        first, second = self.service.keys["keys"]
+        for keys, code in (([{**first, "until": None}], 0), ([first], 1), ([{**first, "until": None, "from": "2025-01-01T00:00:00Z"}], 1),
+                           ([{**second, "previous": None, "endorsement": None}], 1)):
+            self.assertEqual(verified(self.service.keys, {**self.service.keys, "keys": keys})[0], code, keys)
+
     def test_reports_what_it_can_not_check_with_2(self) -> None:
         keys = {**self.service.keys, "keys": [{**self.service.keys["keys"][0], "until": None}]}
-        for texts in ([self.service.statement()], [self.service.statement("12"), keys], ["{"], [""], ["null x"],
-                      [self.service.consistency(3, 7), self.service.keys]):
+        for texts in ([self.service.statement()], [self.service.statement("12"), keys], ["{"], [""], ["null x"], ["null"], ["[]"], ["{}"],
+                      ['{"type": null}'], ['{"type": "gpu-rental/other/v1"}'], ["[" * 100_000],
+                      [self.service.consistency(3, 7), self.service.keys], [self.service.consistency(4, 4)]):
             code, output = verified(*texts)
             self.assertEqual(code, 2, output)
             self.assertIn("(not checked)", output)
@@ -307,9 +352,14 @@ class TheVerifier(unittest.TestCase):
         self.assertEqual(verified("{", {**self.service.keys, "keys": [{}]})[0], 1)
 
     def test_parses_strictly(self) -> None:
-        for text in ('{"type": 1, "type": 2}', '{"type": 1.5}', '{"type": NaN}', '{"type": 9007199254740992}', "[]", "null",
-                     '{"type": "gpu-rental/other/v1"}', '{"type": "gpu-rental/keys/v1"}', "[" * 100_000):
-            self.assertIn(verified(text)[0], (1, 2), text[:40])
+        for text in ('{"type": 1, "type": 2}', '{"type": 1.5}', '{"type": -0}', '{"type": "\\ud800"}',
+                     '{"type": "gpu-rental/keys/v1"}', '{"type": "gpu-rental/keys/v1", "keys": 1}'):
+            self.assertEqual(verified(text)[0], 1, text)
+        proof = '{"type": "gpu-rental/consistency/v1", "first": 0, "second": %s, "path": []}'
+        for number, code in (("7", 0), ("7.0", 1), ("7e0", 1), ("true", 1), ("9007199254740992", 1), ("9" * 5_000, 1),
+                             ("-1", 1), ("-0", 1), ("NaN", 2)):
+            self.assertEqual(verified(proof % number, self.rest, self.service.keys)[0], code, number[:40])
+        self.assertEqual(verified((proof % 7).replace("[]", '"hash[]"'), self.rest, self.service.keys)[0], 1)
         keys = json.dumps(self.service.keys)
         self.assertEqual(verified(keys[:-1] + ', "keys": []}')[0], 1)
         self.assertEqual(verified(keys[:-1] + ', "more": []}')[0], 1)

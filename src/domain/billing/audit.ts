@@ -273,6 +273,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
          min(started_at) filter (where resource = 'DISK') as disk_from,
          max(ended_at) filter (where resource = 'DISK') as disk_to,
          min(rate) filter (where resource = 'DISK') as disk_rate,
+        min(ordinal) filter (where resource = 'DISK') as disk_ordinal,
          max(usage_interval.minimum_until) filter (where ended_at is null) as minimum_until,
          coalesce(sum(rate * extract(epoch from usage_interval.minimum_until - ended_at))
            filter (where ended_at < usage_interval.minimum_until), 0)::bigint as minimum_units
@@ -280,7 +281,7 @@ const CHECKS: readonly (readonly [name: string, sql: string])[] = [
      ) used on used.instance_id = instance.id
      where used.instance_id is null or used.gpu_intervals <> instance.gpu_intervals or used.gpu_seconds <> instance.gpu_seconds
        or used.running_since is distinct from instance.running_since or used.disks <> 1 or used.disk_from <> created_at
-       or used.disk_to is distinct from destroyed_at or used.disk_rate <> instance.disk_rate
+       or used.disk_to is distinct from destroyed_at or used.disk_rate <> instance.disk_rate or used.disk_ordinal <> 1
        or (status <> 'RUNNING' and used.last_stop is distinct from stopped_at)
        or used.minimum_until is distinct from instance.minimum_until or used.minimum_units <> instance.minimum_units`,
   ],

@@ -5,6 +5,7 @@ import { setKeyLimit } from '../../../src/domain/accounts/monthly-limits.js';
 import { audit, type Finding } from '../../../src/domain/billing/audit.js';
 import { readBalance } from '../../../src/domain/billing/balance.js';
 import { act, deploy, operatorAct } from '../../../src/domain/instances/instances.js';
+import { afterChange, type Client } from '../../support/after-change.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 let domain: TestDomain;
@@ -161,6 +162,11 @@ describe('the audit finds', () => {
       'a disk that is no longer billed',
       AGREE,
       `delete from usage_interval where ended_at is null and resource = 'DISK'`,
+    ],
+    [
+      'a disk whose entry would get another id',
+      AGREE,
+      `update usage_interval set ordinal = 2 where ended_at is null and resource = 'DISK'`,
     ],
     [
       'a disk whose billing begins one second late',
@@ -407,27 +413,13 @@ async function checksThatFind(domain: TestDomain, sql: string): Promise<string[]
 }
 
 /** Like `checksThatFind`, but returns the findings. */
-async function findingsAfter(domain: TestDomain, sql: string): Promise<Finding[]> {
-  const client = await domain.db.pool.connect();
-  try {
-    await client.query('begin');
-    await client.query('alter table ledger_entry disable trigger user');
-    await client.query('alter table chain_link disable trigger user');
+function findingsAfter(domain: TestDomain, sql: string): Promise<Finding[]> {
+  const change = async (client: Client) => {
+    await client.query('set local session_replication_role = origin');
+    await client.query('alter table ledger_entry disable trigger user; alter table chain_link disable trigger user');
     await client.query(sql);
-    const query = client.query.bind(client);
-    const connection = Object.assign(Object.create(client), {
-      query: (given: string | { text: string }, values?: unknown[]) => {
-        const text = typeof given === 'string' ? given : given.text;
-        return /^(BEGIN|COMMIT|ROLLBACK|set transaction)/i.test(text) ? Promise.resolve() : query(text, values);
-      },
-      release: () => {},
-    });
-    const pool = Object.assign(Object.create(domain.db.pool), { connect: async () => connection });
-    return (await audit({ ...domain, db: { ...domain.db, pool } })).findings;
-  } finally {
-    await client.query('rollback');
-    client.release();
-  }
+  };
+  return afterChange(domain, change, async (db) => (await audit({ ...domain, db })).findings);
 }
 
 test('a rebuild restores the running totals from the ledger', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { creditAccount } from '../../../src/domain/accounts/accounts.js';
+import { formatInstant, parseInstant } from '../../../src/domain/kernel/time.js';
 import { appendToLog, consistencyProof, rootsAfter } from '../../../src/domain/proof/log.js';
 import { signedStatement } from '../../../src/domain/proof/signed-statement.js';
 import { keysDocument, signDocument } from '../../../src/domain/proof/signing-keys.js';
@@ -59,6 +60,37 @@ test('open usage whose entry has another rate, start or end in a later statement
       expect.objectContaining({ check: 'statements', file: 'forged', where: `open[${index}].charge.${member}` }),
     );
   }
+});
+
+test('different records of usage that is open in two statements are reported', async () => {
+  const october = named(stored, new RegExp(`${account}-2027-10`))[0]!;
+  const { key: _key, signature: _signature, ...content } = structuredClone(october.document);
+  content.open[0].charge.numGpus += 1;
+  const forged = { name: 'forged', document: await signDocument(domain, content) };
+  expect(checksOf([...named(stored, /keys/), forged])).toEqual([]);
+  expect(verify(asFiles([...named(stored, /keys/), october, forged])).faults).toMatchObject([
+    { check: 'statements', file: 'forged', where: 'open[0].charge.numGpus' },
+  ]);
+});
+
+test('two different roots with one number, or a false root of no leaves, are reported', async () => {
+  const { key: _key, signature: _signature, ...root } = named(stored, /roots/)[0]!.document.roots.at(-1);
+  const at = formatInstant(parseInstant(root.at)! + 1n);
+  const forged = { name: 'forged', document: await signDocument(domain, { ...root, at }) };
+  expect(checksOf([...named(stored, /keys/), forged])).toEqual([]);
+  expect(verify(asFiles([...named(stored, /keys|roots/), forged])).faults).toMatchObject([
+    {
+      check: 'roots',
+      where: expect.stringMatching(/at$/),
+      what: expect.stringMatching(/^differs from that of root 5/),
+    },
+  ]);
+  const later = { name: 'later', document: await signDocument(domain, { ...root, number: 261 }) };
+  expect(verify(asFiles([...named(stored, /keys|roots/), later])).faults).toMatchObject([
+    { check: 'roots', file: 'later', where: 'previous', what: 'is the hash of root 4, but precedes root 261' },
+  ]);
+  const empty = { name: 'empty', document: await signDocument(domain, { ...root, size: 0 }) };
+  expect(verify(asFiles([...named(stored, /keys/), empty])).faults).toMatchObject([{ check: 'roots', where: 'root' }]);
 });
 
 test('a rewritten history is consistent by itself, but not with a stored root or statement', async () => {

@@ -32,6 +32,17 @@ test.each([
     1,
     'must be an integer of at least 0; got "1"',
   ],
+  ...[
+    [0, 9],
+    [9, 9],
+  ].map(
+    ([first, second]) =>
+      [
+        `{"type":"gpu-rental/consistency/v1","first":${first},"second":${second},"path":[]}`,
+        2,
+        "can't be checked: no root of size 9 was given",
+      ] as const,
+  ),
   ['{"type":"gpu-rental/consistency/v1","first":2,"second":1,"path":[]}', 1, 'is 2, which is more than second: 1'],
   [
     `{"type":"gpu-rental/consistency/v1","first":1,"second":2,"path":["${'A'.repeat(64)}"]}`,
@@ -46,6 +57,12 @@ test.each([
 
 test('reports a file that is not UTF-8', () => {
   expect(check(Uint8Array.of(0x22, 0xff, 0x22)).unchecked).toMatchObject([{ what: "can't be read: it isn't UTF-8" }]);
+});
+
+test('checks the complete lines of a truncated file', () => {
+  const { faults, unchecked } = check('{"type":"gpu-rental/keys/v1"}\n{"type":"gpu-rental/keys/v1","keys":[');
+  expect(faults).toMatchObject([{ file: 'file:1', what: 'is missing' }]);
+  expect(unchecked).toMatchObject([{ file: 'file:2', what: "can't be read: it is truncated" }]);
 });
 
 test('lists a limited number of findings per file', () => {

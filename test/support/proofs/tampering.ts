@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { VerifiedFile } from '../../../src/verify/verify.js';
@@ -18,7 +16,8 @@ type Path = (string | number)[];
 // biome-ignore lint/suspicious/noExplicitAny: documents of any type are changed at any place
 type Any = any;
 
-interface Change {
+/** A change of one document. */
+export interface Change {
   file: string;
   path: Path;
   does: string;
@@ -34,13 +33,7 @@ export function tamperings(
   files: readonly ProofFile[],
   { seed, count, resign = null }: { seed: number; count: number; resign?: ((document: Any) => Any) | null },
 ): Tampering[] {
-  const random = xoroshiro128plus(seed);
-  const pick = (below: number) => uniformInt(random, 0, below - 1);
-  const changes = files.flatMap((file) => changesOf(file, files, pick));
-  for (let index = changes.length - 1; index > 0; index -= 1) {
-    const other = pick(index + 1);
-    [changes[index], changes[other]] = [changes[other] as Change, changes[index] as Change];
-  }
+  const changes = shuffledChanges(files, pickFrom(seed));
   const kinds = new Set<string>();
   const [first, rest]: [Change[], Change[]] = [[], []];
   for (const change of changes) {
@@ -66,20 +59,24 @@ export function tamperings(
   return made;
 }
 
-/** Writes each tampering into its own folder, with a list of all of them, for other verifiers. */
-export function writeTamperings(folder: string, cases: readonly (Tampering & { exitCode: number })[]): void {
-  mkdirSync(folder, { recursive: true });
-  const list = cases.map(({ name, changed, files, exitCode }, index) => {
-    const place = String(index).padStart(5, '0');
-    mkdirSync(join(folder, place), { recursive: true });
-    for (const file of files) writeFileSync(join(folder, place, file.name), file.content);
-    return { folder: place, name, changed, files: files.map((file) => file.name), exitCode };
-  });
-  writeFileSync(join(folder, 'tamperings.json'), JSON.stringify(list, null, 1));
+/** Returns a function that returns a random number from 0 up to but excluding `below`. */
+export function pickFrom(seed: number): (below: number) => number {
+  const random = xoroshiro128plus(seed);
+  return (below) => uniformInt(random, 0, below - 1);
+}
+
+/** Returns all changes of single documents in a random order. */
+export function shuffledChanges(files: readonly ProofFile[], pick: (below: number) => number): Change[] {
+  const changes = files.flatMap((file) => changesOf(file, files, pick));
+  for (let index = changes.length - 1; index > 0; index -= 1) {
+    const other = pick(index + 1);
+    [changes[index], changes[other]] = [changes[other] as Change, changes[index] as Change];
+  }
+  return changes;
 }
 
 /** Returns the files that are needed to check the changed one. Fewer files make the tests faster. */
-function companions(files: readonly ProofFile[], changed: ProofFile): ProofFile[] {
+export function companions(files: readonly ProofFile[], changed: ProofFile): ProofFile[] {
   const needs: Record<string, (type: string) => boolean> = {
     'gpu-rental/keys/v1': () => true,
     'gpu-rental/roots/v1': (type) => /keys|roots|consistency/.test(type),
