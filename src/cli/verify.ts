@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { visible } from '../std/visible.js';
-import { type Finding, type StatementSummary, type VerifiedFile, verify } from '../verify/verify.js';
+import { type Finding, findingText, type StatementSummary, type VerifiedFile, verify } from '../verify/verify.js';
 import { paint, printLines, printText } from './terminal.js';
 
 const STDIN = '-';
@@ -58,14 +58,14 @@ async function contentOf(path: string): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-function lineOf(kind: 'FAULT' | 'unchecked', { check, file, where, what, by }: Finding): string {
+function lineOf(kind: 'FAULT' | 'unchecked', finding: Finding): string {
+  const { check, file, where } = finding;
   const label = paint(
     process.stdout,
     kind === 'FAULT' ? 'red' : 'yellow',
     kind === 'FAULT' ? `FAULT (${check})` : kind,
   );
-  const subject = where === '' ? file : `${file}: ${where}`;
-  return `${label} ${visible(`${subject} ${what}${by === null ? '' : ` (${by})`}`)}`;
+  return `${label} ${visible(`${file}${where === '' ? '' : ':'} ${findingText(finding)}`)}`;
 }
 
 function summaryOf({

@@ -24,6 +24,11 @@ export interface Finding {
   by: string | null;
 }
 
+/** Describes a finding without the name of its file. */
+export function findingText({ where, what, by }: Finding): string {
+  return `${where === '' ? '' : `${where} `}${what}${by === null ? '' : ` (${by})`}`;
+}
+
 /** Maximum number of findings listed per document. One is enough to fail. */
 const MAX_PER_DOCUMENT = 100;
 
