@@ -1,5 +1,4 @@
-import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { usd } from '../figures/money.js';
 import { balanceNow, settled } from '../state/account.js';
 import { path } from '../state/location.js';
@@ -7,6 +6,7 @@ import { isExpectedIn, session, signOut } from '../state/session.js';
 import { isMac, overlay } from '../state/shortcuts.js';
 import { texts } from '../texts/en/head.js';
 import { texts as house } from '../texts/en/house.js';
+import { useDisclosure } from './disclosure.js';
 import { Icon } from './icon.js';
 import { RunsOut } from './runs-out.js';
 
@@ -96,28 +96,11 @@ const Find = () => (
 
 /** Less frequently used screens, which are listed if there is room and otherwise hidden behind a button. */
 function More() {
-  const isOpen = useSignal(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const list = useRef<HTMLDivElement>(null);
+  const { isOpen, button, content } = useDisclosure();
   const at = path.value;
   useEffect(() => {
     isOpen.value = false;
   }, [at]);
-  useEffect(() => {
-    if (!isOpen.value) return;
-    const close = (event: Event) => {
-      const isKey = event instanceof KeyboardEvent;
-      if (isKey && event.key !== 'Escape') return;
-      if (!isKey && [button, list].some(({ current }) => current?.contains(event.target as Node))) return;
-      isOpen.value = false;
-      if (isKey) button.current?.focus();
-    };
-    const kinds = ['keydown', 'pointerdown', 'focusin'] as const;
-    for (const kind of kinds) document.addEventListener(kind, close);
-    return () => {
-      for (const kind of kinds) document.removeEventListener(kind, close);
-    };
-  }, [isOpen.value]);
   const isHere = SECONDARY.some(([to]) => isAt(to));
   return (
     <>
@@ -134,7 +117,7 @@ function More() {
         <Icon name="ellipsis" />
         {texts.more}
       </button>
-      <div id="nav-rest" ref={list} class={`nav-rest${isOpen.value ? ' open' : ''}`}>
+      <div id="nav-rest" ref={content} class={`nav-rest${isOpen.value ? ' open' : ''}`}>
         <Links of={SECONDARY} />
       </div>
     </>
