@@ -6,10 +6,10 @@ import { FocusExport, Invoice, SignedStatement } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { useDisclosure } from '../parts/disclosure.js';
 import { Icon } from '../parts/icon.js';
+import type { MoneyRead } from '../state/money-read.js';
 import type { useWork } from '../state/work.js';
 import { texts } from '../texts/en/downloads.js';
 import { BillingDetailsDialog } from './billing-details.js';
-import type { Stated } from './statement.js';
 
 interface Download {
   name: string;
@@ -18,6 +18,8 @@ interface Download {
 }
 
 const FORMATS = ['csv', 'focus', 'signed', 'invoice'] as const;
+
+export type Stated = NonNullable<MoneyRead['statement']>;
 
 export interface Props {
   stated: Stated;

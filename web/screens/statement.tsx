@@ -8,12 +8,9 @@ import { Table } from '../parts/table.js';
 import { Period, Time } from '../parts/time.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
-import type { MoneyRead } from '../state/money-read.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/statement.js';
-import type { Props as DownloadsProps } from './downloads.js';
-
-export type Stated = NonNullable<MoneyRead['statement']>;
+import type { Props as DownloadsProps, Stated } from './downloads.js';
 
 const Downloads = loaded<DownloadsProps>(async () => (await import('./downloads.js')).Downloads);
 
