@@ -18,7 +18,7 @@ interface Given {
   /** The file's name, which is unique among the files given. */
   name: string;
   content: Uint8Array;
-  /** Why the file can't be read; null if it can. */
+  /** Why the file can't be opened; null if it can. */
   unread: string | null;
 }
 
@@ -172,7 +172,7 @@ function Files({ of: { files, result }, onRemove }: { of: Checked; onRemove(name
           const isOf = ({ file }: { file: string }) => fileOf(file, files) === name;
           const faults = result.faults.filter(isOf);
           const unchecked = result.unchecked.filter(isOf);
-          if (unread !== null) unchecked.push({ check: 'unchecked', file: name, where: '', what: unread, by: null });
+          if (unread !== null) unchecked.push(unreadFile(name, unread));
           return (
             <li key={name}>
               <div class="row between">
@@ -280,7 +280,7 @@ async function readFile(file: File): Promise<Given> {
     return { name: file.name, content: new Uint8Array(await file.arrayBuffer()), unread: null };
   } catch (error) {
     // Folders can be dropped, but not read.
-    return { name: file.name, content: new Uint8Array(), unread: `can't be read: ${(error as Error).name}` };
+    return { name: file.name, content: new Uint8Array(), unread: (error as Error).name };
   }
 }
 
