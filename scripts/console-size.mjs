@@ -27,7 +27,7 @@ async function firstLoad(page) {
   return bytes;
 }
 
-const pages = (await readdir(folder)).filter((name) => name.endsWith('.html'));
+const pages = (await readdir(folder)).filter((name) => /^index\.\w+\.html$/.test(name));
 if (pages.length === 0) throw new Error(`no page in ${fileURLToPath(folder)}: run \`npm run build\``);
 for (const name of pages) {
   const bytes = await firstLoad(await readFile(new URL(name, folder), 'utf8'));

@@ -16,7 +16,7 @@ export default defineConfig(({ mode }) => {
     root: import.meta.dirname,
     // URLs are absolute, because screens with nested paths share the same page.
     base: '/',
-    plugins: [inLanguage(languageOf(mode)), xtermWithinPolicy()],
+    plugins: [inLanguage(languageOf(mode), 'index'), xtermWithinPolicy()],
     build: {
       outDir: resolve(import.meta.dirname, '../dist/console'),
       emptyOutDir: isFirst,

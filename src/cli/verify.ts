@@ -1,7 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { visible } from '../std/visible.js';
-import { type Finding, type StatementSummary, type VerifiedFile, verify } from '../verify/verify.js';
+import {
+  type Finding,
+  findingText,
+  type StatementSummary,
+  unreadFile,
+  type VerifiedFile,
+  verify,
+} from '../verify/verify.js';
 import { paint, printLines, printText } from './terminal.js';
 
 const STDIN = '-';
@@ -29,8 +36,7 @@ can't be checked.`,
         try {
           files.push({ name: path === STDIN ? 'stdin' : path, content: await contentOf(path) });
         } catch (error) {
-          const what = `can't be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`;
-          unread.push({ check: 'unchecked', file: path, where: '', what, by: null });
+          unread.push(unreadFile(path, (error as NodeJS.ErrnoException).code ?? (error as Error).message));
         }
       }
       const result = verify(files);
@@ -58,14 +64,14 @@ async function contentOf(path: string): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-function lineOf(kind: 'FAULT' | 'unchecked', { check, file, where, what, by }: Finding): string {
+function lineOf(kind: 'FAULT' | 'unchecked', finding: Finding): string {
+  const { check, file, where } = finding;
   const label = paint(
     process.stdout,
     kind === 'FAULT' ? 'red' : 'yellow',
     kind === 'FAULT' ? `FAULT (${check})` : kind,
   );
-  const subject = where === '' ? file : `${file}: ${where}`;
-  return `${label} ${visible(`${subject} ${what}${by === null ? '' : ` (${by})`}`)}`;
+  return `${label} ${visible(`${file}${where === '' ? '' : ':'} ${findingText(finding)}`)}`;
 }
 
 function summaryOf({

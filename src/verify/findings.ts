@@ -24,6 +24,16 @@ export interface Finding {
   by: string | null;
 }
 
+/** Returns the finding for a file that can't be opened. */
+export function unreadFile(file: string, reason: string): Finding {
+  return { check: 'unchecked', file, where: '', what: `can't be read: ${reason}`, by: null };
+}
+
+/** Describes a finding without the name of its file. */
+export function findingText({ where, what, by }: Finding): string {
+  return `${where === '' ? '' : `${where} `}${what}${by === null ? '' : ` (${by})`}`;
+}
+
 /** Maximum number of findings listed per document. One is enough to fail. */
 const MAX_PER_DOCUMENT = 100;
 

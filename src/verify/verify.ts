@@ -18,7 +18,7 @@ import {
 } from './shapes.js';
 import { checkStatement, compareStatements } from './statement.js';
 
-export type { Finding } from './findings.js';
+export { type Finding, findingText, unreadFile } from './findings.js';
 
 /** A file with documents. */
 export interface VerifiedFile {

@@ -248,7 +248,8 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await page.getByRole('img', { name: /^Spend by UTC day/ }).waitFor();
       await page.getByRole('row', { name: new RegExp(`${id} GPUs today at \\d\\d:\\d\\d .* at `) }).waitFor();
       const download = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Download CSV' }).click();
+      await page.getByRole('button', { name: 'Download' }).click();
+      await page.getByRole('button', { name: 'CSV All lines' }).click();
       const text = await readFile(await (await download).path(), 'utf8');
       expect(text.split('\r\n')[1]).toMatch(/^OPENING_BALANCE,/);
       expect(text).toContain(`,${statement.closingBalance.toFixed(6)},`);

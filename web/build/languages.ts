@@ -16,9 +16,10 @@ export function languageOf(mode: string): Language {
 }
 
 /**
- * Replaces the English texts that the source imports with this language's texts, and names the page after the language.
+ * Replaces the English texts that the source imports with this language's texts, and adds the language to the name of
+ * the page's file.
  */
-export function inLanguage(language: Language): Plugin {
+export function inLanguage(language: Language, page: string): Plugin {
   let folder = '';
   return {
     name: 'in-language',
@@ -37,6 +38,6 @@ export function inLanguage(language: Language): Plugin {
       html
         .replace('lang="en"', `lang="${language}"`)
         .replace(/\{(\w+)\}/g, (_, name: string) => PAGES[language][name]!),
-    writeBundle: () => renameSync(join(folder, 'index.html'), join(folder, `index.${language}.html`)),
+    writeBundle: () => renameSync(join(folder, `${page}.html`), join(folder, `${page}.${language}.html`)),
   };
 }

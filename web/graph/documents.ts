@@ -1100,6 +1100,45 @@ export const Redeliver = graphql(`
   }
 `);
 
+export const SignedStatement = graphql(`
+  query SignedStatement($month: String!) {
+    signedStatement(month: $month)
+  }
+`);
+
+export const FocusExport = graphql(`
+  query FocusExport($month: String!) {
+    focusExport(month: $month)
+  }
+`);
+
+export const Invoice = graphql(`
+  query Invoice($month: String!) {
+    invoice(month: $month) {
+      number
+      html
+    }
+  }
+`);
+
+export const BillingDetails = graphql(`
+  query BillingDetails {
+    billingDetails {
+      name
+      address
+      reference
+    }
+  }
+`);
+
+export const SetBillingDetails = graphql(`
+  mutation SetBillingDetails($name: String, $address: String, $reference: String) {
+    setBillingDetails(name: $name, address: $address, reference: $reference) {
+      name
+    }
+  }
+`);
+
 export const SetMonthlyLimit = graphql(`
   mutation SetMonthlyLimit($monthlyLimit: Float) {
     setMonthlyLimit(monthlyLimit: $monthlyLimit) {

@@ -4,7 +4,14 @@ import type { introspection } from '../generated/schema.js';
 type Graphql = ReturnType<
   typeof initGraphQLTada<{
     introspection: introspection;
-    scalars: { DateTime: string; Date: string; USD: number; ID: string; Labels: Readonly<Record<string, string>> };
+    scalars: {
+      DateTime: string;
+      Date: string;
+      USD: number;
+      ID: string;
+      Labels: Readonly<Record<string, string>>;
+      Json: unknown;
+    };
     disableMasking: true;
   }>
 >;

@@ -64,6 +64,9 @@ export function SignIn({ reason }: { reason?: string }) {
         </div>
       </form>
       {signupOpen.value && <NewAccount />}
+      <p class="small">
+        <a href="/verify">{texts.verify}</a>
+      </p>
     </div>
   );
 }

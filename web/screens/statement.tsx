@@ -1,17 +1,18 @@
 import type { ComponentChildren } from 'preact';
-import { csv } from '../figures/csv.js';
-import { micro, plainUsd, rate, usd } from '../figures/money.js';
+import { micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { Empty } from '../parts/notice.js';
+import { loaded } from '../parts/loaded.js';
+import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Period, Time } from '../parts/time.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
-import type { MoneyRead } from '../state/money-read.js';
+import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/statement.js';
+import type { Props as DownloadsProps, Stated } from './downloads.js';
 
-type Stated = NonNullable<MoneyRead['statement']>;
+const Downloads = loaded<DownloadsProps>(async () => (await import('./downloads.js')).Downloads);
 
 const MONTHS = 12;
 /** Maximum number of rows shown. The download contains all of them. */
@@ -34,10 +35,16 @@ export const periodOf = (month: string) => ({
 
 /** Shows the changes to the balance within a UTC month line by line. */
 export function Statement({ stated }: { stated: Stated | null }) {
+  const work = useWork();
   return (
     <section class="panel" aria-labelledby="statement">
       <div class="panel-head">
-        <h2 id="statement">{texts.title}</h2>
+        <div>
+          <h2 id="statement">{texts.title}</h2>
+          <p class="small quiet">
+            <a href="/verify">{texts.verify}</a>
+          </p>
+        </div>
         <div class="row">
           <label class="row small">
             <span class="quiet">{texts.month}</span>
@@ -47,9 +54,14 @@ export function Statement({ stated }: { stated: Stated | null }) {
               ))}
             </select>
           </label>
-          {stated !== null && <Download of={stated} />}
+          {stated !== null && <Downloads stated={stated} work={work} />}
         </div>
       </div>
+      {work.error.value !== null && (
+        <div class="padded">
+          <Failure error={work.error.value} />
+        </div>
+      )}
       {stated !== null && <Lines stated={stated} />}
     </section>
   );
@@ -125,70 +137,6 @@ function Total({ name, amount }: { name: ComponentChildren; amount: number }) {
       </td>
     </tr>
   );
-}
-
-/** A button that downloads all rows, including those that aren't shown. */
-const Download = ({ of: stated }: { of: Stated }) => (
-  <button type="button" onClick={() => save(`statement-${stated.from.slice(0, 7)}.csv`, csvOf(stated))}>
-    {texts.download}
-  </button>
-);
-
-function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: Stated): string {
-  return csv([
-    [
-      'kind',
-      'at',
-      'instance',
-      'rate_per_hour_usd',
-      'seconds',
-      'amount_usd',
-      'exact_units',
-      'note',
-      'reference',
-      'from',
-      'to',
-    ],
-    ['OPENING_BALANCE', from, '', '', '', plain(openingBalance), '', '', '', '', ''],
-    ...movements.map(({ kind, at, instanceId, amount, note, reference }) => [
-      kind,
-      at,
-      instanceId ?? '',
-      '',
-      '',
-      plain(amount),
-      '',
-      note ?? '',
-      reference ?? '',
-      '',
-      '',
-    ]),
-    ...lines.map(({ kind, instanceId, volumeId, ratePerHour, seconds, from, to, amount, units }) => [
-      kind,
-      '',
-      instanceId ?? volumeId ?? '',
-      plain(ratePerHour),
-      String(seconds),
-      plain(-amount),
-      units,
-      '',
-      '',
-      from,
-      to,
-    ]),
-    ['CLOSING_BALANCE', to, '', '', '', plain(closingBalance), '', '', '', '', ''],
-  ]);
-}
-
-const plain = (amount: number): string => plainUsd(micro(amount));
-
-function save(name: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(address);
 }
 
 function monthsBefore(month: string, count: number): string {

@@ -64,7 +64,7 @@ addEventListener('click', (event) => {
   const link = (event.target as Element).closest<HTMLAnchorElement>('a[href]');
   if (link === null || link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return;
   if (link.hash !== '' && link.pathname === location.pathname) return;
-  if (/^\/(graphql|v1|healthz|readyz)\b/.test(link.pathname)) return;
+  if (/^\/(graphql|v1|healthz|readyz|verify)\b/.test(link.pathname)) return;
   event.preventDefault();
   go(link.href);
 });

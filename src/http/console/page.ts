@@ -26,8 +26,10 @@ export const SCREENS = [
 const MOVED = { '/money': '/billing', '/webhooks': '/notifications' };
 /** Response types, most preferred first. A client that accepts anything doesn't get the page. */
 const ANSWER_TYPES = ['application/json', 'text/html'];
-/** Matches the page built for one language. */
-const PAGE = /^\/index\.([a-z]+)\.html$/;
+/** Address of the page that verifies statements, which isn't part of the console. */
+const VERIFY_PATH = '/verify';
+/** Matches a page built for one language. */
+const PAGE = /^\/(index|verify)\.([a-z]+)\.html$/;
 /** Fallback for users whose languages are all unavailable. */
 const COMMON_LANGUAGE = 'en';
 /** Cookie that the page sets when the user chooses a language other than the browser's. */
@@ -47,10 +49,11 @@ const CODINGS = [
   ['gzip', '.gz'],
 ] as const;
 
-/** Headers that restrict the page to files of its own origin and forbid inline scripts and framing. */
+/** Restricts a page to files of its own origin and forbids inline scripts. */
+const PAGE_POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'";
+/** Matches the stricter policy that the build writes into a page without other files. */
+const OWN_POLICY = /<meta http-equiv="Content-Security-Policy" content="([^"]+)"/;
 const PAGE_HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Referrer-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
@@ -70,6 +73,11 @@ interface PageFile {
  */
 export type ForeignHandler = (request: Request) => RequestListener | null;
 
+interface Page {
+  file: PageFile;
+  policy: string;
+}
+
 /** Serves the console from memory. */
 export interface ConsolePage {
   /** Serves the console's screens and files. */
@@ -84,13 +92,12 @@ const API = /^\/v1(\/|$)/;
 /** Serves the built console. Returns null if it hasn't been built. */
 export function createConsolePage(folder: string, foreignHandler: ForeignHandler = () => null): ConsolePage | null {
   const files = readFiles(folder);
-  const pages = pagesOf(files);
-  if (!pages.has(COMMON_LANGUAGE)) return null;
-  const languages = [...new Set([COMMON_LANGUAGE, ...pages.keys()])];
+  const [screens, verifiers] = [pagesOf(files, 'index'), pagesOf(files, 'verify')];
+  if (!screens.has(COMMON_LANGUAGE)) return null;
   const router = express.Router({ strict: true, caseSensitive: true });
   const picture = [...files.keys()].find((path) => FIRST_PICTURE.test(path));
-  /** Sends the page. Returns false if the client isn't a browser. */
-  const sendPage = (request: Request, response: Response): boolean => {
+  /** Sends the page in the client's language. Returns false if the client isn't a browser. */
+  const sendPage = (request: Request, response: Response, pages: ReadonlyMap<string, Page> = screens): boolean => {
     response.vary('Accept');
     if (!isBrowser(request)) return false;
     const foreign = foreignHandler(request);
@@ -98,21 +105,24 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
       foreign(request, response);
       return true;
     }
-    const language = languageFor(request, languages);
+    const language = languageFor(request, [...new Set([COMMON_LANGUAGE, ...pages.keys()])]);
+    const { file, policy } = pages.get(language)!;
     response.vary('Accept-Language');
     response.vary('Cookie');
     response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache', 'Content-Language': language });
+    response.set('Content-Security-Policy', `${policy}; frame-ancestors 'none'`);
     if (picture !== undefined && request.path === '/' && !hasSession(request))
       response.set('Link', `<${picture}>; rel=preload; as=image`);
-    sendFile(request, response, pages.get(language)!);
+    sendFile(request, response, file);
     return true;
   };
-  for (const path of ['/', ...SCREENS]) {
+  const addPage = (path: string, pages: ReadonlyMap<string, Page>) =>
     router.get(path, (request, response, next) => {
-      if (sendPage(request, response)) request.state.route = path.replace(':id', '{id}');
+      if (sendPage(request, response, pages)) request.state.route = path.replace(':id', '{id}');
       else next();
     });
-  }
+  for (const path of ['/', ...SCREENS]) addPage(path, screens);
+  if (verifiers.has(COMMON_LANGUAGE)) addPage(VERIFY_PATH, verifiers);
   for (const [path, to] of Object.entries(MOVED)) {
     router.get(path, (request, response, next) => {
       response.vary('Accept');
@@ -144,11 +154,13 @@ const isBrowser = (request: Request): boolean =>
 const hasSession = (request: Request): boolean =>
   [true, false].some((isSecure) => readSessionCookie(request, isSecure) !== null);
 
-function pagesOf(files: ReadonlyMap<string, PageFile>): Map<string, PageFile> {
-  const pages = new Map<string, PageFile>();
+/** Returns a page by language. */
+function pagesOf(files: ReadonlyMap<string, PageFile>, page: 'index' | 'verify'): Map<string, Page> {
+  const pages = new Map<string, Page>();
   for (const [path, file] of files) {
-    const language = PAGE.exec(path)?.[1];
-    if (language !== undefined) pages.set(language, file);
+    const [, name, language] = PAGE.exec(path) ?? [];
+    if (name !== page || language === undefined) continue;
+    pages.set(language, { file, policy: OWN_POLICY.exec(file.plain.toString())?.[1] ?? PAGE_POLICY });
   }
   return pages;
 }

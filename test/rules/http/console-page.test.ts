@@ -10,6 +10,8 @@ import { createConsolePage } from '../../../src/http/console/page.js';
 import { createRequestState } from '../../../src/http/request-state.js';
 
 const HTML = '<!doctype html><title>Console</title><script type="module" src="/assets/main-abc123.js"></script>';
+const VERIFY_POLICY = "default-src 'none'; script-src 'sha256-abc='";
+const VERIFY = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${VERIFY_POLICY}">`;
 const GERMAN = '<!doctype html><title>Konsole</title>';
 const SCRIPT = `console.log(${JSON.stringify('a'.repeat(2_000))})`;
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', 'accept-encoding': 'gzip, deflate, br' };
@@ -22,6 +24,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.en.html'), HTML);
   writeFileSync(join(folder, 'index.de.html'), GERMAN);
+  writeFileSync(join(folder, 'verify.en.html'), VERIFY);
   writeFileSync(join(folder, 'icon.svg'), '<svg/>');
   writeFileSync(join(folder, 'assets/world-abc123.svg'), '<svg/>');
   const script = join(folder, 'assets/main-abc123.js');
@@ -130,6 +133,15 @@ it("the page allows only its own files and can't be framed by another page", asy
     'cross-origin-opener-policy': 'same-origin',
     'referrer-policy': 'same-origin',
   });
+});
+
+it('the page that verifies statements has the policy that it contains, and is otherwise like the console', async () => {
+  const { status, headers, body } = await ask('/verify', { ...BROWSER, 'accept-language': 'de' });
+  expect([status, body.toString(), headers['content-language']]).toEqual([200, VERIFY, 'en']);
+  expect(headers['content-security-policy']).toBe(`${VERIFY_POLICY}; frame-ancestors 'none'`);
+  expect(headers['x-content-type-options']).toBe('nosniff');
+  expect((await ask('/verify.en.html', BROWSER)).body.toString()).toBe(HTML);
+  expect((await ask('/verify', { accept: 'application/json' })).status).toBe(404);
 });
 
 it('files are sent as compressed by the build, with a long lifetime if hashed', async () => {

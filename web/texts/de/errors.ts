@@ -68,11 +68,25 @@ export const translations: typeof englishTranslations = [
     (name) => `Ein Secret namens ${name} gibt es schon; löschen Sie es zuerst.`,
   ],
   [/^no such volume: (\S+)$/, (id) => `Ein Volume ${id} gibt es nicht.`],
-  [/^month must be from (\S+) to (\S+); got .*$/, (from, to) => `Der Monat muss zwischen ${from} und ${to} liegen.`],
+  [
+    /^month must be from (\S+) to (\S+); got .*$/,
+    (from, to) =>
+      from === to
+        ? `Dieses Konto hat nur einen Kontoauszug für ${from}.`
+        : `Der Monat muss zwischen ${from} und ${to} liegen.`,
+  ],
   [
     /^the statement of (\S+) has more than (\d+) lines; only the operator can issue it$/,
     (month, lines) =>
-      `Die Abrechnung für ${month} hat mehr als ${lines} Zeilen; nur der Betreiber kann sie ausstellen.`,
+      `Der Kontoauszug für ${month} hat mehr als ${lines} Zeilen; nur der Betreiber kann ihn ausstellen.`,
+  ],
+  [
+    /^the statement has more than (\d+) lines; choose a shorter period$/,
+    (lines) => `Der Kontoauszug hat mehr als ${lines} Zeilen; wählen Sie einen kürzeren Zeitraum.`,
+  ],
+  [
+    /^address must be at most (\d+) characters in at most (\d+) lines\b/,
+    (characters, lines) => `Die Anschrift darf höchstens ${characters} Zeichen und ${lines} Zeilen haben.`,
   ],
   [/^usd must be between 5 and 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
 ];

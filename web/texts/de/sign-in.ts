@@ -15,4 +15,5 @@ export const texts: typeof english = {
   copyKey: 'Schlüssel kopieren',
   isKept: 'Ich habe ihn sicher gespeichert',
   begin: 'Mit diesem Schlüssel anmelden',
+  verify: 'Kontoauszüge ohne Anmeldung prüfen',
 };

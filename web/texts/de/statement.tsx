@@ -20,5 +20,5 @@ export const texts: typeof english = {
   movements: { CREDIT: 'Aufladung', ADJUSTMENT: 'Korrektur', SERVICE_CREDIT: 'Erstattung' },
   atRate: (time, hourly) => `${time} zu ${hourly} USD/h`,
   shown: (rows) => `Zeigt jeweils die ersten ${rows}; der Download enthält alles.`,
-  download: 'CSV herunterladen',
+  verify: 'Signierten Kontoauszug prüfen',
 };

@@ -13,4 +13,5 @@ export const texts = {
   copyKey: 'Copy key',
   isKept: 'I’ve saved it in a safe place',
   begin: 'Sign in with this key',
+  verify: 'Verify statements without signing in',
 };

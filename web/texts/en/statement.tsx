@@ -21,5 +21,5 @@ export const texts = {
   atRate: (time: string, hourly: string) => `${time} at ${hourly} USD/h`,
   /** `rows` is the number of rows shown of each kind. */
   shown: (rows: number) => `Shows the first ${rows} of each kind; the download contains all.`,
-  download: 'Download CSV',
+  verify: 'Verify a signed statement',
 };

@@ -1,0 +1,319 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import {
+  type Finding,
+  findingText,
+  type StatementSummary,
+  type Verification,
+  verify,
+} from '../../src/verify/verify.js';
+import { usd } from '../figures/money.js';
+import { visible } from '../figures/visible.js';
+import { Languages } from '../parts/languages.js';
+import icon from '../public/icon.svg';
+import { texts as head } from '../texts/en/head.js';
+import { texts as house } from '../texts/en/house.js';
+import { texts } from '../texts/en/verify.js';
+
+interface Given {
+  /** The file's name, which is unique among the files given. */
+  name: string;
+  content: Uint8Array;
+  /** Why the file can't be opened; null if it can. */
+  unread: string | null;
+}
+
+/** Files with their result, which are shown together. */
+interface Checked {
+  files: readonly Given[];
+  result: Verification;
+}
+
+/** Maximum number of findings shown per file. */
+const SHOWN = 100;
+const UNITS_PER_MICRO_USD = 3_600n;
+/** A saved copy of the page has no service to link to. */
+const isSaved = location.protocol === 'file:';
+
+/**
+ * The page that verifies statements and other proofs. Everything happens in the browser, and the page's policy allows
+ * no requests. It is separate from the console, so it needs no session and also works when saved.
+ */
+export function Verify() {
+  const [files, setFiles] = useState<readonly Given[]>([]);
+  const [checked, setChecked] = useState<Checked | null>(null);
+  const add = async (chosen: readonly File[]) => {
+    const read = await Promise.all(chosen.map(readFile));
+    setFiles((before) => read.reduce(withFile, before));
+  };
+  const isOver = useDrop(add);
+  useEffect(() => {
+    const result = verify(files.filter((each) => !isUnread(each)));
+    setChecked(files.length === 0 ? null : { files, result });
+  }, [files]);
+  const remove = (name: string) => {
+    setFiles(files.filter((each) => each.name !== name));
+    // The button that was pressed no longer exists.
+    document.querySelector<HTMLElement>('main h1')?.focus();
+  };
+  return (
+    <>
+      <a class="skip" href="#main">
+        {house.skip}
+      </a>
+      <Head />
+      <main id="main" tabIndex={-1}>
+        <div class="stack verify">
+          <div class="stack-tight">
+            <h1 tabIndex={-1}>{texts.title}</h1>
+            <p>{texts.what}</p>
+          </div>
+          <Choose isOver={isOver} onChosen={add} />
+          <div role="status">{checked !== null && <Verdict of={checked} />}</div>
+          {checked !== null && <Files of={checked} onRemove={remove} />}
+        </div>
+      </main>
+      <footer class="status-line">
+        <span>{texts.offline}</span>
+        {!isSaved && (
+          <span class="row">
+            <Languages />
+          </span>
+        )}
+      </footer>
+    </>
+  );
+}
+
+function Head() {
+  const brand = (
+    <>
+      <img src={icon} alt="" />
+      {head.brand}
+    </>
+  );
+  return (
+    <header class="head">
+      <div class="head-inner">
+        {isSaved ? (
+          <span class="brand">{brand}</span>
+        ) : (
+          <>
+            <a class="brand" href="/">
+              {brand}
+            </a>
+            <div class="head-end">
+              <a class="button" href="/money">
+                {head.money}
+              </a>
+            </div>
+          </>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function Choose({ isOver, onChosen }: { isOver: boolean; onChosen(files: readonly File[]): void }) {
+  const chooser = useRef<HTMLInputElement>(null);
+  return (
+    <section class={`panel padded stack drop${isOver ? ' over' : ''}`} aria-labelledby="choose">
+      <h2 id="choose">{texts.drop}</h2>
+      <p class="small quiet">{texts.which}</p>
+      <div>
+        <button type="button" class="primary" onClick={() => chooser.current?.click()}>
+          {texts.choose}
+        </button>
+        <input
+          ref={chooser}
+          type="file"
+          multiple
+          hidden
+          aria-label={texts.choose}
+          onChange={({ currentTarget }) => {
+            onChosen([...(currentTarget.files ?? [])]);
+            // This allows the user to choose the same file again.
+            currentTarget.value = '';
+          }}
+        />
+      </div>
+      {!isSaved && (
+        <p class="small quiet">
+          {texts.fromService(
+            <a href="/.well-known/gpu-rental/keys.json" download="keys.json">
+              {texts.keys}
+            </a>,
+            <a href="/v1/log/roots" download="roots.json">
+              {texts.roots}
+            </a>,
+          )}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The result of all files together. */
+function Verdict({ of: { files, result } }: { of: Checked }) {
+  const { faults, unchecked, statements, keys, roots } = result;
+  if (faults.length > 0) return <p class="notice bad">{texts.something}</p>;
+  if (unchecked.length > 0 || files.some(isUnread)) return <p class="notice warn">{texts.nothingWrong}</p>;
+  return <p class="notice good">{texts.everything(statements.length, keys, roots)}</p>;
+}
+
+function Files({ of: { files, result }, onRemove }: { of: Checked; onRemove(name: string): void }) {
+  const isSound = result.exitCode === 0 && !files.some(isUnread);
+  return (
+    <section class="panel" aria-labelledby="files">
+      <div class="panel-head">
+        <h2 id="files">{texts.files}</h2>
+      </div>
+      <ul class="verified">
+        {files.map(({ name, unread }) => {
+          const isOf = ({ file }: { file: string }) => fileOf(file, files) === name;
+          const faults = result.faults.filter(isOf);
+          const unchecked = result.unchecked.filter(isOf);
+          if (unread !== null) unchecked.push(unreadFile(name, unread));
+          return (
+            <li key={name}>
+              <div class="row between">
+                <span class="row">
+                  <strong class="verified-name">
+                    <bdi>{visible(name)}</bdi>
+                  </strong>
+                  <State faults={faults} unchecked={unchecked} />
+                </span>
+                <button
+                  type="button"
+                  class="plain"
+                  aria-label={texts.removeFile(visible(name))}
+                  onClick={() => onRemove(name)}
+                >
+                  {house.remove}
+                </button>
+              </div>
+              <FindingList of={[...faults, ...unchecked]} name={name} />
+              {isSound && result.statements.filter(isOf).map((each) => <Summary key={each.file} of={each} />)}
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function State({ faults, unchecked }: { faults: readonly Finding[]; unchecked: readonly Finding[] }) {
+  if (faults.length > 0) return <span class="badge bad">{texts.states.fault}</span>;
+  if (unchecked.length > 0) return <span class="badge warn">{texts.states.unchecked}</span>;
+  return <span class="badge good">{texts.states.sound}</span>;
+}
+
+/** Lists findings in the words of `gpu verify`, which are English. */
+function FindingList({ of: findings, name }: { of: readonly Finding[]; name: string }) {
+  if (findings.length === 0) return null;
+  return (
+    <>
+      <ul class="findings">
+        {findings.slice(0, SHOWN).map((finding) => (
+          <li>
+            <strong>{texts.checks[finding.check]}</strong>{' '}
+            {finding.file !== name && `${texts.line(Number(finding.file.slice(name.length + 1)))} `}
+            <span class="mono" lang="en">
+              {visible(findingText(finding))}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {findings.length > SHOWN && <p class="small quiet">{texts.more(findings.length - SHOWN)}</p>}
+    </>
+  );
+}
+
+function Summary({ of }: { of: StatementSummary }) {
+  const { account, from, to, lines, opening, change, closing, covered, invoiceHash } = of;
+  return (
+    <dl class="pairs small">
+      <div>
+        <dt>{texts.account}</dt>
+        <dd class="mono">{visible(account)}</dd>
+      </div>
+      <div>
+        <dt>{texts.period}</dt>
+        <dd>{house.period(from, to)}</dd>
+      </div>
+      <div>
+        <dt>{texts.amounts}</dt>
+        <dd>
+          {texts.sum(
+            amount(opening),
+            change.startsWith('-'),
+            amount(change.replace('-', '')),
+            <strong>{amount(closing)}</strong>,
+            lines,
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>{texts.log}</dt>
+        <dd>{covered === null ? texts.notCovered : texts.covered(covered.link, covered.root)}</dd>
+      </div>
+      <div>
+        <dt>{texts.invoiceHash}</dt>
+        <dd class="mono">{invoiceHash}</dd>
+      </div>
+    </dl>
+  );
+}
+
+const isUnread = ({ unread }: Given): boolean => unread !== null;
+
+/** Formats an amount in units, without what is less than a micro-USD. */
+const amount = (units: string): string => usd(BigInt(units) / UNITS_PER_MICRO_USD, 6);
+
+/** Returns the name of the file that a finding refers to, which may be followed by the document's line. */
+function fileOf(where: string, files: readonly Given[]): string | undefined {
+  const isFile = (file: string) => files.some(({ name }) => name === file);
+  return isFile(where) ? where : where.replace(/:\d+$/, '');
+}
+
+async function readFile(file: File): Promise<Given> {
+  try {
+    return { name: file.name, content: new Uint8Array(await file.arrayBuffer()), unread: null };
+  } catch (error) {
+    // Folders can be dropped, but not read.
+    return { name: file.name, content: new Uint8Array(), unread: (error as Error).name };
+  }
+}
+
+/** Adds a file, with a number in its name if another file has the same name. */
+function withFile(files: readonly Given[], file: Given): readonly Given[] {
+  const isTaken = (name: string) => files.some((each) => each.name === name);
+  let { name } = file;
+  for (let number = 2; isTaken(name); number += 1) name = `${file.name} (${number})`;
+  return [...files, { ...file, name }];
+}
+
+/** Accepts files dropped anywhere on the page, and returns whether files are being dragged over it. */
+function useDrop(onDropped: (files: readonly File[]) => void): boolean {
+  const [isOver, setIsOver] = useState(false);
+  useEffect(() => {
+    const over = (event: DragEvent) => {
+      event.preventDefault();
+      setIsOver(true);
+    };
+    const leave = (event: DragEvent) => event.relatedTarget === null && setIsOver(false);
+    const drop = (event: DragEvent) => {
+      event.preventDefault();
+      setIsOver(false);
+      onDropped([...(event.dataTransfer?.files ?? [])]);
+    };
+    addEventListener('dragover', over);
+    addEventListener('dragleave', leave);
+    addEventListener('drop', drop);
+    return () => {
+      removeEventListener('dragover', over);
+      removeEventListener('dragleave', leave);
+      removeEventListener('drop', drop);
+    };
+  }, []);
+  return isOver;
+}

@@ -1,0 +1,21 @@
+import type { texts as english } from '../en/downloads.js';
+
+export const texts: typeof english = {
+  download: 'Herunterladen',
+  formats: { csv: 'CSV', focus: 'CSV nach FOCUS 1.2', signed: 'Signiertes JSON', invoice: 'Rechnung (HTML)' },
+  uses: {
+    csv: 'Alle Zeilen des Kontoauszugs',
+    focus: 'Kosten je Ressource und Tag, für FinOps-Werkzeuge',
+    signed: 'Jede Zeile lässt sich überprüfen',
+    invoice: 'Eine Seite zum Drucken',
+  },
+  details: 'Rechnungsangaben',
+  detailsUse:
+    'Diese Angaben stehen auf allen Rechnungen, auch auf denen für vergangene Monate. Leere Felder werden weggelassen.',
+  name: 'Name oder Firma',
+  address: 'Anschrift',
+  reference: 'Ihre Referenz, zum Beispiel eine Bestellnummer',
+  cancel: 'Abbrechen',
+  store: 'Speichern',
+  stored: 'Rechnungsangaben gespeichert',
+};

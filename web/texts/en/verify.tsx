@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact';
+import { number } from '../../figures/number.js';
+import { plural } from '../plural.js';
+
+export const texts = {
+  title: 'Verify statements',
+  what: 'Check signed statements and other proofs in this browser. You can save this page and use it without this service.',
+  drop: 'Drop files here',
+  which:
+    'Signed statements, keys, roots, and inclusion and consistency proofs, in any order. Add the keys, roots and statements that you stored earlier to compare the new ones with them.',
+  choose: 'Choose files',
+  fromService: (keys: ComponentChildren, roots: ComponentChildren) => (
+    <>
+      Download this service’s {keys} and {roots}.
+    </>
+  ),
+  keys: 'keys',
+  roots: 'roots',
+  offline: 'This page sends nothing and works offline.',
+
+  something: 'Something does not verify',
+  nothingWrong: 'Nothing is wrong, but something can’t be checked',
+  everything: (statements: number, keys: number, roots: number) => {
+    const parts = [
+      plural(statements, { one: '1 statement', other: `${number(statements)} statements` }),
+      plural(keys, { one: '1 key', other: `${number(keys)} keys` }),
+      plural(roots, { one: '1 root', other: `${number(roots)} roots` }),
+    ];
+    return `Everything verifies: ${parts.join(', ')}`;
+  },
+  files: 'Files',
+  states: { sound: 'verifies', fault: 'does not verify', unchecked: 'can’t be checked' },
+  removeFile: (name: string) => `Remove ${name}`,
+  /** Parts of the verification, which introduce what is wrong. */
+  checks: {
+    format: 'Format',
+    keys: 'Keys',
+    amount: 'Amount',
+    chain: 'Chain',
+    lines: 'Lines',
+    balance: 'Balance',
+    signature: 'Signature',
+    inclusion: 'Inclusion',
+    roots: 'Roots',
+    consistency: 'Consistency',
+    statements: 'Statements',
+    unchecked: 'Unchecked',
+  },
+  line: (line: number) => `Line ${line}:`,
+  more: (count: number) => `and ${number(count)} more`,
+
+  account: 'Account',
+  period: 'Period',
+  amounts: 'USD',
+  sum: (opening: string, isNegative: boolean, change: string, closing: ComponentChildren, lines: number) => (
+    <>
+      {opening} {isNegative ? '−' : '+'} {change} ({plural(lines, { one: '1 line', other: `${number(lines)} lines` })})
+      = {closing}
+    </>
+  ),
+  log: 'Log',
+  notCovered: 'no root covers it yet',
+  covered: (link: number, root: number) => `covered up to link ${link} by root ${root}`,
+  invoiceHash: 'Hash on the invoice',
+};
