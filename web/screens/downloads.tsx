@@ -50,7 +50,7 @@ export function Downloads({ stated, work: { isBusy, error, run } }: Props) {
       >
         {texts.details}
       </button>
-      <div class="menu">
+      <div class="downloads">
         <button
           type="button"
           ref={button}
@@ -65,7 +65,7 @@ export function Downloads({ stated, work: { isBusy, error, run } }: Props) {
           {texts.download}
           <Icon name="chevron-down" />
         </button>
-        <div id={id} ref={content} class="menu-list" hidden={!isOpen.value}>
+        <div id={id} ref={content} class="downloads-list" hidden={!isOpen.value}>
           {FORMATS.map((format) => (
             <button key={format} type="button" class="ghost" onClick={() => void download(format)}>
               <span>{texts.formats[format]}</span>

@@ -102,7 +102,7 @@ function Head() {
               {brand}
             </a>
             <div class="head-end">
-              <a class="button" href="/money">
+              <a class="button" href="/billing">
                 {head.money}
               </a>
             </div>
