@@ -36,6 +36,7 @@ export const EXAMPLES: Examples = {
   'signing-key list': 'admin signing-key list --json > keys.json',
   'signing-key rotate': 'admin signing-key rotate',
   statement: 'admin statement acc-1f0c2b7a9d3e4f55 --from 2026-11-01 --to 2026-12-01 --format csv',
+  invoice: 'admin invoice acc-1f0c2b7a9d3e4f55 --month 2026-10 > invoice.html',
   'topup list': 'admin topup list --state quarantined',
   'topup show': 'admin topup show t-5b1c8e7f2a90d364',
   'topup credit': 'admin topup credit t-5b1c8e7f2a90d364 --transaction 9f3a61 --note "confirmed by hand"',

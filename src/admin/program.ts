@@ -19,6 +19,7 @@ import { EXAMPLES } from './examples.js';
 import { addExportCommand } from './export.js';
 import { addHostCommands } from './hosts.js';
 import { addInstanceCommands } from './instances.js';
+import { addInvoiceCommand } from './invoices.js';
 import { addMachineCommands } from './machines.js';
 import { addMarketCommands } from './market.js';
 import type { Run } from './run.js';
@@ -45,6 +46,7 @@ const GROUPS = {
     addAccountCommands,
     addKeyCommands,
     addStatementCommand,
+    addInvoiceCommand,
     addTopUpCommands,
     addExportCommand,
     addAuditCommand,

@@ -8,7 +8,7 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   read: 'read everything in the account except logs, instance links, volume passwords and secret values',
   rent: 'rent, start, stop and destroy instances, set their deadlines and spend limits, and manage volumes and saved templates',
   access: 'connect to instances: SSH keys, terminals, files, web links, open ports, logs, secrets',
-  money: 'make top-ups and set the monthly limit',
+  money: 'make top-ups, set the monthly limit and change billing details',
   keys: 'create, limit and revoke API keys, and configure notifications',
 };
 

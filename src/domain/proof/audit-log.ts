@@ -5,7 +5,7 @@ import type { Finding } from '../billing/audit.js';
 import { parseInstant } from '../kernel/time.js';
 import type { ProofDeps } from './deps.js';
 import type { RootDocument } from './documents.js';
-import { documentHash, ROOT_COLUMNS, type RootRow, rootDocument } from './log.js';
+import { CLUSTER, documentHash, ROOT_COLUMNS, type RootRow, rootDocument } from './log.js';
 import { hashOf, tagged } from './rules/canonical.js';
 import { HASH_BYTES, leafHash, nodeHash, rootOfHashes, TILE_HASHES } from './rules/tree.js';
 import { type KeysDocument, keyIdOf, type PublishedKey, readKeys } from './signing-keys.js';
@@ -19,7 +19,7 @@ type Report = (check: string, subject: string, detail: string, accountId?: strin
 
 /**
  * Rebuilds the public log from the accounts' chains, at the size of every root, and checks it against the tiles and
- * roots. Verifies the signature of each root and the endorsement of each key. Writes nothing.
+ * roots, and checks that the newest root leaves out no chain. Verifies the signature of each root and the endorsement of each key. Writes nothing.
  */
 export async function auditLog({ db }: Pick<ProofDeps, 'db'>): Promise<Finding[]> {
   const findings: Finding[] = [];
@@ -36,6 +36,7 @@ export async function auditLog({ db }: Pick<ProofDeps, 'db'>): Promise<Finding[]
     const roots = rows.map(rootDocument);
     checkRoots(roots, keys, report);
     await checkTree(transaction, roots, report);
+    await checkChains(transaction, report);
   });
   return findings;
 }
@@ -124,6 +125,21 @@ async function checkTree(transaction: Transaction, roots: readonly RootDocument[
   }
   await tiles.end();
   if (count !== size) report('roots match the tree', `size ${size}`, `the log has ${count} leaves`);
+}
+
+/** Checks that the newest root covers every chain that its snapshot shows. */
+async function checkChains(transaction: Transaction, report: Report): Promise<void> {
+  const { rows } = await transaction.query<{ accountId: string; length: string }>(
+    `select account_id as "accountId", length::text from account_chain chain
+     where complete and length > 0 and pg_visible_in_snapshot(changed_in, (
+         select snapshot from log_root where cluster = ${CLUSTER} and number = (select max(number) from log_root)
+       )) and not exists (
+         select from log_leaf leaf where leaf.account_id = chain.account_id and leaf.number = chain.length
+       )
+     order by 1 limit ${MAX_FINDINGS}`,
+  );
+  for (const { accountId, length } of rows)
+    report('chains are in the log', `link ${length}`, 'the newest root lacks it', accountId);
 }
 
 interface LeafRow {

@@ -19,14 +19,18 @@ export function startLog(
 ): Sweep {
   let doneHour: Instant | null = null;
   let isReported = false;
-  const append = async () => {
+  /** Returns whether the next attempt is after the next full hour. */
+  const append = async (): Promise<boolean> => {
     try {
-      await appendIfDue(deps);
+      const result = await appendIfDue(deps);
       isReported = false;
+      // The gateway that is appending may fail.
+      return result !== 'busy';
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       if (!isReported) onUnsigned(error.message);
       isReported = true;
+      return true;
     }
   };
   return every(
@@ -34,7 +38,7 @@ export function startLog(
     async () => {
       const hour = hourOf(deps.clock.now());
       if (hour === doneHour) return;
-      await append();
+      if (!(await append())) return;
       doneHour = hour;
       await pushRoots(deps);
     },

@@ -1,13 +1,13 @@
 import { renderSVG } from 'uqr';
 import { invoiceNumber } from '../billing/rules/invoice-number.js';
-import { type StatementLine, type StatementMovement, statement } from '../billing/statement.js';
 import type { KernelDeps } from '../kernel/deps.js';
-import { formatInstant, instantOf } from '../kernel/time.js';
 import { billingDetails } from './billing-details.js';
 import type { StatedDeps } from './deps.js';
 import { hashOf, tagged } from './rules/canonical.js';
-import { type InvoiceLine, invoicePage } from './rules/invoice-page.js';
-import { type SignedStatement, signedStatement } from './signed-statement.js';
+import { invoiceLines, subjectOf } from './rules/invoice-lines.js';
+import { invoicePage } from './rules/invoice-page.js';
+import type { SignedLine } from './rules/statement-lines.js';
+import { type SignedStatement, signedMonth } from './signed-statement.js';
 
 /** An account's invoice for a UTC month. */
 export interface Invoice {
@@ -19,34 +19,21 @@ export interface Invoice {
   html: string;
 }
 
-const CHARGES: Record<StatementLine['kind'], string> = {
-  GPU: 'GPU',
-  DISK: 'disk',
-  EARLY_EXIT: 'repaid discount of a reserved term',
-  PREEMPTION_MINIMUM: 'minimum after preemption',
-  VOLUME: 'volume',
-};
-const MOVEMENTS: Record<StatementMovement['kind'], string> = {
-  CREDIT: 'Payment',
-  ADJUSTMENT: 'Adjustment',
-  SERVICE_CREDIT: 'Service credit',
-};
-
 /**
  * Returns the account's invoice for a UTC month such as 2026-11. For the current month, it ends now and says that it is
  * interim. Throws the errors of `signedStatement`, which has at most `maxLines` lines.
  */
-export async function invoice(deps: StatedDeps, accountId: string, month: string, maxLines: number): Promise<Invoice> {
-  const signed = await signedStatement(deps, accountId, month, maxLines);
-  const [from, to] = [signed.period.from, signed.period.to].map((text) => instantOf(new Date(text))) as [
-    bigint,
-    bigint,
-  ];
-  const [stated, details] = await Promise.all([
-    statement(deps, accountId, { from, to }),
+export async function invoice(
+  deps: StatedDeps,
+  accountId: string,
+  month: string,
+  maxLines: number = Number.MAX_SAFE_INTEGER,
+): Promise<Invoice> {
+  const { statement: signed, opening } = await signedMonth(deps, accountId, month, maxLines);
+  const [details, subjects] = await Promise.all([
     billingDetails(deps, accountId),
+    subjectsOf(deps, accountId, signed.lines),
   ]);
-  const rented = await descriptionsOf(deps, accountId, stated.lines);
   const statementHash = hashOfFigures(signed);
   const number = invoiceNumber(accountId, month);
   const html = invoicePage({
@@ -65,21 +52,7 @@ export async function invoice(deps: StatedDeps, accountId: string, month: string
       address: linesOf(details.address, '\n'),
       reference: details.reference,
     },
-    charges: stated.lines.map(
-      ({ instanceId, volumeId, kind, seconds, rate, amount }): InvoiceLine => ({
-        what: `${rented.get(instanceId ?? volumeId ?? '') ?? ''}: ${CHARGES[kind]}`,
-        seconds,
-        rate,
-        amount,
-      }),
-    ),
-    movements: stated.movements.map(({ at, kind, reference, note, amount }) => ({
-      at: formatInstant(at),
-      what: [MOVEMENTS[kind], note ?? reference].filter((text) => text !== null).join(': '),
-      amount,
-    })),
-    openingBalance: stated.openingBalance,
-    closingBalance: stated.closingBalance,
+    ...invoiceLines({ lines: signed.lines, links: signed.links, opening, subjects }),
     statementHash,
     hashPicture: renderSVG(`sha256:${statementHash}`, { border: 0 }),
   });
@@ -101,18 +74,22 @@ function linesOf(text: string, separator: string): string[] {
     .filter((each) => each !== '');
 }
 
-/** Describes the instances and volumes of the lines by id, such as `i-0badcafe (2 × h100, on demand)`. */
-async function descriptionsOf(
+/** Describes the instances and volumes of the lines by id, such as `i-0badcafe (2 × h100, on demand)`, oldest first. */
+async function subjectsOf(
   { db }: Pick<KernelDeps, 'db'>,
   accountId: string,
-  lines: readonly StatementLine[],
+  lines: readonly SignedLine[],
 ): Promise<Map<string, string>> {
   const { rows } = await db.pool.query<{ id: string; what: string }>({
-    name: 'invoice-descriptions',
-    text: `select id, id || ' (' || num_gpus || ' × ' || gpu || ', ' || lower(replace(mode::text, '_', ' ')) || ')' as what
-           from instance where account_id = $1 and id = any($2)
-           union all select id, id || ' (' || name || ')' from volume where account_id = $1 and id = any($2)`,
-    values: [accountId, [...new Set(lines.map(({ instanceId, volumeId }) => instanceId ?? volumeId))]],
+    name: 'invoice-subjects',
+    text: `select id, what from (
+             select id, sequence, created_at,
+               id || ' (' || num_gpus || ' × ' || gpu || ', ' || lower(replace(mode::text, '_', ' ')) || ')' as what
+             from instance where account_id = $1 and id = any($2)
+             union all select id, null, created_at, id || ' (' || name || ')'
+             from volume where account_id = $1 and id = any($2)
+           ) subject order by sequence nulls last, created_at, id`,
+    values: [accountId, [...new Set(lines.map(subjectOf))]],
   });
   return new Map(rows.map(({ id, what }) => [id, what]));
 }

@@ -11,7 +11,7 @@ import { NOTIFY, signerAt, signWith } from './signing-keys.js';
 import { appendLeaves, hashesOf } from './tiles.js';
 
 /** Advisory lock held by the process that appends to the log. */
-const LOG_LOCK = 4_207_045;
+export const LOG_LOCK = 4_207_045;
 /** Maximum number of roots in one document. */
 export const MAX_ROOTS = 1_000;
 
@@ -29,16 +29,22 @@ export interface RootRow {
 export const ROOT_COLUMNS =
   'number, extract(epoch from at)::bigint::text as at, size::text, root, previous, key_id as "keyId", signature';
 
+/** Returned instead of a root if there is none to make: the hour has one, or another process is appending. */
+type NotAppended = 'exists' | 'busy';
+
 /**
  * Appends to the log and signs the new root, even if no account's chain has grown. Returns null if another process is
  * appending. Throws action_failed if this service can't sign.
  */
-export function appendToLog(deps: Pick<ProofDeps, 'db' | 'clock' | 'sealingKeys'>): Promise<RootDocument | null> {
-  return appendIf(deps, () => true);
+export async function appendToLog(deps: Pick<ProofDeps, 'db' | 'clock' | 'sealingKeys'>): Promise<RootDocument | null> {
+  const result = await appendIf(deps, () => true);
+  return typeof result === 'string' ? null : result;
 }
 
 /** Appends to the log unless it already has a root of the current hour. Hours without a root aren't made up for. */
-export function appendIfDue(deps: Pick<ProofDeps, 'db' | 'clock' | 'sealingKeys'>): Promise<RootDocument | null> {
+export function appendIfDue(
+  deps: Pick<ProofDeps, 'db' | 'clock' | 'sealingKeys'>,
+): Promise<RootDocument | NotAppended> {
   return appendIf(deps, (last, now) => last === null || hourOf(BigInt(last.at)) < hourOf(now));
 }
 
@@ -49,19 +55,20 @@ export function hourOf(instant: Instant): Instant {
 function appendIf(
   deps: Pick<ProofDeps, 'db' | 'clock' | 'sealingKeys'>,
   isDue: (last: RootRow | null, now: Instant) => boolean,
-): Promise<RootDocument | null> {
+): Promise<RootDocument | NotAppended> {
   return inLongTransaction(deps.db.pool, async (transaction) => {
     const { rows } = await transaction.query<{ free: boolean }>('select pg_try_advisory_xact_lock($1) as free', [
       LOG_LOCK,
     ]);
-    if (rows[0]?.free !== true) return null;
+    if (rows[0]?.free !== true) return 'busy';
     const last = await lastRoot(transaction);
     const now = deps.clock.now();
-    if (!isDue(last, now)) return null;
+    if (!isDue(last, now)) return 'exists';
     // The clock may have been set back.
     const at = last === null ? now : latest(now, BigInt(last.at));
     const signer = await signerAt(deps, at);
-    const size = await appendLeaves(transaction, Number(last?.size ?? 0));
+    const since = await snapshotOf(transaction, last);
+    const { size, snapshot } = await appendLeaves(transaction, Number(last?.size ?? 0), since);
     const [root] = await hashesOf(transaction, [{ from: 0, to: size }]);
     const unsigned: UnsignedRoot = {
       type: 'gpu-rental/root/v1',
@@ -72,21 +79,37 @@ function appendIf(
       previous: last && hex(documentHash(rootDocument(last))),
     };
     const document = signWith(signer, unsigned);
-    await insertRoot(transaction, document);
+    await insertRoot(transaction, document, snapshot);
     return document;
   });
 }
+
+/**
+ * Returns the snapshot of the chains that the root covers. Null if a version without snapshots made it, or if the
+ * database has been copied to another cluster since, where transactions have other numbers.
+ */
+async function snapshotOf(transaction: Transaction, root: RootRow | null): Promise<string | null> {
+  const { rows } = await transaction.query<{ snapshot: string | null }>(
+    `select snapshot::text from log_root where number = $1 and cluster = ${CLUSTER}`,
+    [root?.number],
+  );
+  return rows[0]?.snapshot ?? null;
+}
+
+/** SQL for the number that identifies a cluster. Standbys and physical backups have the number of their primary. */
+export const CLUSTER = '(select system_identifier from pg_control_system())';
 
 async function lastRoot(reader: Pick<Transaction, 'query'>): Promise<RootRow | null> {
   const { rows } = await reader.query<RootRow>(`select ${ROOT_COLUMNS} from log_root order by number desc limit 1`);
   return rows[0] ?? null;
 }
 
-async function insertRoot(transaction: Transaction, document: RootDocument): Promise<void> {
+async function insertRoot(transaction: Transaction, document: RootDocument, snapshot: string): Promise<void> {
+  const { number, at, size, root, previous, key, signature } = document;
   await transaction.query(
-    `insert into log_root (number, at, size, root, previous, key_id, signature)
-     values ($1, $2::timestamptz, $3, decode($4, 'hex'), decode($5, 'hex'), $6, decode($7, 'base64'))`,
-    [document.number, document.at, document.size, document.root, document.previous, document.key, document.signature],
+    `insert into log_root (number, at, size, root, previous, key_id, signature, snapshot, cluster)
+     values ($1, $2::timestamptz, $3, decode($4, 'hex'), decode($5, 'hex'), $6, decode($7, 'base64'), $8, ${CLUSTER})`,
+    [number, at, size, root, previous, key, signature, snapshot],
   );
   // Cached public responses include the newest root.
   await transaction.query(NOTIFY);

@@ -63,6 +63,19 @@ export async function signedStatement(
   month: string,
   maxLines: number = Number.MAX_SAFE_INTEGER,
 ): Promise<SignedStatement> {
+  return (await signedMonth(deps, accountId, month, maxLines)).statement;
+}
+
+/** Credit and charges of an account before a period. Their difference is the opening balance. */
+type Opening = Record<'credit' | 'spent', Units>;
+
+/** Returns the signed statement as `signedStatement` does, and what its opening balance consists of. */
+export async function signedMonth(
+  deps: StatedDeps,
+  accountId: string,
+  month: string,
+  maxLines: number,
+): Promise<{ statement: SignedStatement; opening: Opening }> {
   const account = await settledAccount(deps, accountId);
   const now = latest(deps.clock.now(), account.settledAt);
   const from = await checkedMonth(deps, accountId, month, now);
@@ -74,20 +87,22 @@ export async function signedStatement(
     server: end < now - FINAL_AFTER_SECONDS ? 'replica' : 'primary',
     settings: 'set local plan_cache_mode = force_generic_plan',
   } as const;
-  const content = await inSnapshot(deps.db, options, (transaction) =>
+  const { opening, ...content } = await inSnapshot(deps.db, options, (transaction) =>
     readContent(transaction, accountId, period, { month, maxLines }),
   );
   const { from: first, to: last } = content.chain;
   const log = await inclusionProof(deps, accountId, { from: Math.max(first.number, 1), to: last.number });
-  return signDocument(deps, {
+  const statement = await signDocument<UnsignedStatement>(deps, {
     type: 'gpu-rental/statement/v1',
     service: deps.settings.publicUrl,
     account: accountId,
     period: { from: formatInstant(period.from), to: formatInstant(period.to) },
     issuedAt: formatInstant(issuedAt),
+    opening: balanceOf(opening).toString(),
     ...content,
     log,
   });
+  return { statement, opening };
 }
 
 /** Returns the month's first second. Throws if the account has no statement for the month. */
@@ -123,7 +138,9 @@ function afterWrites(deps: SettlingDeps, accountId: string): Promise<Instant> {
   );
 }
 
-type Content = Pick<UnsignedStatement, 'pseudonym' | 'opening' | 'closing' | 'chain' | 'links' | 'open' | 'lines'>;
+interface Content extends Pick<UnsignedStatement, 'pseudonym' | 'closing' | 'chain' | 'links' | 'open' | 'lines'> {
+  opening: Opening;
+}
 type Limit = { month: string; maxLines: number };
 
 async function readContent(
@@ -142,9 +159,9 @@ async function readContent(
     ...open.map((record) => lineOf(record, null, period)),
   ].filter((line) => line !== null);
   if (lines.length > limit.maxLines) throw tooManyLines(limit);
-  const opening = await balanceBefore(transaction, accountId, period.from);
-  const closing = await balanceBefore(transaction, accountId, period.to);
-  const sum = lines.reduce((total, { units }) => total + BigInt(units), opening);
+  const opening = await totalsBefore(transaction, accountId, period.from);
+  const closing = balanceOf(await totalsBefore(transaction, accountId, period.to));
+  const sum = lines.reduce((total, { units }) => total + BigInt(units), balanceOf(opening));
   // A statement that doesn't add up must not be signed.
   if (sum !== closing)
     throw new Error(`the statement of ${accountId} adds up to ${sum}, but its balance is ${closing}`);
@@ -152,7 +169,7 @@ async function readContent(
   const { number, hash } = links.at(-1) ?? start;
   return {
     pseudonym: range.pseudonym,
-    opening: opening.toString(),
+    opening,
     closing: closing.toString(),
     chain: { from: start, to: { number, hash } },
     links,
@@ -230,11 +247,14 @@ async function readOpen(
   return rows.map(({ record }) => record);
 }
 
-/** Returns the balance before an instant, in units. */
-async function balanceBefore(transaction: Transaction, accountId: string, instant: Instant): Promise<Units> {
+async function totalsBefore(transaction: Transaction, accountId: string, instant: Instant): Promise<Opening> {
   const checkpoint = await checkpointBefore(transaction, accountId, instant, instant);
   const { creditBefore, spentBefore } = await openingOf(transaction, accountId, checkpoint, instant);
-  return creditBefore - spentBefore;
+  return { credit: creditBefore, spent: spentBefore };
+}
+
+function balanceOf({ credit, spent }: Opening): Units {
+  return credit - spent;
 }
 
 /** SQL for the numbers of the links of the entries made in a period, or of the last link before it. */

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
 import { required } from '../../std/required.js';
 import {
@@ -30,19 +31,49 @@ async function readTiles(reader: Reader, tiles: readonly TileId[]): Promise<Read
   return ({ level, index }) => required(known.get(`${level}/${index}`), `tile ${level}/${index}`);
 }
 
+/** The tree after leaves were appended. */
+interface Appended {
+  size: number;
+  /** Snapshot from which the chains were read. */
+  snapshot: string;
+}
+
 /**
- * Appends a leaf for each account whose chain has grown, in the order of the pseudonyms, which says nothing about the
- * accounts. Returns the tree's new size. The database computes all hashes, so that no request waits for them.
+ * Appends a leaf for each account whose chain has changed since the snapshot `since` was taken, in the order of the
+ * pseudonyms, which says nothing about the accounts. Null checks all chains. The database computes all hashes, so that
+ * no request waits for them.
  */
-export async function appendLeaves(transaction: Transaction, size: number): Promise<number> {
+export async function appendLeaves(transaction: Transaction, size: number, since: string | null): Promise<Appended> {
   await transaction.query(SETTINGS);
-  const { rows } = await transaction.query<{ added: number }>(APPEND, [size]);
-  const newSize = size + (rows[0]?.added ?? 0);
+  const { added, snapshot } = await appendChanged(transaction, size, since);
+  const newSize = size + added;
   for (let [level, before, after] = [1, fullTiles(size), fullTiles(newSize)]; after > before; level += 1) {
     await transaction.query(APPEND_ABOVE, [level, before, after]);
     [before, after] = [fullTiles(before), fullTiles(after)];
   }
-  return newSize;
+  return { size: newSize, snapshot };
+}
+
+interface AppendedRow {
+  added: number;
+  snapshot: string;
+}
+
+/**
+ * A chain that has changed since has no leaf yet, unless its row was copied from another cluster, whose transactions
+ * have other numbers. The primary key of log_leaf finds such a chain, and then all chosen ones are looked up.
+ */
+async function appendChanged(transaction: Transaction, size: number, since: string | null): Promise<AppendedRow> {
+  const append = async (text: string) => only((await transaction.query<AppendedRow>(text, [size, since])).rows);
+  if (since === null) return append(APPEND_UNKNOWN);
+  await transaction.query('savepoint appending');
+  try {
+    return await append(APPEND_CHANGED);
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint !== 'log_leaf_pkey') throw error;
+    await transaction.query('rollback to savepoint appending');
+    return append(APPEND_UNKNOWN);
+  }
 }
 
 function fullTiles(hashes: number): number {
@@ -53,16 +84,29 @@ function fullTiles(hashes: number): number {
 const SETTINGS = `set local work_mem = '64MB'; set local enable_bitmapscan = off`;
 
 /**
- * The lookup of existing leaves is a subquery, because a join would read all leaves that ever were. Inserting in the
- * order of the accounts fills the index in its own order.
+ * Whether a chain has changed since the snapshot $2. This is exact: it's true for each row version that the snapshot
+ * doesn't show, including those of transactions that committed later than others with greater numbers.
+ *
+ * It remains exact after a crash, a failover or a restore to an earlier time. A transaction that the snapshot shows has
+ * written its end to the WAL before the root did, so wherever the root exists, the server knows that its number was
+ * used, and gives no later transaction this number.
  */
-const APPEND = `with picked as materialized (
+const HAS_CHANGED = 'coalesce(not pg_visible_in_snapshot(changed_in, $2::pg_snapshot), true)';
+
+/** A subquery, because a join would read all leaves that ever were. */
+const IS_UNKNOWN = `not coalesce(
+  (select true from log_leaf known where known.account_id = chain.account_id and known.number = chain.length), false)`;
+
+/**
+ * The returned snapshot is the one that the whole statement reads. Inserting in the order of the accounts fills the
+ * index in its own order.
+ */
+const appendWhere = (condition: string) => `with picked as materialized (
     select account_id, length as number, $1::bigint + row_number() over (order by pseudonym) - 1 as index,
       sha256('\\x00'::bytea || convert_to('gpu-rental/leaf/v1' || chr(10) || '{"head":"' || encode(head, 'hex')
         || '","number":' || length || ',"pseudonym":"' || encode(pseudonym, 'hex') || '"}', 'UTF8')) as hash
     from account_chain chain
-    where complete and length > 0 and not coalesce(
-      (select true from log_leaf known where known.account_id = chain.account_id and known.number = chain.length), false)
+    where complete and length > 0 and ${condition}
   ), leaves as (
     insert into log_leaf (account_id, number, index)
     select account_id, number, index from picked order by account_id collate "C"
@@ -71,7 +115,9 @@ const APPEND = `with picked as materialized (
     select 0, index / ${TILE_HASHES}, string_agg(hash, '' order by index) from picked group by index / ${TILE_HASHES}
     on conflict (level, index) do update set hashes = tile.hashes || excluded.hashes
   )
-  select count(*)::int as added from picked`;
+  select count(*)::int as added, pg_current_snapshot()::text as snapshot from picked`;
+const APPEND_CHANGED = appendWhere(HAS_CHANGED);
+const APPEND_UNKNOWN = appendWhere(`${HAS_CHANGED} and ${IS_UNKNOWN}`);
 
 /** One step of `rootOfHashes` for each level of a tile. */
 const TILE_ROOT = Array.from(

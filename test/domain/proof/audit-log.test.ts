@@ -24,7 +24,7 @@ async function auditAfter(change: string): Promise<string[]> {
   const client = await domain.db.pool.connect();
   try {
     await client.query('create table copies as select 1');
-    const [, table] = / (log_leaf|log_tile|log_root|signing_key|chain_link) /.exec(change)!;
+    const [, table] = / (log_leaf|log_tile|log_root|signing_key|chain_link|account_chain) /.exec(change)!;
     await client.query(`drop table copies; create table copies as select * from ${table}`);
     await client.query(`begin; set local session_replication_role = replica; ${change}; commit`);
     const findings = await auditLog(domain);
@@ -62,6 +62,7 @@ test.each([
     `update chain_link set ${FLIP('hash')} where account_id = (select account_id from log_leaf where index = 2)`,
     ['roots match the tree: size 3', 'tiles match the leaves: tile 0/0'],
   ],
+  [`update account_chain set length = 7 where length = 1`, ['chains are in the log: link 7']],
   [`update signing_key set ${FLIP('endorsement')} where ordinal = 3`, ['signing keys endorse each other: ']],
 ])('finds the effect of %s', async (change, expected) => {
   const found = (await auditAfter(change)).join('\n');

@@ -43,6 +43,16 @@ test('a different balance in two signed statements for the same instant is repor
   ]);
 });
 
+test('a signed statement whose lines do not add up to its closing balance is reported', async () => {
+  const [november] = named(stored, new RegExp(`${account}-2027-11`));
+  const { key: _key, signature: _signature, ...content } = structuredClone(november!.document);
+  const closing = (BigInt(content.closing) + 1n).toString();
+  const forged = { name: 'forged', document: await signDocument(domain, { ...content, closing }) };
+  expect(verify(asFiles([...named(stored, /keys/), forged])).faults).toMatchObject([
+    { check: 'balance', file: 'forged', where: 'closing' },
+  ]);
+});
+
 test('open usage whose entry has another rate, start or end in a later statement is reported', async () => {
   const [october, november] = named(stored, new RegExp(`${account}-2027-1[01]`));
   const { key: _key, signature: _signature, ...content } = structuredClone(october!.document);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DomainError } from '../../../src/domain/kernel/errors.js';
 import { sealingKey } from '../../../src/domain/kernel/sealing.js';
 import { startLog } from '../../../src/domain/proof/hourly.js';
-import { rootsAfter } from '../../../src/domain/proof/log.js';
+import { LOG_LOCK, rootsAfter } from '../../../src/domain/proof/log.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
 
 let domain: TestDomain;
@@ -37,6 +37,23 @@ test('a root is made at the start and after each full hour', async () => {
     await expect.poll(async () => (await rootsAfter(domain, 0)).roots.length).toBe([1, 1, 2, 2, 3][counts.length]);
     counts.push(hours);
   }
+  await log.stop();
+});
+
+test('a root is made after the gateway that was appending has failed', async () => {
+  const other = await domain.db.pool.connect();
+  await other.query(`begin; select pg_advisory_xact_lock(${LOG_LOCK})`);
+  const log = startLog(
+    domain,
+    () => {},
+    (error) => faults.push(error),
+  );
+  await check();
+  expect((await rootsAfter(domain, 0)).roots).toHaveLength(0);
+  await other.query('rollback');
+  other.release();
+  await check();
+  await expect.poll(async () => (await rootsAfter(domain, 0)).roots.length).toBe(1);
   await log.stop();
 });
 

@@ -2,16 +2,16 @@ import { createHash, createPublicKey, verify } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { creditAccount } from '../../../src/domain/accounts/accounts.js';
 import { sealingKey } from '../../../src/domain/kernel/sealing.js';
+import { auditLog } from '../../../src/domain/proof/audit-log.js';
 import type { RootDocument } from '../../../src/domain/proof/documents.js';
 import {
   appendIfDue,
   appendToLog,
   consistencyProof,
-  documentHash,
   inclusionProof,
   rootsAfter,
 } from '../../../src/domain/proof/log.js';
-import { tagged } from '../../../src/domain/proof/rules/canonical.js';
+import { canonical, tagged } from '../../../src/domain/proof/rules/canonical.js';
 import { leafHash, nodeHash } from '../../../src/domain/proof/rules/tree.js';
 import { keysDocument } from '../../../src/domain/proof/signing-keys.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
@@ -63,6 +63,10 @@ async function isSigned({ signature, ...unsigned }: RootDocument): Promise<boole
   return verify(null, Buffer.from(tagged(unsigned.type, unsigned)), publicKey, Buffer.from(signature, 'base64'));
 }
 
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
 async function leafOf(accountId: string) {
   const proof = (await inclusionProof(domain, accountId))!;
   const { head, number, pseudonym } = proof;
@@ -86,7 +90,7 @@ describe('the log', () => {
     await grow(accounts[1]!);
     await grow(accounts[1]!);
     const second = (await appendToLog(domain))!;
-    expect(second).toMatchObject({ number: 2, size: 4, previous: documentHash(first).toString('hex') });
+    expect(second).toMatchObject({ number: 2, size: 4, previous: sha256(canonical(first)) });
     const leaves = await Promise.all(accounts.map(leafOf));
     expect(leaves.map(({ proof }) => proof.number)).toEqual([1, 3, 1]);
     expect(leaves[1]!.proof.index).toBe(3);
@@ -106,7 +110,7 @@ describe('the log', () => {
 
   test('starts with an empty tree', async () => {
     const root = (await appendToLog(domain))!;
-    expect(root).toMatchObject({ size: 0, root: createHash('sha256').digest('hex') });
+    expect(root).toMatchObject({ size: 0, root: sha256('') });
     expect(await isSigned(root)).toBe(true);
   });
 
@@ -192,18 +196,75 @@ describe('the log', () => {
   });
 });
 
+describe('a chain', () => {
+  const sizeOfNext = async () => (await appendToLog(domain))?.size;
+
+  test('is logged once if its transaction spans a root', async () => {
+    const [slow, quick] = [await domain.account('10'), await domain.account('10')];
+    expect(await sizeOfNext()).toBe(2);
+    const client = await domain.db.pool.connect();
+    await client.query('begin');
+    await client.query(
+      `insert into ledger_entry (id, account_id, kind, units, at) values ('slow', $1, 'CREDIT', 1, '2026-11-21')`,
+      [slow],
+    );
+    // This transaction has a greater number.
+    await grow(quick);
+    expect(await sizeOfNext()).toBe(3);
+    expect((await inclusionProof(domain, quick))?.number).toBe(2);
+    await client.query('commit');
+    client.release();
+    expect(await sizeOfNext()).toBe(4);
+    expect((await inclusionProof(domain, slow))?.number).toBe(2);
+    expect(await sizeOfNext()).toBe(4);
+  });
+
+  test('is logged once it is complete, even if it does not grow then', async () => {
+    const account = await domain.account('10');
+    await domain.db.pool.query('update account_chain set complete = false');
+    expect(await sizeOfNext()).toBe(0);
+    await domain.db.pool.query('select chain_history($1, 10)', [account]);
+    expect(await sizeOfNext()).toBe(1);
+  });
+
+  test.each([
+    ['another cluster', 'cluster = 1'],
+    ['a version without snapshots', 'snapshot = null, cluster = null'],
+  ])('is logged once after a root of %s', async (_, change) => {
+    const accounts = [await domain.account('10'), await domain.account('10')];
+    expect(await sizeOfNext()).toBe(2);
+    await grow(accounts[0]!);
+    await domain.db.pool.query(`update account_chain set changed_in = '3'; update log_root set ${change}`);
+    expect(await sizeOfNext()).toBe(3);
+    expect(await sizeOfNext()).toBe(3);
+  });
+
+  test('is logged once if its row has a number of another cluster that is still to be used here', async () => {
+    const accounts = [await domain.account('10'), await domain.account('10'), await domain.account('10')];
+    expect(await sizeOfNext()).toBe(3);
+    await domain.db.pool.query(`update account_chain set changed_in = '4000000000' where account_id = any($1)`, [
+      accounts.slice(0, 2),
+    ]);
+    expect(await sizeOfNext()).toBe(3);
+    await grow(accounts[1]!);
+    await grow(accounts[2]!);
+    expect(await sizeOfNext()).toBe(5);
+    expect(await auditLog(domain)).toEqual([]);
+  });
+});
+
 describe('the hourly root', () => {
   test('is made once per hour, and once for hours that were missed', async () => {
     domain.clock.set('2026-11-20T12:59:59Z');
     expect(await appendIfDue(domain)).toMatchObject({ number: 1, at: '2026-11-20T12:59:59Z' });
-    expect(await appendIfDue(domain)).toBeNull();
+    expect(await appendIfDue(domain)).toBe('exists');
     domain.clock.advance(1);
     expect(await appendIfDue(domain)).toMatchObject({ number: 2, at: '2026-11-20T13:00:00Z' });
     domain.clock.advance(3_599);
-    expect(await appendIfDue(domain)).toBeNull();
+    expect(await appendIfDue(domain)).toBe('exists');
     domain.clock.advance(5 * 3_600);
     expect(await appendIfDue(domain)).toMatchObject({ number: 3, size: 0 });
-    expect(await appendIfDue(domain)).toBeNull();
+    expect(await appendIfDue(domain)).toBe('exists');
   });
 
   test('is made once by two gateways at the same time', async () => {
@@ -212,7 +273,7 @@ describe('the hourly root', () => {
     const other = await open({ url: connectionString, clock: domain.clock });
     const made = await Promise.all(Array.from({ length: 10 }, (_, n) => appendIfDue(n % 2 === 0 ? domain : other)));
     await other.close();
-    expect(made.filter((root) => root !== null)).toHaveLength(1);
+    expect(made.filter((root) => typeof root !== 'string')).toHaveLength(1);
     expect((await rootsAfter(domain, 0)).roots).toHaveLength(1);
   });
 });

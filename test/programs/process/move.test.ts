@@ -161,6 +161,16 @@ describe('database move', () => {
     expect(stateOf()).toBe('copying');
   });
 
+  it('refuses a source whose public log was changed', PATIENT, async () => {
+    const url = await embeddedUrl(dataDir);
+    const flip = 'update log_root set signature = set_byte(signature, 0, get_byte(signature, 0) # 1)';
+    await query(url, flip);
+    const { code, stderr } = await admin(moveArgs(), env);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/the audit found .*, first: roots are signed/)]);
+    await query(url, flip);
+    expect(await adminJson(moveArgs(), env)).toMatchObject({ state: 'copied', other_processes: 1 });
+  });
+
   it('refuses both databases when killed during the switch, until it is repeated', PATIENT, async () => {
     await rent(gateway.address);
     const url = await embeddedUrl(dataDir);

@@ -10,7 +10,7 @@ export const texts: typeof english = {
     READ: 'alles lesen, außer Logs, Links und Passwörtern',
     RENT: 'mieten, starten, anhalten, löschen, begrenzen; Volumes, Vorlagen',
     ACCESS: 'SSH-Schlüssel, Terminals, Dateien, Weblinks, offene Ports, Logs, Secrets',
-    MONEY: 'Guthaben aufladen, Monatslimit setzen',
+    MONEY: 'Guthaben aufladen, Monatslimit setzen, Rechnungsangaben ändern',
     KEYS: 'Schlüssel erstellen, begrenzen und widerrufen, Benachrichtigungen einrichten',
   },
   ends: 'Läuft ab',

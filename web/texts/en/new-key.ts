@@ -10,7 +10,7 @@ export const texts = {
     READ: 'read everything except logs, links and passwords',
     RENT: 'rent, start, stop, destroy, limit; volumes, templates',
     ACCESS: 'SSH keys, terminals, files, web links, open ports, logs, secrets',
-    MONEY: 'top up credit, set the monthly limit',
+    MONEY: 'top up credit, set the monthly limit, change billing details',
     KEYS: 'create, limit and revoke keys, set up notifications',
   },
   ends: 'Expires',

@@ -13,7 +13,7 @@ export interface InvoiceContent {
   customer: { account: string; name: string; address: readonly string[]; reference: string };
   charges: readonly InvoiceLine[];
   /** Payments, refunds and corrections. */
-  movements: readonly { at: string; what: string; amount: Micro }[];
+  movements: readonly InvoiceMovement[];
   openingBalance: Micro;
   closingBalance: Micro;
   /** Hash of the figures of the signed statement of the same period, and a picture of it as SVG. */
@@ -25,6 +25,13 @@ export interface InvoiceLine {
   what: string;
   seconds: bigint;
   rate: Rate;
+  amount: Micro;
+}
+
+export interface InvoiceMovement {
+  /** Instant. */
+  at: string;
+  what: string;
   amount: Micro;
 }
 
