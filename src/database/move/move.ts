@@ -147,7 +147,8 @@ async function withMove(options: MoveOptions, work: (move: Move) => Promise<Move
     await lock(target, 'another move to this target is running');
     return await work(new Move(options, { sourceUrl: embedded.url, sessions, source, target }));
   } catch (error) {
-    throw isReported(error) ? new MoveFailed((error as Error).message, { cause: error }) : error;
+    if (error instanceof MoveRefused || !isReported(error)) throw error;
+    throw new MoveFailed((error as Error).message, { cause: error });
   } finally {
     await sessions.close();
     await embedded.release();

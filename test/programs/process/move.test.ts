@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.js';
-import { beginAtTarget } from '../../../src/database/move/target.js';
 import { client } from '../../support/gateway.js';
 import { admin, adminJson, openAccount } from '../../support/operator.js';
 import {
@@ -56,15 +55,6 @@ async function createTarget(name: string): Promise<string> {
 const moveArgs = (url = targetUrl) => ['database', 'move', '--to', url];
 const move = (): Program => run([ADMIN, ...moveArgs()], env);
 const stateOf = () => JSON.parse(readFileSync(join(dataDir, 'move.json'), 'utf8')).state;
-
-/** Returns the expected outcome of a refused command. */
-const refused = (stderr: RegExp) => ({ code: 2, stderr: expect.stringMatching(stderr) });
-
-/** Whether gateways refuse the target. */
-async function isUnfinished(url: string): Promise<boolean> {
-  const [row] = await query(url, `select to_regclass('unfinished_move.move') is not null as found`);
-  return row!.found === true;
-}
 
 /** Returns a gateway's reason for not starting. */
 async function refusal(where: Env): Promise<string> {
@@ -213,51 +203,5 @@ describe('database move', () => {
     await rent(moved.address);
     await moved.end();
     expect((await adminJson(['audit'], { DATABASE_URL: targetUrl })).findings).toEqual([]);
-  });
-
-  it('is undone only if no change is lost, and then gateways use only the source', PATIENT, async () => {
-    // Keeps the server running between the commands.
-    const { release } = await openEmbeddedPostgres({ dataDir, isMove: true });
-    const undo = (...more: string[]) => admin(['database', 'move', '--undo', ...more], env);
-    expect(await undo()).toMatchObject(refused(/changes in .*\/cluster since the move would be lost/));
-    const session = await connect(targetUrl);
-    expect(await undo('--to', targetUrl)).toMatchObject(refused(/stop all processes that use/));
-    await session.end();
-    expect(await undo('--to', targetUrl)).toMatchObject(refused(/was changed in .*\/cluster since the move/));
-    expect(await undo('--to', await createTarget('another'))).toMatchObject(refused(/and --to is .*\/another/));
-    expect(stateOf()).toBe('moved');
-    expect((await undo('--to', targetUrl, '--lose-changes')).code).toBe(0);
-    expect(await isUnfinished(targetUrl)).toBe(true);
-    await release();
-    expect((await adminJson(['audit'], env)).findings).toEqual([]);
-  });
-
-  it('checks the copy again if it was killed before its last step', PATIENT, async () => {
-    const second = await createTarget('second');
-    expect(await adminJson(moveArgs(second), env)).toMatchObject({ state: 'moved' });
-    const session = await connect(second);
-    await beginAtTarget(session, JSON.parse(readFileSync(join(dataDir, 'move.json'), 'utf8')).id);
-    // For example, because of a failover to a standby that wasn't synchronous.
-    await session.query(`update account set name = 'Lost' where id = 'acc-0000000000000007'`);
-    await session.end();
-    expect(await adminJson(moveArgs(second), env)).toMatchObject({ state: 'moved' });
-    expect(await contentsOf(second)).toEqual(await sourceUrl(contentsOf));
-    expect(await isUnfinished(second)).toBe(false);
-    const undo = ['database', 'move', '--undo', '--to', second];
-    expect(await adminJson(undo, env)).toMatchObject({ state: 'undone', was: 'moved' });
-    expect(await isUnfinished(second)).toBe(true);
-  });
-
-  it('refuses unsuitable targets with one line', PATIENT, async () => {
-    const itself = await openEmbeddedPostgres({ dataDir });
-    expect(await admin(moveArgs(), env)).toMatchObject(refused(/^the target contains the unfinished move.*\n$/));
-    const used = await createTarget('used');
-    await query(used, `create type leftover as enum ('a')`);
-    expect(await admin(moveArgs(used), env)).toMatchObject(refused(/must be an empty database.*leftover\n$/));
-    expect(await admin(moveArgs(`${used}-2`), env)).toMatchObject(refused(/^can't connect to --to: .*used-2.*\n$/));
-    expect(await admin(moveArgs(itself.url), env)).toMatchObject(refused(/on the built-in PostgreSQL itself/));
-    await itself.release();
-    expect(await admin(['database', 'move'], env)).toMatchObject(refused(/use --to or --undo/));
-    expect(await admin(moveArgs('mysql://x/y'), env)).toMatchObject(refused(/postgresql:\/\//));
   });
 });
