@@ -47,7 +47,10 @@ export function addBackupCommands(program: Command, run: Run): void {
 
 /** Checks the path before the server for the backup is started. */
 function refuseUnwritable(path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`${path} is a folder`);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) throw new ConfigError(`${path} is a folder`);
+  // The backup replaces the file, which would remove a device such as /dev/null from the system.
+  if (found !== undefined && !found.isFile()) throw new ConfigError(`${path} is not a regular file`);
   try {
     accessSync(dirname(path), constants.W_OK);
   } catch (error) {

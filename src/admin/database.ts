@@ -5,11 +5,13 @@ import { ConfigError } from '../compose/config.js';
 import { openDatabase } from '../database/database.js';
 import { holdsDatabase } from '../database/embedded/embedded-postgres.js';
 import {
+  MoveFailed,
   type MoveOptions,
   MoveRefused,
   type MoveReport,
   moveDatabase,
   planMove,
+  type UndoOptions,
   undoMove,
 } from '../database/move/move.js';
 import { audit } from '../domain/billing/audit.js';
@@ -31,6 +33,7 @@ interface MoveFlags extends Output {
   to?: string;
   dryRun?: boolean;
   undo?: boolean;
+  loseChanges?: boolean;
 }
 
 export function addDatabaseCommands(program: Command): void {
@@ -39,28 +42,32 @@ export function addDatabaseCommands(program: Command): void {
     .description('Move the built-in PostgreSQL to another server')
     .command('move')
     .description('Copy the database to another server, check the copy, and switch to it')
-    .option('--to <url>', 'URL of an empty database')
+    .option('--to <url>', 'URL of an empty database or, with --undo, of the one to which it was moved')
     .option('--dry-run', 'Only check whether the move is possible')
-    .option('--undo', 'Use the built-in database again, without what was changed in the other one')
+    .option('--undo', 'Use the built-in database again, if the other one was not changed since the move')
+    .option('--lose-changes', 'With --undo: lose what was changed in the other one')
     .option('--json', 'Print JSON')
     .action(async (flags: MoveFlags) => {
       const dataDir = builtInDataDir('database move');
-      if ((flags.to === undefined) === (flags.undo === undefined)) throw new MoveRefused('use either --to or --undo');
+      const { to = null, undo: isUndo = false, loseChanges = false } = flags;
+      if (to !== null) refuseInvalid(to);
+      if (isUndo && flags.dryRun) throw new MoveRefused('use --dry-run without --undo');
+      if (loseChanges && !isUndo) throw new MoveRefused('use --lose-changes only with --undo');
       if (!holdsDatabase(dataDir)) throw new ConfigError(`DATA_DIR ${dataDir} contains no database`);
-      if (flags.to === undefined) await undo(dataDir, flags);
-      else await move({ dataDir, to: flags.to }, flags);
+      if (isUndo) await undo({ dataDir, from: to, mayLoseChanges: loseChanges }, flags);
+      else if (to !== null) await move({ dataDir, to }, flags);
+      else throw new MoveRefused('use --to or --undo');
     });
 }
 
-async function undo(dataDir: string, { json }: Output): Promise<void> {
-  const former = await undoMove(dataDir);
+async function undo(options: UndoOptions, { json }: Output): Promise<void> {
+  const former = await undoMove(options);
   if (json) printJson({ state: 'undone', was: former?.state ?? null, target: former?.target ?? null });
   else if (former === null) process.stdout.write('the database has not been moved\n');
-  else process.stdout.write(`${dataDir} can be used again; don't use ${former.target} any more\n`);
+  else process.stdout.write(`${options.dataDir} can be used again; don't use ${former.target} any more\n`);
 }
 
 async function move({ dataDir, to }: Pick<MoveOptions, 'dataDir' | 'to'>, flags: MoveFlags): Promise<void> {
-  refuseInvalid(to);
   const options = {
     dataDir,
     to,
@@ -89,7 +96,7 @@ async function auditDatabase(url: string): Promise<void> {
     if (findings.length === 0) return;
     const { check, accountId, subject, detail } = findings[0]!;
     const first = `${check} ${accountId} ${subject}: ${detail}`;
-    throw new Error(`the audit found ${findings.length} mismatches, first: ${first}`);
+    throw new MoveFailed(`the audit found ${findings.length} mismatches, first: ${first}`);
   } finally {
     await db.close();
   }
@@ -127,7 +134,7 @@ function nextSteps({ state, target, users, tables, sequences, seconds, downtimeS
     'Before you start the gateways, set DATABASE_URL to the URL of --to.',
     ...(existsSync(key) ? [`Set SECRETS_KEY to the content of ${key}.`] : []),
     ...(existsSync(join(dataDir, 'volumes')) ? [`Keep ${join(dataDir, 'volumes')}, which contains volumes.`] : []),
-    `${dataDir} still contains the old database. Gateways refuse it until you run: admin database move --undo`,
+    `${dataDir} still contains the old database. Gateways refuse it until you run: admin database move --undo --to URL`,
   ];
 }
 

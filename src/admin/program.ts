@@ -4,7 +4,7 @@ import { DatabaseUnusable } from '../compose/gateway.js';
 import { EmbeddedPostgresUnavailable } from '../database/embedded/embedded-postgres.js';
 import { RestoreRefused } from '../database/embedded/restore.js';
 import { isUnavailable, unavailableReason } from '../database/faults.js';
-import { MoveRefused } from '../database/move/move.js';
+import { MoveFailed, MoveRefused } from '../database/move/move.js';
 import { DomainError } from '../domain/kernel/errors.js';
 import { FileRefused } from '../domain/kernel/import.js';
 import { finishProgram, newProgram } from '../std/command-help.js';
@@ -82,7 +82,8 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT;
   const refusals = [DomainError, ConfigError, RestoreRefused, MoveRefused];
   const badInput = refusals.some((kind) => error instanceof kind);
-  const expected = badInput || error instanceof DatabaseUnusable || error instanceof EmbeddedPostgresUnavailable;
+  const failures = [DatabaseUnusable, EmbeddedPostgresUnavailable, MoveFailed];
+  const expected = badInput || failures.some((kind) => error instanceof kind);
   if (error instanceof FileRefused)
     process.stderr.write(
       error.message

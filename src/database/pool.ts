@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { PrimaryCheck } from './primary-check.js';
+import { CHECK_TIMEOUT_MS, type PrimaryCheck } from './primary-check.js';
 
 /** Maximum number of connections per gateway process. */
 const MAX_CONNECTIONS = 20;
@@ -53,7 +53,11 @@ export function createPool(
   acquireTimeoutMs: number = ACQUIRE_TIMEOUT_MS,
   primary: PrimaryCheck | null = null,
 ): pg.Pool {
-  const pool = new pg.Pool({
+  // A start is as patient with the check as with the connection, because the process itself may be slow.
+  const isPatient = () => pool.options.connectionTimeoutMillis === PATIENT_ACQUIRE_TIMEOUT_MS;
+  const check = (client: pg.PoolClient) =>
+    primary?.check(client, isPatient() ? PATIENT_ACQUIRE_TIMEOUT_MS : CHECK_TIMEOUT_MS);
+  const pool: pg.Pool = new pg.Pool({
     connectionString,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: acquireTimeoutMs,
@@ -62,7 +66,7 @@ export function createPool(
     application_name: 'gpu-rental-gateway',
     options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} -c gateway.tells=${notifyMode}`,
     types: domainTypes,
-    ...(primary !== null && { verify: (client, done) => void primary.check(client).then(() => done(), done) }),
+    ...(primary !== null && { verify: (client, done) => void check(client)?.then(() => done(), done) }),
   });
   // A broken idle connection is replaced when it is next used. Without a listener, its error would end the process.
   pool.on('error', () => {});

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { only } from './only.js';
 
-/** Maximum time that a server has to answer the check. */
-const CHECK_TIMEOUT_MS = 2_000;
+/** Maximum time that a server has to answer each of the check's queries while requests wait. */
+export const CHECK_TIMEOUT_MS = 2_000;
 /**
  * SQLSTATE codes of servers that don't report their position, such as some hosted ones: insufficient privilege, feature
  * not supported, object not in prerequisite state, and undefined function.
@@ -20,8 +20,8 @@ export class PrimaryCheck {
   #newestTimeline = 0;
 
   /** Resolves if the client's server is the primary. */
-  async check(client: Pick<pg.ClientBase, 'query'>): Promise<void> {
-    const { cluster, file } = await positionOf(client);
+  async check(client: Pick<pg.ClientBase, 'query'>, timeoutMs: number = CHECK_TIMEOUT_MS): Promise<void> {
+    const { cluster, file } = await positionOf(client, timeoutMs);
     if (cluster === null) return;
     // For example, a database that was moved to a new cluster.
     if (cluster !== this.#cluster) this.#newestTimeline = 0;
@@ -38,19 +38,24 @@ export class PrimaryCheck {
 type Position = { cluster: string; file: string } | { cluster: null; file: null };
 
 /** Returns the server's position, or nulls if it doesn't report it. Throws if it is a standby. */
-async function positionOf(client: Pick<pg.ClientBase, 'query'>): Promise<Position> {
-  const { isStandby } = await rowOf<{ isStandby: boolean }>(client, 'select pg_is_in_recovery() as "isStandby"');
+async function positionOf(client: Pick<pg.ClientBase, 'query'>, timeoutMs: number): Promise<Position> {
+  const isInRecovery = 'select pg_is_in_recovery() as "isStandby"';
+  const { isStandby } = await rowOf<{ isStandby: boolean }>(client, isInRecovery, timeoutMs);
   if (isStandby) throw new NotPrimaryError('a standby');
   try {
-    return await rowOf<Position>(client, POSITION);
+    return await rowOf<Position>(client, POSITION, timeoutMs);
   } catch (error) {
     if (HIDES_POSITION.includes((error as { code?: string }).code ?? '')) return { cluster: null, file: null };
     throw error;
   }
 }
 
-async function rowOf<Row extends object>(client: Pick<pg.ClientBase, 'query'>, text: string): Promise<Row> {
-  const query = { text, query_timeout: CHECK_TIMEOUT_MS } as pg.QueryConfig;
+async function rowOf<Row extends object>(
+  client: Pick<pg.ClientBase, 'query'>,
+  text: string,
+  timeoutMs: number,
+): Promise<Row> {
+  const query = { text, query_timeout: timeoutMs } as pg.QueryConfig;
   return only((await client.query<Row>(query)).rows);
 }
 

@@ -81,12 +81,7 @@ interface Session {
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
     const site = await prepareSite(options);
-    const embedded = use(site, await enter(site, 0));
-    // The lock is held first. A move that finds no other holder thus keeps later processes from using the database.
-    const reason = options.isMove === true ? null : await reasonNotToUse(site.dataDir);
-    if (reason === null) return embedded;
-    await embedded.release();
-    throw new EmbeddedPostgresUnavailable(reason);
+    return use(site, await enter(site, 0));
   } catch (error) {
     if (error instanceof EmbeddedPostgresUnavailable) throw error;
     throw new EmbeddedPostgresUnavailable((error as Error).message, { cause: error });
@@ -126,8 +121,14 @@ async function prepareSite(options: EmbeddedPostgresOptions): Promise<Site> {
     await createCluster(dataDir, binaries, launcher);
   }
   const password = await readPassword(directory);
-  const { database = 'gateway', settings = {} } = options;
-  return { dataDir, directory, database, settings, password, tools, note };
+  const { database = 'gateway', settings = {}, isMove = false } = options;
+  return { dataDir, directory, database, settings, password, isMove, tools, note };
+}
+
+/** Throws if the database was moved to another server. A running process may notice that only when it reconnects. */
+async function refuseMoved({ dataDir, isMove }: Site): Promise<void> {
+  const reason = isMove ? null : await reasonNotToUse(dataDir);
+  if (reason !== null) throw new EmbeddedPostgresUnavailable(reason);
 }
 
 /** Finds or starts the server, waiting for one that is stopping, until this process holds the lifetime lock. */
@@ -141,7 +142,7 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
     const postmaster = await findPostmaster(site.directory);
     if (postmaster?.status === 'ready') {
       const answer = await takeLock(site, postmaster);
-      if (typeof answer !== 'string') return answer;
+      if (typeof answer !== 'string') return await unlessMoved(site, answer);
       obstacle = answer;
     } else if (postmaster !== undefined) {
       obstacle = `its server, process ${postmaster.pid}, is still ${postmaster.status}`;
@@ -150,6 +151,7 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
         obstacle = await started.temporaryFailure();
         pauseMs = RETRY_MS;
       }
+      await refuseMoved(site);
       const port = (await freePort(preferredPort)) ?? (elapsedMs < PORT_WAIT_MS ? undefined : await freePort(0));
       if (port !== undefined) started = await startServer(site, port);
       else obstacle = `port ${preferredPort} is in use`;
@@ -159,6 +161,20 @@ async function enter(site: Site, preferredPort: number): Promise<Session> {
       throw new EmbeddedPostgresUnavailable(`timed out after ${limitMs / 1000} s: ${obstacle || 'no server started'}`);
     }
     await sleep(pauseMs);
+  }
+}
+
+/**
+ * Returns the session, or ends it and throws if the database was moved. The lock is held first. A move that finds no
+ * other holder thus keeps later processes from using the database.
+ */
+async function unlessMoved(site: Site, session: Session): Promise<Session> {
+  try {
+    await refuseMoved(site);
+    return session;
+  } catch (error) {
+    await leave(site, session);
+    throw error;
   }
 }
 

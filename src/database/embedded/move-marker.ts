@@ -60,6 +60,6 @@ export async function reasonNotToUse(dataDir: string): Promise<string | null> {
   if (marker === null || marker.state === 'copying') return null;
   const { target, state, at } = marker;
   const undo = 'or use this database again with: admin database move --undo';
-  if (state === 'moved') return `its database was moved to ${target} at ${at}; use that one, ${undo}`;
+  if (state === 'moved') return `its database was moved to ${target} at ${at}; use that one, ${undo} --to URL`;
   return `its database is being moved to ${target} since ${at}; repeat the move if it was interrupted, ${undo}`;
 }

@@ -35,6 +35,8 @@ export interface Site {
   /** Overrides for `SETTINGS`. */
   settings: Readonly<Record<string, string>>;
   password: string;
+  /** Whether the database may be used even if it was moved to another server. */
+  isMove: boolean;
   /** Loads what is needed to start a server. A server that is already running doesn't need it. */
   tools(): Promise<{ binaries: Binaries; launcher: Launcher }>;
   note(message: string): void;

@@ -1,16 +1,23 @@
 import type { Client } from 'pg';
 import type { Table } from './catalog.js';
+import { MoveFailed } from './refused.js';
+
+/** Throws if the table's rows differ between the servers. */
+export async function refuseDifferentRows(source: Client, target: Client, table: Table): Promise<void> {
+  if (await haveSameRows(source, target, table)) return;
+  throw new MoveFailed(`the rows of the copied table ${table.name} differ from the source's`);
+}
 
 /**
- * Throws if the table's rows differ between the servers. Compares the number of rows and the sum of a 64-bit hash of
- * each row's text, which is the same in all versions of PostgreSQL and doesn't depend on the order or the collation.
+ * Whether the table has the same rows on both servers. Compares the number of rows and the sum of a 64-bit hash of each
+ * row's text, which is the same in all versions of PostgreSQL and doesn't depend on the order or the collation.
  */
-export async function refuseDifferentRows(source: Client, target: Client, table: Table): Promise<void> {
+export async function haveSameRows(source: Client, target: Client, table: Table): Promise<boolean> {
   const text = `SELECT count(*) || ' ' || coalesce(sum(hashtextextended(ROW(${table.columns})::text COLLATE "C", 0)), 0)
     AS digest FROM public.${table.name}`;
   const digest = async (client: Client) => (await client.query<{ digest: string }>(text)).rows[0]!.digest;
   const [wanted, found] = await Promise.all([digest(source), digest(target)]);
-  if (found !== wanted) throw new Error(`the rows of the copied table ${table.name} differ from the source's`);
+  return found === wanted;
 }
 
 /** Throws if the schemas differ. Foreign keys don't exist while rows are copied, so they are optional. */
@@ -18,9 +25,9 @@ export async function refuseDifferentSchema(source: Client, target: Client, hasF
   const describe = async (client: Client) => (await client.query<Part>(SCHEMA, [hasForeignKeys])).rows;
   const [wanted, found] = await Promise.all([describe(source), describe(target)]);
   const [lacking] = without(wanted, found);
-  if (lacking !== undefined) throw new Error(`the target lacks ${lacking.name}: ${lacking.definition}`);
+  if (lacking !== undefined) throw new MoveFailed(`the target lacks ${lacking.name}: ${lacking.definition}`);
   const [added] = without(found, wanted);
-  if (added !== undefined) throw new Error(`only the target has ${added.name}: ${added.definition}`);
+  if (added !== undefined) throw new MoveFailed(`only the target has ${added.name}: ${added.definition}`);
 }
 
 interface Part {

@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import type { Definition, Table } from './catalog.js';
+import { MoveFailed } from './refused.js';
 import { MOVE_TABLES } from './target.js';
 
 export interface TableReport {
@@ -36,7 +37,7 @@ export async function copyTable(servers: Servers, table: Table, indexes: readonl
       since === null ? await copyAll(servers, table, indexes) : await copyChanges(servers, table, since, rows);
     await target.query(`ALTER TABLE public.${table.name} ENABLE TRIGGER USER`);
     const found = await countOf(target, `public.${table.name}`);
-    if (found !== rows) throw new Error(`table ${table.name} has ${rows} rows, but its copy has ${found}`);
+    if (found !== rows) throw new MoveFailed(`table ${table.name} has ${rows} rows, but its copy has ${found}`);
     await target.query(
       `INSERT INTO ${MOVE_TABLES} VALUES ($1, $2)
        ON CONFLICT (name) DO UPDATE SET copied_before = excluded.copied_before`,

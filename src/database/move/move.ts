@@ -1,23 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import { countOtherUsers, openEmbeddedPostgres } from '../embedded/embedded-postgres.js';
 import { type MoveMarker, readMoveMarker, removeMoveMarker, writeMoveMarker } from '../embedded/move-marker.js';
+import { isUnavailable } from '../faults.js';
 import { applyMigrations, migrationNamesIn, withMigrationLock } from '../migrate.js';
 import { foreignKeysOf, indexesOf, migrationsOf, missingFrom, type Table, tablesOf } from './catalog.js';
-import { refuseDifferentRows, refuseDifferentSchema } from './compare.js';
+import { haveSameRows, refuseDifferentRows, refuseDifferentSchema } from './compare.js';
 import { copyTable, type TableReport } from './copy-table.js';
-import { MoveRefused } from './refused.js';
+import { MoveFailed, MoveRefused } from './refused.js';
 import {
   beginAtTarget,
   copySequences,
   finishAtTarget,
   isUnfinishedMove,
+  refuseSameServer,
   refuseUnsuitable,
   unfinishedMove,
 } from './target.js';
 
-export { MoveRefused } from './refused.js';
+export { MoveFailed, MoveRefused } from './refused.js';
 
 const APPLICATION = 'database move';
 /** Advisory lock that a move holds on both servers. */
@@ -68,13 +70,29 @@ export function planMove(options: MoveOptions): Promise<MoveReport> {
   return withMove(options, (move) => move.plan());
 }
 
-/** Allows gateways to use the built-in database again. Returns the former marker, or null if there was none. */
-export async function undoMove(dataDir: string): Promise<MoveMarker | null> {
+export interface UndoOptions {
+  dataDir: string;
+  /** URL of the database to which the built-in one was moved. Null if it can't be checked. */
+  from: string | null;
+  /** Whether changes made there since the switch may be lost. */
+  mayLoseChanges: boolean;
+}
+
+/**
+ * Allows gateways to use the built-in database again, and makes them refuse the one to which it was moved. Returns the
+ * former marker, or null if there was none. Refuses if changes would be lost, unless `mayLoseChanges`.
+ */
+export async function undoMove({ dataDir, from, mayLoseChanges }: UndoOptions): Promise<MoveMarker | null> {
   const embedded = await openEmbeddedPostgres({ dataDir, isMove: true });
   const sessions = new Sessions();
   try {
-    await lock(await sessions.open(embedded.url), 'another move of this database is running');
+    const source = await sessions.open(embedded.url);
+    await lock(source, 'another move of this database is running');
     const marker = await readMoveMarker(dataDir);
+    if (marker?.state === 'moved') {
+      if (from !== null) await retireTarget({ sessions, source, from, marker, mayLoseChanges });
+      else if (!mayLoseChanges) throw new MoveRefused(unchecked(marker.target));
+    }
     if (marker !== null) await removeMoveMarker(dataDir);
     return marker;
   } finally {
@@ -83,19 +101,73 @@ export async function undoMove(dataDir: string): Promise<MoveMarker | null> {
   }
 }
 
+function unchecked(target: string): string {
+  return `changes in ${target} since the move would be lost; add --to URL to check whether there are any, or --lose-changes`;
+}
+
+interface Retirement {
+  sessions: Sessions;
+  source: Client;
+  from: string;
+  marker: MoveMarker;
+  mayLoseChanges: boolean;
+}
+
+/** Makes gateways refuse the target. Refuses if they have changed it, unless `mayLoseChanges`. */
+async function retireTarget({ sessions, source, from, marker, mayLoseChanges }: Retirement): Promise<void> {
+  const target = await openTarget(sessions, from);
+  const address = addressOf(target);
+  if (address !== marker.target)
+    throw new MoveRefused(`the database was moved to ${marker.target}, and --to is ${address}`);
+  await lock(target, 'another move to this target is running');
+  if (await isUnfinishedMove(target)) return;
+  if ((await sessionsIn(target)) > 0) throw new MoveRefused(`stop all processes that use ${address}`);
+  const tables = await tablesOf(source);
+  const guard = await sessions.open(from);
+  await guard.query(lockAll(tables));
+  if (!mayLoseChanges) {
+    for (const table of tables) {
+      if (await haveSameRows(source, target, table)) continue;
+      throw new MoveRefused(`${table.name} was changed in ${address} since the move; --lose-changes gives that up`);
+    }
+    await refuseDifferentSchema(source, target, true);
+  }
+  await beginAtTarget(target, marker.id);
+}
+
 async function withMove(options: MoveOptions, work: (move: Move) => Promise<MoveReport>): Promise<MoveReport> {
   const embedded = await openEmbeddedPostgres({ dataDir: options.dataDir, isMove: true });
   const sessions = new Sessions();
   try {
     const source = await sessions.open(embedded.url);
     await lock(source, 'another move of this database is running');
-    const target = await sessions.open(options.to);
+    const target = await openTarget(sessions, options.to);
     await refuseUnsuitable(target);
+    await refuseSameServer(source, target);
     await lock(target, 'another move to this target is running');
     return await work(new Move(options, { sourceUrl: embedded.url, sessions, source, target }));
+  } catch (error) {
+    if (error instanceof MoveRefused || !isReported(error)) throw error;
+    throw new MoveFailed((error as Error).message, { cause: error });
   } finally {
     await sessions.close();
     await embedded.release();
+  }
+}
+
+/** Whether PostgreSQL reports what is wrong, and it isn't temporary. */
+function isReported(error: unknown): boolean {
+  const { cause } = error as Error;
+  return !isUnavailable(error) && (error instanceof DatabaseError || cause instanceof DatabaseError);
+}
+
+/** Refuses a URL with which the server doesn't let this process in. */
+async function openTarget(sessions: Sessions, url: string): Promise<Client> {
+  try {
+    return await sessions.open(url);
+  } catch (error) {
+    if (!isReported(error)) throw error;
+    throw new MoveRefused(`can't connect to --to: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -116,8 +188,7 @@ class Move {
     readonly options: MoveOptions,
     readonly on: Connected,
   ) {
-    const { host, port, database } = on.target;
-    this.#address = `${host}:${port}/${database}`;
+    this.#address = addressOf(on.target);
   }
 
   async plan(): Promise<MoveReport> {
@@ -135,13 +206,8 @@ class Move {
   async run(): Promise<MoveReport> {
     const { options, on } = this;
     const marker = await this.#marker();
-    if (marker?.state === 'moved') {
-      if (await isUnfinishedMove(on.target)) {
-        await this.#refuseUnready(marker);
-        await finishAtTarget(on.target);
-      }
-      return this.#report('moved', {});
-    }
+    if (marker?.state === 'moved' && !(await isUnfinishedMove(on.target))) return this.#report('moved', {});
+    // If it was killed between marking and finishing, the target may have lost rows since, so it is checked again.
     await this.#refuseUnready(marker);
     const id = marker?.id ?? randomUUID();
     this.#isAudited = marker?.isAudited === true;
@@ -174,9 +240,8 @@ class Move {
     try {
       if ((await this.#users()) > 0) throw new MoveRefused('another process has begun to use the database; try again');
       options.onNote('copying and checking the rest while no gateway uses the database');
-      const names = (await tablesOf(on.source)).map(({ name }) => `public.${name}`);
       const guard = await on.sessions.open(on.sourceUrl);
-      await guard.query(`BEGIN; LOCK TABLE ${names.join(', ')} IN SHARE MODE`);
+      await guard.query(lockAll(await tablesOf(on.source)));
       const tables = await this.#copyTables();
       const sequences = await copySequences(on.source, on.target);
       // Equal rows make another audit unnecessary. It finds mistakes in the books, which are the source's then.
@@ -265,14 +330,9 @@ class Move {
 
   async #users(): Promise<number> {
     const { source } = this.on;
-    const { rows } = await source.query<{ sessions: number }>(
-      `SELECT count(*)::int AS sessions FROM pg_stat_activity
-       WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> $1`,
-      [APPLICATION],
-    );
-    // A process that has lost its lock, or that isn't a gateway, has sessions only.
     const processes = await countOtherUsers(source);
-    return processes === 0 && rows[0]!.sessions > 0 ? 1 : processes;
+    // A process that has lost its lock, or that isn't a gateway, has sessions only.
+    return processes === 0 && (await sessionsIn(source)) > 0 ? 1 : processes;
   }
 
   #mark(id: string, state: MoveMarker['state']): Promise<void> {
@@ -291,6 +351,26 @@ class Move {
       seconds: (performance.now() - this.#startedAt) / 1_000,
     };
   }
+}
+
+/** Returns the database's address without user and password. */
+function addressOf({ host, port, database }: Client): string {
+  return `${host}:${port}/${database}`;
+}
+
+/** Returns the number of sessions in the client's database, except those of moves. */
+async function sessionsIn(client: Client): Promise<number> {
+  const { rows } = await client.query<{ sessions: number }>(
+    `SELECT count(*)::int AS sessions FROM pg_stat_activity
+     WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> $1`,
+    [APPLICATION],
+  );
+  return rows[0]!.sessions;
+}
+
+/** Keeps all others from writing to the tables until the transaction ends. */
+function lockAll(tables: readonly Table[]): string {
+  return `BEGIN; LOCK TABLE ${tables.map(({ name }) => `public.${name}`).join(', ')} IN SHARE MODE`;
 }
 
 /** Connections that are closed together. */

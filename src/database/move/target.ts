@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { sequencesOf } from './catalog.js';
-import { MoveRefused } from './refused.js';
+import { MoveFailed, MoveRefused } from './refused.js';
 
 /** Schema in the target that exists until the move is finished. Gateways refuse a database that contains it. */
 const MOVE_SCHEMA = 'unfinished_move';
@@ -27,16 +27,28 @@ export async function refuseUnsuitable(target: Client): Promise<void> {
   if (schema !== 'public') throw new MoveRefused(`the target's first schema must be public; it is ${schema}`);
 }
 
+/** Refuses any database of the built-in server, by any name. The server ends with the last process that uses DATA_DIR. */
+export async function refuseSameServer(source: Client, target: Client): Promise<void> {
+  const startOf = async (client: Client) =>
+    (await client.query<{ at: string }>('SELECT pg_postmaster_start_time()::text AS at')).rows[0]!.at;
+  if ((await startOf(source)) === (await startOf(target)))
+    throw new MoveRefused('the target is on the built-in PostgreSQL itself; use another server');
+}
+
 /** Returns the id of the unfinished move to this database, or null if it is empty. Refuses any other database. */
 export async function unfinishedMove(target: Client): Promise<string | null> {
   if (await isUnfinishedMove(target)) {
     return (await target.query<{ id: string }>(`SELECT id FROM ${MOVE_ID}`)).rows[0]!.id;
   }
   const { rows } = await target.query<{ name: string }>(
-    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
-       AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND NOT EXISTS
-         (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
-     LIMIT 1`,
+    `SELECT name FROM (
+       SELECT 'pg_class'::regclass AS catalog, oid, relname AS name FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+       UNION ALL SELECT 'pg_proc'::regclass, oid, proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+       UNION ALL SELECT 'pg_type'::regclass, oid, typname FROM pg_type
+         WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd')
+     ) found
+     WHERE NOT EXISTS (SELECT FROM pg_depend WHERE classid = catalog AND objid = found.oid AND deptype = 'e') LIMIT 1`,
   );
   if (rows.length > 0) throw new MoveRefused(`the target must be an empty database, but it contains ${rows[0]!.name}`);
   return null;
@@ -69,6 +81,6 @@ export async function copySequences(source: Client, target: Client): Promise<num
     await target.query('SELECT setval($1::regclass, $2::bigint, $3)', [name, lastValue, isCalled]);
   }
   const found = await sequencesOf(target);
-  if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error("the copied sequences don't match");
+  if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new MoveFailed("the copied sequences don't match");
   return wanted.length;
 }

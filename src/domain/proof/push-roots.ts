@@ -39,7 +39,10 @@ export async function pushRoots(deps: Pick<ProofDeps, 'db' | 'clock' | 'settings
   });
 }
 
-/** Appends the root as a line, unless the file ends with it or a later one. A line cut off by a crash is replaced. */
+/**
+ * Appends the root as a line, unless the file ends with it. A line cut off by a crash is replaced. Throws if the file
+ * ends with another root that isn't older: the database was restored, and others may have stored the lost roots.
+ */
 async function appendLine(path: string, root: RootDocument): Promise<void> {
   const file = await open(path, 'a+');
   try {
@@ -53,12 +56,19 @@ async function appendLine(path: string, root: RootDocument): Promise<void> {
       .trimEnd()
       .split('\n')
       .at(-1);
-    if (last && JSON.parse(last).number >= root.number) return;
-    await file.write(`${canonical(root)}\n`);
+    const line = canonical(root);
+    if (last === line) return;
+    const { number } = JSON.parse(last || '{"number":0}');
+    if (number >= root.number) throw new Error(rewritten(path, number));
+    await file.write(`${line}\n`);
     await file.sync();
   } finally {
     await file.close();
   }
+}
+
+function rewritten(path: string, number: number): string {
+  return `PROOF_ROOT_FILE ${path} ends with root ${number}, which was lost when the database was restored; keep the file, and set another one`;
 }
 
 async function tailOf(file: FileHandle, size: number): Promise<Buffer> {

@@ -77,6 +77,22 @@ test('a line cut off by a crash is replaced', async () => {
   expect(await lines()).toMatchObject([{ number: 3 }]);
 });
 
+test('a root that replaces a lost one is neither written nor sent, until there is a new file', async () => {
+  for (let count = 0; count < 3; count += 1) await appendToLog(domain);
+  await pushRoots(domain);
+  const stored = await lines();
+  // The database is restored to the time of the first root.
+  await domain.db.pool.query('delete from log_root where number > 1');
+  domain.clock.advance(3_600);
+  await appendToLog(domain);
+  await expect(pushRoots(domain)).rejects.toThrow(/roots\.jsonl ends with root 3, which was lost/);
+  expect(await lines()).toEqual(stored);
+  expect(received).toHaveLength(3);
+  await rm(join(folder, 'roots.jsonl'));
+  await pushRoots(domain);
+  expect(await lines()).toEqual((await rootsAfter(domain, 1)).roots);
+});
+
 test('nothing is pushed without a target', async () => {
   await appendToLog(domain);
   await pushRoots({ ...domain, settings: { ...domain.settings, proofRootFile: null, proofRootUrl: null } });

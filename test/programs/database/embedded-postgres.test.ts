@@ -20,6 +20,7 @@ import ts from 'typescript';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findPostmaster } from '../../../src/database/embedded/cluster.js';
 import { EmbeddedPostgresUnavailable, openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.js';
+import { removeMoveMarker, writeMoveMarker } from '../../../src/database/embedded/move-marker.js';
 import { scratchFolder } from '../../support/scratch.js';
 import { templateCluster } from '../../support/template-cluster.js';
 import { needsRoot } from '../../support/tools.js';
@@ -333,6 +334,19 @@ describe('the server after a crash', () => {
     for (const child of rest) process.kill(child, 'SIGCONT');
     expect(await query(await opened, 'SELECT n FROM kept')).toEqual([[1]]);
     await next.release();
+  });
+
+  it('is not restarted if its database has been moved in the meantime', async () => {
+    const dataDir = await stoppedCluster();
+    const notes: string[] = [];
+    const postgres = await openEmbeddedPostgres({ dataDir, onNote: (note) => notes.push(note) });
+    await writeMoveMarker(dataDir, { id: 'a', target: 'db:5432/gateway', state: 'moved' });
+    process.kill((await server(dataDir))!, 'SIGKILL');
+    await vi.waitFor(() => expect(notes.join()).toMatch(/its database was moved to db:5432\/gateway/), 60_000);
+    expect(await server(dataDir)).toBeUndefined();
+    await removeMoveMarker(dataDir);
+    await vi.waitFor(async () => expect(await query(postgres.url, 'SELECT n FROM kept')).toEqual([[1]]), 60_000);
+    await postgres.release();
   });
 
   it('is restarted for its users on the same port if it was killed', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -234,10 +235,13 @@ describe('a backup', () => {
     const empty = folder();
     const full = folder();
     mkdirSync(join(full, 'other'));
+    const pipe = join(folder(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
     for (const [args, where, code, reason] of [
       [['backup', file], { DATA_DIR: empty }, 2, /DATA_DIR .* contains no database/],
       [['backup', file], { DATABASE_URL: 'postgresql://localhost/x' }, 2, /DATABASE_URL is set/],
       [['backup', backups], env, 2, /is a folder/],
+      [['backup', pipe], env, 2, /is not a regular file/],
       [['backup', join(backups, 'nowhere/gateway.tar.gz')], env, 2, /ENOENT/],
       [['backup', file, '--max-rate', '31'], env, 2, /from 32 to 1048576/],
       [['restore', join(backups, 'absent')], { DATA_DIR: empty }, 2, /is not a complete backup: ENOENT/],

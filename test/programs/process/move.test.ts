@@ -214,13 +214,4 @@ describe('database move', () => {
     await moved.end();
     expect((await adminJson(['audit'], { DATABASE_URL: targetUrl })).findings).toEqual([]);
   });
-
-  it('can be undone, and refuses a target that contains data', PATIENT, async () => {
-    expect(await adminJson(['database', 'move', '--undo'], env)).toMatchObject({ state: 'undone', was: 'moved' });
-    expect((await adminJson(['audit'], env)).findings).toEqual([]);
-    const refused = (code: number, stderr: RegExp) => ({ code, stderr: expect.stringMatching(stderr) });
-    expect(await admin(moveArgs(), env)).toMatchObject(refused(2, /must be an empty database/));
-    expect(await admin(['database', 'move'], env)).toMatchObject(refused(2, /use either --to or --undo/));
-    expect(await admin(moveArgs('mysql://x/y'), env)).toMatchObject(refused(2, /postgresql:\/\//));
-  });
 });

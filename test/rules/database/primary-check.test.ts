@@ -30,6 +30,19 @@ it('accepts another cluster, whose timelines begin again', async () => {
   await expect(primary.check(primaryOn('00000002', '2'))).resolves.toBeUndefined();
 });
 
+it('waits for each answer as long as its caller allows', async () => {
+  const limits: unknown[] = [];
+  const server = primaryOn('00000001');
+  const query = (each: { text: string; query_timeout: number }) => {
+    limits.push(each.query_timeout);
+    return server.query(each);
+  };
+  const client = { query } as unknown as pg.ClientBase;
+  await new PrimaryCheck().check(client);
+  await new PrimaryCheck().check(client, 20_000);
+  expect(limits).toEqual([2_000, 2_000, 20_000, 20_000]);
+});
+
 it('rejects a standby', async () => {
   const standby = serverWith(true, refusing('55000'));
   const refusal = await new PrimaryCheck().check(standby).catch((error) => error);
