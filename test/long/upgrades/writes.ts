@@ -20,14 +20,17 @@ export class Writes {
 
   async run(address: string): Promise<void> {
     this.#isStopped = false;
-    const offers = await jsonOf(fetch(`${address}/v1/offers?limit=100`)).catch(() => null);
-    if (offers === null) return;
-    const machines: string[] = offers.body.data.map((offer: { machine_id: string }) => offer.machine_id);
-    const share = Math.floor(machines.length / this.#renters.length);
+    let machines: string[] | undefined;
+    while (machines === undefined) {
+      const offers = await jsonOf(fetch(`${address}/v1/offers?limit=100`)).catch(() => null);
+      // The gateway was killed.
+      if (offers === null) return;
+      machines = offers.body.data?.map((offer: { machine_id: string }) => offer.machine_id);
+    }
+    const free = machines;
+    const share = Math.floor(free.length / this.#renters.length);
     await Promise.all(
-      this.#renters.map((renter, index) =>
-        this.#rent(address, renter, machines.slice(index * share, (index + 1) * share)),
-      ),
+      this.#renters.map((renter, index) => this.#rent(address, renter, free.slice(index * share, (index + 1) * share))),
     );
   }
 
