@@ -130,12 +130,20 @@ class Upgrade {
     return (await this.rows(text)).length;
   }
 
-  /** Kills a gateway shortly after this number of migrations, usually within the next one. */
+  /**
+   * Kills a gateway shortly after this number of migrations. A renter's write keeps the next one that changes the ledger
+   * from ending.
+   */
   async killWhenMigrated(migrations: number, delayMs: number): Promise<void> {
     const gateway = run([MAIN], this.env);
-    const isDue = async () => (await this.count(IS_MIGRATING)) > 0 && (await this.count(APPLIED)) >= migrations;
-    await until(`${migrations} migrations`, isDue, WITHIN_MS, 1);
+    const writer = await connect(this.env.DATABASE_URL!);
+    await until(`${migrations} migrations`, async () => (await this.count(APPLIED)) >= migrations, WITHIN_MS, 1);
+    await writer.query('begin; lock table ledger_entry in row exclusive mode');
+    await until('migrating', async () => (await this.count(IS_MIGRATING)) > 0, WITHIN_MS, 1);
     await pause(delayMs);
+    gateway.signal('SIGKILL');
+    await gateway.ended;
+    await writer.end();
     await this.#kill(gateway);
   }
 
