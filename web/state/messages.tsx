@@ -20,11 +20,11 @@ function explain(error: unknown): Message {
   if (!(error instanceof Refusal)) return only(texts.broken);
   const { code, message } = error;
   if (code === 'rate_limited' && ACCOUNT_LIMIT.test(message)) return only(texts.tooOften);
-  if (replacements[code] !== undefined) return only(replacements[code]);
   for (const [pattern, translate] of translations) {
     const found = pattern.exec(message);
     if (found !== null) return only(visible(translate(...found.slice(1))));
   }
+  if (replacements[code] !== undefined) return only(replacements[code]);
   const own = sentence(code === 'rate_limited' ? message.replace(/; try again .*/, '') : message);
   const text = introduction(code);
   return text === null ? only(own) : { text, own };

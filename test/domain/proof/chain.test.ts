@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { adjustAccount } from '../../../src/domain/accounts/accounts.js';
 import { audit } from '../../../src/domain/billing/audit.js';
@@ -7,6 +6,7 @@ import { type SealingKeys, sealingKey } from '../../../src/domain/kernel/sealing
 import { chainHistory } from '../../../src/domain/proof/chain-history.js';
 import { createVolume, deleteVolume, growVolume } from '../../../src/domain/volumes/volumes.js';
 import { openTestDomain, type TestDomain } from '../../support/domain.js';
+import { type Chain, chainOf } from '../../support/proofs/chain.js';
 
 let domain: TestDomain;
 beforeAll(async () => {
@@ -16,80 +16,11 @@ afterAll(() => domain.close());
 
 const sql = async (text: string, values: unknown[] = []) => (await domain.db.pool.query(text, values)).rows;
 
-/** Returns the canonical form by RFC 8785 of a value whose names are ASCII and whose numbers are integers. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)}}`;
-}
-const tagged = (tag: string, value: unknown) =>
-  createHash('sha256')
-    .update(`${tag}\n${canonical(value)}`)
-    .digest('hex');
-const instant = (at: bigint) => `${new Date(Number(at) * 1_000).toISOString().slice(0, 19)}Z`;
-
-/** Returns each entry's record, built from docs/proofs.md without the database's functions. */
-async function recordsOf(account: string): Promise<Map<string, object>> {
-  const entries = await sql(
-    `select entry.*, mode, gpu, num_gpus, disk_gb, gpu_rate, on_demand_rate from ledger_entry entry
-     left join instance on instance.id = instance_id where entry.account_id = $1`,
-    [account],
-  );
-  const usage = await sql(
-    `select instance_id || '/' || lower(resource::text) || '/' || ordinal as id, rate, started_at, ended_at, null::int as size_gb
-     from usage_interval union all
-     select volume_id || '/volume/' || ordinal, rate, started_at, ended_at, size_gb from volume_interval`,
-  );
-  const record = (entry: (typeof entries)[number]) => {
-    const { id, kind, units, reference, note, mode, gpu, num_gpus } = entry;
-    const used = usage.find((interval) => interval.id === id);
-    const rented = { mode, gpu, numGpus: num_gpus };
-    const whole = (rate: bigint) => ({
-      ...{ rate: String(rate), seconds: Number(-BigInt(units) / rate), startedAt: null, endedAt: null, sizeGb: null },
-      ...rented,
-    });
-    const charges: Record<string, () => object> = {
-      EARLY_EXIT: () => whole(BigInt(entry.on_demand_rate) - BigInt(entry.gpu_rate)),
-      PREEMPTION_MINIMUM: () => whole(BigInt(entry.gpu_rate)),
-    };
-    const interval = () => ({
-      rate: String(used!.rate),
-      seconds: Number(used!.ended_at - used!.started_at),
-      startedAt: instant(used!.started_at),
-      endedAt: instant(used!.ended_at),
-      sizeGb: { GPU_USAGE: null, DISK_USAGE: entry.disk_gb }[kind as string] ?? used!.size_gb,
-      ...rented,
-    });
-    const charge = kind.endsWith('_USAGE') ? interval() : (charges[kind]?.() ?? null);
-    const volume = kind === 'VOLUME_USAGE' ? id.split('/')[0] : null;
-    const owner = { account, id, kind, at: instant(entry.at), units: String(units) };
-    return { ...owner, instance: entry.instance_id, volume, reference, note, charge };
-  };
-  return new Map(entries.map((entry) => [entry.id, record(entry)]));
-}
-
-/** Returns the chain's hashes and those that follow from its entries, both with the ids of the entries. */
-async function chainsOf(account: string) {
-  const records = await recordsOf(account);
-  const [chain] = await sql('select * from account_chain where account_id = $1', [account]);
-  const links = await sql('select * from chain_link where account_id = $1 order by number', [account]);
-  let previous = tagged('gpu-rental/chain/v1', { account, pseudonym: chain.pseudonym.toString('hex') });
-  const expected = links.map(({ entry_id: id }, index) => {
-    previous = tagged('gpu-rental/link/v1', { number: index + 1, previous, record: records.get(id) });
-    return [index + 1, id, previous];
-  });
-  const found = links.map(({ number, entry_id, hash }) => [Number(number), entry_id, hash.toString('hex')]);
-  return { chain, expected, found, entries: records.size, head: previous, records };
-}
-
-async function expectChained(account: string, entries?: number): Promise<Map<string, object>> {
-  const { chain, expected, found, head, records, entries: written } = await chainsOf(account);
-  expect(found).toEqual(expected);
-  expect(found).toHaveLength(entries ?? written);
-  expect(found).toHaveLength(written);
-  expect(chain).toMatchObject({ length: BigInt(written), complete: true });
-  expect(chain.head.toString('hex')).toBe(head);
+async function expectChained(account: string, entries?: number): Promise<Chain['records']> {
+  const { links, expected, length, head, expectedHead, isComplete, records } = await chainOf(sql, account);
+  expect(links).toEqual(expected);
+  expect(links).toHaveLength(entries ?? records.size);
+  expect({ length, head, isComplete }).toEqual({ length: records.size, head: expectedHead, isComplete: true });
   return records;
 }
 
@@ -151,7 +82,7 @@ describe('the chain of an account', () => {
         [`${id}/service/${index + 1}`, renter, id, note],
       );
     }
-    const records = [...(await expectChained(renter)).values()] as { kind: string; charge: unknown }[];
+    const records = [...(await expectChained(renter)).values()];
     const kinds = 'ADJUSTMENT CREDIT DISK_USAGE EARLY_EXIT GPU_USAGE PREEMPTION_MINIMUM SERVICE_CREDIT VOLUME_USAGE';
     expect([...new Set(records.map(({ kind }) => kind))].sort().join(' ')).toBe(kinds);
   });

@@ -6,7 +6,6 @@ import { audit } from '../../../src/domain/billing/audit.js';
 import { parseUsd } from '../../../src/domain/kernel/money.js';
 import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
 import { client, startGateway, type TestGateway } from '../../support/gateway.js';
-import { isLong } from '../../support/long.js';
 import { admin, cleanUp, connect, count, MAIN, query, run, startProcess } from '../../support/process.js';
 import { databaseOf, expectedOf, releases } from './fixture.js';
 
@@ -124,7 +123,7 @@ describe('an upgrade', () => {
   });
 
   const ACCOUNTS = 6;
-  const ENTRIES = isLong ? 100_000 : 600;
+  const ENTRIES = 600;
   const idOf = (n: number) => `acc-${n.toString(16).padStart(16, '0')}`;
   const CREDITED = `
     with credited as (
@@ -141,32 +140,30 @@ describe('an upgrade', () => {
       from chain_link link join ledger_entry on id = entry_id where link.account_id = any($1)
     ) numbered where number <> position`;
 
-  it.each(isLong ? releases : ['1.0.0'])(
-    'from %s chains each entry once, although five gateways are killed',
-    async (release) => {
-      const { url } = await databaseOf(release);
-      const accounts = Array.from({ length: ACCOUNTS }, (_, n) => idOf(n));
-      await query(url, CREDITED, [accounts, Math.ceil(ENTRIES / ACCOUNTS)]);
-      // Otherwise, the writers below would block migrations.
-      await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
-      for (const account of accounts.slice(1)) {
-        // The gateway must wait for a writer in the middle of its transaction.
-        const writer = await connect(url);
-        await writer.query(`begin; select from account where id = '${account}' for update`);
-        const gateway = run([MAIN], { DATABASE_URL: url });
-        await expect.poll(async () => (await query(url, CHAINING)).length, { timeout: 60_000 }).toBe(1);
-        gateway.signal('SIGKILL');
-        await gateway.ended;
-        await writer.end();
-      }
-      expect(await count(url, 'account_chain where complete')).toBe(ACCOUNTS - 1);
+  // `test/long/upgrades` does this with large ledgers from every release, at random moments and next to renters.
+  it('chains each entry once, although five gateways are killed', async () => {
+    const { url } = await databaseOf('1.0.0');
+    const accounts = Array.from({ length: ACCOUNTS }, (_, n) => idOf(n));
+    await query(url, CREDITED, [accounts, Math.ceil(ENTRIES / ACCOUNTS)]);
+    // Otherwise, the writers below would block migrations.
+    await applyMigrations(url, join(PACKAGE_ROOT, 'prisma/migrations'));
+    for (const account of accounts.slice(1)) {
+      // The gateway must wait for a writer in the middle of its transaction.
+      const writer = await connect(url);
+      await writer.query(`begin; select from account where id = '${account}' for update`);
+      const gateway = run([MAIN], { DATABASE_URL: url });
+      await expect.poll(async () => (await query(url, CHAINING)).length, { timeout: 60_000 }).toBe(1);
+      gateway.signal('SIGKILL');
+      await gateway.ended;
+      await writer.end();
+    }
+    expect(await count(url, 'account_chain where complete')).toBe(ACCOUNTS - 1);
 
-      const gateways = await Promise.all([1, 2].map(() => startProcess({ DATABASE_URL: url, LOG_LEVEL: 'warn' })));
-      const reportOf = async () => JSON.parse((await admin(['audit', '--json'], { DATABASE_URL: url })).stdout);
-      await expect.poll(reportOf, { timeout: 60_000 }).toMatchObject({ unchained_accounts: 0, findings: [] });
-      expect(await count(url, 'chain_link')).toBe(await count(url, 'ledger_entry'));
-      expect(await query(url, UNORDERED, [accounts])).toEqual([]);
-      for (const gateway of gateways) expect(await gateway.end()).toMatchObject({ code: 0, stderr: '' });
-    },
-  );
+    const gateways = await Promise.all([1, 2].map(() => startProcess({ DATABASE_URL: url, LOG_LEVEL: 'warn' })));
+    const reportOf = async () => JSON.parse((await admin(['audit', '--json'], { DATABASE_URL: url })).stdout);
+    await expect.poll(reportOf, { timeout: 60_000 }).toMatchObject({ unchained_accounts: 0, findings: [] });
+    expect(await count(url, 'chain_link')).toBe(await count(url, 'ledger_entry'));
+    expect(await query(url, UNORDERED, [accounts])).toEqual([]);
+    for (const gateway of gateways) expect(await gateway.end()).toMatchObject({ code: 0, stderr: '' });
+  });
 });

@@ -67,6 +67,19 @@ export const translations: typeof englishTranslations = [
     /^secret (\S+) already exists; delete it first$/,
     (name) => `Ein Secret namens ${name} gibt es schon; löschen Sie es zuerst.`,
   ],
+  [
+    /^this service can't store secrets or sign documents: its operator has not set SECRETS_KEY$/,
+    () =>
+      'Dieser Dienst kann weder Secrets speichern noch Dokumente signieren: Der Betreiber hat SECRETS_KEY nicht gesetzt.',
+  ],
+  [
+    /^the chain of the account's older entries isn't complete yet; retry later$/,
+    () => 'Die älteren Buchungen dieses Kontos werden noch verkettet. Versuchen Sie es in einer Minute erneut.',
+  ],
+  [
+    /^(?:name|reference) must be a string of (\d+) to (\d+) characters$/,
+    (least, most) => `Der Text muss aus ${least} bis ${most} Zeichen bestehen, ohne Steuerzeichen.`,
+  ],
   [/^no such volume: (\S+)$/, (id) => `Ein Volume ${id} gibt es nicht.`],
   [
     /^month must be from (\S+) to (\S+); got .*$/,

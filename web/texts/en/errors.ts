@@ -21,8 +21,13 @@ export const replacements: Record<string, string> = {
   internal: 'Something went wrong in the service; it wasn’t your fault. Try again in a moment.',
 };
 
-/** Translations of the service's messages, including the values that these contain. English needs none. */
-export const translations: readonly (readonly [message: RegExp, translate: (...values: string[]) => string])[] = [];
+/** Texts for the service's messages, including the values that these contain. They precede the replacements by code. */
+export const translations: readonly (readonly [message: RegExp, translate: (...values: string[]) => string])[] = [
+  [
+    /^the chain of the account's older entries isn't complete yet; retry later$/,
+    () => 'The older entries of this account are still being chained. Try again in a minute.',
+  ],
+];
 
 /**
  * Returns the text that precedes the service's own message, by code, or null if the page is in that message's language.
