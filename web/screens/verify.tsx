@@ -3,6 +3,7 @@ import {
   type Finding,
   findingText,
   type StatementSummary,
+  unreadFile,
   type Verification,
   verify,
 } from '../../src/verify/verify.js';
@@ -12,6 +13,7 @@ import { Languages } from '../parts/languages.js';
 import icon from '../public/icon.svg';
 import { texts as head } from '../texts/en/head.js';
 import { texts as house } from '../texts/en/house.js';
+import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/verify.js';
 
 interface Given {
@@ -103,7 +105,7 @@ function Head() {
             </a>
             <div class="head-end">
               <a class="button" href="/billing">
-                {head.money}
+                {screens['/billing']}
               </a>
             </div>
           </>

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { Refusal } from '../../../web/graph/send.js';
-import { plainMessageOf } from '../../../web/state/messages.js';
+import { explain } from '../../../web/state/explain.js';
 import { translations } from '../../../web/texts/de/errors.js';
 
 const UNCHAINED = "the chain of the account's older entries isn't complete yet; retry later";
 
 test('a message with its own text is not replaced by the text of its code', () => {
-  expect(plainMessageOf(new Refusal('unavailable', UNCHAINED))).toContain('still being chained');
-  expect(plainMessageOf(new Refusal('unavailable', 'the database is busy'))).toContain('busy or restarting');
+  expect(explain(new Refusal('unavailable', UNCHAINED)).text).toContain('still being chained');
+  expect(explain(new Refusal('unavailable', 'the database is busy')).text).toContain('busy or restarting');
 });
 
 test.each([
