@@ -56,8 +56,25 @@ export function LabelField({ label = texts.labels, value, onType }: FieldProps) 
   );
 }
 
-/** Shows which labels the listed instances must have. */
-export function RequiredLabels() {
-  const required = requiredLabels.value;
-  return required.length === 0 ? null : <p class="small">{texts.required(visible(required.join(', ')))}</p>;
+/** Maximum number of labels in a row. */
+const MAX_IN_ROW = 2;
+
+/** Shows an instance's first labels while its row is hovered over or has the focus. */
+export function RowLabels({ labels }: { labels: Labels }) {
+  const requirements = requirementsOf(labels);
+  const rest = requirements.slice(MAX_IN_ROW);
+  return requirements.length === 0 ? null : (
+    <span class="row-labels">
+      {requirements.slice(0, MAX_IN_ROW).map((requirement) => (
+        <a key={requirement} class="badge" title={visible(requirement)} href={toggledLabel(requirement)}>
+          {visible(requirement)}
+        </a>
+      ))}
+      {rest.length > 0 && (
+        <span class="badge" title={visible(rest.join(', '))}>
+          +{rest.length}
+        </span>
+      )}
+    </span>
+  );
 }
