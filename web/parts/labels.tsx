@@ -59,17 +59,25 @@ export function LabelField({ label = texts.labels, value, onType }: FieldProps) 
 /** Maximum number of labels in a row. */
 const MAX_IN_ROW = 2;
 
-/** Shows an instance's first labels while its row is hovered over or has the focus. */
+/**
+ * Shows the values of an instance's first labels while its row is hovered over or has the focus. The keys appear on
+ * hover.
+ */
 export function RowLabels({ labels }: { labels: Labels }) {
   const requirements = requirementsOf(labels);
   const rest = requirements.slice(MAX_IN_ROW);
   return requirements.length === 0 ? null : (
     <span class="row-labels">
-      {requirements.slice(0, MAX_IN_ROW).map((requirement) => (
-        <a key={requirement} class="badge" title={visible(requirement)} href={toggledLabel(requirement)}>
-          {visible(requirement)}
-        </a>
-      ))}
+      {Object.entries(labels)
+        .slice(0, MAX_IN_ROW)
+        .map(([key, value], at) => {
+          const name = visible(requirements[at]!);
+          return (
+            <a key={key} class="badge" title={name} aria-label={name} href={toggledLabel(requirements[at]!)}>
+              {visible(value === '' ? key : value)}
+            </a>
+          );
+        })}
       {rest.length > 0 && (
         <span class="badge" title={visible(rest.join(', '))}>
           +{rest.length}

@@ -10,7 +10,6 @@ import { HISTORY } from '../state/screens.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/instances.js';
 import { screens } from '../texts/en/screens.js';
-import { states } from '../texts/en/status.js';
 import { History } from './history.js';
 import { foundInstances, InstanceList } from './instance-list.js';
 import { SavedSearches } from './saved-searches.js';
@@ -71,12 +70,11 @@ function Views({ isHistory }: { isHistory: boolean }) {
       </a>
     );
   };
-  const capital = (word: string) => word[0]!.toUpperCase() + word.slice(1);
   return (
     <nav class="tabs" aria-label={texts.tabs}>
       {tab('', texts.all)}
-      {tab('running', capital(states.running))}
-      {tab('stopped', capital(states.stopped))}
+      {tab('running', texts.running)}
+      {tab('stopped', texts.stopped)}
       <a href={HISTORY} aria-current={isHistory ? 'page' : undefined}>
         {texts.history}
       </a>

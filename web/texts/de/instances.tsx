@@ -6,6 +6,8 @@ export const texts: typeof english = {
   historyTitle: 'Mietverlauf',
   tabs: 'Ansichten',
   all: 'Alle',
+  running: 'Laufend',
+  stopped: 'Angehalten',
   history: 'Verlauf',
   reading: 'Ihre Instanzen werden geladen …',
   activeOnes: 'Aktive Instanzen',

@@ -6,6 +6,8 @@ export const texts = {
   historyTitle: 'Rental history',
   tabs: 'Views',
   all: 'All',
+  running: 'Running',
+  stopped: 'Stopped',
   history: 'History',
   reading: 'Loading your instances …',
   activeOnes: 'Active instances',
