@@ -26,7 +26,7 @@ export interface InstanceFilter {
   isDescending: boolean;
 }
 
-/** What a list shows of an instance in addition to its own properties. */
+/** Figures and names that a list shows of an instance in addition to its own properties. */
 export interface Shown {
   model(slug: string): string;
   location(code: string): string;
