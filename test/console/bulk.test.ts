@@ -65,6 +65,13 @@ describe('lists in the console', needs('chromium'), () => {
       await dialog.waitFor({ state: 'detached' });
       await said(page).getByText('2 instances stopped. Their disks are kept.').waitFor();
       expect(await statuses(owner)).toEqual({ one: 'STOPPED', two: 'RUNNING', three: 'STOPPED' });
+      await page.getByRole('button', { name: 'Add label' }).press('Enter');
+      await page.getByLabel('Labels, separated by commas').fill('team=nlp');
+      await page.keyboard.press('Enter');
+      await said(page).getByText('Labels added to 2 instances.').waitFor();
+      await page.getByRole('button', { name: 'Clear selection' }).press('Enter');
+      await page.getByRole('combobox', { name: 'Label' }).selectOption('team=nlp (2)');
+      await page.getByText('2 of 3 instances').waitFor();
       await expectSoundInLongRun(page);
       expect(complaints).toEqual([]);
     });
@@ -83,7 +90,8 @@ describe('lists in the console', needs('chromium'), () => {
         if (keys.length === 2) await route.fetch();
         return route.abort();
       });
-      await page.getByRole('button', { name: 'Destroy 3 instances' }).click();
+      await page.getByRole('button', { name: 'Actions for the selection' }).click();
+      await page.getByRole('menuitem', { name: 'Destroy 3 instances' }).click();
       const dialog = page.getByRole('dialog', { name: 'Destroy 3 instances?' });
       await dialog.getByText('erased. This can’t be undone').waitFor();
       await dialog.getByRole('button', { name: 'Destroy 3 instances' }).click();

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrol } from '../../src/domain/fleet/enrolment.js';
 import { seen } from '../support/agent.js';
@@ -72,7 +73,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await page.getByText('destroyed', { exact: true }).waitFor();
       await page.getByRole('link', { name: 'Instances', exact: true }).first().click();
       await page.getByRole('link', { name: 'History' }).click();
-      await page.getByLabel('State').selectOption('destroyed');
+      await page.getByRole('combobox', { name: 'Status' }).selectOption('destroyed');
       await page.getByRole('link', { name: id }).waitFor();
     });
   });
@@ -87,9 +88,10 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       const rows = () => page.getByRole('row').getByRole('link').allInnerTexts();
       await page.getByText('2 instances in total').waitFor();
       expect(await rows()).toEqual([kept, destroyed]);
-      await page.getByRole('combobox', { name: 'State' }).selectOption('destroyed');
+      await page.getByRole('combobox', { name: 'Status' }).selectOption('destroyed');
       await page.getByText('1 instance in total').waitFor();
       expect(await rows()).toEqual([destroyed]);
+      await page.getByText('More filters').click();
       await page.getByRole('combobox', { name: 'Stop reason' }).selectOption('by you');
       await page.getByRole('combobox', { name: 'Pricing' }).selectOption('On demand');
       const today = new Date().toISOString().slice(0, 10);
@@ -101,9 +103,9 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
         `?show=history&status=DESTROYED&reason=USER&mode=ON_DEMAND&from=2020-01-31&to=${today}`,
       );
       expect(await page.getByRole('combobox', { name: 'Pricing' }).inputValue()).toBe('ON_DEMAND');
-      await page.getByRole('combobox', { name: 'GPU model' }).selectOption('l40s');
+      await page.getByRole('combobox', { name: 'Model' }).selectOption('l40s');
       await page.getByRole('heading', { name: 'No matching instances' }).waitFor();
-      await page.getByRole('button', { name: 'Clear all filters' }).click();
+      await page.getByRole('button', { name: 'Clear filters' }).click();
       await page.getByText('2 instances in total').waitFor();
       expect(new URL(page.url()).search).toBe('?show=history');
       // The service applies the filters, so the page queries it each time.
@@ -144,14 +146,50 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await page.getByRole('link', { name: other }).waitFor();
       for (const address of ['/instances?labels=', '/instances?show=history&labels=']) {
         await page.getByRole('link', { name: 'team=nlp' }).press('Enter');
-        await page.getByText('Only instances with team=nlp').waitFor();
         await expect.poll(() => page.getByRole('row').count()).toBe(2);
+        expect(await page.getByRole('combobox', { name: 'Label' }).inputValue()).toBe('team=nlp');
         expect(page.url()).toBe(`${here.gateway.address}${address}team%3Dnlp`);
         expect(await faultsIn(page)).toEqual([]);
         await page.getByRole('link', { name: 'team=nlp' }).click();
         await page.getByRole('link', { name: other }).waitFor();
         await page.getByRole('link', { name: 'History' }).click();
       }
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('save a view under a name that counts its instances and is found in the palette', async () => {
+    const owner = await renter();
+    const id = await deployed(owner, 'rtx-4090', 'train-1');
+    await deployed(owner, 'rtx-5090', 'serve-1');
+    await here.pages.with('/instances', owner, async ({ page, complaints }) => {
+      const views = page.getByRole('region', { name: 'Saved views' });
+      await page.getByRole('searchbox').fill('train');
+      await page.getByText('1 of 2 instances').waitFor();
+      await views.getByRole('button', { name: 'Save view' }).click();
+      await page.getByLabel('Name of the view').fill('training');
+      await page.keyboard.press('Enter');
+      await page.getByRole('link', { name: 'All 2' }).click();
+      await page.getByText('2 instances', { exact: false }).first().waitFor();
+      await views.getByRole('link', { name: 'training 1' }).waitFor();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'What are you looking for?' }).fill('training');
+      await page.keyboard.press('Enter');
+      await page.getByText('1 of 2 instances').waitFor();
+      expect(new URL(page.url()).search).toBe('?q=train');
+
+      // The row's menu changes labels and fills in the Deploy page.
+      const menu = page.getByRole('button', { name: 'Actions for train-1' });
+      await menu.click();
+      await page.getByRole('menuitem', { name: 'Edit labels …' }).click();
+      await page.getByLabel('Labels, separated by commas').fill('team=vision');
+      await page.keyboard.press('Enter');
+      await page.getByText('Labels of train-1 saved.').waitFor();
+      const { body } = await owner.graphql(`{ instance(id: "${id}") { labels } }`);
+      expect(body.data.instance.labels).toEqual({ team: 'vision' });
+      await menu.press('Enter');
+      await page.getByRole('menuitem', { name: 'Deploy again' }).press('Enter');
+      await expect.poll(() => new URL(page.url()).searchParams.get('gpu')).toBe('rtx-4090');
       expect(complaints).toEqual([]);
     });
   });
@@ -171,7 +209,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await page.locator('.which').getByText(agent.machineId).waitFor();
       await page.getByText('its GPUs are simulated').waitFor();
       await page.getByRole('button', { name: /^Deploy for/ }).click();
-      await page.getByText('running', { exact: true }).waitFor();
+      await page.getByText('starting', { exact: true }).waitFor();
       expect(complaints).toEqual([]);
     });
   });
@@ -215,14 +253,18 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       expect(await page.locator('main time').first().innerText()).toContain(`${utc} UTC`);
 
       await page.getByRole('navigation').getByRole('link', { name: 'Instances' }).click();
-      await page.getByRole('cell', { name: String(account.burnPerHour), exact: true }).waitFor();
+      await page.getByRole('cell', { name: account.burnPerHour.toFixed(3), exact: true }).waitFor();
       await link.getByText(new RegExp(`runs out .*${end}`)).waitFor();
-      const cost = async () => Number(await page.locator('[data-label="Cost so far (USD)"]').innerText());
-      const inList = await cost();
+      const exact = async (within: Locator) =>
+        Number((await within.locator('[title]').getAttribute('title'))?.replace(/ USD$/, ''));
+      const cost = page.locator('td.i-cost');
+      await cost.hover();
+      const inList = await exact(cost);
+      expect(inList).toBeGreaterThan(0);
       await page.getByRole('link', { name: id }).click();
       await page.getByText(`${account.burnPerHour} USD/h`).first().waitFor();
       const soFar = page.locator('dt', { hasText: 'Cost so far' }).locator('+ dd');
-      const onScreen = Number((await soFar.innerText()).replace(/\s*USD$/, ''));
+      const onScreen = await exact(soFar);
       const { usage } = (await owner.graphql(`{ instance(id: "${id}") { usage { total } } }`)).body.data.instance;
       expect(onScreen).toBeGreaterThanOrEqual(inList);
       expect(Math.abs(onScreen - usage.total)).toBeLessThan(0.01);

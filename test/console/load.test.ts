@@ -75,6 +75,9 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     );
 
     await page.goto(`${here.gateway.address}/instances`);
-    await page.getByText(/^GPU 2[78] % · CPU 40 %$/).waitFor();
+    await page
+      .getByTitle(/^GPU 2[78] % · CPU 40 %$/)
+      .getByText(/2[78] %/)
+      .waitFor();
   });
 });

@@ -69,7 +69,23 @@ describe('a list with the maximum number of instances', needs('chromium'), () =>
       expect(await last.isChecked()).toBe(true);
       await last.uncheck();
       await page.getByText(`${all - 1} of ${written} selected`).waitFor();
-      await page.getByRole('button', { name: `Destroy ${all - 1} instances` }).waitFor();
+      await page.getByRole('button', { name: 'Actions for the selection' }).click();
+      await page.getByRole('menuitem', { name: `Destroy ${all - 1} instances` }).waitFor();
+    }));
+
+  it('finds an instance that isn’t rendered, and keeps the search in the URL', () =>
+    here.pages.with('/instances', owner, async ({ page }) => {
+      await row(page, NEWEST).waitFor();
+      await page.keyboard.press('/');
+      await page.keyboard.type(OLDEST);
+      await row(page, OLDEST).waitFor();
+      expect(await rows(page).count()).toBe(1);
+      await page.getByText(`1 of ${MAX_LIVE_INSTANCES.toLocaleString('en')} instances`).waitFor();
+      await expect.poll(() => new URL(page.url()).search, { timeout: SOON_MS }).toBe(`?q=${OLDEST}`);
+      await page.getByRole('button', { name: 'Name', exact: true }).click();
+      const name = page.getByRole('columnheader', { name: 'Name' });
+      await expect.poll(() => name.getAttribute('aria-sort')).toBe('ascending');
+      expect(new URL(page.url()).search).toBe(`?q=${OLDEST}&sort=name`);
     }));
 
   it('keeps the focus and a dialog when their row is scrolled out of view', () =>
@@ -80,7 +96,8 @@ describe('a list with the maximum number of instances', needs('chromium'), () =>
       await row(page, OLDEST).waitFor();
       expect(await choose.evaluate((box) => box === document.activeElement)).toBe(true);
 
-      await page.getByRole('button', { name: `Destroy ${OLDEST}` }).click();
+      await page.getByRole('button', { name: `Actions for ${OLDEST}` }).click();
+      await page.getByRole('menuitem', { name: `Destroy ${OLDEST}` }).click();
       const dialog = page.getByRole('dialog', { name: `Destroy ${OLDEST}?` });
       await dialog.waitFor();
       await showPart(page, 0);
@@ -92,6 +109,6 @@ describe('a list with the maximum number of instances', needs('chromium'), () =>
       await dialog.waitFor({ state: 'detached' });
       await expect
         .poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label')), { timeout: SOON_MS })
-        .toBe(`Destroy ${OLDEST}`);
+        .toBe(`Actions for ${OLDEST}`);
     }));
 });

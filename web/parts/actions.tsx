@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { micro, rate, usd } from '../figures/money.js';
+import { micro, rate, sum } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { Act } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
@@ -11,6 +11,7 @@ import { type Action, pendingAction } from '../state/pending-action.js';
 import { say } from '../state/toasts.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/actions.js';
+import { Amount } from './amount.js';
 import { Dialog } from './dialog.js';
 import { Failure, NotArrived } from './notice.js';
 
@@ -68,7 +69,7 @@ export function Confirm({ instance, action, cannotStart, onClose }: ConfirmProps
             instance.numGpus,
             modelName(instance.gpu),
             visible(instance.template),
-            <span class="figure">{usd(costNow(instance), 4)} USD</span>,
+            <Amount of={costNow(instance)} unit="USD" />,
           )}
         </p>
         <Consequences instance={instance} action={action} />
@@ -109,7 +110,7 @@ function Consequences({ instance, action }: { instance: Instance; action: Action
       <p>{texts.ends(<strong>{texts.nothing}</strong>)}</p>
       <p class="notice bad">{texts.erased(instance.diskGb)}</p>
       {instance.earlyExitCost > 0 && (
-        <p class="notice warn">{texts.earlyExit(<strong>{usd(micro(instance.earlyExitCost), 4)} USD</strong>)}</p>
+        <p class="notice warn">{texts.earlyExit(<strong>{sum(micro(instance.earlyExitCost))} USD</strong>)}</p>
       )}
     </>
   );

@@ -56,8 +56,33 @@ export function LabelField({ label = texts.labels, value, onType }: FieldProps) 
   );
 }
 
-/** Shows which labels the listed instances must have. */
-export function RequiredLabels() {
-  const required = requiredLabels.value;
-  return required.length === 0 ? null : <p class="small">{texts.required(visible(required.join(', ')))}</p>;
+/** Maximum number of labels in a row. */
+const MAX_IN_ROW = 2;
+
+/**
+ * Shows the values of an instance's first labels while its row is hovered over or has the focus. The keys appear on
+ * hover.
+ */
+export function RowLabels({ labels }: { labels: Labels }) {
+  const requirements = requirementsOf(labels);
+  const rest = requirements.slice(MAX_IN_ROW);
+  return requirements.length === 0 ? null : (
+    <span class="row-labels">
+      {Object.entries(labels)
+        .slice(0, MAX_IN_ROW)
+        .map(([key, value], at) => {
+          const name = visible(requirements[at]!);
+          return (
+            <a key={key} class="badge" title={name} aria-label={name} href={toggledLabel(requirements[at]!)}>
+              {visible(value === '' ? key : value)}
+            </a>
+          );
+        })}
+      {rest.length > 0 && (
+        <span class="badge" title={visible(rest.join(', '))}>
+          +{rest.length}
+        </span>
+      )}
+    </span>
+  );
 }

@@ -1,15 +1,46 @@
-import { type Load, loadNow } from '../state/account.js';
+import { computed } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { type Instance, type Load, loadNow } from '../state/account.js';
+import { texts } from '../texts/en/instances.js';
 
-/** Shows an instance's load: "GPU 97 % · CPU 31 %". Empty if it is unknown. */
-export function LoadFigure({ id }: { id: string }) {
-  const load = loadNow(id);
-  if (load === null) return null;
-  const shown = [
+/** The cell with an instance's load. It is drawn again only if the load differs by a percent. */
+export function LoadCell({ instance: { id, runtime } }: { instance: Instance }) {
+  const text = useMemo(() => computed(() => textOf(loadNow(id))), [id]).value;
+  // The first figure is drawn, and the others appear on hover.
+  const [name = '', percent = ''] = text.split(' ');
+  return (
+    <td class="i-load">
+      {text === '' ? (
+        <span class="quiet" title={runtime === null ? texts.noAgent : texts.noLoad}>
+          –
+        </span>
+      ) : (
+        <span class="load-meter figure" title={text}>
+          <span class="load-bar" aria-hidden="true">
+            <span style={{ width: `${Math.min(100, Number(percent))}%` }} />
+          </span>
+          <span class={name === 'GPU' ? 'hidden' : 'quiet small'}>{name} </span>
+          {percent} %
+        </span>
+      )}
+    </td>
+  );
+}
+
+/** Describes a load: "GPU 97 % · CPU 31 %". Empty if it is unknown. */
+function textOf(load: Load | null): string {
+  if (load === null) return '';
+  const figures = [
     ['GPU', busyOf(load)],
     ['CPU', load.cpuPercent],
   ] as const;
-  const parts = shown.flatMap(([name, percent]) => (percent === null ? [] : `${name} ${percent.toFixed(0)} %`));
-  return parts.length === 0 ? null : <span class="small quiet figure load-figure">{parts.join(' · ')}</span>;
+  return figures.flatMap(([name, percent]) => (percent === null ? [] : `${name} ${percent.toFixed(0)} %`)).join(' · ');
+}
+
+/** Returns the percentage that an instance's row shows: that of its GPUs if it is known, or else of its CPUs. */
+export function shownLoad(id: string): number | null {
+  const load = loadNow(id);
+  return load && (busyOf(load) ?? load.cpuPercent);
 }
 
 /** Returns the mean load of the GPUs in percent, or null if it is unknown. */

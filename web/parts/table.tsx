@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { isLong } from './row-groups.js';
 
-/** A column. Figures are right-aligned, and the heading of a column of buttons is only for screen readers. */
-type Column = readonly [name: string, kind?: 'number' | 'unseen'];
+/**
+ * A column. Figures are right-aligned, and the heading of a column of buttons is only for screen readers. `className`
+ * sets the column's width.
+ */
+type Column = readonly [name: string, kind?: 'number' | 'unseen' | undefined, className?: string];
 
 interface Props {
   /** The list's description for screen readers. */
@@ -10,30 +12,24 @@ interface Props {
   columns: readonly Column[];
   /** Whether rows become cards on a narrow screen. Each cell's `data-label` then serves as its label. */
   isCards?: boolean;
-  /** Total number of rows, if `children` are bodies from RowGroups. */
-  rowCount?: number;
+  class?: string;
   children: ComponentChildren;
 }
 
-export function Table({ caption, columns, isCards = false, rowCount, children }: Props) {
-  // The column widths don't depend on which rows are drawn.
-  const isSteady = rowCount !== undefined && isLong(rowCount);
+export function Table({ caption, columns, isCards = false, class: className = '', children }: Props) {
   return (
-    <table
-      class={`${isCards ? 'cards' : ''} ${isSteady ? 'steady' : ''}`}
-      aria-rowcount={rowCount === undefined ? undefined : rowCount + 1}
-    >
+    <table class={`${isCards ? 'cards ' : ''}${className}`}>
       {caption !== undefined && <caption class="hidden">{caption}</caption>}
       <thead>
         <tr>
-          {columns.map(([name, kind]) => (
-            <th key={name} scope="col" class={kind === 'number' ? 'number' : ''}>
+          {columns.map(([name, kind, columnClass = '']) => (
+            <th key={name} scope="col" class={`${kind === 'number' ? 'number ' : ''}${columnClass}`}>
               {kind === 'unseen' ? <span class="hidden">{name}</span> : name}
             </th>
           ))}
         </tr>
       </thead>
-      {rowCount === undefined ? <tbody>{children}</tbody> : children}
+      <tbody>{children}</tbody>
     </table>
   );
 }

@@ -1,64 +1,86 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { micro, rate, usd } from '../figures/money.js';
+import { micro, rate, sum } from '../figures/money.js';
 import { Act } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { Refusal, send, Unreachable } from '../graph/send.js';
+import { Amount } from '../parts/amount.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icon.js';
+import { Menu } from '../parts/menu.js';
 import { type Instance, rateOf, settled, takeInstances } from '../state/account.js';
 import { messageOf } from '../state/messages.js';
 import { say } from '../state/toasts.js';
 import { texts } from '../texts/en/bulk.js';
+import { texts as house } from '../texts/en/house.js';
 
 type Action = 'STOP' | 'DESTROY';
 
 interface BarProps {
-  instances: readonly Instance[];
+  /** Number of listed instances. */
+  all: number;
   chosen: readonly Instance[];
-  onChoose(ids: readonly string[]): void;
+  onLabel(targets: readonly Instance[]): void;
+  onClear(): void;
 }
 
-/** The bar above the list, which selects all instances and shows the actions for the selection. */
-export function BulkBar({ instances, chosen, onChoose }: BarProps) {
+/** The bar with the actions for the selected instances. It floats above the list while any are selected. */
+export function SelectionBar({ all, chosen, onLabel, onClear }: BarProps) {
   const pending = useSignal<{ action: Action; targets: readonly Instance[] } | null>(null);
   const running = chosen.filter(({ status }) => status === 'RUNNING');
-  const isAll = chosen.length === instances.length;
   const confirm = (action: Action, targets: readonly Instance[]) => {
     pending.value = { action, targets };
   };
+  const isOpen = chosen.length > 0;
   return (
     <>
-      {instances.length > 0 && (
-        <div class="bulk">
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isAll}
-              ref={(box) => {
-                if (box !== null) box.indeterminate = chosen.length > 0 && !isAll;
-              }}
-              onChange={() => onChoose(isAll ? [] : instances.map(({ id }) => id))}
+      <div class={isOpen ? 'selection' : 'hidden'}>
+        <span role="status">
+          {isOpen && (
+            <>
+              {texts.selected(chosen.length, all)}
+              <span class="quiet figure">
+                {' '}
+                · <Amount of={chosen.reduce((total, one) => total + rateOf(one), 0n)} unit="USD/h" />
+              </span>
+            </>
+          )}
+        </span>
+        {running.length > 0 && (
+          <button type="button" onClick={() => confirm('STOP', running)}>
+            <Icon name="pause" />
+            {texts.STOP.button(running.length)}
+          </button>
+        )}
+        {isOpen && (
+          <>
+            <button type="button" onClick={() => onLabel(chosen)}>
+              <Icon name="tag" />
+              {texts.addLabel}
+            </button>
+            <Menu
+              label={house.actionsOf(texts.selection)}
+              items={[
+                {
+                  name: texts.DESTROY.button(chosen.length),
+                  icon: 'trash-2',
+                  isDanger: true,
+                  onChoose: () => confirm('DESTROY', chosen),
+                },
+              ]}
             />
-            {texts.selectAll}
-          </label>
-          <span class="quiet small" role="status">
-            {chosen.length > 0 && texts.selected(chosen.length, instances.length)}
-          </span>
-          {running.length > 0 && (
-            <button type="button" onClick={() => confirm('STOP', running)}>
-              <Icon name="pause" />
-              {texts.STOP.button(running.length)}
+            <button
+              type="button"
+              class="ghost menu-button"
+              aria-label={texts.clear}
+              title={texts.clear}
+              onClick={onClear}
+            >
+              <Icon name="x" />
             </button>
-          )}
-          {chosen.length > 0 && (
-            <button type="button" class="danger" onClick={() => confirm('DESTROY', chosen)}>
-              <Icon name="trash-2" />
-              {texts.DESTROY.button(chosen.length)}
-            </button>
-          )}
-        </div>
-      )}
+          </>
+        )}
+      </div>
       {pending.value !== null && (
         <BulkConfirm
           action={pending.value.action}
@@ -85,7 +107,7 @@ function leftOf(action: Action, targets: readonly Instance[], done: readonly Ins
 }
 
 /** Maximum concurrent requests. */
-const MAX_CONCURRENT = 4;
+export const MAX_CONCURRENT = 4;
 
 interface ConfirmProps {
   action: Action;
@@ -197,7 +219,7 @@ function CostOfDestroy({ of: targets }: { of: readonly Instance[] }) {
     <>
       <p>{texts.ends(<strong>{rate(saved)} USD/h</strong>)}</p>
       <p class="notice bad">{texts.erased(size)}</p>
-      {early > 0n && <p class="notice warn">{texts.earlyExit(<strong>{usd(early, 4)} USD</strong>)}</p>}
+      {early > 0n && <p class="notice warn">{texts.earlyExit(<strong>{sum(early)} USD</strong>)}</p>}
     </>
   );
 }

@@ -1,72 +1,89 @@
-import { micro, rates, usd } from '../figures/money.js';
-import { secondsOf } from '../figures/time.js';
+import { requirementsOf } from '../figures/labels.js';
+import { decimalsOf, micro } from '../figures/money.js';
+import { secondsOf, utcTime } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
 import { InstanceHistory } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { InstanceName } from '../parts/instance-name.js';
-import { RequiredLabels } from '../parts/labels.js';
+import { Amount } from '../parts/amount.js';
+import { Fold } from '../parts/fold.js';
+import { CostCell, MainCells } from '../parts/instance-cells.js';
+import { RowLabels } from '../parts/labels.js';
 import { Empty, Failure } from '../parts/notice.js';
-import { Clear, DayField, Field, Select } from '../parts/query-fields.js';
-import { Status, stopReason } from '../parts/status.js';
-import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
-import { accountChanges, costNow, type Instance } from '../state/account.js';
+import { DayField, Field, Select } from '../parts/query-fields.js';
+import { accountChanges, type Instance, settled } from '../state/account.js';
 import { HISTORY_FILTERS, historyFilter, STATES, STOP_REASONS } from '../state/history-filter.js';
+import { countsOf, hasWords, wordsOf } from '../state/instance-filter.js';
 import { query } from '../state/location.js';
-import { models } from '../state/market.js';
+import { modelName, models, regionName } from '../state/market.js';
 import { MODES } from '../state/modes.js';
 import { usePages } from '../state/pages.js';
 import { regained } from '../state/stream.js';
 import { texts } from '../texts/en/history.js';
+import { texts as instances } from '../texts/en/instances.js';
+import { locale } from '../texts/en/locale.js';
+import { InstanceMenu } from './instance-menu.js';
+import { InstanceToolbar, useTypedSearch } from './instance-toolbar.js';
 
 const PAGE = 50;
+const FOLDED = ['reason', 'mode', 'from', 'to'];
 
-/** Lists all instances ever rented, newest first. The filter is kept in the URL. */
+/**
+ * Lists all instances ever rented, newest first. The filters are in the URL and applied by the service, except the
+ * search, which only applies to the rows read so far.
+ */
 export function History() {
   const { rows, hasMore, error, more } = useHistory();
-  const isFiltered = HISTORY_FILTERS.some((name) => query.value.has(name));
+  const search = useTypedSearch();
+  const words = wordsOf(search.text);
+  const found = rows?.filter((one) => hasWords(one, words, { model: modelName, location: regionName })) ?? null;
+  const isFiltered = words.length > 0 || HISTORY_FILTERS.some((name) => query.value.has(name));
+  const folded = FOLDED.filter((name) => query.value.has(name)).length;
+  const labels = countsOf([...(settled.value?.instances ?? []), ...(rows ?? [])], (one) => requirementsOf(one.labels));
   return (
     <section class="panel" aria-label={texts.all}>
-      <search class="padded stack-tight" aria-label={texts.title}>
-        <div class="filters">
-          <Field label={texts.state}>
-            <Select name="status" options={Object.entries(STATES)} />
-          </Field>
-          <Field label={texts.stopped}>
-            <Select name="reason" options={Object.entries(STOP_REASONS)} />
-          </Field>
-          <Field label={texts.model} isWide>
-            <Select name="model" options={[...models.value.values()].map(({ slug, name }) => [slug, name])} />
-          </Field>
-          <Field label={texts.priced}>
-            <Select name="mode" options={MODES.map(({ value, name }) => [value, name])} />
-          </Field>
-          <DayField name="from" label={texts.rentedFrom} />
-          <DayField name="to" label={texts.rentedTo} />
-        </div>
-        <RequiredLabels />
-        <Clear names={HISTORY_FILTERS}>{texts.clear}</Clear>
-      </search>
+      <InstanceToolbar
+        search={search}
+        statuses={Object.entries(STATES)}
+        models={[...models.value.values()].map(({ slug, name }) => [slug, name])}
+        labels={labels.map(([label]) => [label, visible(label)])}
+        names={['q', ...HISTORY_FILTERS]}
+      >
+        <p class="list-count small quiet" role="status">
+          {found === null ? texts.reading : countText(found.length, hasMore)}
+        </p>
+      </InstanceToolbar>
+      <div class="list-more">
+        <Fold title={texts.more} summary={folded > 0 ? texts.moreSet(folded) : undefined} isOpen={folded > 0}>
+          <div class="history-filters">
+            <Field label={texts.stopped}>
+              <Select name="reason" options={Object.entries(STOP_REASONS)} />
+            </Field>
+            <Field label={texts.priced}>
+              <Select name="mode" options={MODES.map(({ value, name }) => [value, name])} />
+            </Field>
+            <DayField name="from" label={texts.rentedFrom} />
+            <DayField name="to" label={texts.rentedTo} />
+          </div>
+        </Fold>
+      </div>
       {error !== null && (
         <div class="padded">
           <Failure error={error} />
         </div>
       )}
-      {rows !== null && rows.length > 0 && <Rows rows={rows} />}
-      {rows?.length === 0 && error === null && (
+      {found !== null && found.length > 0 && <Rows rows={found} />}
+      {found?.length === 0 && error === null && (
         <Empty icon="history" title={isFiltered ? texts.noneOfThese(hasMore) : texts.none}>
           <p>{isFiltered ? texts.noneOfTheseHint : texts.noneHint}</p>
         </Empty>
       )}
-      <div class="padded row">
-        <p class="small quiet" role="status">
-          {rows === null ? texts.reading : countText(rows.length, hasMore)}
-        </p>
-        {hasMore && (
+      {hasMore && (
+        <div class="padded">
           <button type="button" onClick={more}>
-            {rows?.length === 0 ? texts.back : texts.older}
+            {found?.length === 0 ? texts.back : texts.older}
           </button>
-        )}
-      </div>
+        </div>
+      )}
     </section>
   );
 }
@@ -75,44 +92,77 @@ const countText = (count: number, hasMore: boolean) =>
   count === 0 ? '' : (hasMore ? texts.countSoFar : texts.count)(count);
 
 function Rows({ rows }: { rows: readonly Instance[] }) {
-  const locked = rates(rows.map(({ priceHr }) => micro(priceHr)));
+  const decimals = decimalsOf(
+    rows.map(({ priceHr }) => micro(priceHr)),
+    3,
+  );
+  const { columns } = instances;
   return (
-    <Table
-      isCards
-      columns={[
-        [texts.columns.instance],
-        [texts.columns.state],
-        [texts.columns.from],
-        [texts.columns.to],
-        [texts.columns.rate, 'number'],
-        [texts.columns.cost, 'number'],
-      ]}
-    >
-      {rows.map((instance, index) => (
-        <tr key={instance.id}>
-          <InstanceName instance={instance} />
-          <td class="wide">
-            <Status instance={instance} /> <span class="small quiet">{stopReason(instance)}</span>
-          </td>
-          <td class="wide" data-label={texts.columns.from}>
-            <Time at={secondsOf(instance.createdAt)} />
-          </td>
-          <td class="wide" data-label={texts.columns.to}>
-            {instance.destroyedAt === null ? (
-              <span class="quiet">–</span>
-            ) : (
-              <Time at={secondsOf(instance.destroyedAt)} />
-            )}
-          </td>
-          <td class="number" data-label={texts.columns.rate}>
-            {locked[index]}
-          </td>
-          <td class="number" data-label={texts.columns.cost}>
-            {usd(costNow(instance), 4)}
-          </td>
+    <table class="instances past">
+      <thead>
+        <tr>
+          <th scope="col" class="i-name">
+            {columns.name}
+          </th>
+          <th scope="col" class="i-status">
+            {columns.status}
+          </th>
+          <th scope="col" class="i-gpus">
+            {columns.gpus}
+          </th>
+          <th scope="col" class="i-from">
+            {texts.rented}
+          </th>
+          <th scope="col" class="i-to">
+            {texts.ended}
+          </th>
+          <th scope="col" class="i-rate number" title={texts.rateMeans}>
+            {columns.rate}
+          </th>
+          <th scope="col" class="i-cost number">
+            {columns.cost}
+          </th>
+          <th scope="col" class="i-more">
+            <span class="hidden">{columns.actions}</span>
+          </th>
         </tr>
-      ))}
-    </Table>
+      </thead>
+      <tbody>
+        {rows.map((instance) => (
+          <tr key={instance.id}>
+            <MainCells instance={instance}>
+              <RowLabels labels={instance.labels} />
+            </MainCells>
+            <TimeCell at={instance.createdAt} class="i-from" />
+            <TimeCell at={instance.destroyedAt} class="i-to" />
+            <td class="i-rate number">
+              <Amount of={micro(instance.priceHr)} decimals={decimals} />
+            </td>
+            <CostCell instance={instance} />
+            <td class="i-more">
+              <InstanceMenu instance={instance} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** The cell with a local time, whose UTC time appears on hover. */
+function TimeCell({ at, class: className }: { at: string | null; class: string }) {
+  return (
+    <td class={`${className} figure`}>
+      {at === null ? (
+        <span class="quiet">–</span>
+      ) : (
+        <time dateTime={at} title={utcTime(secondsOf(at))}>
+          {moment.format(new Date(at))}
+        </time>
+      )}
+    </td>
   );
 }
 

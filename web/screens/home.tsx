@@ -1,14 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { micro, rate, rates } from '../figures/money.js';
+import { decimalsOf, micro, rate } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
 import { Balance } from '../parts/balance.js';
 import { Icon } from '../parts/icon.js';
-import { InstanceName } from '../parts/instance-name.js';
+import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
 import { Empty, Failure } from '../parts/notice.js';
-import { PlaceAndCost } from '../parts/place-and-cost.js';
-import { Runtime, Status } from '../parts/status.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { type Instance, rateOf, type Settled, settled, sumsAge } from '../state/account.js';
@@ -18,6 +16,7 @@ import { readSheet, sheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/home.js';
+import { texts as instanceTexts } from '../texts/en/instances.js';
 import { screens } from '../texts/en/screens.js';
 
 /** Maximum number of rows. The other instances are on the Instances screen. */
@@ -202,7 +201,8 @@ function Rented({ instances }: { instances: readonly Instance[] }) {
   const shown = instances
     .toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'))
     .slice(0, MAX_INSTANCES);
-  const costs = rates(shown.map(rateOf));
+  const decimals = decimalsOf(shown.map(rateOf), 3);
+  const { name, status, gpus, rate, cost } = instanceTexts.columns;
   return (
     <section class="panel" aria-labelledby="rented">
       <div class="panel-head">
@@ -215,17 +215,20 @@ function Rented({ instances }: { instances: readonly Instance[] }) {
         </Empty>
       ) : (
         <Table
-          isCards
-          columns={[[texts.instance], [texts.state], [texts.where], [texts.hourly, 'number'], [texts.cost, 'number']]}
+          class="instances"
+          columns={[
+            [name, undefined, 'i-name'],
+            [status, undefined, 'i-status'],
+            [gpus, undefined, 'i-gpus'],
+            [rate, 'number', 'i-rate'],
+            [cost, 'number', 'i-cost'],
+          ]}
         >
-          {shown.map((instance, index) => (
+          {shown.map((instance) => (
             <tr key={instance.id}>
-              <InstanceName instance={instance} />
-              <td class="wide">
-                <Status instance={instance} />
-                <Runtime runtime={instance.runtime} />
-              </td>
-              <PlaceAndCost instance={instance} hourly={costs[index]} />
+              <MainCells instance={instance} />
+              <RateCell instance={instance} decimals={decimals} />
+              <CostCell instance={instance} />
             </tr>
           ))}
         </Table>

@@ -1,56 +1,50 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
-import {
-  isKept,
-  MAX_NAME_LENGTH,
-  MAX_SEARCHES,
-  pathOfSearch,
-  removeSearch,
-  renameSearch,
-  type SavedSearch,
-  savedSearches,
-  saveSearch,
-  searchNow,
-} from '../state/saved-searches.js';
+import { MAX_NAME_LENGTH, MAX_SEARCHES, type SavedKind, type SavedSearch, saved } from '../state/saved-searches.js';
 import { say } from '../state/toasts.js';
-import { texts } from '../texts/en/machines.js';
+import { texts } from '../texts/en/saved.js';
 
-/** Shows the named searches stored in this browser. They can be saved, opened, renamed and deleted. */
-export function SavedSearches() {
+interface Props {
+  of?: SavedKind;
+  /** Returns how many rows a search finds, if the list knows. */
+  count?(search: string): number;
+}
+
+/** Shows the named searches of a list stored in this browser. They can be saved, opened, renamed and deleted. */
+export function SavedSearches({ of = 'machines', count }: Props) {
+  const { all: searches, isKept, now: searchNow, save: saveSearch, pathOf } = saved(of);
+  const own = texts[of];
   const isSaving = useSignal(false);
   const isEditing = useSignal(false);
   const error = useSignal('');
   const now = searchNow();
-  const all = savedSearches.value;
+  const all = searches.value;
   if (all.length === 0 && now === '') return null;
   const save = (name: string) => {
     isSaving.value = false;
     error.value = '';
     if (name === '') return;
-    if (saveSearch({ name, search: now })) say(isKept.value ? texts.isSaved(visible(name)) : texts.notKept);
-    else error.value = texts.tooMany(MAX_SEARCHES);
+    if (saveSearch({ name, search: now })) say(isKept.value ? own.isSaved(visible(name)) : own.notKept);
+    else error.value = own.tooMany(MAX_SEARCHES);
   };
   return (
-    <section class="row small saved-searches" aria-label={texts.saved}>
-      {all.length > 0 && <span class="quiet">{texts.saved}</span>}
+    <section class="row small saved-searches" aria-label={own.title}>
+      {all.length > 0 && of === 'machines' && <span class="quiet">{own.title}</span>}
       {all.map((one) =>
         isEditing.value ? (
-          <Edited key={one.name} one={one} />
+          <Edited key={one.name} of={of} one={one} />
         ) : (
-          <a
-            key={one.name}
-            class="badge"
-            href={pathOfSearch(one)}
-            aria-current={one.search === now ? 'page' : undefined}
-          >
+          <a key={one.name} class="badge" href={pathOf(one)} aria-current={one.search === now ? 'page' : undefined}>
             <Icon name="star" />
             {visible(one.name)}
+            {count !== undefined && <span class="quiet">{number(count(one.search))}</span>}
           </a>
         ),
       )}
-      {isSaving.value && <NameField label={texts.saveAs} button={texts.save} onDone={save} />}
+      {isSaving.value && <NameField label={own.nameOf} button={texts.save} onDone={save} />}
       {!isSaving.value && now !== '' && !all.some(({ search }) => search === now) && (
         <button
           type="button"
@@ -59,7 +53,7 @@ export function SavedSearches() {
             isSaving.value = true;
           }}
         >
-          {texts.saveSearch}
+          {own.saveThis}
         </button>
       )}
       {all.length > 0 && (
@@ -78,12 +72,14 @@ export function SavedSearches() {
   );
 }
 
-function Edited({ one }: { one: SavedSearch }) {
+function Edited({ of, one }: { of: SavedKind; one: SavedSearch }) {
+  const { remove: removeSearch, rename, save } = saved(of);
+  const own = texts[of];
   const isRenaming = useSignal(false);
   const name = visible(one.name);
   const remove = () => {
     removeSearch(one.name);
-    say(texts.isRemoved(name), { undo: { run: async () => void saveSearch(one), done: texts.restored(name) } });
+    say(own.isRemoved(name), { undo: { run: async () => void save(one), done: own.restored(name) } });
   };
   if (isRenaming.value)
     return (
@@ -93,7 +89,7 @@ function Edited({ one }: { one: SavedSearch }) {
         value={one.name}
         onDone={(next) => {
           isRenaming.value = false;
-          renameSearch(one.name, next);
+          rename(one.name, next);
         }}
       />
     );

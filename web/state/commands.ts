@@ -4,7 +4,7 @@ import { visible } from '../figures/visible.js';
 import { screenKeywords, tasks, texts } from '../texts/en/commands.js';
 import { texts as instances } from '../texts/en/instances.js';
 import { language } from '../texts/en/locale.js';
-import { texts as machines } from '../texts/en/machines.js';
+import { texts as searches } from '../texts/en/saved.js';
 import { screens } from '../texts/en/screens.js';
 import { states } from '../texts/en/status.js';
 import { LANGUAGES } from '../texts/languages.js';
@@ -14,7 +14,7 @@ import { chooseLanguage } from './language.js';
 import { go } from './location.js';
 import { modelName, models } from './market.js';
 import { type Action, pendingAction } from './pending-action.js';
-import { pathOfSearch, savedSearches } from './saved-searches.js';
+import { type SavedKind, saved } from './saved-searches.js';
 import { HISTORY, PRIMARY, SECONDARY } from './screens.js';
 import { session, signOut } from './session.js';
 import { overlay } from './shortcuts.js';
@@ -46,7 +46,8 @@ export function allCommands(): readonly Command[] {
   return [
     ...(isIn ? instanceCommands() : []),
     ...screenCommands(isIn),
-    ...searchCommands(),
+    ...searchCommands('machines'),
+    ...(isIn ? searchCommands('instances') : []),
     ...taskCommands(isIn),
     ...modelCommands(),
   ];
@@ -135,17 +136,18 @@ function taskCommands(isIn: boolean): Command[] {
   ];
 }
 
-/** Returns the machine searches stored in this browser. */
-function searchCommands(): Command[] {
-  return savedSearches.value.map((one) => ({
-    id: `search ${one.name}`,
-    group: machines.saved,
+/** Returns a list's searches stored in this browser. */
+function searchCommands(kind: SavedKind): Command[] {
+  const { all, pathOf } = saved(kind);
+  return all.value.map((one) => ({
+    id: `${kind} ${one.name}`,
+    group: searches[kind].title,
     name: visible(one.name),
     hint: '',
     keywords: one.search,
     icon: 'star',
     isFirst: true,
-    run: () => go(pathOfSearch(one)),
+    run: () => go(pathOf(one)),
   }));
 }
 

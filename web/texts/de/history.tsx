@@ -4,14 +4,10 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   all: 'Alle Instanzen',
-  title: 'Verlauf',
-  state: 'Zustand',
   stopped: 'Grund des Anhaltens',
-  model: 'GPU-Modell',
   priced: 'Preismodell',
   rentedFrom: 'Gemietet von (UTC)',
   rentedTo: 'Bis (UTC)',
-  clear: 'Alle Filter entfernen',
   none: 'Noch nichts gemietet',
   noneOfThese: (hasMore) => (hasMore ? 'Kein Treffer unter den neuesten' : 'Keine passenden Instanzen'),
   noneHint: 'Hier steht alles, was Sie mieten, auch nachdem Sie es gelöscht haben.',
@@ -21,12 +17,9 @@ export const texts: typeof english = {
   older: 'Ältere anzeigen',
   count: (count) => plural(count, { one: 'insgesamt 1 Instanz', other: `insgesamt ${number(count)} Instanzen` }),
   countSoFar: (count) => plural(count, { one: 'bisher 1 Instanz', other: `bisher ${number(count)} Instanzen` }),
-  columns: {
-    instance: 'Instanz',
-    state: 'Zustand',
-    from: 'Von',
-    to: 'Bis',
-    rate: 'USD/h (fest)',
-    cost: 'Kosten (USD)',
-  },
+  more: 'Weitere Filter',
+  moreSet: (count) => `${count} gesetzt`,
+  rented: 'Gemietet',
+  ended: 'Beendet',
+  rateMeans: 'Preis der GPUs, der beim Mieten festgelegt wurde',
 };

@@ -93,11 +93,6 @@ export const texts: typeof english = {
   allInstances: (count) => plural(count, { one: 'Details', other: `Alle ${number(count)} Instanzen` }),
   noneRented: 'Keine Instanzen',
   noneRentedWhat: 'Mieten Sie eine Maschine, um hier ihren Zustand und ihre Kosten auf die Sekunde genau zu sehen.',
-  instance: 'Instanz',
-  state: 'Zustand',
-  where: 'Standort',
-  hourly: 'USD/h jetzt',
-  cost: 'Bisher (USD)',
   volumes: 'Volumes',
   volumesCost: (count, sizeGb, hourly) =>
     plural(count, {

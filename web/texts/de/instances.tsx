@@ -1,11 +1,13 @@
 import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/instances.js';
+import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   historyTitle: 'Mietverlauf',
-  rent: 'Maschine mieten',
-  tabs: 'Aktiv oder Verlauf',
-  active: (count) => (count === null ? 'Aktiv' : `Aktiv (${number(count)})`),
+  tabs: 'Ansichten',
+  all: 'Alle',
+  running: 'Laufend',
+  stopped: 'Angehalten',
   history: 'Verlauf',
   reading: 'Ihre Instanzen werden geladen …',
   activeOnes: 'Aktive Instanzen',
@@ -13,15 +15,35 @@ export const texts: typeof english = {
   noneHint:
     'Wählen Sie eine Maschine und eine Vorlage: Die Instanz läuft nach wenigen Sekunden, wird sekundengenau abgerechnet und lässt sich jederzeit anhalten. Dann verbinden Sie sich über SSH oder im Browser.',
   fromTerminal: (command) => <>Oder im Terminal: {command}</>,
-  seeMachines: 'Maschinen ansehen',
+
+  filter: 'Instanzen filtern',
+  search: 'Name, ID, Vorlage oder Label',
+  any: { status: 'Jeder Zustand', model: 'Jedes Modell', labels: 'Jedes Label' },
+  labels: 'Label',
+  model: 'Modell',
+  sort: 'Reihenfolge',
+  newest: 'Neueste zuerst',
+  filters: 'Filter',
+  clear: 'Filter entfernen',
+  withCount: (name, count) => `${name} (${number(count)})`,
+  count: (count) => plural(count, { one: '1 Instanz', other: `${number(count)} Instanzen` }),
+  found: (count, all) => `${number(count)} von ${number(all)} Instanzen`,
+  noneFound: 'Keine passenden Instanzen',
+  noneFoundHint: 'Entfernen Sie einen Filter oder suchen Sie nach etwas anderem.',
+
   columns: {
-    selected: 'Ausgewählt',
-    instance: 'Instanz',
-    state: 'Zustand',
-    where: 'Standort',
-    rate: 'USD/h jetzt',
-    cost: 'Bisher (USD)',
+    name: 'Name',
+    status: 'Zustand',
+    gpus: 'GPUs',
+    load: 'Last',
+    location: 'Standort',
+    rate: 'USD/h',
+    cost: 'Kosten (USD)',
     actions: 'Aktionen',
   },
   select: (name) => `${name} auswählen`,
+  startSelecting: 'Auswählen',
+  list: 'diese Liste',
+  noAgent: 'Kein Host-Agent: Die Maschine meldet keine Last',
+  noLoad: 'Keine Messung in der letzten Minute',
 };

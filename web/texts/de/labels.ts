@@ -8,7 +8,4 @@ export const texts: typeof english = {
   remove: (key) => `Label ${key} entfernen`,
   isRemoved: (key) => `Label ${key} entfernt.`,
   restored: (key) => `Label ${key} wiederhergestellt.`,
-  required: (labels) => `Nur Instanzen mit ${labels}`,
-  clear: 'Alle anzeigen',
-  none: 'Keine Instanzen mit diesen Labels',
 };

@@ -41,23 +41,6 @@ export const texts: typeof english = {
   removeModel: (model) => `${model} entfernen`,
   clear: 'Alle Anforderungen entfernen',
 
-  saved: 'Gespeicherte Suchen',
-  saveSearch: 'Diese Suche speichern',
-  saveAs: 'Name der Suche',
-  save: 'Speichern',
-  cancel: 'Abbrechen',
-  rename: (name) => `${name} umbenennen`,
-  renameShort: 'Umbenennen',
-  remove: (name) => `${name} löschen`,
-  removeShort: 'Löschen',
-  edit: 'Bearbeiten',
-  done: 'Fertig',
-  isSaved: (name) => `Suche ${name} in diesem Browser gespeichert.`,
-  isRemoved: (name) => `Suche ${name} gelöscht.`,
-  restored: (name) => `Suche ${name} wiederhergestellt.`,
-  tooMany: (most) => `Sie können höchstens ${most} Suchen speichern. Löschen Sie zuerst eine.`,
-  notKept: 'Dieser Browser erlaubt keine Speicherung: Die Suche geht verloren, wenn Sie die Seite verlassen.',
-
   list: 'Freie Maschinen',
   searching: 'Suche läuft …',
   count: (count) =>

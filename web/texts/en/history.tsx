@@ -3,14 +3,10 @@ import { plural } from '../plural.js';
 
 export const texts = {
   all: 'All instances',
-  title: 'History',
-  state: 'State',
   stopped: 'Stop reason',
-  model: 'GPU model',
   priced: 'Pricing',
   rentedFrom: 'Rented from (UTC)',
   rentedTo: 'To (UTC)',
-  clear: 'Clear all filters',
   none: 'No rentals yet',
   noneOfThese: (hasMore: boolean): string => (hasMore ? 'No match among the newest' : 'No matching instances'),
   noneHint: 'Everything you rent is listed here, even after you destroy it.',
@@ -21,12 +17,9 @@ export const texts = {
   count: (count: number) => plural(count, { one: '1 instance in total', other: `${number(count)} instances in total` }),
   countSoFar: (count: number) =>
     plural(count, { one: '1 instance so far', other: `${number(count)} instances so far` }),
-  columns: {
-    instance: 'Instance',
-    state: 'State',
-    from: 'From',
-    to: 'To',
-    rate: 'Locked USD/h',
-    cost: 'Cost (USD)',
-  },
+  more: 'More filters',
+  moreSet: (count: number) => `${count} set`,
+  rented: 'Rented',
+  ended: 'Ended',
+  rateMeans: 'GPU price fixed when you rented the instance',
 };

@@ -95,11 +95,6 @@ export const texts = {
   allInstances: (count: number) => plural(count, { one: 'Details', other: `All ${number(count)} instances` }),
   noneRented: 'No instances',
   noneRentedWhat: 'Rent a machine to see its state and its cost, up to the second, here.',
-  instance: 'Instance',
-  state: 'State',
-  where: 'Location',
-  hourly: 'USD/h now',
-  cost: 'Cost so far (USD)',
   volumes: 'Volumes',
   volumesCost: (count: number, sizeGb: number, hourly: string) =>
     plural(count, {

@@ -1,11 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { number } from '../../figures/number.js';
+import { plural } from '../plural.js';
 
 export const texts = {
   historyTitle: 'Rental history',
-  rent: 'Rent a machine',
-  tabs: 'Active or past',
-  active: (count: number | null) => (count === null ? 'Active' : `Active (${number(count)})`),
+  tabs: 'Views',
+  all: 'All',
+  running: 'Running',
+  stopped: 'Stopped',
   history: 'History',
   reading: 'Loading your instances …',
   activeOnes: 'Active instances',
@@ -13,15 +15,36 @@ export const texts = {
   noneHint:
     'Choose a machine and a template: the instance runs within seconds, is billed by the second, and can be stopped at any time. Then connect by SSH or in the browser.',
   fromTerminal: (command: ComponentChildren) => <>Or from a terminal: {command}</>,
-  seeMachines: 'See machines',
+
+  // Filters.
+  filter: 'Filter instances',
+  search: 'Name, id, template or label',
+  any: { status: 'Any status', model: 'Any model', labels: 'Any label' },
+  labels: 'Label',
+  model: 'Model',
+  sort: 'Order',
+  newest: 'Newest first',
+  filters: 'Filters',
+  clear: 'Clear filters',
+  withCount: (name: string, count: number) => `${name} (${number(count)})`,
+  count: (count: number) => plural(count, { one: '1 instance', other: `${number(count)} instances` }),
+  found: (count: number, all: number) => `${number(count)} of ${number(all)} instances`,
+  noneFound: 'No matching instances',
+  noneFoundHint: 'Remove a filter or search for something else.',
+
   columns: {
-    selected: 'Selected',
-    instance: 'Instance',
-    state: 'State',
-    where: 'Location',
-    rate: 'USD/h now',
-    cost: 'Cost so far (USD)',
+    name: 'Name',
+    status: 'Status',
+    gpus: 'GPUs',
+    load: 'Load',
+    location: 'Location',
+    rate: 'USD/h',
+    cost: 'Cost (USD)',
     actions: 'Actions',
   },
   select: (name: string) => `Select ${name}`,
+  startSelecting: 'Select',
+  list: 'this list',
+  noAgent: 'No host agent: the machine reports no load',
+  noLoad: 'No measurement in the last minute',
 };

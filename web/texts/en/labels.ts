@@ -6,7 +6,4 @@ export const texts = {
   remove: (key: string) => `Remove label ${key}`,
   isRemoved: (key: string) => `Label ${key} removed.`,
   restored: (key: string) => `Label ${key} restored.`,
-  required: (labels: string) => `Only instances with ${labels}`,
-  clear: 'Show all',
-  none: 'No instances with these labels',
 };

@@ -42,24 +42,6 @@ export const texts = {
   removeModel: (model: string) => `Remove ${model}`,
   clear: 'Clear all requirements',
 
-  // Saved searches.
-  saved: 'Saved searches',
-  saveSearch: 'Save this search',
-  saveAs: 'Name of the search',
-  save: 'Save',
-  cancel: 'Cancel',
-  rename: (name: string) => `Rename ${name}`,
-  renameShort: 'Rename',
-  remove: (name: string) => `Delete ${name}`,
-  removeShort: 'Delete',
-  edit: 'Edit',
-  done: 'Done',
-  isSaved: (name: string) => `Search ${name} saved in this browser.`,
-  isRemoved: (name: string) => `Search ${name} deleted.`,
-  restored: (name: string) => `Search ${name} restored.`,
-  tooMany: (most: number) => `You can save at most ${most} searches. Delete one first.`,
-  notKept: 'This browser doesn’t allow storage: the search will be gone when you leave the page.',
-
   // Free machines.
   list: 'Free machines',
   searching: 'Searching …',

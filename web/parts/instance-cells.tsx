@@ -1,0 +1,60 @@
+import { computed, untracked, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { visible } from '../figures/visible.js';
+import { costNow, type Instance, rateOf } from '../state/account.js';
+import { modelName } from '../state/market.js';
+import { Amount } from './amount.js';
+import { ModelName } from './model-name.js';
+import { Status } from './status.js';
+
+/** The cells that all lists of instances share: name, status and GPUs. `children` follow the name. */
+export function MainCells({ instance, children }: { instance: Instance; children?: ComponentChildren }) {
+  const { id, name, numGpus, gpu, template } = instance;
+  return (
+    <>
+      <th scope="row" class="i-name">
+        <span class="name-line">
+          <a href={`/instances/${id}`} class="id" title={visible(name)}>
+            {visible(name)}
+          </a>
+          {name !== id && <span class="id mono quiet">{id}</span>}
+          {children}
+        </span>
+      </th>
+      <td class="i-status">
+        <Status instance={instance} />
+      </td>
+      <td class="i-gpus" title={`${modelName(gpu)}, ${visible(template)}`}>
+        {numGpus} × <ModelName name={modelName(gpu)} />
+      </td>
+    </>
+  );
+}
+
+/** The cell with the current hourly cost. `decimals` is the same for all rows. */
+export const RateCell = ({ instance, decimals }: { instance: Instance; decimals: number }) => (
+  <td class="i-rate number" data-unit="USD/h">
+    <Amount of={rateOf(instance)} decimals={decimals} />
+  </td>
+);
+
+const CENT = 10_000n;
+
+/** The cell with the cost so far. It is drawn again once per cent, and on hover so that the exact amount is current. */
+export function CostCell({ instance }: { instance: Instance }) {
+  const hovers = useSignal(0);
+  const cents = useMemo(() => computed(() => costNow(instance) / CENT), [instance]);
+  void [hovers.value, cents.value];
+  return (
+    <td
+      class="i-cost number"
+      data-unit="USD"
+      onMouseEnter={() => {
+        hovers.value += 1;
+      }}
+    >
+      <Amount of={untracked(() => costNow(instance))} />
+    </td>
+  );
+}

@@ -1,0 +1,300 @@
+import { untracked, useSignal } from '@preact/signals';
+import { Component, type ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { requirementsOf } from '../figures/labels.js';
+import { decimalsOf } from '../figures/money.js';
+import { statusOf, TONES } from '../figures/status.js';
+import { visible } from '../figures/visible.js';
+import { Amount } from '../parts/amount.js';
+import { Icon } from '../parts/icon.js';
+import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
+import { RowLabels } from '../parts/labels.js';
+import { LoadCell, shownLoad } from '../parts/load-figure.js';
+import { Menu } from '../parts/menu.js';
+import { Empty } from '../parts/notice.js';
+import { RowGroups } from '../parts/row-groups.js';
+import { costNow, type Instance, rateOf } from '../state/account.js';
+import {
+  countsOf,
+  filteredInstances,
+  type InstanceFilter,
+  instanceFilterOf,
+  nextSort,
+  type Shown,
+  SORTS,
+  type Sort,
+  wordsOf,
+} from '../state/instance-filter.js';
+import { query, setQuery } from '../state/location.js';
+import { modelName, regionName, sheet } from '../state/market.js';
+import { INSTANCE_FILTERS } from '../state/saved-searches.js';
+import { texts as bulk } from '../texts/en/bulk.js';
+import { texts as house } from '../texts/en/house.js';
+import { texts } from '../texts/en/instances.js';
+import { states } from '../texts/en/status.js';
+import { SelectionBar } from './bulk.js';
+import { InstanceMenu } from './instance-menu.js';
+import { type Choices, InstanceToolbar, useTypedSearch } from './instance-toolbar.js';
+import { LabelDialog } from './label-dialog.js';
+
+/** The parameters that narrow the list. */
+const FILTERS = INSTANCE_FILTERS.filter((name) => name !== 'sort');
+
+const SHOWN: Shown = { model: modelName, location: regionName, load: shownLoad, rate: rateOf, cost: costNow };
+
+/**
+ * Returns the instances that meet a filter. They are sorted when the list or the filter changes, but not whenever a
+ * load or a cost does, so that no row moves away from the mouse.
+ */
+export const foundInstances = (instances: readonly Instance[], filter: InstanceFilter): readonly Instance[] =>
+  untracked(() => filteredInstances(instances, filter, SHOWN));
+
+/** Shows an account's current instances. They can be searched, filtered, sorted, selected and changed. */
+export function InstanceList({ instances }: { instances: readonly Instance[] }) {
+  const chosenIds = useSignal<ReadonlySet<string>>(new Set());
+  const labelled = useSignal<readonly Instance[]>([]);
+  const isSelecting = useSignal(false);
+  const search = useTypedSearch();
+  const filter = useMemo(
+    () => ({ ...instanceFilterOf(query.value), words: wordsOf(search.text) }),
+    [query.value, search.text],
+  );
+  const found = useMemo(() => foundInstances(instances, filter), [instances, filter, sheet.value]);
+  const choices = useMemo(() => choicesOf(instances), [instances, sheet.value]);
+  // The rows are drawn again only if their properties differ, so these never do.
+  const { choose, toggle, editLabels } = useMemo(
+    () => ({
+      choose: (ids: readonly string[]) => {
+        chosenIds.value = new Set(ids);
+      },
+      toggle: (id: string) => {
+        const next = new Set(chosenIds.value);
+        if (!next.delete(id)) next.add(id);
+        chosenIds.value = next;
+      },
+      editLabels: (instance: Instance) => {
+        labelled.value = [instance];
+      },
+    }),
+    [],
+  );
+  // Instances are deselected once they are destroyed or no longer listed.
+  const chosen = found.filter(({ id }) => chosenIds.value.has(id));
+  return (
+    <section class="panel" aria-label={texts.activeOnes}>
+      <InstanceToolbar search={search} {...choices} orders={ORDERS} names={FILTERS}>
+        <span class="list-count quiet small" role="status">
+          {found.length === instances.length
+            ? texts.count(instances.length)
+            : texts.found(found.length, instances.length)}
+          {' · '}
+          <Amount of={found.reduce((total, one) => total + rateOf(one), 0n)} unit="USD/h" />
+        </span>
+        <div class="list-menu">
+          <Menu
+            label={house.actionsOf(texts.list)}
+            items={[
+              {
+                name: texts.startSelecting,
+                icon: 'check',
+                onChoose: () => {
+                  isSelecting.value = true;
+                },
+              },
+              { name: bulk.selectAll, icon: 'circle-check', onChoose: () => choose(found.map(({ id }) => id)) },
+            ]}
+          />
+        </div>
+      </InstanceToolbar>
+      {found.length === 0 ? (
+        <Empty icon="search" title={texts.noneFound}>
+          <p>{texts.noneFoundHint}</p>
+        </Empty>
+      ) : (
+        <Rows
+          instances={found}
+          filter={filter}
+          chosen={chosen}
+          isSelecting={isSelecting.value || chosen.length > 0}
+          onChoose={choose}
+          onToggle={toggle}
+          onEditLabels={editLabels}
+        />
+      )}
+      <SelectionBar
+        all={found.length}
+        chosen={chosen}
+        onLabel={(targets) => {
+          labelled.value = targets;
+        }}
+        onClear={() => {
+          isSelecting.value = false;
+          choose([]);
+        }}
+      />
+      {labelled.value.length > 0 && (
+        <LabelDialog
+          of={labelled.value}
+          onClose={() => {
+            labelled.value = [];
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+/** The orders to choose from on a phone. */
+const ORDERS: Choices = (['name', 'status', 'rate', 'cost'] as const).map((column) => [
+  `${SORTS[column] ? '-' : ''}${column}`,
+  texts.columns[column],
+]);
+
+/** Returns the filters' choices with the number of instances of each. */
+function choicesOf(instances: readonly Instance[]): Record<'statuses' | 'models' | 'labels', Choices> {
+  const statuses = new Map(countsOf(instances, (one) => [statusOf(one)]));
+  const known = Object.keys(TONES).filter((word) => statuses.has(word as keyof typeof TONES)) as (keyof typeof TONES)[];
+  return {
+    statuses: known.map((word) => [word, texts.withCount(states[word], statuses.get(word)!)]),
+    models: countsOf(instances, ({ gpu }) => [gpu]).map(([gpu, count]) => [
+      gpu,
+      texts.withCount(modelName(gpu), count),
+    ]),
+    labels: countsOf(instances, ({ labels }) => requirementsOf(labels)).map(([label, count]) => [
+      label,
+      texts.withCount(visible(label), count),
+    ]),
+  };
+}
+
+/** Height of a row in pixels, until a row has been measured. */
+const ROW_PX = 44;
+
+interface RowsProps {
+  instances: readonly Instance[];
+  filter: InstanceFilter;
+  chosen: readonly Instance[];
+  /** Whether a phone shows the checkboxes. */
+  isSelecting: boolean;
+  onChoose(ids: readonly string[]): void;
+  onToggle(id: string): void;
+  onEditLabels(instance: Instance): void;
+}
+
+function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEditLabels }: RowsProps) {
+  const decimals = useMemo(() => decimalsOf(instances.map(rateOf), 3), [instances]);
+  const chosenIds = new Set(chosen.map(({ id }) => id));
+  const isAll = chosen.length === instances.length;
+  return (
+    <table class={`instances ${isSelecting ? 'selecting' : ''}`} aria-rowcount={instances.length + 1}>
+      <thead>
+        <tr>
+          <th scope="col" class="i-choose">
+            <input
+              type="checkbox"
+              aria-label={bulk.selectAll}
+              checked={isAll}
+              ref={(box) => {
+                if (box !== null) box.indeterminate = chosen.length > 0 && !isAll;
+              }}
+              onChange={() => onChoose(isAll ? [] : instances.map(({ id }) => id))}
+            />
+          </th>
+          <SortHeading of="name" filter={filter} />
+          <SortHeading of="status" filter={filter} />
+          <SortHeading of="gpus" filter={filter} />
+          <SortHeading of="load" filter={filter} />
+          <SortHeading of="location" filter={filter} />
+          <SortHeading of="rate" filter={filter} />
+          <SortHeading of="cost" filter={filter} />
+          <th scope="col" class="i-more">
+            <span class="hidden">{texts.columns.actions}</span>
+          </th>
+        </tr>
+      </thead>
+      <RowGroups rows={instances} rowPx={ROW_PX}>
+        {(instance, index) => (
+          <Row
+            key={instance.id}
+            instance={instance}
+            index={index}
+            decimals={decimals}
+            isChosen={chosenIds.has(instance.id)}
+            onToggle={onToggle}
+            onEditLabels={onEditLabels}
+          />
+        )}
+      </RowGroups>
+    </table>
+  );
+}
+
+/** A column's heading, which sorts the list. */
+function SortHeading({ of: column, filter }: { of: Sort; filter: InstanceFilter }) {
+  const isSorted = filter.sort === column;
+  const isNumber = column === 'rate' || column === 'cost';
+  return (
+    <th
+      scope="col"
+      class={`i-${column} ${isNumber ? 'number' : ''}`}
+      aria-sort={isSorted ? (filter.isDescending ? 'descending' : 'ascending') : undefined}
+    >
+      <button
+        type="button"
+        class="sort"
+        onClick={() => setQuery({ sort: nextSort(filter, column) }, { replace: true })}
+      >
+        {texts.columns[column]}
+        {isSorted && <Icon name={filter.isDescending ? 'arrow-down' : 'arrow-up'} />}
+      </button>
+    </th>
+  );
+}
+
+interface RowProps {
+  instance: Instance;
+  /** The row's place, which starts at 1 and includes the header row. */
+  index: number;
+  decimals: number;
+  isChosen: boolean;
+  onToggle(id: string): void;
+  onEditLabels(instance: Instance): void;
+}
+
+/** A row, which is drawn again only if one of its properties differs. Its figures follow their own signals. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return (Object.keys(next) as (keyof RowProps)[]).some((name) => next[name] !== this.props[name]);
+  }
+
+  override render({ instance, index, decimals, isChosen, onToggle, onEditLabels }: RowProps): ComponentChildren {
+    return (
+      <tr class={isChosen ? 'chosen' : ''} aria-rowindex={index}>
+        <td class="i-choose">
+          <input
+            type="checkbox"
+            aria-label={texts.select(visible(instance.name))}
+            checked={isChosen}
+            onChange={() => onToggle(instance.id)}
+          />
+        </td>
+        <MainCells instance={instance}>
+          <RowLabels labels={instance.labels} />
+        </MainCells>
+        <LoadCell instance={instance} />
+        <Location code={instance.region} />
+        <RateCell instance={instance} decimals={decimals} />
+        <CostCell instance={instance} />
+        <td class="i-more">
+          <InstanceMenu instance={instance} onEditLabels={onEditLabels} />
+        </td>
+      </tr>
+    );
+  }
+}
+
+const Location = ({ code }: { code: string }) => (
+  <td class="i-location" title={regionName(code)}>
+    {regionName(code)}
+  </td>
+);

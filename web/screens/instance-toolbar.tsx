@@ -1,0 +1,123 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { visible } from '../figures/visible.js';
+import { Icon } from '../parts/icon.js';
+import { Clear } from '../parts/query-fields.js';
+import { query, setQuery } from '../state/location.js';
+import { texts } from '../texts/en/instances.js';
+
+/** A filter's choices: a value and the text that describes it. */
+export type Choices = readonly (readonly [value: string, text: string])[];
+
+interface Props {
+  /** The text of the search, and what to do when it changes. */
+  search: { text: string; onType(text: string): void };
+  statuses: Choices;
+  models: Choices;
+  labels: Choices;
+  /** The orders to choose from on a phone, where there are no headings to click. */
+  orders?: Choices;
+  /** The parameters of all filters, including those shown elsewhere. */
+  names: readonly string[];
+  /** The number of rows and similar figures at the end. */
+  children: ComponentChildren;
+}
+
+/** The search and the filters above a list of instances. */
+export function InstanceToolbar({ search, statuses, models, labels, orders, names, children }: Props) {
+  const isOpen = useSignal(false);
+  return (
+    <search class="list-tools" aria-label={texts.filter}>
+      <div class="search-field">
+        <Icon name="search" />
+        <input
+          type="search"
+          name="q"
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={100}
+          aria-label={texts.search}
+          placeholder={texts.search}
+          value={search.text}
+          onInput={({ currentTarget }) => search.onType(currentTarget.value)}
+        />
+      </div>
+      <button
+        type="button"
+        class="list-filters-button"
+        aria-expanded={isOpen.value}
+        aria-label={texts.filters}
+        onClick={() => {
+          isOpen.value = !isOpen.value;
+        }}
+      >
+        <Icon name="sliders-horizontal" />
+      </button>
+      <div class={`list-filters ${isOpen.value ? 'open' : ''}`}>
+        <Filter name="status" label={texts.columns.status} any={texts.any.status} choices={statuses} />
+        <Filter name="model" label={texts.model} any={texts.any.model} choices={models} />
+        <Filter name="labels" label={texts.labels} any={texts.any.labels} choices={labels} />
+        {orders !== undefined && (
+          <Filter name="sort" label={texts.sort} any={texts.newest} choices={orders} class="narrow-sort" />
+        )}
+        <Clear names={names}>{texts.clear}</Clear>
+      </div>
+      {children}
+    </search>
+  );
+}
+
+interface FilterProps {
+  /** The parameter in the URL. */
+  name: string;
+  label: string;
+  any: string;
+  choices: Choices;
+  class?: string;
+}
+
+/** A choice without a visible label, because its first option names what it filters. */
+export function Filter({ name, label, any, choices, class: className = '' }: FilterProps) {
+  const value = query.value.get(name) ?? '';
+  return (
+    <select
+      name={name}
+      aria-label={label}
+      class={`${className} ${value === '' ? '' : 'set'}`}
+      value={value}
+      onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
+    >
+      <option value="">{any}</option>
+      {value !== '' && !choices.some(([choice]) => choice === value) && <option value={value}>{visible(value)}</option>}
+      {choices.map(([choice, text]) => (
+        <option key={choice} value={choice}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+const WRITE_AFTER_MS = 250;
+
+/**
+ * Returns the search as typed, which the URL contains shortly afterwards: browsers limit how often a page may change
+ * its URL.
+ */
+export function useTypedSearch(): Props['search'] {
+  const typed = useSignal<string | null>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return {
+    text: typed.value ?? query.value.get('q') ?? '',
+    onType: (text) => {
+      typed.value = text;
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => {
+        setQuery({ q: text }, { replace: true });
+        typed.value = null;
+      }, WRITE_AFTER_MS);
+    },
+  };
+}
