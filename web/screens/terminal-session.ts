@@ -21,6 +21,9 @@ const READER = 'terminal-screen-reader';
 
 defineAdoptedStyle();
 
+/** Resolves once the terminals' typeface is loaded, or can't be. */
+const typeface = document.fonts.load('13px "Geist Mono"').catch(() => []);
+
 /**
  * A terminal with its display and its connection to a shell. It lives as long as the page, no matter which screen is
  * shown.
@@ -36,6 +39,7 @@ export class TerminalSession {
   readonly #fit = new FitAddon();
   readonly #resizes = new ResizeObserver(() => this.fit());
   #isOpened = false;
+  #isDisposed = false;
   /** Position in the output up to which the terminal has already sent its automatic replies. */
   #answeredUntil = 0;
   /** Position up to which output has been displayed. */
@@ -82,9 +86,12 @@ export class TerminalSession {
     terminal.onResize(({ cols, rows }) => this.line.resize(cols, rows));
   }
 
-  /** Shows the terminal in an element on the page. */
-  show(parent: HTMLElement): void {
+  /** Shows the terminal in an element on the page, with the keyboard focus. */
+  async show(parent: HTMLElement): Promise<void> {
     parent.append(this.element);
+    // The size of the cells is measured only once, so the typeface has to be there.
+    await typeface;
+    if (this.#isDisposed || !this.element.isConnected) return;
     if (!this.#isOpened) {
       this.#isOpened = true;
       this.#terminal.open(this.element);
@@ -95,6 +102,7 @@ export class TerminalSession {
     this.#resizes.observe(this.element);
     this.paint();
     this.fit();
+    this.focus();
   }
 
   hide(): void {
@@ -142,6 +150,7 @@ export class TerminalSession {
   }
 
   #dispose(): void {
+    this.#isDisposed = true;
     this.hide();
     this.#terminal.dispose();
   }
@@ -298,6 +307,8 @@ function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
     return false;
   }
   if (letter === 'v') return false;
+  // The terminal's panel handles it.
+  if (isFullScreenKey(event)) return false;
   // Tab is sent to the program, so another key is needed to leave the terminal.
   if (key === 'F6' && shiftKey) {
     if (type === 'keydown') document.querySelector<HTMLElement>('.terminal-bar [aria-pressed="true"]')?.focus();
@@ -306,3 +317,7 @@ function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
   }
   return true;
 }
+
+/** Returns whether a key press switches to or from full screen. The browser itself uses F11. */
+export const isFullScreenKey = ({ key, ctrlKey, shiftKey }: KeyboardEvent): boolean =>
+  key === 'F11' && ctrlKey && shiftKey;

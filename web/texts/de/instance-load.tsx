@@ -3,6 +3,8 @@ import type { texts as english } from '../en/instance-load.js';
 export const texts: typeof english = {
   title: 'Auslastung',
   ranges: { '1h': '1 Stunde', '2d': '2 Tage', '90d': '90 Tage' },
+  shortRanges: { '1h': '1 h', '2d': '2 d', '90d': '90 d' },
+  more: 'Weitere Diagramme',
   period: 'Zeitraum',
   moment: 'Wird geladen …',
   nothing: (range) =>

@@ -1,6 +1,8 @@
 export const texts = {
   title: 'Load',
   ranges: { '1h': '1 hour', '2d': '2 days', '90d': '90 days' },
+  shortRanges: { '1h': '1 h', '2d': '2 d', '90d': '90 d' },
+  more: 'More charts',
   period: 'Period',
   moment: 'Loading …',
   nothing: (range: string) =>
