@@ -49,17 +49,19 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     await section.getByRole('button', { name: 'GPU 0 97 %' }).waitFor();
     await section.getByRole('button', { name: 'GPU 1 0 %' }).waitFor();
     await section.locator('figure', { hasText: 'CPU' }).getByText('40 %').waitFor();
-    await section.locator('figure', { hasText: 'GPU memory' }).getByRole('button', { name: 'GPU 0 10.0 GiB' }).waitFor();
+    await section
+      .locator('figure', { hasText: 'GPU memory' })
+      .getByRole('button', { name: 'GPU 0 10.0 GiB' })
+      .waitFor();
     expect(await section.locator('figure').count()).toBe(7);
     // The first four charts are shown, and the others are folded.
-    await section.getByText('More charts').click();
+    await section.getByText('More charts and table').click();
     await section.getByRole('button', { name: 'Memory 2.5 GB' }).waitFor();
     const whole = await drawn(page, 'GPU load');
     await section.getByRole('button', { name: 'GPU 0 97 %' }).focus();
     await page.keyboard.press('Enter');
     expect(await section.getByRole('button', { name: 'GPU 0 97 %' }).getAttribute('aria-pressed')).toBe('false');
     await expect.poll(() => drawn(page, 'GPU load'), { timeout: SOON_MS }).toBeLessThan(whole);
-    await section.getByText('Show as table').click();
     await section.getByRole('columnheader', { name: 'GPU load: GPU 0' }).waitFor();
     await section.getByRole('cell', { name: '10.0 GiB' }).first().waitFor();
 

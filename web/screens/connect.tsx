@@ -21,14 +21,20 @@ export const useLinks = (id: string, isRunning: boolean): Links =>
 interface ConnectProps {
   id: string;
   links: Links;
-  ssh: Read['ssh'] | undefined;
+  ssh: Read['ssh'];
+  ports: Read['ports'];
 }
 
+/** Maximum number of ports that have a button without having a name. */
+const MAX_PORTS = 3;
+
 /** Shows how to continue: the instance's services, a terminal, and the SSH command. */
-export function Connect({ id, links: { data, error }, ssh }: ConnectProps) {
+export function Connect({ id, links: { data, error }, ssh, ports }: ConnectProps) {
   const { open, error: refused } = useWebLink();
   const links = data.value?.instanceLinks?.links ?? [];
   const isKnown = data.value !== null || error.value !== null;
+  const unnamed = ports.filter(({ port }) => !links.some((link) => link.port === port)).slice(0, MAX_PORTS);
+  const hasService = links.length + unnamed.length > 0;
   return (
     <div class="stack-tight">
       <div class="row next-buttons">
@@ -43,23 +49,33 @@ export function Connect({ id, links: { data, error }, ssh }: ConnectProps) {
             {texts.open(visible(name))}
           </button>
         ))}
+        {isKnown &&
+          unnamed.map(({ port, open: isOpen, url }, place) => (
+            <button
+              key={port}
+              type="button"
+              class={`large ${place === 0 && links.length === 0 ? 'primary' : ''}`}
+              onClick={() => (isOpen ? window.open(url, '_blank', 'noreferrer') : open({ id, port }))}
+            >
+              <Icon name="external-link" />
+              {texts.openNumber(port)}
+            </button>
+          ))}
         {isKnown && (
-          <a class={`button large ${links.length === 0 ? 'primary' : ''}`} href={`/instances/${id}?tab=terminal`}>
+          <a class={`button large ${hasService ? '' : 'primary'}`} href={`/instances/${id}?tab=terminal`}>
             <Icon name="square-terminal" />
             {texts.terminal}
           </a>
         )}
       </div>
-      <div class="command-line">
-        {ssh && (
-          <>
-            <code class="command mono" title={ssh.command}>
-              {ssh.command}
-            </code>
-            <Copy text={ssh.command} label={texts.copyCommand} />
-          </>
-        )}
-      </div>
+      {ssh !== null && (
+        <div class="command-line">
+          <code class="command mono" title={ssh.command}>
+            {ssh.command}
+          </code>
+          <Copy text={ssh.command} label={texts.copyCommand} />
+        </div>
+      )}
       <Failure error={error.value ?? refused} />
     </div>
   );

@@ -57,7 +57,10 @@ export function InstanceLoad({ id }: { id: string }) {
       <div class="padded stack-tight">
         <Failure error={error.value} />
         {shown === null ? (
-          <Frames />
+          <>
+            <Frames />
+            <div class="load-fold" />
+          </>
         ) : shown.charts.length === 0 ? (
           <p class="quiet load-none">{texts.nothing(name)}</p>
         ) : (
@@ -91,9 +94,11 @@ function Charts({ shown: { times, charts } }: { shown: LoadCharts }) {
   return (
     <>
       {plots(charts.slice(0, MAIN))}
-      {charts.length > MAIN && <Fold title={texts.more}>{plots(charts.slice(MAIN))}</Fold>}
-      <Fold title={texts.asTable}>
-        <Rows times={times} charts={charts} />
+      <Fold title={texts.more}>
+        <div class="stack">
+          {charts.length > MAIN && plots(charts.slice(MAIN))}
+          <Rows times={times} charts={charts} />
+        </div>
       </Fold>
     </>
   );

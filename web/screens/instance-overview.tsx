@@ -10,13 +10,13 @@ import { Facts } from '../parts/facts.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
 import { LabelList } from '../parts/labels.js';
-import { loaded } from '../parts/loaded.js';
 import { LocalTime } from '../parts/local-time.js';
 import { costNow, type Instance, rateOf, secondsSince } from '../state/account.js';
 import { modeOf } from '../state/modes.js';
 import { texts as deadlines } from '../texts/en/deadlines.js';
 import { texts } from '../texts/en/instance.js';
 import { Access, Connect, useLinks } from './connect.js';
+import { InstanceLoad } from './instance-load.js';
 import { InstanceSettings } from './instance-settings.js';
 import { InstanceVolumes } from './instance-volumes.js';
 import { Launched } from './launched.js';
@@ -33,15 +33,11 @@ export interface OverviewProps {
   onChanged(): void;
 }
 
-/** The charts are loaded separately, because they need their own library. */
-const InstanceLoad = loaded(async () => (await import('./instance-load.js')).InstanceLoad);
-
 /**
  * Shows an instance's next action and cost, then its load. Everything else is folded, and its settings are in a dialog.
  */
 export function Overview({ instance, read, start, onChanged }: OverviewProps) {
-  const { id, status, runtime } = instance;
-  const isRunning = status === 'RUNNING';
+  const { id, runtime } = instance;
   const word = statusOf(instance);
   const isUsable = runtime !== null && (word === 'running' || word === 'unreachable');
   const links = useLinks(id, isUsable);
@@ -50,15 +46,14 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
       <section class="panel next" aria-label={texts.state}>
         <div class="next-action">
           <Stage instance={instance} start={start} />
-          {isUsable && <Connect id={id} links={links} ssh={read?.ssh} />}
+          {isUsable && <Connect id={id} links={links} ssh={read?.ssh ?? null} ports={read?.ports ?? []} />}
         </div>
         <Terms instance={instance} read={read} onChanged={onChanged} />
       </section>
       {read !== null && read.volumes.length > 0 && (
         <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={onChanged} />
       )}
-      {isRunning && runtime !== null && <InstanceLoad id={id} />}
-      {/* The sections appear together once everything in them is known. */}
+      {isUsable && <InstanceLoad id={id} />}
       {read !== null && (
         <div class="panel folds">
           {isUsable && <Access id={id} links={links} read={read} />}
@@ -67,7 +62,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
           <RecentEvents id={id} />
         </div>
       )}
-      {!isRunning && runtime !== null && <InstanceLoad id={id} />}
+      {runtime !== null && !isUsable && word !== 'starting' && <InstanceLoad id={id} />}
     </>
   );
 }

@@ -54,38 +54,40 @@ export function InstanceSettings({ instance: { id, name, labels }, read, onChang
   };
   return (
     <EditDialog title={texts.settingsOf(visible(name))} change={save} onTried={onChanged} onClose={onClose}>
-      <DeadlineFields
-        value={deadlines.value}
-        onType={(value) => {
-          deadlines.value = value;
-        }}
-      />
-      <div class="two">
-        <IdleField
-          value={idle.value}
-          onType={(text) => {
-            idle.value = text;
+      <div class="settings">
+        <DeadlineFields
+          value={deadlines.value}
+          onType={(value) => {
+            deadlines.value = value;
           }}
         />
-        <label class="field">
-          <span>{texts.limit}</span>
-          <input
-            name="limit"
-            type="number"
-            min={0}
-            step="any"
-            inputMode="decimal"
-            placeholder={texts.limitHint}
-            defaultValue={String(before.spendLimit ?? '')}
+        <div class="two">
+          <IdleField
+            value={idle.value}
+            onType={(text) => {
+              idle.value = text;
+            }}
           />
-        </label>
+          <label class="field">
+            <span>{texts.limit}</span>
+            <input
+              name="limit"
+              type="number"
+              min={0}
+              step="any"
+              inputMode="decimal"
+              placeholder={texts.limitHint}
+              defaultValue={String(before.spendLimit ?? '')}
+            />
+          </label>
+        </div>
+        <LabelField
+          value={typedLabels.value}
+          onType={(text) => {
+            typedLabels.value = text;
+          }}
+        />
       </div>
-      <LabelField
-        value={typedLabels.value}
-        onType={(text) => {
-          typedLabels.value = text;
-        }}
-      />
       <p class="small quiet">{texts.settingsHint}</p>
     </EditDialog>
   );

@@ -65,16 +65,20 @@ export function InstanceScreen({ id }: { id: string }) {
           <span role="status">
             <Status instance={instance} />
           </span>
-          <p class="quiet instance-what">
-            {instance.name !== id && <span class="mono id">{id}</span>}
-            <span>{texts.gpus(instance.numGpus, modelName(instance.gpu))}</span>
-            <span>{regionName(instance.region)}</span>
-          </p>
         </div>
+        <p class="quiet instance-what">
+          {instance.name !== id && <span class="mono id">{id}</span>}
+          <span>{texts.gpus(instance.numGpus, modelName(instance.gpu))}</span>
+          <span>{regionName(instance.region)}</span>
+        </p>
         <HeadActions instance={instance} read={read} start={start} />
       </div>
       <Tabs label={texts.label} of={instance.runtime === null ? TABS_OF_RECORD : TABS} />
-      <Chosen instance={instance} read={read} start={start} onChanged={again} />
+      {read === null && error.value === null ? (
+        <p class="quiet">{texts.moment}</p>
+      ) : (
+        <Chosen instance={instance} read={read} start={start} onChanged={again} />
+      )}
     </div>
   );
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { micro, rate } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
-import { Runtime } from '../parts/status.js';
+import { Runtime, stopReason } from '../parts/status.js';
 import { balanceNow, type Instance, rateOf } from '../state/account.js';
 import { texts } from '../texts/en/instance.js';
 import type { Read } from './instance-overview.js';
@@ -35,17 +35,29 @@ export function Stage({ instance, start }: { instance: Instance; start: Read['ca
   if (status === 'STOPPED')
     return (
       <StageNote title={texts.stopped} after={<CannotStart instance={instance} start={start} />}>
+        {instance.stopReason !== 'USER' && `${texts.stopReason(stopReason(instance) ?? '')} `}
         {texts.stoppedHint(diskGb, rate(micro(diskPriceHr)))}
       </StageNote>
     );
-  if (runtime === null) return <p class="notice">{texts.recordOnly}</p>;
+  if (runtime === null)
+    return (
+      <p class="quiet">
+        <Icon name="info" /> {texts.recordOnly}
+      </p>
+    );
   if (phase === 'EXITED')
     return (
       <StageNote title={texts.ended} after={[message, log]}>
         {texts.endedHint(runtime.exitCode)}
       </StageNote>
     );
-  if (!isStarting(instance)) return message || null;
+  if (!isStarting(instance))
+    return runtime.phase === 'RUNNING' && runtime.reachable ? null : (
+      <div class="stack-tight stage-state">
+        <Runtime runtime={runtime} />
+        {message}
+      </div>
+    );
   const at = (STEPS as readonly unknown[]).indexOf(phase);
   return (
     <div class="stack-tight">

@@ -137,10 +137,10 @@ function Row({ volume, decimals, onTask }: RowProps) {
       <td class="number" data-label={texts.size}>
         {number(sizeGb)}
       </td>
-      <td class="number" data-label={texts.stored}>
+      <td class="number no-card" data-label={texts.stored}>
         {storedBytes > 0 ? fileSize(storedBytes) : '–'}
       </td>
-      <td class="nowrap" data-label={texts.lastSnapshot}>
+      <td class="nowrap no-card" data-label={texts.lastSnapshot}>
         {lastSnapshotAt === null ? (
           <span class="quiet">{texts.noSnapshot}</span>
         ) : (

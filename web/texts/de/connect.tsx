@@ -29,6 +29,7 @@ export const texts: typeof english = {
     </>
   ),
   openPort: 'Öffnen',
+  openNumber: (port) => `Port ${port} öffnen`,
   openTab: 'In neuem Tab öffnen',
   terminal: 'Terminal',
   access: 'Ports und Passwörter',

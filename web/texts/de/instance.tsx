@@ -33,6 +33,7 @@ export const texts: typeof english = {
   stopped: 'Die Instanz ist angehalten',
   stoppedHint: (disk, rate) =>
     `Ihr Speicherplatz von ${disk} GB bleibt erhalten und kostet ${rate} USD/h, bis Sie die Instanz löschen. Starten Sie sie, um sich wieder zu verbinden: Alle Daten sind unverändert.`,
+  stopReason: (reason) => `Grund: ${reason}.`,
   destroyed: 'Die Instanz ist gelöscht',
   destroyedHint:
     'Ihr Speicherplatz ist gelöscht, und sie kostet nichts mehr. Sie können dieselbe Miete noch einmal starten.',

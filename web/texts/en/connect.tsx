@@ -29,6 +29,7 @@ export const texts = {
     </>
   ),
   openPort: 'Open',
+  openNumber: (port: number) => `Open port ${port}`,
   openTab: 'Open in new tab',
   terminal: 'Terminal',
   access: 'Ports and passwords',

@@ -33,6 +33,7 @@ export const texts = {
   stopped: 'The instance is stopped',
   stoppedHint: (disk: number, rate: string) =>
     `Its ${disk} GB disk is kept and costs ${rate} USD/h until you destroy the instance. Start it to connect again: everything on the disk is unchanged.`,
+  stopReason: (reason: string) => `Reason: ${reason}.`,
   destroyed: 'The instance has been destroyed',
   destroyedHint: 'Its disk has been erased, and it no longer costs anything. You can deploy the same workload again.',
   priced: 'Pricing',
