@@ -56,7 +56,10 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     expect(await section.locator('figure').count()).toBe(7);
     // The first four charts are shown, and the others are folded.
     await section.getByText('More charts and table').click();
-    await section.getByRole('button', { name: 'Memory 2.5 GB' }).waitFor();
+    await section
+      .locator('figure', { hasText: /^Memory/ })
+      .getByText('2.5 GB')
+      .waitFor();
     const whole = await drawn(page, 'GPU load');
     await section.getByRole('button', { name: 'GPU 0 97 %' }).focus();
     await page.keyboard.press('Enter');

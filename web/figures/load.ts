@@ -90,7 +90,7 @@ export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
       ],
     },
     {
-      title: texts.memoryAndDisk,
+      title: points.some(({ diskUsedBytes }) => diskUsedBytes !== null) ? texts.memoryAndDisk : texts.memory,
       of: 'size',
       top: null,
       lines: [

@@ -80,16 +80,6 @@ function Terms({ instance, read, onChanged }: Omit<OverviewProps, 'start'>) {
           <strong>
             <Amount of={rateOf(instance)} unit="USD/h" />
           </strong>
-          <span class="quiet">
-            {' · '}
-            <span class="hidden">{texts.costSoFar} </span>
-            <Amount of={costNow(instance)} unit="USD" />
-            {' · '}
-            <span class="hidden">{texts.ranFor} </span>
-            <span class="figure">
-              {duration(usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(asOf)) : 0))}
-            </span>
-          </span>
         </p>
         {!isEnded && (
           <button
@@ -104,6 +94,15 @@ function Terms({ instance, read, onChanged }: Omit<OverviewProps, 'start'>) {
           </button>
         )}
       </div>
+      <p class="quiet">
+        <span class="hidden">{texts.costSoFar} </span>
+        <Amount of={costNow(instance)} unit="USD" />
+        {' · '}
+        <span class="hidden">{texts.ranFor} </span>
+        <span class="figure">
+          {duration(usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(asOf)) : 0))}
+        </span>
+      </p>
       {read !== null && !isEnded && <Ends read={read} used={Number(costNow(instance)) / 1e6} />}
       <LabelList labels={labels} />
       {isEditing.value && read !== null && (

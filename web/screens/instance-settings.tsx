@@ -30,7 +30,8 @@ interface Props {
 }
 
 /** A dialog that sets and removes an instance's deadlines, spend limit and labels. */
-export function InstanceSettings({ instance: { id, name, labels }, read, onChanged, onClose }: Props) {
+export function InstanceSettings({ instance, read, onChanged, onClose }: Props) {
+  const { id, name, labels } = instance;
   // What is undone is the state from before the dialog, which may be saved in several attempts.
   const before = useMemo<Settings>(() => {
     const { stopAt, destroyAt, stopWhenIdle, spendLimit } = read;
@@ -62,12 +63,14 @@ export function InstanceSettings({ instance: { id, name, labels }, read, onChang
           }}
         />
         <div class="two">
-          <IdleField
-            value={idle.value}
-            onType={(text) => {
-              idle.value = text;
-            }}
-          />
+          {instance.runtime !== null && (
+            <IdleField
+              value={idle.value}
+              onType={(text) => {
+                idle.value = text;
+              }}
+            />
+          )}
           <label class="field">
             <span>{texts.limit}</span>
             <input
