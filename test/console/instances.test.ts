@@ -175,7 +175,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await page.locator('.which').getByText(agent.machineId).waitFor();
       await page.getByText('its GPUs are simulated').waitFor();
       await page.getByRole('button', { name: /^Deploy for/ }).click();
-      await page.getByText('running', { exact: true }).waitFor();
+      await page.getByText('starting', { exact: true }).waitFor();
       expect(complaints).toEqual([]);
     });
   });
@@ -225,8 +225,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       const inList = await cost();
       await page.getByRole('link', { name: id }).click();
       await page.getByText(`${account.burnPerHour} USD/h`).first().waitFor();
-      const soFar = page.locator('dt', { hasText: 'Cost so far' }).locator('+ dd');
-      const onScreen = Number((await soFar.innerText()).replace(/\s*USD$/, ''));
+      const onScreen = await figure(page, 'cost');
       const { usage } = (await owner.graphql(`{ instance(id: "${id}") { usage { total } } }`)).body.data.instance;
       expect(onScreen).toBeGreaterThanOrEqual(inList);
       expect(Math.abs(onScreen - usage.total)).toBeLessThan(0.01);

@@ -96,7 +96,9 @@ function Terms({ instance, read, onChanged }: Omit<OverviewProps, 'start'>) {
       </div>
       <p class="quiet">
         <span class="hidden">{texts.costSoFar} </span>
-        <Amount of={costNow(instance)} unit="USD" />
+        <span data-figure="cost">
+          <Amount of={costNow(instance)} unit="USD" />
+        </span>
         {' · '}
         <span class="hidden">{texts.ranFor} </span>
         <span class="figure">

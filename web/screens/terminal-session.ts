@@ -11,6 +11,7 @@ import { TerminalLine } from '../state/terminal-line.js';
 export const MAX_TERMINALS = 8;
 /** Maximum number of terminals that a page keeps. Those that were shown longest ago are closed first. */
 const MAX_KEPT = 16;
+const FONT_PX = 13;
 const SCROLLBACK_LINES = 5_000;
 const MAX_TITLE = 60;
 /** If the output begins in the middle of a line, up to this many bytes may belong to the rest of that line. */
@@ -22,7 +23,9 @@ const READER = 'terminal-screen-reader';
 defineAdoptedStyle();
 
 /** Resolves once the terminals' typeface is loaded, or can't be. */
-const typeface = document.fonts.load('13px "Geist Mono"').catch(() => []);
+const typeface = document.fonts
+  .load(`${FONT_PX}px ${getComputedStyle(document.documentElement).getPropertyValue('--mono')}`)
+  .catch(() => []);
 
 /**
  * A terminal with its display and its connection to a shell. It lives as long as the page, no matter which screen is
@@ -61,7 +64,7 @@ export class TerminalSession {
       minimumContrastRatio: 4.5,
       screenReaderMode: readsAloud.peek(),
       macOptionIsMeta: true,
-      fontSize: 13,
+      fontSize: FONT_PX,
       allowProposedApi: false,
     });
     this.#terminal = terminal;
