@@ -17,7 +17,7 @@ export interface Line {
   values: (number | null)[];
 }
 
-/** What a chart's values are. Sizes are in bytes, GPU memory is in GiB, and rates are in bytes per second. */
+/** The kind of a chart's values. Sizes are in bytes, GPU memory is in GiB, and rates are in bytes per second. */
 export type Quantity = 'percent' | 'size' | 'gpuMemory' | 'rate' | 'power' | 'temperature';
 
 export interface LoadChart {

@@ -10,7 +10,7 @@ import { Failure } from '../parts/notice.js';
 import { accountChanges } from '../state/account.js';
 import { type Read as ReadOf, useRead } from '../state/read.js';
 import { texts } from '../texts/en/connect.js';
-import type { Read } from './instance-overview.js';
+import type { Read } from './instance-read.js';
 
 export type Links = ReadOf<ResultOf<typeof InstanceLinks>>;
 

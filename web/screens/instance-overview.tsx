@@ -1,10 +1,8 @@
 import { useSignal } from '@preact/signals';
-import type { ResultOf } from 'gql.tada';
 import { micro, rate } from '../figures/money.js';
 import { statusOf } from '../figures/status.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import type { OneInstance } from '../graph/documents.js';
 import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
 import { Fold } from '../parts/fold.js';
@@ -17,14 +15,13 @@ import { texts as deadlines } from '../texts/en/deadlines.js';
 import { texts } from '../texts/en/instance.js';
 import { Access, Connect, useLinks } from './connect.js';
 import { InstanceLoad } from './instance-load.js';
+import type { Read } from './instance-read.js';
 import { InstanceSettings } from './instance-settings.js';
 import { InstanceVolumes } from './instance-volumes.js';
 import { Launched } from './launched.js';
 import { LimitReached, LimitUse } from './limit.js';
 import { Stage } from './stage.js';
 import { RecentEvents } from './timeline.js';
-
-export type Read = NonNullable<ResultOf<typeof OneInstance>['instance']>;
 
 export interface OverviewProps {
   instance: Instance;

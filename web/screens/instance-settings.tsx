@@ -11,9 +11,9 @@ import { idleMinutes } from '../state/deploy-form.js';
 import { say } from '../state/toasts.js';
 import { texts } from '../texts/en/instance.js';
 import { DeadlineFields, type DeadlineTexts, IdleField } from './deadlines.js';
-import type { Read } from './instance-overview.js';
+import type { Read } from './instance-read.js';
 
-/** What the user can change about an instance. Deadlines are instants, or times from now. */
+/** The settings that the user can change. Deadlines are instants, or times from now. */
 interface Settings {
   stopAt: string | null;
   destroyAt: string | null;

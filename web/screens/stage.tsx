@@ -5,7 +5,7 @@ import { Icon } from '../parts/icon.js';
 import { Runtime, stopReason } from '../parts/status.js';
 import { balanceNow, type Instance, rateOf } from '../state/account.js';
 import { texts } from '../texts/en/instance.js';
-import type { Read } from './instance-overview.js';
+import type { Read } from './instance-read.js';
 
 const STEPS = ['WAITING', 'PULLING', 'RESTORING', 'STARTING', 'RUNNING'] as const;
 
