@@ -27,7 +27,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await agent.report([seen(id, 'PULLING', { pulledBytes: 120_000_000, totalBytes: 240_000_000 })]);
       await state.getByText('pulling the image: 120 MB of 240 MB').waitFor();
       await agent.report([seen(id, 'RUNNING')]);
-      await state.getByText('container running').waitFor();
+      await page.getByText('running', { exact: true }).waitFor();
       // The machine is unreachable, but the service isn't. The last report is written within a second.
       const silence = `update machine_heartbeat set reachable = false, seen_at = seen_at - interval '1 hour'
         where reachable and machine_id = $1 returning machine_id`;
@@ -67,7 +67,8 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await page.getByRole('button', { name: `Start ${id}` }).click();
       await page.getByRole('button', { name: 'Start', exact: true }).click();
       await page.getByText('running', { exact: true }).waitFor();
-      await page.getByRole('button', { name: `Destroy ${id}` }).click();
+      await page.getByRole('button', { name: `Actions for ${id}` }).click();
+      await page.getByRole('menuitem', { name: `Destroy ${id}` }).click();
       await page.getByText('erased. This can’t be undone').waitFor();
       await page.getByRole('button', { name: 'Destroy', exact: true }).click();
       await page.getByText('destroyed', { exact: true }).waitFor();
@@ -133,14 +134,17 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await page.getByRole('button', { name: /^Deploy for/ }).click();
       await page.getByRole('link', { name: 'team=vision' }).waitFor();
       expect(await labels()).toEqual([{ team: 'vision', 'acme.io/run': '1' }, {}]);
-      await page.getByLabel('Add or change').fill('team=nlp, stage=test');
-      await page.getByRole('region', { name: 'Labels' }).getByRole('button', { name: 'Set' }).click();
+      await page.getByRole('button', { name: /^Edit i-/ }).click();
+      const edited = page.getByRole('dialog').getByLabel('Labels', { exact: true });
+      expect(await edited.inputValue()).toBe('team=vision, acme.io/run=1');
+      await edited.fill('team=nlp, stage=test');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByRole('link', { name: 'team=nlp' }).waitFor();
-      await page.getByRole('button', { name: 'Remove label acme.io/run' }).click();
-      await page.getByText('Label acme.io/run removed.').waitFor();
+      await page.getByText('Settings saved.').waitFor();
       expect(await labels()).toEqual([{ team: 'nlp', stage: 'test' }, {}]);
       expect(await faultsIn(page)).toEqual([]);
-      await page.getByRole('button', { name: 'Deploy this again' }).click();
+      await page.getByRole('button', { name: /^Actions for i-/ }).click();
+      await page.getByRole('menuitem', { name: 'Deploy again' }).click();
       await expect.poll(() => field.inputValue()).toBe('team=nlp, stage=test');
       await page.goto(`${here.gateway.address}/instances`);
       await page.getByRole('link', { name: other }).waitFor();
@@ -263,8 +267,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       expect(inList).toBeGreaterThan(0);
       await page.getByRole('link', { name: id }).click();
       await page.getByText(`${account.burnPerHour} USD/h`).first().waitFor();
-      const soFar = page.locator('dt', { hasText: 'Cost so far' }).locator('+ dd');
-      const onScreen = await exact(soFar);
+      const onScreen = await figure(page, 'cost');
       const { usage } = (await owner.graphql(`{ instance(id: "${id}") { usage { total } } }`)).body.data.instance;
       expect(onScreen).toBeGreaterThanOrEqual(inList);
       expect(Math.abs(onScreen - usage.total)).toBeLessThan(0.01);

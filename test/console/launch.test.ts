@@ -69,7 +69,7 @@ describe("the console's launch page", needs('chromium'), () => {
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await expect.poll(() => page.getByLabel('Secret of secret 1').inputValue()).toBe('hf');
       await deployButton(page).click();
-      await page.getByRole('heading', { name: 'Workload' }).waitFor();
+      await page.getByText('Workload').click();
       await page.getByText(HOSTILE).waitFor();
       await page.getByText('secret hf').waitFor();
       expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
@@ -141,7 +141,8 @@ describe("the console's launch page", needs('chromium'), () => {
         await page.keyboard.press('Enter');
         await page.getByRole('heading', { level: 1, name: /by-keys/ }).waitFor();
         await expectSoundInLongRun(page);
-        await page.getByRole('button', { name: 'Deploy this again' }).press('Enter');
+        await page.getByRole('button', { name: 'Actions for by-keys' }).press('Enter');
+        await page.getByRole('menuitem', { name: 'Deploy again' }).press('Enter');
         await deployButton(page).press('Enter');
         await expect.poll(async () => (await rented(owner)).length, { timeout: SOON_MS }).toBe(2);
       },
@@ -172,7 +173,8 @@ describe("the console's launch page", needs('chromium'), () => {
       await page.getByRole('radio', { name: /^database/ }).click();
       await expect.poll(() => page.getByLabel('Number of TCP port 1').inputValue()).toBe('5432');
       await deployButton(page).click();
-      await page.getByRole('button', { name: 'Deploy this again' }).click();
+      await page.getByRole('button', { name: /^Actions for i-/ }).click();
+      await page.getByRole('menuitem', { name: 'Deploy again' }).click();
       await deployButton(page).click();
       await expect.poll(async () => (await rented(owner)).length, { timeout: SOON_MS }).toBe(2);
     });

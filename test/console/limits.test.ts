@@ -50,26 +50,40 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     const owner = await renter();
     const { id } = await ask(owner, 'mutation { deployBest(input: { gpus: ["t4"], stopAt: "9h" }) { id } }');
     const { page, complaints } = await open(owner, `/instances/${id}`);
-    const limit = page.getByRole('region', { name: 'Spend limit' });
-    await limit.getByLabel('Limit (USD)').fill('1');
-    await limit.getByRole('button', { name: 'Set limit' }).click();
+    const limit = page.getByRole('region', { name: 'State' }).getByRole('listitem').filter({ hasText: 'USD spent' });
+    const dialog = page.getByRole('dialog', { name: `Edit ${id}` });
+    const edit = async () => page.getByRole('button', { name: `Edit ${id}` }).click();
+    await page.getByText(/^Stops /).waitFor();
+    await edit();
+    await dialog.getByLabel('Spend limit (USD)').fill('1');
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await limit.getByText('of 1.00 USD spent').waitFor();
     await limit.getByText(/^Will be reached .*: running instances under it then stop\.$/).waitFor();
-    await page
-      .getByRole('region', { name: 'Deadlines' })
-      .getByText(/^Stops /)
-      .waitFor();
     const { spendLimit, limitReachedAt } = await ask(owner, `{ instance(id: "${id}") { spendLimit limitReachedAt } }`);
     expect(spendLimit).toBe(1);
     expect(Date.parse((await limit.locator('time').getAttribute('datetime'))!)).toBe(Date.parse(limitReachedAt));
     await expectSoundInLongRun(page);
-    await limit.getByLabel('Limit (USD)').fill('-1');
-    await limit.getByRole('button', { name: 'Change limit' }).click();
-    expect(await limit.getByLabel('Limit (USD)').evaluate((input: HTMLInputElement) => input.validity.valid)).toBe(
-      false,
-    );
-    await limit.getByRole('button', { name: 'Remove limit' }).click();
-    await limit.getByText('No limit.').waitFor();
+    await edit();
+    const field = dialog.getByLabel('Spend limit (USD)');
+    expect(await field.inputValue()).toBe('1');
+    await field.fill('-1');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    expect(await field.evaluate((input: HTMLInputElement) => input.validity.valid)).toBe(false);
+    await field.fill('');
+    await dialog.getByLabel('Stop automatically after or at').fill('');
+    await dialog.getByLabel('Destroy automatically after or at').fill('2d');
+    // Nothing measures the load of a machine without a host agent.
+    expect(await dialog.getByLabel('Stop when idle for (minutes)').count()).toBe(0);
+    await expectSound(page, 'dialog');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(/^Destroyed, with its disk, /).waitFor();
+    await limit.waitFor({ state: 'detached' });
+    const settings = `{ instance(id: "${id}") { spendLimit stopAt destroyAt } }`;
+    expect(await ask(owner, settings)).toEqual({ spendLimit: null, stopAt: null, destroyAt: expect.any(String) });
+    // Undoing restores everything that was changed together.
+    await page.getByRole('button', { name: 'Undo' }).last().click();
+    await limit.getByText('of 1.00 USD spent').waitFor();
+    expect(await ask(owner, settings)).toEqual({ spendLimit: 1, stopAt: expect.any(String), destroyAt: null });
     expect(complaints).toEqual([]);
   });
 
@@ -86,11 +100,11 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       await route.continue();
     });
     const { page } = await here.pages.visit(`/instances/${id}`, context);
-    const limit = page.getByRole('region', { name: 'Spend limit' });
-    await limit.getByText('No limit.').waitFor();
+    const state = page.getByRole('region', { name: 'State' });
+    await state.getByText('No deadline or limit').waitFor();
     await ask(owner, `mutation { setSpendLimit(id: "${id}", spendLimit: 2) { id } }`);
     follow();
-    await limit.getByText('of 2.00 USD spent').waitFor();
+    await state.getByText('of 2.00 USD spent').waitFor();
   });
 
   it('create a key with a limit and change a key’s limit', async () => {

@@ -48,17 +48,25 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     const section = page.getByRole('region', { name: 'Load' });
     await section.getByRole('button', { name: 'GPU 0 97 %' }).waitFor();
     await section.getByRole('button', { name: 'GPU 1 0 %' }).waitFor();
-    await section.getByRole('button', { name: 'CPU 40 %' }).waitFor();
-    await section.getByRole('button', { name: 'Memory 2.50 GB' }).waitFor();
+    await section.locator('figure', { hasText: 'CPU' }).getByText('40 %').waitFor();
+    await section
+      .locator('figure', { hasText: 'GPU memory' })
+      .getByRole('button', { name: 'GPU 0 10.0 GiB' })
+      .waitFor();
     expect(await section.locator('figure').count()).toBe(7);
+    // The first four charts are shown, and the others are folded.
+    await section.getByText('More charts and table').click();
+    await section
+      .locator('figure', { hasText: /^Memory/ })
+      .getByText('2.5 GB')
+      .waitFor();
     const whole = await drawn(page, 'GPU load');
     await section.getByRole('button', { name: 'GPU 0 97 %' }).focus();
     await page.keyboard.press('Enter');
     expect(await section.getByRole('button', { name: 'GPU 0 97 %' }).getAttribute('aria-pressed')).toBe('false');
     await expect.poll(() => drawn(page, 'GPU load'), { timeout: SOON_MS }).toBeLessThan(whole);
-    await section.getByText('Show as table').click();
     await section.getByRole('columnheader', { name: 'GPU load: GPU 0' }).waitFor();
-    await section.getByRole('cell', { name: '10.00 GiB' }).first().waitFor();
+    await section.getByRole('cell', { name: '10.0 GiB' }).first().waitFor();
 
     await expectSound(page);
 
@@ -66,8 +74,8 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     await new Promise((resolve) => setTimeout(resolve, 11_000 - (Date.now() % 10_000)));
     await report(load(0, 55));
     await section.getByRole('button', { name: 'GPU 0 55 %' }).waitFor();
-    await section.getByRole('link', { name: '2 days' }).click();
-    await section.getByRole('button', { name: 'GPU 0 10.00 GiB' }).waitFor();
+    await section.getByRole('link', { name: '2 d', exact: true }).click();
+    await section.getByRole('button', { name: 'GPU 0 10.0 GiB' }).waitFor();
     expect(page.url()).toContain('range=2d');
     expect(complaints).toEqual([]);
     expect(requests.map((request) => new URL(request.url()).origin)).not.toContainEqual(

@@ -44,8 +44,8 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
       await page.getByRole('button', { name: 'Add SSH key' }).click();
       await page.getByRole('row', { name: /renter@test ssh-ed25519/ }).waitFor();
       await page.goto(pages.address + screen());
-      await page.getByText('container running', { exact: true }).waitFor();
-      const [program, ...rest] = (await page.locator('code.secret').first().innerText()).split(' ');
+      await page.getByText('running', { exact: true }).waitFor();
+      const [program, ...rest] = (await page.locator('code.command').innerText()).split(' ');
       expect(program).toBe('ssh');
       const hostKey = (await web.query(`{ instance(id: "${web.instanceId}") { ssh { hostKey } } }`)).instance.ssh
         .hostKey;
@@ -64,6 +64,7 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
   it('opens its web port in a new tab that is signed in only to that port', () =>
     pages.with(screen(), web.renter, async ({ page }) => {
       const port = page.locator('.port', { hasText: 'Port 8080' }).getByRole('button', { name: 'Open in new tab' });
+      await page.getByText('Ports and passwords').click();
       await port.waitFor();
       await expectSoundInLongRun(page);
       const opened = page.context().waitForEvent('page');
@@ -88,6 +89,14 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
   it('has a terminal that survives a reload and shows output as text', () =>
     pages.with(screen('?tab=terminal'), web.renter, async ({ page, complaints }) => {
       await waitForText(page, PROMPT);
+      // It fills the window, and the whole screen on request.
+      const height = () => page.locator('.terminals').evaluate((panel) => panel.getBoundingClientRect().height);
+      expect(await height()).toBeGreaterThan(600);
+      await page.keyboard.press('Control+Shift+F11');
+      await page.getByRole('button', { name: 'Full screen', pressed: true }).waitFor();
+      expect(await height()).toBe(900);
+      await page.keyboard.press('Control+Shift+F11');
+      await page.getByRole('button', { name: 'Full screen', pressed: false }).waitFor();
       await enter(page, 'mine=ke""pt; printf "\\033[38;2;200;30;30mred\\033[0m\\n"');
       await waitForText(page, '\nred');
       // 24-bit colours become styles, which the policy permits only if they are set through objects.
@@ -127,7 +136,14 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
       await page.getByRole('link', { name: shown, exact: true }).click();
       expect(String(await (await (await begun).createReadStream()).toArray())).toBe('hidden\n');
       await expectSound(page);
-      await page.getByRole('button', { name: `Delete ${shown}` }).click();
+      // The filter is part of the URL.
+      await page.getByLabel('Filter by name').fill('SMALL');
+      await page.getByRole('link', { name: shown, exact: true }).waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: 'small.txt', exact: true }).waitFor();
+      expect(new URL(page.url()).searchParams.get('find')).toBe('SMALL');
+      await page.getByLabel('Filter by name').fill('');
+      await page.getByRole('button', { name: `Actions for ${shown}` }).click();
+      await page.getByRole('menuitem', { name: `Delete ${shown}` }).click();
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByRole('link', { name: shown, exact: true }).waitFor({ state: 'detached' });
       await until('it is deleted', async () => !(await inside('ls /workspace')).includes('img'), SOON_MS);

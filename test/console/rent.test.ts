@@ -192,17 +192,21 @@ describe('the rent page in Chromium', needs('chromium'), () => {
       await page.getByText('running', { exact: true }).waitFor();
       await expect.poll(focused).toMatch(/^i-[0-9a-f]{8}$/);
 
-      const destroy = page.getByRole('button', { name: /^Destroy i-/ });
-      for (let presses = 0; presses < 10 && (await focused()) !== 'Destroy'; presses += 1)
+      const menu = page.getByRole('button', { name: /^Actions for i-/ });
+      for (let presses = 0; presses < 10 && !(await menu.evaluate((it) => it === document.activeElement)); presses += 1)
         await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await expect.poll(focused).toBe('Deploy again');
+      // The first item is followed by the last one when moving up.
+      await page.keyboard.press('ArrowUp');
       await page.keyboard.press('Enter');
       await page.getByRole('dialog').waitFor();
       for (let presses = 0; presses < 6 && (await focused()) !== 'Destroy'; presses += 1)
         await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await page.getByText('destroyed', { exact: true }).waitFor();
-      expect(await destroy.count()).toBe(0);
-      await expect.poll(focused).toMatch(/^i-[0-9a-f]{8}$/);
+      expect(await page.getByRole('button', { name: /^Stop i-/ }).count()).toBe(0);
+      await expect.poll(() => menu.evaluate((it) => it === document.activeElement)).toBe(true);
     });
   });
 });

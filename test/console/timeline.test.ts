@@ -34,11 +34,12 @@ describe('an instance’s screen in Chromium', needs('chromium'), () => {
   it('is titled with the instance’s name and shows events as they happen', async () => {
     await open.pages.with(`/instances/${id}`, owner, async ({ page, complaints }) => {
       await page.getByRole('heading', { level: 1, name: 'train', exact: true }).waitFor();
+      await page.getByText('Recent activity').click();
+      await page.getByRole('link', { name: 'All activity' }).click();
       const timeline = page.getByRole('region', { name: 'Timeline' });
       await timeline.getByText(/^Rented for/).waitFor();
       await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
       await timeline.getByText('Stopped', { exact: true }).waitFor();
-      await page.getByRole('heading', { name: 'The instance is stopped' }).waitFor();
       // The newest event comes first. Repeated events are one line that shows their count.
       const titles = await timeline.locator('.timeline-title').allInnerTexts();
       expect(titles.map((title) => title.split(' ')[0]).sort()).toEqual(['Rented', 'Stopped', 'Volume']);
@@ -46,6 +47,10 @@ describe('an instance’s screen in Chromium', needs('chromium'), () => {
       expect(titles.join(' ')).toContain('saved 3 times');
       expect(titles.join(' ')).not.toMatch(/[\u202e\u009b]/);
       expect(await page.locator('img[src="x"]').count()).toBe(0);
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await page.getByRole('heading', { name: 'The instance is stopped' }).waitFor();
+      await page.getByText(/^Stopped, today at/).waitFor();
+      await page.goBack();
       await timeline.getByRole('button', { name: 'Volumes' }).click();
       await expect.poll(() => timeline.locator('.timeline-title').count()).toBe(1);
       await expectSound(page);

@@ -33,7 +33,7 @@ describe('volumes in the console', needs('chromium'), () => {
       await dialog.getByLabel('Size (GB)').fill('60');
       await dialog.getByText('It will cost 0.006 USD per hour.').waitFor();
       await dialog.getByRole('button', { name: 'Grow', exact: true }).click();
-      await page.getByText('60 GB').waitFor();
+      await page.getByRole('cell', { name: '60', exact: true }).waitFor();
       expect(await sizes()).toEqual([{ name: 'data <b>', sizeGb: 60, priceHr: 0.006 }]);
 
       await page.getByRole('button', { name: 'Actions for data <b>' }).click();
@@ -57,7 +57,7 @@ describe('volumes in the console', needs('chromium'), () => {
       const dialog = page.getByRole('dialog');
       await page.getByRole('button', { name: 'Actions for work', exact: true }).click();
       await page.getByRole('menuitem', { name: 'Snapshots work', exact: true }).click();
-      await dialog.getByText('1.50 GB').waitFor();
+      await dialog.getByText('1.5 GB').waitFor();
       await dialog.getByText('your own restic').waitFor();
       await dialog.getByRole('button', { name: 'Create volume from it' }).click();
       await dialog.getByText('It starts with the contents of snapshot abababab of work').waitFor();

@@ -3,6 +3,8 @@ import type { InstanceMetrics } from '../graph/documents.js';
 import { texts } from '../texts/en/load.js';
 import { locale } from '../texts/en/locale.js';
 import { fixed } from './number.js';
+import { fileSize, unitOf } from './size.js';
+import { tickText } from './ticks.js';
 import { secondsOf } from './time.js';
 
 export type Metrics = NonNullable<ResultOf<typeof InstanceMetrics>['instance']>['metrics'];
@@ -15,9 +17,12 @@ export interface Line {
   values: (number | null)[];
 }
 
+/** The kind of a chart's values. Sizes are in bytes, GPU memory is in GiB, and rates are in bytes per second. */
+export type Quantity = 'percent' | 'size' | 'gpuMemory' | 'rate' | 'power' | 'temperature';
+
 export interface LoadChart {
   title: string;
-  unit: string;
+  of: Quantity;
   /** The end of the chart's axis, or null to use the highest value. */
   top: number | null;
   lines: Line[];
@@ -33,10 +38,8 @@ export interface LoadCharts {
 const MAX_LINES = 5;
 const PERCENT = 100;
 const MIB_OF_GIB = 1_024;
-const BYTES_OF_GB = 1e9;
-const BYTES_OF_MB = 1e6;
 
-/** Returns the charts that contain a known value, each with only the lines that do. */
+/** Returns the charts that contain a known value, most important first, each with only the lines that do. */
 export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
   const byTime = new Map(points.map((point) => [secondsOf(point.at), point]));
   const known = [...byTime.keys()];
@@ -61,36 +64,42 @@ export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
   };
   const areMeans = stepSeconds > 10 && places.length === 1;
   const most = areMeans ? [line(texts.most, ({ gpus }) => gpus[0]?.busyMaxPercent ?? null)] : [];
-  const scaled = (value: number | null, by: number) => (value === null ? null : value / by);
+  const inGib = (mib: number | null | undefined) => (mib == null ? null : mib / MIB_OF_GIB);
+  const total = Math.max(0, ...points.flatMap(({ gpus }) => gpus.map(({ memoryTotalMb }) => memoryTotalMb ?? 0)));
   const all: LoadChart[] = [
-    { title: texts.gpuLoad, unit: '%', top: PERCENT, lines: [...ofGpus(({ busyPercent }) => busyPercent), ...most] },
+    {
+      title: texts.gpuLoad,
+      of: 'percent',
+      top: PERCENT,
+      lines: [...ofGpus(({ busyPercent }) => busyPercent), ...most],
+    },
     {
       title: texts.gpuMemory,
-      unit: 'GiB',
-      top: null,
-      lines: ofGpus(({ memoryUsedMb }) => scaled(memoryUsedMb, MIB_OF_GIB)),
+      of: 'gpuMemory',
+      top: total === 0 ? null : inGib(total),
+      lines: ofGpus(({ memoryUsedMb }) => inGib(memoryUsedMb)),
     },
-    { title: texts.gpuPower, unit: 'W', top: null, lines: ofGpus(({ powerWatts }) => powerWatts) },
-    { title: texts.gpuTemperature, unit: '°C', top: null, lines: ofGpus(({ celsius }) => celsius) },
-    { title: texts.cpu, unit: '%', top: PERCENT, lines: [line(texts.cpu, ({ cpuPercent }) => cpuPercent)] },
-    {
-      title: texts.memoryAndDisk,
-      unit: 'GB',
-      top: null,
-      lines: [
-        line(texts.memory, ({ memoryUsedBytes }) => scaled(memoryUsedBytes, BYTES_OF_GB)),
-        line(texts.disk, ({ diskUsedBytes }) => scaled(diskUsedBytes, BYTES_OF_GB)),
-      ],
-    },
+    { title: texts.cpu, of: 'percent', top: PERCENT, lines: [line(texts.cpu, ({ cpuPercent }) => cpuPercent)] },
     {
       title: texts.network,
-      unit: 'MB/s',
+      of: 'rate',
       top: null,
       lines: [
-        line(texts.in, (point) => scaled(point.networkInBytesPerSecond, BYTES_OF_MB)),
-        line(texts.out, (point) => scaled(point.networkOutBytesPerSecond, BYTES_OF_MB)),
+        line(texts.in, (point) => point.networkInBytesPerSecond),
+        line(texts.out, (point) => point.networkOutBytesPerSecond),
       ],
     },
+    {
+      title: points.some(({ diskUsedBytes }) => diskUsedBytes !== null) ? texts.memoryAndDisk : texts.memory,
+      of: 'size',
+      top: null,
+      lines: [
+        line(texts.memory, ({ memoryUsedBytes }) => memoryUsedBytes),
+        line(texts.disk, ({ diskUsedBytes }) => diskUsedBytes),
+      ],
+    },
+    { title: texts.gpuPower, of: 'power', top: null, lines: ofGpus(({ powerWatts }) => powerWatts) },
+    { title: texts.gpuTemperature, of: 'temperature', top: null, lines: ofGpus(({ celsius }) => celsius) },
   ];
   const isKnown = ({ values }: Line) => values.some((value) => value !== null);
   const charts = all.map((chart) => ({ ...chart, lines: chart.lines.filter(isKnown) }));
@@ -123,8 +132,31 @@ export function newestOf({ values }: Line): number | null {
   return values.findLast((value) => value !== null) ?? null;
 }
 
-export function valueText(value: number | null, unit: string): string {
+/** Formats a value with the unit that suits it: "97 %", "4.3 kB/s", "512 MiB". */
+export function valueText(value: number | null, of: Quantity): string {
   if (value === null) return '–';
-  const decimals = unit === 'GiB' || unit === 'GB' || unit === 'MB/s' ? 2 : 0;
-  return `${fixed(value, decimals)} ${unit}`;
+  switch (of) {
+    case 'percent':
+      return `${fixed(value, 0)} %`;
+    case 'size':
+      return fileSize(value);
+    case 'rate':
+      return `${fileSize(value)}/s`;
+    case 'gpuMemory':
+      return value < 1 ? `${fixed(value * MIB_OF_GIB, 0)} MiB` : `${fixed(value, 1)} GiB`;
+    case 'power':
+      return `${fixed(value, 0)} W`;
+    case 'temperature':
+      return `${fixed(value, 0)} °C`;
+  }
+}
+
+const AXIS_UNITS = { percent: '%', gpuMemory: 'GiB', power: 'W', temperature: '°C' };
+
+/** Formats the marks of an axis, which are `apart` units apart. They all have the same unit. */
+export function marksText(marks: readonly number[], apart: number, of: Quantity): string[] {
+  const isBytes = of === 'size' || of === 'rate';
+  const unit = isBytes ? unitOf(marks.at(-1) ?? 0) : { name: AXIS_UNITS[of], bytes: 1 };
+  const name = of === 'rate' ? `${unit.name}/s` : unit.name;
+  return marks.map((mark) => (mark === 0 ? '0' : `${tickText(mark / unit.bytes, apart / unit.bytes)} ${name}`));
 }

@@ -1,16 +1,21 @@
-import { POINT } from './number.js';
+import { fixed } from './number.js';
 
-const UNITS = ['kB', 'MB', 'GB', 'TB'] as const;
+export interface SizeUnit {
+  name: string;
+  bytes: number;
+}
 
-/** Formats a size in bytes with three digits: "12 B", "4.31 kB", "200 MB". */
+const UNITS: readonly SizeUnit[] = ['B', 'kB', 'MB', 'GB', 'TB'].map((name, place) => ({
+  name,
+  bytes: 1_000 ** place,
+}));
+
+/** Returns the unit that suits a size. A size that would round to 1,000 of a unit is in the next one. */
+export const unitOf = (bytes: number): SizeUnit =>
+  UNITS.findLast(({ bytes: size }) => bytes >= size * 0.99995) ?? UNITS[0]!;
+
+/** Formats a size in bytes with one decimal: "12 B", "4.3 kB", "200.0 MB". */
 export function fileSize(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  let [size, place] = [bytes / 1_000, 0];
-  // A value that rounds to 1,000 is shown in the next unit.
-  for (; size >= 999.5 && place < UNITS.length - 1; place += 1) size /= 1_000;
-  return `${size
-    .toPrecision(3)
-    .replace(/(\.\d*?)0+$/, '$1')
-    .replace(/\.$/, '')
-    .replace('.', POINT)} ${UNITS[place]}`;
+  const { name, bytes: size } = unitOf(bytes);
+  return `${fixed(bytes / size, size === 1 ? 0 : 1)} ${name}`;
 }

@@ -556,6 +556,7 @@ export const InstanceMetrics = graphql(`
             busyPercent
             busyMaxPercent
             memoryUsedMb
+            memoryTotalMb
             powerWatts
             celsius
           }

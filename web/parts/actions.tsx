@@ -7,36 +7,13 @@ import { send } from '../graph/send.js';
 import { costNow, type Instance, takeInstance } from '../state/account.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
-import { type Action, pendingAction } from '../state/pending-action.js';
+import type { Action } from '../state/pending-action.js';
 import { say } from '../state/toasts.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/actions.js';
 import { Amount } from './amount.js';
 import { Dialog } from './dialog.js';
 import { Failure, NotArrived } from './notice.js';
-
-/** Buttons for the actions allowed by the instance's state. Each leads to a dialog that shows the cost first. */
-export function Actions({ instance, cannotStart = null }: { instance: Instance; cannotStart?: string | null }) {
-  if (instance.status === 'DESTROYED') return null;
-  const actions: Action[] = instance.status === 'RUNNING' ? ['STOP', 'DESTROY'] : ['START', 'DESTROY'];
-  return (
-    <div class="row">
-      {actions.map((action) => (
-        <button
-          key={action}
-          type="button"
-          class={action === 'DESTROY' ? 'danger' : ''}
-          aria-label={texts[action].label(visible(instance.name))}
-          onClick={() => {
-            pendingAction.value = { instance, action, cannotStart };
-          }}
-        >
-          {texts[action].name}
-        </button>
-      ))}
-    </div>
-  );
-}
 
 interface ConfirmProps {
   instance: Instance;

@@ -1,16 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { type LoadChart, markText, newestOf, valueText } from '../figures/load.js';
-import { tickText } from '../figures/ticks.js';
+import { type LoadChart, marksText, markText, newestOf, valueText } from '../figures/load.js';
+import { texts } from '../texts/en/load.js';
 import { useWidth } from './use-width.js';
 
-const HEIGHT = 144;
+const HEIGHT = 136;
 const SERIES = ['a', 'b', 'c', 'd', 'e'] as const;
-const AXIS_WIDTH = 44;
+const AXIS_WIDTH = 64;
 const AXIS_HEIGHT = 28;
-/** Minimum end of the axis, because a lower one would need more decimals than fit. */
-const MIN_TOP = 0.01;
+/** Minimum end of an axis without a fixed one, so that its marks are whole numbers. */
+const MIN_TOP = 10;
 /** Key that synchronizes the cursors of all charts on a page. */
 const MOMENT = 'load';
 
@@ -22,7 +22,7 @@ interface Props extends LoadChart {
  * Draws a chart with a legend whose entries show and hide the lines. For screen readers, a table next to the chart
  * contains the figures.
  */
-export function Plot({ title, unit, top, times, lines }: Props) {
+export function Plot({ title, of, top, times, lines }: Props) {
   const [frame, width] = useWidth<HTMLElement>();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
@@ -30,36 +30,45 @@ export function Plot({ title, unit, top, times, lines }: Props) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const names = lines.map(({ name }) => name).join();
   useEffect(() => {
-    const drawn = draw(place.current!, { title, unit, top, times, lines }, setMoment);
+    const drawn = draw(place.current!, { title, of, top, times, lines }, setMoment);
     plot.current = drawn;
     return () => {
       plot.current = null;
       drawn.destroy();
     };
-  }, [names]);
-  useEffect(() => plot.current?.setSize({ width, height: HEIGHT }), [width, names]);
+  }, [names, top]);
+  useEffect(() => {
+    // A chart in a folded section has no width.
+    if (width > 0) plot.current?.setSize({ width, height: HEIGHT });
+  }, [width, names, top]);
   useEffect(() => plot.current?.setData(dataOf(times, lines)), [times, lines]);
   useEffect(() => {
     for (const [index, { name }] of lines.entries()) plot.current?.setSeries(index + 1, { show: !hidden.has(name) });
   }, [hidden, names]);
   const toggle = (name: string) =>
     setHidden(hidden.has(name) ? new Set([...hidden].filter((each) => each !== name)) : new Set([...hidden, name]));
+  const shownValue = (line: LoadChart['lines'][number]) =>
+    valueText(moment === null ? newestOf(line) : (line.values[moment] ?? null), of);
   return (
     <figure class="load-chart" ref={frame}>
       <figcaption>
         <h3 class="small">{title}</h3>
         <span class="load-key">
           {lines.map((line, index) => {
-            const value = moment === null ? newestOf(line) : (line.values[moment] ?? null);
-            return (
+            const swatch = <span class={`key-swatch swatch-${SERIES[index % SERIES.length]}`} />;
+            return lines.length === 1 ? (
+              <span key={line.name} class="load-now figure">
+                {swatch} {shownValue(line)}
+                {of === 'gpuMemory' && top !== null && ` ${texts.ofTotal(valueText(top, of))}`}
+              </span>
+            ) : (
               <button
                 key={line.name}
                 type="button"
                 aria-pressed={!hidden.has(line.name)}
                 onClick={() => toggle(line.name)}
               >
-                <span class={`key-swatch swatch-${SERIES[index % SERIES.length]}`} /> {line.name}{' '}
-                {valueText(value, unit)}
+                {swatch} {line.name} {shownValue(line)}
               </button>
             );
           })}
@@ -70,12 +79,19 @@ export function Plot({ title, unit, top, times, lines }: Props) {
   );
 }
 
+/** Returns the indexes of values without a known neighbour, which no line shows. */
+function alone(values: ArrayLike<number | null | undefined>): number[] {
+  return Array.from(values, (value, index) =>
+    value != null && values[index - 1] == null && values[index + 1] == null ? index : -1,
+  ).filter((index) => index >= 0);
+}
+
 function dataOf(times: readonly number[], lines: LoadChart['lines']): UPlot.AlignedData {
   return [[...times], ...lines.map(({ values }) => values)] as UPlot.AlignedData;
 }
 
 /** Draws the chart. The page's colours are read for each drawing, so that the chart's colours change with them. */
-function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index: number | null) => void): UPlot {
+function draw(place: HTMLElement, { of, top, times, lines }: Props, onMoment: (index: number | null) => void): UPlot {
   const quiet = () => getComputedStyle(place).color;
   const grid = { stroke: () => getComputedStyle(place).borderTopColor, width: 1 };
   const swatches = place.parentElement!.querySelectorAll('.key-swatch');
@@ -89,7 +105,7 @@ function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index
       cursor: { drag: { x: false, y: false }, sync: { key: MOMENT }, points: { size: 6 } },
       scales: {
         x: { time: true },
-        y: { range: (_, _least, most) => [0, top ?? (most > 0 ? Math.max(most * 1.1, MIN_TOP) : 1)] },
+        y: { range: (_, _least, most) => [0, top ?? Math.max((most ?? 0) * 1.1, of === 'gpuMemory' ? 1 : MIN_TOP)] },
       },
       axes: [
         {
@@ -98,14 +114,14 @@ function draw(place: HTMLElement, { top, times, lines }: Props, onMoment: (index
           space: 70,
           values: (_, marks, __, ___, apart) => marks.map((at) => markText(at, apart)),
         },
-        { ...axis, size: AXIS_WIDTH, values: (_, marks, __, ___, apart) => marks.map((mark) => tickText(mark, apart)) },
+        { ...axis, size: AXIS_WIDTH, values: (_, marks, __, ___, apart) => marksText(marks, apart, of) },
       ],
       series: [
         {},
         ...lines.map((_line, index) => ({
           stroke: () => getComputedStyle(swatches[index]!).backgroundColor,
           width: 1.5,
-          points: { show: false },
+          points: { show: true, size: 4, filter: (chart: UPlot, series: number) => alone(chart.data[series]!) },
         })),
       ],
       hooks: { setCursor: [({ cursor }) => onMoment(cursor.idx ?? null)] },

@@ -1,103 +1,130 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { visible } from '../figures/visible.js';
-import { InstanceLinks, type OneInstance, WebLink } from '../graph/documents.js';
+import { InstanceLinks, WebLink } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
+import { Fold } from '../parts/fold.js';
+import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
-import { accountChanges, type Instance } from '../state/account.js';
-import { useRead } from '../state/read.js';
+import { accountChanges } from '../state/account.js';
+import { type Read as ReadOf, useRead } from '../state/read.js';
 import { texts } from '../texts/en/connect.js';
+import type { Read } from './instance-read.js';
 
-type Read = NonNullable<ResultOf<typeof OneInstance>['instance']>;
+export type Links = ReadOf<ResultOf<typeof InstanceLinks>>;
 
-interface Props {
-  instance: Instance;
+/** Reads a running instance's services by name, and its generated passwords. */
+export const useLinks = (id: string, isRunning: boolean): Links =>
+  useRead(InstanceLinks, isRunning ? { id } : null, accountChanges);
+
+interface ConnectProps {
+  id: string;
+  links: Links;
   ssh: Read['ssh'];
   ports: Read['ports'];
-  tcpPorts: Read['tcpPorts'];
 }
 
-/** Shows the ways to connect to an instance: a shell, its web ports and its hostname. */
-export function Connect({ instance: { id, hostname, status, runtime }, ssh, ports, tcpPorts }: Props) {
+/** Maximum number of ports that have a button without having a name. */
+const MAX_PORTS = 3;
+
+/** Shows how to continue: the instance's services, a terminal, and the SSH command. */
+export function Connect({ id, links: { data, error }, ssh, ports }: ConnectProps) {
+  const { open, error: refused } = useWebLink();
+  const links = data.value?.instanceLinks?.links ?? [];
+  const isKnown = data.value !== null || error.value !== null;
+  const unnamed = ports.filter(({ port }) => !links.some((link) => link.port === port)).slice(0, MAX_PORTS);
+  const hasService = links.length + unnamed.length > 0;
   return (
-    <section class="panel padded stack" aria-labelledby="connect">
-      <h2 id="connect">{texts.title}</h2>
-      {status === 'DESTROYED' ? (
-        <p class="quiet">{texts.destroyed}</p>
-      ) : (
-        <>
-          {runtime === null && <p class="notice">{texts.noAgent}</p>}
-          {runtime !== null && <Links id={id} isRunning={runtime.phase === 'RUNNING'} />}
-          {ssh !== null && runtime !== null && (
-            <div class="stack-tight">
-              <p>{texts.shell(<a href="/keys">{texts.yourKeys}</a>)}</p>
-              <code class="secret">{ssh.command}</code>
-              <Copy text={ssh.command} label={texts.copyCommand} />
-              <p class="small quiet">{texts.asRoot(<span class="mono">{ssh.rootCommand}</span>)}</p>
-            </div>
-          )}
-          {ports.map(({ port, open, url }) => (
-            <Port key={port} id={id} port={port} isOpen={open} url={url} />
+    <div class="stack-tight">
+      <div class="row next-buttons">
+        {links.map(({ name, port, path }, place) => (
+          <button
+            key={port}
+            type="button"
+            class={`large ${place === 0 ? 'primary' : ''}`}
+            onClick={() => open({ id, port, path })}
+          >
+            <Icon name="external-link" />
+            {texts.open(visible(name))}
+          </button>
+        ))}
+        {isKnown &&
+          unnamed.map(({ port, open: isOpen, url }, place) => (
+            <button
+              key={port}
+              type="button"
+              class={`large ${place === 0 && links.length === 0 ? 'primary' : ''}`}
+              onClick={() => (isOpen ? window.open(url, '_blank', 'noreferrer') : open({ id, port }))}
+            >
+              <Icon name="external-link" />
+              {texts.openNumber(port)}
+            </button>
           ))}
-          {tcpPorts.map(({ port, host, publicPort }) => (
-            <p key={port}>
+        {isKnown && (
+          <a class={`button large ${hasService ? '' : 'primary'}`} href={`/instances/${id}?tab=terminal`}>
+            <Icon name="square-terminal" />
+            {texts.terminal}
+          </a>
+        )}
+      </div>
+      {ssh !== null && (
+        <div class="command-line">
+          <code class="command mono" title={ssh.command}>
+            {ssh.command}
+          </code>
+          <Copy text={ssh.command} label={texts.copyCommand} />
+        </div>
+      )}
+      <Failure error={error.value ?? refused} />
+    </div>
+  );
+}
+
+interface AccessProps {
+  id: string;
+  links: Links;
+  read: Read;
+}
+
+/** The folded section with the instance's passwords, ports and root shell. */
+export function Access({ id, links: { data }, read: { ssh, ports, tcpPorts } }: AccessProps) {
+  const passwords = (data.value?.instanceLinks?.tokens ?? []).filter(({ inLink }) => !inLink);
+  return (
+    <Fold title={texts.access} summary={texts.accessOf(passwords.length, ports.length + tcpPorts.length)}>
+      <div class="access">
+        {passwords.map(({ variable, value }) => (
+          <div class="access-line" key={variable}>
+            <span>{texts.generated(variable, <span class="mono veiled">{value}</span>)}</span>
+            <Copy text={value} label={texts.copyVariable(variable)} />
+          </div>
+        ))}
+        {ports.map(({ port, open, url }) => (
+          <Port key={port} id={id} port={port} isOpen={open} url={url} />
+        ))}
+        {tcpPorts.map(({ port, host, publicPort }) => (
+          <p class="access-line" key={port}>
+            <span>
               {texts.tcp(
                 port,
                 <span class="mono">
                   {host}:{publicPort}
                 </span>,
               )}
-            </p>
-          ))}
-          {(runtime === null || (ssh === null && ports.length === 0)) && (
-            <div class="stack-tight">
-              <code class="secret">{hostname}</code>
-              <Copy text={hostname} label={texts.copyHost} />
-            </div>
-          )}
-        </>
-      )}
-    </section>
-  );
-}
-
-/**
- * Lists the instance's services by name, and its generated passwords. Each service opens with the token that its page
- * requires.
- */
-function Links({ id, isRunning }: { id: string; isRunning: boolean }) {
-  const { data, error } = useRead(InstanceLinks, { id }, accountChanges);
-  const { open, error: refused } = useWebLink();
-  const { links = [], tokens = [] } = data.value?.instanceLinks ?? {};
-  return (
-    <>
-      {links.length > 0 && (
-        <div class="row">
-          {links.map(({ name, port, path }) => (
-            <button
-              key={port}
-              type="button"
-              class="primary"
-              aria-disabled={!isRunning}
-              onClick={() => isRunning && open({ id, port, path })}
-            >
-              {texts.open(visible(name))}
-            </button>
-          ))}
-          {!isRunning && <span class="small quiet">{texts.soon}</span>}
-        </div>
-      )}
-      {tokens
-        .filter(({ inLink }) => !inLink)
-        .map(({ variable, value }) => (
-          <div class="row" key={variable}>
-            <span>{texts.generated(variable, <span class="mono veiled">{value}</span>)}</span>
-            <Copy text={value} label={texts.copyVariable(variable)} />
-          </div>
+            </span>
+          </p>
         ))}
-      <Failure error={error.value ?? refused} />
-    </>
+        {ssh !== null && (
+          <>
+            <p class="access-line">
+              <span>{texts.asRoot(<span class="mono">{ssh.rootCommand}</span>)}</span>
+              <Copy text={ssh.rootCommand} label={texts.copyRootCommand} />
+            </p>
+            <p class="small quiet">{texts.shell(<a href="/keys">{texts.yourKeys}</a>)}</p>
+          </>
+        )}
+      </div>
+    </Fold>
   );
 }
 
@@ -127,8 +154,8 @@ function useWebLink() {
 function Port({ id, port, isOpen, url }: { id: string; port: number; isOpen: boolean; url: string }) {
   const { open, error } = useWebLink();
   return (
-    <div class="stack-tight port">
-      <p class="row between">
+    <div class="port">
+      <p class="access-line">
         <span>{(isOpen ? texts.portOpen : texts.portPrivate)(port, <span class="mono">{url}</span>)}</span>
         {isOpen ? (
           <a class="button" href={url} target="_blank" rel="noreferrer">

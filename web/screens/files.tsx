@@ -7,13 +7,15 @@ import { visible } from '../figures/visible.js';
 import { createFolder, type FileEntry, fileAddress, remove } from '../graph/files.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icon.js';
+import { LocalTime } from '../parts/local-time.js';
+import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
-import { Time } from '../parts/time.js';
 import { type FolderView, openFolder } from '../state/folder.js';
-import { query, withQuery } from '../state/location.js';
+import { query, setQuery, withQuery } from '../state/location.js';
 import { addUploads, MAX_UPLOADS, uploadsDone } from '../state/uploads.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/files.js';
+import { texts as house } from '../texts/en/house.js';
 import { locale } from '../texts/en/locale.js';
 import { Uploads } from './uploads.js';
 
@@ -26,6 +28,8 @@ interface Props {
 const WORKSPACE = '/workspace';
 /** Number of rows drawn at first, and number added each time the user requests more. */
 const ROWS = 500;
+/** The parameter with the text that the listed names contain. */
+const FIND = 'find';
 
 type Order = 'name' | 'size' | 'modifiedAt';
 
@@ -89,10 +93,23 @@ function FolderPanel({ id, view, places }: FolderProps) {
       }}
       onDrop={drop}
     >
-      <div class="panel-head">
-        <Steps path={path} />
+      <div class="panel-head toolbar">
+        <input
+          type="search"
+          class="toolbar-search"
+          aria-label={texts.find}
+          placeholder={texts.findShort}
+          value={query.value.get(FIND) ?? ''}
+          onInput={({ currentTarget }) => setQuery({ [FIND]: currentTarget.value }, { replace: true })}
+        />
         <div class="row">
-          <button type="button" class="ghost" aria-label={texts.readAgain} onClick={() => view.again()}>
+          <button
+            type="button"
+            class="ghost"
+            aria-label={texts.readAgain}
+            title={texts.readAgain}
+            onClick={() => view.again()}
+          >
             <Icon name="refresh-cw" />
           </button>
           <button
@@ -123,7 +140,10 @@ function FolderPanel({ id, view, places }: FolderProps) {
           />
         </div>
       </div>
-      <Places places={places} path={path} />
+      <div class="file-places">
+        <Steps path={path} />
+        <Places places={places} path={path} />
+      </div>
       {problem.value !== null && (
         <p class="notice warn" role="alert">
           {problem.value}
@@ -147,7 +167,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
   );
 }
 
-const atPath = (path: string) => withQuery({ tab: 'files', path });
+const atPath = (path: string) => withQuery({ tab: 'files', path, [FIND]: null });
 
 /** Shows the path from the root. */
 function Steps({ path }: { path: string }) {
@@ -200,11 +220,13 @@ function Entries({ id, view, path, folder }: EntriesProps) {
   const isBackwards = useSignal(false);
   const most = useSignal(ROWS);
   const removing = useSignal<FileEntry | null>(null);
-  const entries = useMemo(
+  const find = query.value.get(FIND) ?? '';
+  const all = useMemo(
     () => sorted(folder.entries, order.value, isBackwards.value),
     [folder, order.value, isBackwards.value],
   );
-  if (entries.length === 0)
+  const entries = useMemo(() => all.filter(({ name }) => hasText(name, find)), [all, find]);
+  if (all.length === 0)
     return (
       <Empty icon="folder" title={texts.empty}>
         <p>{texts.emptyHint}</p>
@@ -232,7 +254,10 @@ function Entries({ id, view, path, folder }: EntriesProps) {
   return (
     <>
       {!folder.isWhole && <p class="notice warn">{texts.notWhole}</p>}
-      <table class="cards">
+      <p role="status" class={entries.length === 0 ? 'padded quiet' : 'hidden'}>
+        {find !== '' && (entries.length === 0 ? texts.noneFound : texts.found(entries.length))}
+      </p>
+      <table class="cards" hidden={entries.length === 0}>
         <caption class="hidden">{texts.inFolder}</caption>
         <thead>
           <tr>
@@ -298,6 +323,26 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
   const at = joinPath(path, encoded);
   const shown = visible(name);
   const address = fileAddress(id, 'file', at);
+  const removal: MenuItem = {
+    name: texts.doDelete,
+    label: texts.delete(shown),
+    icon: 'trash-2',
+    isDanger: true,
+    onChoose: onRemove,
+  };
+  const items: MenuItem[] = [
+    ...(kind === 'file'
+      ? [
+          {
+            name: texts.doDownload,
+            label: texts.download(shown),
+            icon: 'download',
+            onChoose: () => download(address, shown),
+          },
+        ]
+      : []),
+    removal,
+  ];
   return (
     <tr>
       <th scope="row" class="wide entry-name">
@@ -323,21 +368,19 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
       ) : (
         <td class="no-card" />
       )}
-      <td class="nowrap" data-label={texts.columns.modifiedAt}>
-        {modifiedAt !== null && <Time at={secondsOf(modifiedAt)} />}
+      <td class="nowrap quiet" data-label={texts.columns.modifiedAt}>
+        {modifiedAt !== null && <LocalTime at={secondsOf(modifiedAt)} />}
       </td>
-      <td class="number">
-        {kind === 'file' && (
-          <a class="button ghost" href={address} download={shown} aria-label={texts.download(shown)}>
-            <Icon name="download" />
-          </a>
-        )}
-        <button type="button" class="ghost" aria-label={texts.delete(shown)} onClick={onRemove}>
-          <Icon name="trash-2" />
-        </button>
+      <td class="number entry-menu">
+        <Menu label={house.actionsOf(shown)} items={items} />
       </td>
     </tr>
   );
+}
+
+/** Downloads a file like a link would. */
+function download(href: string, name: string): void {
+  Object.assign(document.createElement('a'), { href, download: name }).click();
 }
 
 /** Sorts entries, with folders first. */
@@ -354,6 +397,9 @@ function sorted(entries: readonly FileEntry[], order: Order, isBackwards: boolea
       collator.compare(one.name, other.name),
   );
 }
+
+/** Returns whether a name contains the text, regardless of case. */
+const hasText = (name: string, text: string): boolean => name.toLowerCase().includes(text.trim().toLowerCase());
 
 /** Sorts "part-10" after "part-9". */
 const collator = new Intl.Collator(locale, { numeric: true });

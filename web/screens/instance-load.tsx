@@ -2,6 +2,7 @@ import { useComputed } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { chartsOf, type LoadCharts, momentText, valueText } from '../figures/load.js';
 import { InstanceMetrics } from '../graph/documents.js';
+import { Fold } from '../parts/fold.js';
 import { Failure } from '../parts/notice.js';
 import { Plot } from '../parts/plot.js';
 import { Table } from '../parts/table.js';
@@ -37,52 +38,75 @@ export function InstanceLoad({ id }: { id: string }) {
   const metrics = data.value?.instance?.metrics ?? null;
   const shown = useMemo(() => (metrics === null ? null : chartsOf(metrics)), [metrics]);
   return (
-    <section class="panel padded stack load-panel" aria-labelledby="load">
-      <div class="row between">
+    <section class="panel load-panel" aria-labelledby="load">
+      <div class="panel-head">
         <h2 id="load">{texts.title}</h2>
-        <nav class="tabs" aria-label={texts.period}>
-          {RANGES.map(([each, label], index) => (
+        <nav class="segments" aria-label={texts.period}>
+          {RANGES.map(([each, title], index) => (
             <a
               key={each}
               href={withQuery({ range: index === 0 ? null : each })}
               aria-current={each === range ? 'page' : undefined}
+              title={title}
             >
-              {label}
+              {texts.shortRanges[each]}
             </a>
           ))}
         </nav>
       </div>
-      <Failure error={error.value} />
-      {shown === null ? (
-        <p class="quiet">{texts.moment}</p>
-      ) : shown.charts.length === 0 ? (
-        <p class="quiet">{texts.nothing(name)}</p>
-      ) : (
-        <Charts shown={shown} />
-      )}
+      <div class="padded stack-tight">
+        <Failure error={error.value} />
+        {shown === null ? (
+          <>
+            <Frames />
+            <div class="load-fold" />
+          </>
+        ) : shown.charts.length === 0 ? (
+          <p class="quiet load-none">{texts.nothing(name)}</p>
+        ) : (
+          <Charts shown={shown} />
+        )}
+      </div>
     </section>
   );
 }
 
+/** Number of charts that are shown without unfolding. */
+const MAIN = 4;
+
+/** Keeps the charts' place while they load. */
+const Frames = () => (
+  <div class="load-charts" role="status" aria-label={texts.moment}>
+    {Array.from({ length: MAIN }, (_, place) => (
+      <div key={place} class="load-chart load-frame" />
+    ))}
+  </div>
+);
+
 function Charts({ shown: { times, charts } }: { shown: LoadCharts }) {
+  const plots = (some: LoadCharts['charts']) => (
+    <div class="load-charts">
+      {some.map((chart) => (
+        <Plot key={chart.title} {...chart} times={times} />
+      ))}
+    </div>
+  );
   return (
     <>
-      <div class="load-charts">
-        {charts.map((chart) => (
-          <Plot key={chart.title} {...chart} times={times} />
-        ))}
-      </div>
-      <details>
-        <summary class="small">{texts.asTable}</summary>
-        <Rows times={times} charts={charts} />
-      </details>
+      {plots(charts.slice(0, MAIN))}
+      <Fold title={texts.more}>
+        <div class="stack">
+          {charts.length > MAIN && plots(charts.slice(MAIN))}
+          <Rows times={times} charts={charts} />
+        </div>
+      </Fold>
     </>
   );
 }
 
 /** Shows the newest steps of all charts as a table, for screen readers and for copying. */
 function Rows({ times, charts }: LoadCharts) {
-  const columns = charts.flatMap(({ title, unit, lines }) => lines.map((line) => ({ title, unit, line })));
+  const columns = charts.flatMap(({ title, of, lines }) => lines.map((line) => ({ title, of, line })));
   const newest = times
     .map((_, index) => index)
     .slice(-MAX_ROWS)
@@ -98,9 +122,9 @@ function Rows({ times, charts }: LoadCharts) {
         {newest.map((index) => (
           <tr key={times[index]}>
             <th scope="row">{momentText(times[index]!)}</th>
-            {columns.map(({ title, unit, line }) => (
+            {columns.map(({ title, of, line }) => (
               <td key={`${title} ${line.name}`} class="number">
-                {valueText(line.values[index] ?? null, unit)}
+                {valueText(line.values[index] ?? null, of)}
               </td>
             ))}
           </tr>

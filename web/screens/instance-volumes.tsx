@@ -7,8 +7,8 @@ import { MoveInstance, type OneInstance, ReleaseVolume } from '../graph/document
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
 import { Dialog } from '../parts/dialog.js';
+import { LocalTime } from '../parts/local-time.js';
 import { Failure, NotArrived } from '../parts/notice.js';
-import { Time } from '../parts/time.js';
 import { type Instance, takeInstance } from '../state/account.js';
 import { go } from '../state/location.js';
 import { useLostAnswer } from '../state/lost-answer.js';
@@ -37,7 +37,6 @@ export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
         {mayMove && (
           <button
             type="button"
-            class="primary"
             onClick={() => {
               isMoving.value = true;
             }}
@@ -96,9 +95,9 @@ export function InstanceVolumes({ instance, volumes, onChanged }: Props) {
 
 function Saved({ volume, isRunning }: { volume: Attached; isRunning: boolean }) {
   const { holdsLease, lastSnapshotAt, lostSince } = volume;
-  const last = lastSnapshotAt === null ? null : <Time at={secondsOf(lastSnapshotAt)} />;
+  const last = lastSnapshotAt === null ? null : <LocalTime at={secondsOf(lastSnapshotAt)} />;
   if (volume.volume.deletedAt !== null) return <>{texts.deleted}</>;
-  if (lostSince !== null) return <span class="bad">{texts.lost(<Time at={secondsOf(lostSince)} />)}</span>;
+  if (lostSince !== null) return <span class="bad">{texts.lost(<LocalTime at={secondsOf(lostSince)} />)}</span>;
   if (!holdsLease) return <>{texts.allSaved}</>;
   if (isRunning) return last === null ? texts.noSnapshot : texts.savedTo(last);
   return last === null ? texts.saving : texts.savingTo(last);
@@ -166,7 +165,7 @@ function Release({ volume, onClose }: { volume: Attached; onClose(): void }) {
         <p>
           {volume.lastSnapshotAt === null
             ? texts.releaseHint
-            : texts.releaseHintAt(<Time at={secondsOf(volume.lastSnapshotAt)} />)}
+            : texts.releaseHintAt(<LocalTime at={secondsOf(volume.lastSnapshotAt)} />)}
         </p>
         <Failure error={error.value} />
       </div>

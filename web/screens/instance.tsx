@@ -1,26 +1,41 @@
 import { useComputed } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { OneInstance } from '../graph/documents.js';
-import { Actions } from '../parts/actions.js';
+import { Icon } from '../parts/icon.js';
 import { loaded } from '../parts/loaded.js';
+import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { Status } from '../parts/status.js';
 import { chosenTab, Tabs } from '../parts/tabs.js';
 import { accountChanges, settled } from '../state/account.js';
 import { modelName, readSheet, regionName, sheet } from '../state/market.js';
+import { type Action, pendingAction } from '../state/pending-action.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
+import { say } from '../state/toasts.js';
+import { texts as actions } from '../texts/en/actions.js';
+import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/instance.js';
+import { texts as launch } from '../texts/en/launch.js';
+import { screens } from '../texts/en/screens.js';
 import type { OverviewProps } from './instance-overview.js';
+import { deployAgain } from './launched.js';
+import { isStarting, Stage } from './stage.js';
 
-/** The tabs, by their names in the URL, with their labels. */
-const TABS = Object.entries(texts.tabs);
+const { overview, ...container } = texts.tabs;
+const ACTIVITY = ['activity', screens['/activity']] as const;
+/** The tabs, by their names in the URL, with their labels. Without a host agent, there is no container to look into. */
+const TABS = [['overview', overview], ...Object.entries(container), ACTIVITY] as const;
+const TABS_OF_RECORD = [['overview', overview], ACTIVITY] as const;
 
 /** Each tab's code is loaded when it is shown, because charts and terminals need their own libraries. */
 const Overview = loaded(async () => (await import('./instance-overview.js')).Overview);
 const Files = loaded(async () => (await import('./files.js')).Files);
 const Logs = loaded(async () => (await import('./logs.js')).Logs);
 const Terminals = loaded(async () => (await import('./terminal.js')).Terminals);
+const Timeline = loaded(async () => (await import('./timeline.js')).Timeline);
 
 /** Shows a rental's current state, its cost and how to reach it. */
 export function InstanceScreen({ id }: { id: string }) {
@@ -40,43 +55,102 @@ export function InstanceScreen({ id }: { id: string }) {
   const start = instance.status === 'STOPPED' ? (read?.canStart ?? null) : null;
   return (
     <div class="stack instance">
-      <div class="row between">
+      <div class="instance-head">
+        <a class="small quiet instance-back" href="/instances">
+          <Icon name="chevron-left" />
+          {screens['/instances']}
+        </a>
         <div class="instance-name">
-          <p class="small">
-            <a href="/instances">{texts.all}</a>
-          </p>
           <h1 tabIndex={-1}>{visible(instance.name)}</h1>
-          <p class="quiet instance-what">
-            <span>{texts.gpus(instance.numGpus, modelName(instance.gpu))}</span>
-            <span>{regionName(instance.region)}</span>
-            {instance.name !== id && <span class="mono">{id}</span>}
-          </p>
+          <span role="status">
+            <Status instance={instance} />
+          </span>
         </div>
-        <Actions instance={instance} cannotStart={start?.refusal?.message ?? null} />
+        <p class="quiet instance-what">
+          {instance.name !== id && <span class="mono id">{id}</span>}
+          <span>{texts.gpus(instance.numGpus, modelName(instance.gpu))}</span>
+          <span>{regionName(instance.region)}</span>
+        </p>
+        <HeadActions instance={instance} read={read} start={start} />
       </div>
-      <Tabs label={texts.label} of={TABS} />
-      <Chosen instance={instance} read={read} start={start} onChanged={again} />
+      <Tabs label={texts.label} of={instance.runtime === null ? TABS_OF_RECORD : TABS} />
+      {read === null && error.value === null ? (
+        <p class="quiet">{texts.moment}</p>
+      ) : (
+        <Chosen instance={instance} read={read} start={start} onChanged={again} />
+      )}
+    </div>
+  );
+}
+
+/** The button that stops or starts the instance, and the menu with its other actions. */
+function HeadActions({ instance, read, start }: Omit<OverviewProps, 'onChanged'>) {
+  const { id, status } = instance;
+  const name = visible(instance.name);
+  const act = (action: Action) => () => {
+    pendingAction.value = { instance, action, cannotStart: start?.refusal?.message ?? null };
+  };
+  const copyId = () =>
+    (navigator.clipboard?.writeText(id) ?? Promise.reject()).then(
+      () => say(texts.idCopied(id)),
+      () => say(house.copyYourself, { isBad: true }),
+    );
+  const items: MenuItem[] = [
+    { name: launch.again, icon: 'rocket', onChoose: () => read !== null && deployAgain({ instance, ...read }) },
+    { name: texts.copyId, icon: 'copy', onChoose: () => void copyId() },
+  ];
+  const destroy: MenuItem = {
+    name: actions.DESTROY.name,
+    label: actions.DESTROY.label(name),
+    icon: 'trash-2',
+    isDanger: true,
+    onChoose: act('DESTROY'),
+  };
+  const main = status === 'RUNNING' ? 'STOP' : 'START';
+  const isEnded = status === 'DESTROYED';
+  return (
+    <div class="instance-actions">
+      {isEnded ? (
+        <button type="button" class="primary" onClick={() => read !== null && deployAgain({ instance, ...read })}>
+          {launch.again}
+        </button>
+      ) : (
+        <button
+          type="button"
+          class={main === 'START' && statusOf(instance) === 'stopped' ? 'primary' : ''}
+          aria-label={actions[main].label(name)}
+          onClick={act(main)}
+        >
+          {actions[main].name}
+        </button>
+      )}
+      <Menu label={house.actionsOf(name)} items={isEnded ? items.slice(1) : [...items, destroy]} />
     </div>
   );
 }
 
 /** Shows the content of the selected tab. */
 function Chosen(props: OverviewProps) {
-  const { instance, read } = props;
+  const { instance, read, start } = props;
   const { id, status, runtime } = instance;
-  const tab = chosenTab(TABS);
+  const tab = chosenTab(runtime === null ? TABS_OF_RECORD : TABS);
   if (tab === 'overview') return <Overview {...props} />;
-  if (runtime === null) return <p class="notice">{texts.noAgent}</p>;
+  if (tab === 'activity') return <Timeline id={id} />;
   if (tab === 'log')
     return (
       <>
-        {runtime.message && <p class="notice mono small">{visible(runtime.message)}</p>}
+        {runtime?.message && <p class="notice mono small">{visible(runtime.message)}</p>}
         <Logs id={id} />
       </>
     );
-  if (status !== 'RUNNING' && tab === 'terminal') return <p class="notice">{texts.noTerminal}</p>;
+  if (status !== 'RUNNING') return <p class="notice">{tab === 'terminal' ? texts.noTerminal : texts.noFiles}</p>;
+  if (isStarting(instance) || runtime?.phase === 'FAILED')
+    return (
+      <section class="panel padded" aria-label={texts.state}>
+        <Stage instance={instance} start={start} />
+      </section>
+    );
   if (tab === 'terminal') return <Terminals id={id} />;
-  if (status !== 'RUNNING') return <p class="notice">{texts.noFiles}</p>;
   // The paths of the instance's volumes are only known once its details have been read.
   return read === null ? (
     <p class="quiet">{texts.moment}</p>

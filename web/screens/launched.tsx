@@ -2,9 +2,11 @@ import { type Labels, requirementsOf } from '../figures/labels.js';
 import { visible } from '../figures/visible.js';
 import { joinWords } from '../figures/words.js';
 import { Facts } from '../parts/facts.js';
+import { Fold } from '../parts/fold.js';
 import { draft } from '../state/launch-draft.js';
 import { EMPTY, EXITS, envOf, formOf, type Launch, RESTARTS, type VolumeRow } from '../state/launch-form.js';
 import { go, withParameters } from '../state/location.js';
+import { texts as workload } from '../texts/en/instance.js';
 import { texts } from '../texts/en/launch.js';
 
 interface Props {
@@ -13,25 +15,22 @@ interface Props {
   volumes: readonly VolumeRow[];
 }
 
-/** Shows an instance's workload as the renter requested it, and lets the user deploy it again. */
-export function Launched({ instance, launch, volumes }: Props) {
-  const again = () => {
-    const { template, diskGb, gpu, numGpus, labels } = instance;
-    const parameters = new URLSearchParams({ template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) });
-    const requirements = requirementsOf(labels);
-    if (requirements.length > 0) parameters.set('labels', requirements.join(', '));
-    const rows = volumes.map(({ id, path }) => ({ id, path }));
-    draft.value = { ...(launch === null ? EMPTY : formOf(launch)), volumes: rows };
-    go(withParameters('/deploy', parameters));
-  };
+/** Opens the deploy page, filled in with the same workload. */
+export function deployAgain({ instance, launch, volumes }: Props): void {
+  const { template, diskGb, gpu, numGpus, labels } = instance;
+  const parameters = new URLSearchParams({ template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) });
+  const requirements = requirementsOf(labels);
+  if (requirements.length > 0) parameters.set('labels', requirements.join(', '));
+  const rows = volumes.map(({ id, path }) => ({ id, path }));
+  draft.value = { ...(launch === null ? EMPTY : formOf(launch)), volumes: rows };
+  go(withParameters('/deploy', parameters));
+}
+
+/** The folded section with an instance's workload as the renter requested it. */
+export function Launched({ instance, launch }: Pick<Props, 'instance' | 'launch'>) {
+  const count = launch === null ? 0 : envOf(launch).length + launch.secrets.length;
   return (
-    <section class="panel padded stack" aria-labelledby="launched">
-      <div class="row between">
-        <h2 id="launched">{texts.launched}</h2>
-        <button type="button" onClick={again}>
-          {texts.again}
-        </button>
-      </div>
+    <Fold title={texts.launched} summary={workload.workloadOf(visible(instance.template), count)}>
       <Facts
         of={[
           [texts.template, <span class="mono">{visible(instance.template)}</span>],
@@ -72,7 +71,7 @@ export function Launched({ instance, launch, volumes }: Props) {
           ))}
         </dl>
       )}
-    </section>
+    </Fold>
   );
 }
 

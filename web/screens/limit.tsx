@@ -1,7 +1,8 @@
 import { micro, usd } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
+import { Amount } from '../parts/amount.js';
+import { LocalTime } from '../parts/local-time.js';
 import { Failure } from '../parts/notice.js';
-import { Time } from '../parts/time.js';
 import { serverNow } from '../state/clock.js';
 import { say } from '../state/toasts.js';
 import { useWork } from '../state/work.js';
@@ -40,7 +41,6 @@ export function Limit({ limit, used, reachedAt, usedText, label, set, onChanged 
     const typed = String(new FormData(form).get('usd'));
     if (typed !== '' && (await change(Number(typed)))) form.reset();
   };
-  const reached = reachedAt === null ? null : secondsOf(reachedAt);
   return (
     <div class="stack-tight" data-limit={label}>
       {limit === null ? (
@@ -48,20 +48,12 @@ export function Limit({ limit, used, reachedAt, usedText, label, set, onChanged 
       ) : (
         <>
           <p class="row between">
-            <span>
-              {texts.used(<strong class="figure">{usd(micro(used ?? 0), 2)}</strong>, usd(micro(limit), 2), usedText)}
-            </span>
+            <LimitUse limit={limit} used={used} usedText={usedText} />
             <button type="button" class="plain" onClick={() => void change(null)}>
               {texts.remove}
             </button>
           </p>
-          <p class="small quiet">
-            {reached === null
-              ? texts.notReached
-              : reached <= serverNow.value
-                ? texts.wasReached(<Time at={reached} />)
-                : texts.isReached(<Time at={reached} />)}
-          </p>
+          <LimitReached at={reachedAt} />
         </>
       )}
       <form class="row" onSubmit={submit}>
@@ -75,5 +67,24 @@ export function Limit({ limit, used, reachedAt, usedText, label, set, onChanged 
       </form>
       <Failure error={error.value} />
     </div>
+  );
+}
+
+/** Shows how much of a limit is used. */
+export const LimitUse = ({ limit, used, usedText }: { limit: number } & Pick<Props, 'used' | 'usedText'>) => (
+  <span>{texts.used(<Amount of={micro(used ?? 0)} />, usd(micro(limit)), usedText)}</span>
+);
+
+/** Shows when a limit will be reached, or was. */
+export function LimitReached({ at }: { at: string | null }) {
+  const reached = at === null ? null : secondsOf(at);
+  return (
+    <p class="small quiet">
+      {reached === null
+        ? texts.notReached
+        : reached <= serverNow.value
+          ? texts.wasReached(<LocalTime at={reached} />)
+          : texts.isReached(<LocalTime at={reached} />)}
+    </p>
   );
 }

@@ -57,9 +57,9 @@ export function Logs({ id }: { id: string }) {
   const at = placeOf(matches.value, chosen.value);
   return (
     <section class="panel" aria-label={texts.title}>
-      <div class="panel-head log-head">
+      <div class="panel-head toolbar">
         <form
-          class="row log-search"
+          class="row toolbar-search log-search"
           onSubmit={(event) => {
             event.preventDefault();
             choose(-1);

@@ -11,6 +11,7 @@ import { TerminalLine } from '../state/terminal-line.js';
 export const MAX_TERMINALS = 8;
 /** Maximum number of terminals that a page keeps. Those that were shown longest ago are closed first. */
 const MAX_KEPT = 16;
+const FONT_PX = 13;
 const SCROLLBACK_LINES = 5_000;
 const MAX_TITLE = 60;
 /** If the output begins in the middle of a line, up to this many bytes may belong to the rest of that line. */
@@ -20,6 +21,11 @@ const NEWLINE = 10;
 const READER = 'terminal-screen-reader';
 
 defineAdoptedStyle();
+
+/** Resolves once the terminals' typeface is loaded, or can't be. */
+const typeface = document.fonts
+  .load(`${FONT_PX}px ${getComputedStyle(document.documentElement).getPropertyValue('--mono')}`)
+  .catch(() => []);
 
 /**
  * A terminal with its display and its connection to a shell. It lives as long as the page, no matter which screen is
@@ -36,6 +42,7 @@ export class TerminalSession {
   readonly #fit = new FitAddon();
   readonly #resizes = new ResizeObserver(() => this.fit());
   #isOpened = false;
+  #isDisposed = false;
   /** Position in the output up to which the terminal has already sent its automatic replies. */
   #answeredUntil = 0;
   /** Position up to which output has been displayed. */
@@ -57,7 +64,7 @@ export class TerminalSession {
       minimumContrastRatio: 4.5,
       screenReaderMode: readsAloud.peek(),
       macOptionIsMeta: true,
-      fontSize: 13,
+      fontSize: FONT_PX,
       allowProposedApi: false,
     });
     this.#terminal = terminal;
@@ -82,9 +89,12 @@ export class TerminalSession {
     terminal.onResize(({ cols, rows }) => this.line.resize(cols, rows));
   }
 
-  /** Shows the terminal in an element on the page. */
-  show(parent: HTMLElement): void {
+  /** Shows the terminal in an element on the page, with the keyboard focus. */
+  async show(parent: HTMLElement): Promise<void> {
     parent.append(this.element);
+    // The size of the cells is measured only once, so the typeface has to be there.
+    await typeface;
+    if (this.#isDisposed || !this.element.isConnected) return;
     if (!this.#isOpened) {
       this.#isOpened = true;
       this.#terminal.open(this.element);
@@ -95,6 +105,7 @@ export class TerminalSession {
     this.#resizes.observe(this.element);
     this.paint();
     this.fit();
+    this.focus();
   }
 
   hide(): void {
@@ -142,6 +153,7 @@ export class TerminalSession {
   }
 
   #dispose(): void {
+    this.#isDisposed = true;
     this.hide();
     this.#terminal.dispose();
   }
@@ -298,6 +310,8 @@ function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
     return false;
   }
   if (letter === 'v') return false;
+  // The terminal's panel handles it.
+  if (isFullScreenKey(event)) return false;
   // Tab is sent to the program, so another key is needed to leave the terminal.
   if (key === 'F6' && shiftKey) {
     if (type === 'keydown') document.querySelector<HTMLElement>('.terminal-bar [aria-pressed="true"]')?.focus();
@@ -306,3 +320,7 @@ function takesKey(event: KeyboardEvent, terminal: Terminal): boolean {
   }
   return true;
 }
+
+/** Returns whether a key press switches to or from full screen. The browser itself uses F11. */
+export const isFullScreenKey = ({ key, ctrlKey, shiftKey }: KeyboardEvent): boolean =>
+  key === 'F11' && ctrlKey && shiftKey;

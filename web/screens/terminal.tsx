@@ -1,11 +1,15 @@
 import { useSignal } from '@preact/signals';
+import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { visible } from '../figures/visible.js';
+import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icon.js';
+import { setQuery } from '../state/location.js';
 import type { LineState } from '../state/terminal-line.js';
 import { texts } from '../texts/en/terminal.js';
 import {
   endTerminal,
+  isFullScreenKey,
   MAX_TERMINALS,
   newTerminal,
   openTerminals,
@@ -18,14 +22,30 @@ import {
 /** Shows an instance's terminal tabs, one of which is visible at a time. */
 export function Terminals({ id }: { id: string }) {
   const chosen = useSignal<TerminalSession | null>(null);
-  useEffect(() => openTerminals(id), [id]);
+  const panel = useRef<HTMLElement>(null);
+  const { isFull, toggle } = useFullScreen(panel);
+  const isHelping = useSignal(false);
+  useEffect(() => {
+    openTerminals(id);
+    // The shell of a new instance is now open.
+    setQuery({ new: null }, { replace: true });
+  }, [id]);
   const all = terminalsOf(id);
   const shown = all.find((each) => each === chosen.value) ?? all[0] ?? null;
   const begin = (isRoot: boolean) => {
     chosen.value = newTerminal(id, isRoot);
   };
   return (
-    <section class="panel terminals" aria-label={texts.title}>
+    <section
+      ref={panel}
+      class="panel terminals"
+      aria-label={texts.title}
+      onKeyDown={(event) => {
+        if (!isFullScreenKey(event)) return;
+        event.preventDefault();
+        toggle();
+      }}
+    >
       <div class="terminal-bar">
         {all.map((each) => (
           <Name
@@ -53,12 +73,76 @@ export function Terminals({ id }: { id: string }) {
           />
           {texts.aloud}
         </label>
+        <button
+          type="button"
+          class="ghost"
+          aria-label={texts.help}
+          title={texts.help}
+          onClick={() => {
+            isHelping.value = true;
+          }}
+        >
+          <Icon name="circle-help" />
+        </button>
+        <button
+          type="button"
+          class="ghost"
+          aria-label={texts.fullScreen}
+          title={texts.fullScreen}
+          aria-pressed={isFull}
+          onClick={toggle}
+        >
+          <Icon name={isFull ? 'minimize' : 'maximize'} />
+        </button>
       </div>
       {shown !== null && <Shown key={shown.shell} of={shown} onBegin={() => begin(shown.isRoot)} />}
-      <p class="small quiet terminal-hint">{texts.hint}</p>
+      {isHelping.value && (
+        <Help
+          onClose={() => {
+            isHelping.value = false;
+          }}
+        />
+      )}
     </section>
   );
 }
+
+/** Switches an element to full screen and back, which the browser also does when the user presses Escape. */
+function useFullScreen(element: RefObject<HTMLElement | null>) {
+  const isFull = useSignal(false);
+  useEffect(() => {
+    const update = () => {
+      isFull.value = document.fullscreenElement !== null;
+    };
+    document.addEventListener('fullscreenchange', update);
+    return () => document.removeEventListener('fullscreenchange', update);
+  }, []);
+  const toggle = () => {
+    // The browser may refuse, and then the terminal stays as it is.
+    const changed = isFull.value ? document.exitFullscreen() : element.current?.requestFullscreen();
+    void changed?.catch(() => {});
+    element.current?.querySelector('textarea')?.focus();
+  };
+  return { isFull: isFull.value, toggle };
+}
+
+const Help = ({ onClose }: { onClose(): void }) => (
+  <Dialog title={texts.help} isNarrow onClose={onClose}>
+    <div class="dialog-body stack">
+      <dl class="terminal-keys">
+        {texts.keys.map(([keys, effect]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{effect}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="quiet">{texts.hint}</p>
+    </div>
+  </Dialog>
+);
 
 interface NameProps {
   of: TerminalSession;
@@ -84,8 +168,7 @@ function Name({ of, isShown, onChosen }: NameProps) {
 function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    of.show(place.current!);
-    of.focus();
+    void of.show(place.current!);
     // The connection was refused while the terminal was hidden, but the instance may be running again.
     if (of.line.state.peek().kind === 'refused') of.line.open();
     return () => of.hide();

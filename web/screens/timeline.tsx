@@ -1,14 +1,17 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { micro, rate, usd } from '../figures/money.js';
-import { bytes, duration, secondsOf } from '../figures/time.js';
+import { micro, rate, sum } from '../figures/money.js';
+import { fileSize } from '../figures/size.js';
+import { duration, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
+import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
+import { LocalTime } from '../parts/local-time.js';
 import { Failure } from '../parts/notice.js';
 import { reasonText } from '../parts/status.js';
-import { Time } from '../parts/time.js';
 import { keyNames, readKeyNames } from '../state/key-names.js';
+import { withQuery } from '../state/location.js';
 import { type TimelineEntry, useTimeline } from '../state/timeline.js';
 import { operations, refusals } from '../texts/en/operations.js';
 import { texts } from '../texts/en/timeline.js';
@@ -67,9 +70,8 @@ export function Timeline({ id }: { id: string }) {
   useEffect(() => void readKeyNames(), []);
   const wanted = entries?.filter(({ node }) => filter.value === 'all' || LOOKS[node.kind][2] === filter.value) ?? [];
   return (
-    <section class="panel" aria-labelledby="timeline">
+    <section class="panel" aria-label={texts.title}>
       <div class="panel-head">
-        <h2 id="timeline">{texts.title}</h2>
         <fieldset class="segments" aria-label={texts.filter}>
           {Object.entries(texts.filters).map(([value, label]) => (
             <button
@@ -92,13 +94,7 @@ export function Timeline({ id }: { id: string }) {
         {entries !== null && entries.length > 0 && wanted.length === 0 && (
           <p class="quiet">{texts.noneOfThese(hasMore)}</p>
         )}
-        {wanted.length > 0 && (
-          <ol class="timeline" aria-label={texts.label}>
-            {mergeSaves(wanted).map((shown) => (
-              <Entry key={shown.cursor} {...shown} />
-            ))}
-          </ol>
-        )}
+        {wanted.length > 0 && <Entries of={mergeSaves(wanted)} />}
         {hasMore && (
           <div>
             <button type="button" onClick={more}>
@@ -110,6 +106,41 @@ export function Timeline({ id }: { id: string }) {
     </section>
   );
 }
+
+/** Number of events that the overview shows. */
+const RECENT = 5;
+
+/** The folded section with an instance's newest events. */
+export function RecentEvents({ id }: { id: string }) {
+  const { entries, error } = useTimeline(id);
+  useEffect(() => void readKeyNames(), []);
+  const shown = mergeSaves(entries ?? []).slice(0, RECENT);
+  const newest = shown[0]?.node;
+  const summary = newest && (
+    <>
+      {titleOf(newest)}, <LocalTime at={secondsOf(newest.at)} />
+    </>
+  );
+  return (
+    <Fold title={texts.recent} summary={summary ?? '\u200b'}>
+      <div class="stack">
+        <Failure error={error} />
+        <Entries of={shown} />
+        <p>
+          <a href={withQuery({ tab: 'activity' })}>{texts.all}</a>
+        </p>
+      </div>
+    </Fold>
+  );
+}
+
+const Entries = ({ of: entries }: { of: readonly Shown[] }) => (
+  <ol class="timeline" aria-label={texts.label}>
+    {entries.map((shown) => (
+      <Entry key={shown.cursor} {...shown} />
+    ))}
+  </ol>
+);
 
 function Entry({ node, others }: Shown) {
   const [icon, tone] = LOOKS[node.kind];
@@ -136,8 +167,8 @@ function Entry({ node, others }: Shown) {
             <ul class="small quiet">
               {others.map((other) => (
                 <li key={other.at}>
-                  <Time at={secondsOf(other.at)} />
-                  {other.sizeBytes !== null && `, ${bytes(other.sizeBytes)}`}
+                  <LocalTime at={secondsOf(other.at)} />
+                  {other.sizeBytes !== null && `, ${fileSize(other.sizeBytes)}`}
                 </li>
               ))}
             </ul>
@@ -145,7 +176,7 @@ function Entry({ node, others }: Shown) {
         )}
       </div>
       <span class="timeline-when small quiet">
-        <Time at={secondsOf(node.at)} />
+        <LocalTime at={secondsOf(node.at)} />
       </span>
     </li>
   );
@@ -190,7 +221,7 @@ function titleOf(entry: TimelineEntry): string {
     case 'DESTROYED':
       return texts.destroyed;
     case 'CREDITED':
-      return texts.credited(usd(micro(amount ?? 0), 4), duration(seconds ?? 0));
+      return texts.credited(sum(micro(amount ?? 0)), duration(seconds ?? 0));
   }
 }
 
@@ -198,8 +229,8 @@ function titleOf(entry: TimelineEntry): string {
 function detailsOf({ kind, stopReason, seconds, amount, sizeBytes, asked }: TimelineEntry): string[] {
   const details: string[] = [];
   if (stopReason !== null) details.push(reasonText(stopReason));
-  if (kind !== 'CREDITED' && seconds !== null) details.push(texts.ran(duration(seconds), usd(micro(amount ?? 0), 4)));
-  if (sizeBytes !== null) details.push(texts.volumeSize(bytes(sizeBytes)));
+  if (kind !== 'CREDITED' && seconds !== null) details.push(texts.ran(duration(seconds), sum(micro(amount ?? 0))));
+  if (sizeBytes !== null) details.push(texts.volumeSize(fileSize(sizeBytes)));
   if (kind === 'CHANGED' && asked?.operation === 'moveInstance' && asked.targets[1] !== undefined)
     details.push(texts.movedTo(visible(asked.targets[1])));
   if (asked?.code != null) details.push(refusals[asked.code] ?? visible(asked.code));

@@ -1,10 +1,11 @@
-import { bytes, secondsOf } from '../figures/time.js';
+import { fileSize } from '../figures/size.js';
+import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { VolumeSnapshots } from '../graph/documents.js';
 import { Dialog } from '../parts/dialog.js';
+import { LocalTime } from '../parts/local-time.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
 import { accountChanges, instanceName } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import type { Volume } from '../state/volumes.js';
@@ -45,10 +46,14 @@ export function Moments({ volume: { id, name }, onRestore, onClose }: Props) {
             {snapshots.map((snapshot) => (
               <tr key={snapshot.id}>
                 <th scope="row" class="wide">
-                  <Time at={secondsOf(snapshot.at)} />
+                  <LocalTime at={secondsOf(snapshot.at)} />
                 </th>
                 <td class="wide" data-label={texts.columns.size}>
-                  {snapshot.sizeBytes === null ? <span class="quiet">{texts.unknown}</span> : bytes(snapshot.sizeBytes)}
+                  {snapshot.sizeBytes === null ? (
+                    <span class="quiet">{texts.unknown}</span>
+                  ) : (
+                    fileSize(snapshot.sizeBytes)
+                  )}
                 </td>
                 <td class="wide mono" data-label={texts.columns.by}>
                   {snapshot.instanceId === null ? (

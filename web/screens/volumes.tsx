@@ -1,11 +1,14 @@
 import { useSignal } from '@preact/signals';
-import { accrued, micro, rate, usd } from '../figures/money.js';
-import { bytes, secondsOf } from '../figures/time.js';
+import { accrued, decimalsOf, micro, sum } from '../figures/money.js';
+import { number } from '../figures/number.js';
+import { fileSize } from '../figures/size.js';
+import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
+import { Amount } from '../parts/amount.js';
+import { LocalTime } from '../parts/local-time.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
 import { instanceName } from '../state/account.js';
 import { useTitle } from '../state/title.js';
 import { useVolumes, type Volume } from '../state/volumes.js';
@@ -27,6 +30,7 @@ export function Volumes() {
   const isCreating = useSignal(false);
   const open = useSignal<{ task: Task; id: string; snapshot?: string } | null>(null);
   const volume = volumes?.find(({ id }) => id === open.value?.id);
+  const decimals = decimalsOf(volumes?.map(({ priceHr }) => micro(priceHr)) ?? [], 3);
   const close = () => {
     open.value = null;
     isCreating.value = false;
@@ -35,7 +39,9 @@ export function Volumes() {
   return (
     <div class="stack">
       <div class="row between">
-        <h1 tabIndex={-1}>{screens['/volumes']}</h1>
+        <h1 tabIndex={-1} title={texts.lead}>
+          {screens['/volumes']}
+        </h1>
         <button
           type="button"
           class="primary"
@@ -46,23 +52,31 @@ export function Volumes() {
           {texts.create}
         </button>
       </div>
-      <p>{texts.lead}</p>
       <Failure error={error} />
-      <section class="panel" aria-label={texts.yours}>
+      <section class="panel volumes" aria-label={texts.yours}>
         {volumes !== null && volumes.length === 0 && (
           <Empty icon="hard-drive" title={texts.none}>
-            {texts.noneHint}
+            {`${texts.lead} ${texts.noneHint}`}
           </Empty>
         )}
         {volumes !== null && volumes.length > 0 && (
           <Table
             isCards
-            columns={[[texts.name], [texts.size], [texts.usedBy], [texts.lastSnapshot], [texts.actions, 'unseen']]}
+            columns={[
+              [texts.name],
+              [texts.usedBy],
+              [texts.size, 'number'],
+              [texts.stored, 'number'],
+              [texts.lastSnapshot],
+              [texts.rate, 'number'],
+              [texts.actions, 'unseen'],
+            ]}
           >
             {volumes.map((each) => (
               <Row
                 key={each.id}
                 volume={each}
+                decimals={decimals}
                 onTask={(task) => {
                   open.value = { task, id: each.id };
                 }}
@@ -89,7 +103,14 @@ export function Volumes() {
   );
 }
 
-function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
+interface RowProps {
+  volume: Volume;
+  /** Number of decimals of the column of rates. */
+  decimals: number;
+  onTask(task: Task): void;
+}
+
+function Row({ volume, decimals, onTask }: RowProps) {
   const { id, name, sizeGb, priceHr, inUseBy, lastSnapshotAt, storedBytes } = volume;
   const price = micro(priceHr);
   const item = (task: Task, icon: string): MenuItem => ({
@@ -101,32 +122,35 @@ function Row({ volume, onTask }: { volume: Volume; onTask(task: Task): void }) {
   });
   return (
     <tr>
-      <th scope="row" class="wide">
-        {visible(name)}
-        <div class="small quiet mono">{id}</div>
+      <th scope="row" class="volume-name">
+        {visible(name)} <span class="small quiet mono id">{id}</span>
       </th>
-      <td class="wide" data-label={texts.size}>
-        {sizeGb} GB
-        <div class="small quiet figure">{texts.price(rate(price), usd(accrued(price, SECONDS_PER_MONTH)))}</div>
-      </td>
-      <td class="wide" data-label={texts.usedBy}>
+      <td data-label={texts.usedBy}>
         {inUseBy === null ? (
-          <span class="quiet">{texts.unused}</span>
+          <span class="quiet">–</span>
         ) : (
-          <a class="mono" href={`/instances/${inUseBy}`}>
+          <a class="id" href={`/instances/${inUseBy}`}>
             {instanceName(inUseBy)}
           </a>
         )}
       </td>
-      <td class="wide" data-label={texts.lastSnapshot}>
+      <td class="number" data-label={texts.size}>
+        {number(sizeGb)}
+      </td>
+      <td class="number no-card" data-label={texts.stored}>
+        {storedBytes > 0 ? fileSize(storedBytes) : '–'}
+      </td>
+      <td class="nowrap no-card" data-label={texts.lastSnapshot}>
         {lastSnapshotAt === null ? (
           <span class="quiet">{texts.noSnapshot}</span>
         ) : (
-          <Time at={secondsOf(lastSnapshotAt)} />
+          <LocalTime at={secondsOf(lastSnapshotAt)} />
         )}
-        {storedBytes > 0 && <div class="small quiet">{texts.saved(bytes(storedBytes))}</div>}
       </td>
-      <td class="number wide">
+      <td class="number" data-label={texts.rate} title={texts.in30Days(sum(accrued(price, SECONDS_PER_MONTH)))}>
+        <Amount of={price} decimals={decimals} />
+      </td>
+      <td class="number volume-menu">
         <Menu
           label={house.actionsOf(visible(name))}
           items={[item('moments', 'history'), item('restic', 'copy'), item('grow', 'plus'), item('delete', 'trash-2')]}

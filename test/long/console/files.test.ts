@@ -47,7 +47,7 @@ describe("a real container's file and log pages", needsEngine('podman', 'chromiu
         await uploadOf(page, 'large.bin').getByText('Done').waitFor(LONG);
         expect(await inside('sha256sum < /workspace/large.bin')).toContain(digest);
         const row = page.getByRole('row', { name: /large\.bin/ });
-        await row.getByText('200 MB').waitFor();
+        await row.getByText('200.0 MB').waitFor();
         const begun = page.waitForEvent('download');
         await row.getByRole('link', { name: 'large.bin', exact: true }).click();
         const download = await begun;
@@ -74,11 +74,11 @@ describe("a real container's file and log pages", needsEngine('podman', 'chromiu
       await page.getByRole('button', { name: 'Size' }).click();
       expect(await names(page)).toEqual(['z-folder', 'part-10', 'part-9']);
       await page.reload();
-      await page.getByRole('button', { name: 'Delete part-10' }).click();
+      await choose(page, 'Delete', 'part-10');
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByRole('link', { name: 'part-10', exact: true }).waitFor({ state: 'detached' });
       await page.getByRole('link', { name: 'workspace', exact: true }).first().click();
-      await page.getByRole('button', { name: 'Delete a folder & more' }).click();
+      await choose(page, 'Delete', 'a folder & more');
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByText('folder is not empty').waitFor();
       await page.getByRole('button', { name: 'Keep it' }).click();
@@ -97,7 +97,7 @@ describe("a real container's file and log pages", needsEngine('podman', 'chromiu
       const begun = page.waitForEvent('download');
       await page.getByRole('link', { name: 'bytes��', exact: true }).click();
       expect(await (await (await begun).createReadStream()).toArray().then(String)).toBe('4\n');
-      await page.getByRole('button', { name: 'Delete a\\u202efdp.exe' }).click();
+      await choose(page, 'Delete', 'a\\u202efdp.exe');
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByRole('link', { name: 'a\\u202efdp.exe', exact: true }).waitFor({ state: 'detached' });
       expect(complaints).toEqual([]);
@@ -240,6 +240,12 @@ describe("a real container's file and log pages", needsEngine('podman', 'chromiu
 });
 
 const uploadOf = (page: Page, name: string) => page.locator('.uploads li', { hasText: name });
+
+/** Chooses an action in the menu of a file. */
+async function choose(page: Page, action: string, name: string): Promise<void> {
+  await page.getByRole('button', { name: `Actions for ${name}`, exact: true }).click();
+  await page.getByRole('menuitem', { name: `${action} ${name}`, exact: true }).click();
+}
 
 const names = (page: Page) => page.locator('.files tbody th bdi').allInnerTexts();
 

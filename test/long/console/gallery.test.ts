@@ -90,9 +90,8 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
       await click('radio', /^JupyterLab/);
       await click('button', /^Deploy for/);
       const open = page.getByRole('button', { name: 'Open JupyterLab' });
+      await page.getByText('running', { exact: true }).waitFor({ timeout: 2 * SOON_MS });
       await open.waitFor();
-      await page.getByText('container running').waitFor({ timeout: 2 * SOON_MS });
-      expect(await open.getAttribute('aria-disabled')).toBe('false');
       const id = idOf(page);
       const opened = page.context().waitForEvent('page');
       await click('button', /^Open JupyterLab$/);
@@ -103,17 +102,22 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
       expect(new URL(tab.url()).search).toBe(`?token=${made!.value}`);
       const bare = await tab.goto(tab.url().replace(made!.value, other!.value));
       expect(bare!.status()).toBe(403);
+      await page.getByText('Ports and passwords').click();
       await page.getByText('PASSWORD, generated:').waitFor();
       expect([await beyondWindow(page), await faultsIn(page)]).toEqual([0, []]);
       expect(complaints).toEqual([]);
       const written = fleet.gatewayOutput + host.log;
       for (const { value } of [made!, other!]) expect(written.includes(value)).toBe(false);
 
-      await page.getByLabel('Stop automatically after or at').fill('8h');
-      await page.getByRole('button', { name: 'Set', exact: true }).click();
-      await page.getByText(/^Stops /).waitFor();
-      await page.getByRole('button', { name: 'Don’t stop', exact: true }).click();
-      await page.getByText('No deadline: it runs until you stop it or your credit runs out.').waitFor();
+      for (const [time, shown] of [
+        ['8h', /^Stops /],
+        ['', 'No deadline or limit'],
+      ] as const) {
+        await page.getByRole('button', { name: `Edit ${id}` }).click();
+        await page.getByLabel('Stop automatically after or at').fill(time);
+        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.getByText(shown).waitFor();
+      }
       await destroyed(id);
     }));
 

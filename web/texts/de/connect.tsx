@@ -1,10 +1,8 @@
 import type { texts as english } from '../en/connect.js';
+import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  title: 'Verbinden',
-  destroyed: 'Diese Instanz ist gelöscht. Eine Verbindung ist nicht mehr möglich.',
-  noAgent: 'Auf dieser Maschine läuft kein Host-Agent: Die Miete ist nur ein Eintrag, und es läuft kein Container.',
-  shell: (keys) => <>Shell, mit einem {keys}:</>,
+  shell: (keys) => <>Für die SSH-Befehle genügt einer {keys}.</>,
   yourKeys: 'Ihrer SSH-Schlüssel',
   copyCommand: 'Befehl kopieren',
   asRoot: (command) => <>Als root: {command}</>,
@@ -13,9 +11,7 @@ export const texts: typeof english = {
       TCP-Port {port}, für alle offen: {address}
     </>
   ),
-  copyHost: 'Hostnamen kopieren',
   open: (name) => `${name} öffnen`,
-  soon: 'verfügbar, sobald der Container läuft',
   generated: (variable, value) => (
     <>
       {variable}, automatisch erzeugt: {value}
@@ -33,5 +29,16 @@ export const texts: typeof english = {
     </>
   ),
   openPort: 'Öffnen',
+  openNumber: (port) => `Port ${port} öffnen`,
   openTab: 'In neuem Tab öffnen',
+  terminal: 'Terminal',
+  access: 'Ports und Passwörter',
+  accessOf: (passwords, ports) =>
+    [
+      passwords > 0 && `${passwords} ${plural(passwords, { one: 'Passwort', other: 'Passwörter' })}`,
+      `${ports} ${plural(ports, { one: 'Port', other: 'Ports' })}`,
+    ]
+      .filter(Boolean)
+      .join(' · '),
+  copyRootCommand: 'Root-Befehl kopieren',
 };

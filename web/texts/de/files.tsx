@@ -33,4 +33,9 @@ export const texts: typeof english = {
   noRestore: 'Sie lässt sich hier nicht wiederherstellen.',
   keep: 'Behalten',
   doDelete: 'Löschen',
+  find: 'Nach Namen filtern',
+  findShort: 'Filtern',
+  noneFound: 'Keine passenden Namen in diesem Ordner.',
+  found: (count) => `${number(count)} gefunden`,
+  doDownload: 'Herunterladen',
 };

@@ -1,13 +1,12 @@
 import type { texts as english } from '../en/instance.js';
+import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  all: 'Instanzen',
   label: 'Ansichten dieser Instanz',
   title: (name) => `Instanz ${name}`,
   page: (count, model, name) => `${count} × ${model} ${name}`,
   tabs: { overview: 'Überblick', terminal: 'Terminal', files: 'Dateien', log: 'Log' },
   gpus: (count, model) => `${count} × ${model}`,
-  noAgent: 'Auf dieser Maschine läuft kein Host-Agent: Es gibt weder Log noch Dateien noch eine Shell.',
   noTerminal: 'Die Instanz läuft nicht. Starten Sie sie, um eine Shell zu öffnen.',
   noFiles: 'Die Instanz läuft nicht. Starten Sie sie, um ihre Dateien zu sehen.',
   moment: 'Wird geladen …',
@@ -21,8 +20,6 @@ export const texts: typeof english = {
   costsNow: 'Aktuelle Kosten',
   costSoFar: 'Bisherige Kosten',
   ranFor: 'Laufzeit',
-  gpuLoad: 'GPU-Auslastung',
-  cpuLoad: 'CPU-Auslastung',
   preparing: 'Wird vorbereitet',
   steps: {
     WAITING: 'Auf die Maschine warten',
@@ -33,15 +30,13 @@ export const texts: typeof english = {
   },
   preparingHint: 'GPU-Sekunden eines langsamen Starts werden erstattet, wenn der Dienst das zusagt.',
   failed: 'Der Container konnte nicht gestartet werden',
-  failedHint: (log) => <>Seine bisherige Ausgabe steht {log}.</>,
-  itsLog: 'im Log',
   stopped: 'Die Instanz ist angehalten',
   stoppedHint: (disk, rate) =>
     `Ihr Speicherplatz von ${disk} GB bleibt erhalten und kostet ${rate} USD/h, bis Sie die Instanz löschen. Starten Sie sie, um sich wieder zu verbinden: Alle Daten sind unverändert.`,
+  stopReason: (reason) => `Grund: ${reason}.`,
   destroyed: 'Die Instanz ist gelöscht',
   destroyedHint:
     'Ihr Speicherplatz ist gelöscht, und sie kostet nichts mehr. Sie können dieselbe Miete noch einmal starten.',
-  terms: 'Konditionen',
   priced: 'Preismodell',
   locked: (mode) => `${mode}, Festpreis`,
   gpuPrice: 'GPUs',
@@ -53,13 +48,32 @@ export const texts: typeof english = {
   stoppedAt: 'Angehalten',
   destroyedAt: 'Gelöscht',
   id: 'ID',
-  region: 'Region',
   machine: 'Maschine',
   cpu: 'CPU',
   vcpus: (cpu, count) => `${cpu}, ${count} vCPUs`,
   memory: 'Arbeitsspeicher',
   gb: (count) => `${count} GB`,
-  limit: 'Ausgabenlimit',
-  limitLabel: 'Limit',
   limitUsed: 'ausgegeben',
+  hostname: 'Hostname',
+  machineAndTerms: 'Maschine und Konditionen',
+  showLog: 'Log anzeigen',
+  failedHint: 'Die bisherige Ausgabe steht im Log.',
+  recordOnly: 'Nur ein Eintrag: Auf dieser Maschine läuft kein Host-Agent und daher auch kein Container.',
+  ended: 'Der Befehl ist beendet',
+  endedHint: (exitCode) =>
+    `${exitCode === null ? '' : `Exit-Code ${exitCode}. `}Die GPUs werden berechnet, bis Sie die Instanz anhalten.`,
+  copyId: 'ID kopieren',
+  idCopied: (id) => `${id} kopiert.`,
+  noEnd: 'Keine Frist, kein Limit',
+  edit: 'Bearbeiten',
+  settingsOf: (name) => `${name} bearbeiten`,
+  settingsHint: 'Leeren Sie ein Feld, um die Einstellung zu entfernen.',
+  settingsSaved: 'Einstellungen gespeichert.',
+  settingsRestored: 'Vorherige Einstellungen wiederhergestellt.',
+  limit: 'Ausgabenlimit (USD)',
+  limitHint: 'keins',
+  workloadOf: (template, variables) =>
+    variables === 0
+      ? template
+      : `${template} · ${variables} ${plural(variables, { one: 'Variable', other: 'Variablen' })}`,
 };

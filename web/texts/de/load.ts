@@ -14,4 +14,5 @@ export const texts: typeof english = {
   out: 'Ausgehend',
   most: 'Maximum',
   meanOf: (gpus) => `Mittel von ${gpus} GPUs`,
+  ofTotal: (total) => `von ${total}`,
 };

@@ -7,6 +7,7 @@ export const operations: typeof english = {
   stop: 'Anhalten',
   destroy: 'Löschen',
   setDeadlines: 'Fristen ändern',
+  setLabels: 'Labels ändern',
   setSpendLimit: 'Ausgabenlimit ändern',
   setStopWhenIdle: 'Anhalten bei Leerlauf ändern',
   moveInstance: 'Auf anderen Host umziehen',

@@ -5,7 +5,7 @@ export const texts: typeof english = {
   new: 'Neues Terminal',
   newAsRoot: 'Als root',
   aloud: 'Für Screenreader',
-  hint: 'Bei verlorener Verbindung läuft eine Shell noch 5 Minuten weiter. Strg+C kopiert die Auswahl, Strg+V fügt ein, Strg+Umschalt+F6 verlässt das Terminal mit der Tastatur.',
+  hint: 'Bei verlorener Verbindung läuft eine Shell noch 5 Minuten weiter.',
   name: (number) => `Terminal ${number}`,
   nameAsRoot: (number) => `Terminal ${number} (root)`,
   close: (number) => `Terminal ${number} schließen`,
@@ -18,4 +18,12 @@ export const texts: typeof english = {
   another: 'Neue starten',
   refused: (why) => `Das Terminal konnte nicht geöffnet werden: ${why}.`,
   again: 'Erneut versuchen',
+  fullScreen: 'Vollbild',
+  help: 'Hilfe zum Terminal',
+  keys: [
+    ['Strg+C', 'kopiert die Auswahl oder unterbricht das Programm'],
+    ['Strg+V', 'fügt ein'],
+    ['Strg+Umschalt+F6', 'verlässt das Terminal mit der Tastatur'],
+    ['Strg+Umschalt+F11', 'schaltet das Vollbild ein und aus'],
+  ],
 };

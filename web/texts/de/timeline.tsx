@@ -38,4 +38,6 @@ export const texts: typeof english = {
   byConsole: (key) => `in der Konsole, mit Schlüssel ${key}`,
   from: (address) => `von ${address}`,
   which: 'Einzeln anzeigen',
+  recent: 'Letzte Ereignisse',
+  all: 'Alle Ereignisse',
 };

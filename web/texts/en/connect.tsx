@@ -1,10 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { plural } from '../plural.js';
 
 export const texts = {
-  title: 'Connect',
-  destroyed: 'This instance has been destroyed; there is nothing to connect to.',
-  noAgent: 'This machine has no host agent: the rental is only a record, without a container.',
-  shell: (keys: ComponentChildren) => <>Shell, with any of {keys}:</>,
+  shell: (keys: ComponentChildren) => <>The SSH commands work with any of {keys}.</>,
   yourKeys: 'your SSH keys',
   copyCommand: 'Copy command',
   asRoot: (command: ComponentChildren) => <>As root: {command}</>,
@@ -13,9 +11,7 @@ export const texts = {
       TCP port {port}, open to anyone: {address}
     </>
   ),
-  copyHost: 'Copy host name',
   open: (name: string) => `Open ${name}`,
-  soon: 'available once the container is running',
   generated: (variable: string, value: ComponentChildren) => (
     <>
       {variable}, generated: {value}
@@ -33,5 +29,16 @@ export const texts = {
     </>
   ),
   openPort: 'Open',
+  openNumber: (port: number) => `Open port ${port}`,
   openTab: 'Open in new tab',
+  terminal: 'Terminal',
+  access: 'Ports and passwords',
+  accessOf: (passwords: number, ports: number): string =>
+    [
+      passwords > 0 && `${passwords} ${plural(passwords, { one: 'password', other: 'passwords' })}`,
+      `${ports} ${plural(ports, { one: 'port', other: 'ports' })}`,
+    ]
+      .filter(Boolean)
+      .join(' · '),
+  copyRootCommand: 'Copy root command',
 };

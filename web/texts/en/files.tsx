@@ -31,4 +31,9 @@ export const texts = {
   noRestore: 'You can’t restore it from here.',
   keep: 'Keep it',
   doDelete: 'Delete',
+  find: 'Filter by name',
+  findShort: 'Filter',
+  noneFound: 'No matching names in this folder.',
+  found: (count: number) => `${number(count)} found`,
+  doDownload: 'Download',
 };

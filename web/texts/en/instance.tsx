@@ -1,14 +1,12 @@
-import type { ComponentChildren } from 'preact';
+import { plural } from '../plural.js';
 
 export const texts = {
-  all: 'Instances',
   label: 'Views of this instance',
   title: (name: string) => `Instance ${name}`,
   /** Used in the page's title. */
   page: (count: number, model: string, name: string) => `${count} × ${model} ${name}`,
   tabs: { overview: 'Overview', terminal: 'Terminal', files: 'Files', log: 'Log' },
   gpus: (count: number, model: string) => `${count} × ${model}`,
-  noAgent: 'This machine has no host agent: it has no log, files or shell.',
   noTerminal: 'The instance isn’t running. Start it to get a shell.',
   noFiles: 'The instance isn’t running. Start it to see its files.',
   moment: 'Loading …',
@@ -22,8 +20,6 @@ export const texts = {
   costsNow: 'Current cost',
   costSoFar: 'Cost so far',
   ranFor: 'Running time',
-  gpuLoad: 'GPU load',
-  cpuLoad: 'CPU load',
   preparing: 'Getting ready',
   steps: {
     WAITING: 'Waiting for the machine',
@@ -34,14 +30,12 @@ export const texts = {
   },
   preparingHint: 'GPU seconds lost to a slow start are credited if the service guarantees the start time.',
   failed: 'The container couldn’t be started',
-  failedHint: (log: ComponentChildren) => <>Its output up to then is in {log}.</>,
-  itsLog: 'the log',
   stopped: 'The instance is stopped',
   stoppedHint: (disk: number, rate: string) =>
     `Its ${disk} GB disk is kept and costs ${rate} USD/h until you destroy the instance. Start it to connect again: everything on the disk is unchanged.`,
+  stopReason: (reason: string) => `Reason: ${reason}.`,
   destroyed: 'The instance has been destroyed',
   destroyedHint: 'Its disk has been erased, and it no longer costs anything. You can deploy the same workload again.',
-  terms: 'Terms',
   priced: 'Pricing',
   locked: (mode: string) => `${mode}, price locked`,
   gpuPrice: 'GPUs',
@@ -53,13 +47,32 @@ export const texts = {
   stoppedAt: 'Stopped',
   destroyedAt: 'Destroyed',
   id: 'ID',
-  region: 'Region',
   machine: 'Machine',
   cpu: 'CPU',
   vcpus: (cpu: string, count: number) => `${cpu}, ${count} vCPUs`,
   memory: 'Memory',
   gb: (count: number) => `${count} GB`,
-  limit: 'Spend limit',
-  limitLabel: 'Limit',
   limitUsed: 'spent',
+  hostname: 'Host name',
+  machineAndTerms: 'Machine and terms',
+  showLog: 'Show the log',
+  failedHint: 'The log contains its output up to then.',
+  recordOnly: 'Record only: this machine has no host agent, so it runs nothing.',
+  ended: 'The command has ended',
+  endedHint: (exitCode: number | null) =>
+    `${exitCode === null ? '' : `Exit code ${exitCode}. `}The GPUs are billed until you stop the instance.`,
+  copyId: 'Copy ID',
+  idCopied: (id: string) => `${id} copied.`,
+  noEnd: 'No deadline or limit',
+  edit: 'Edit',
+  settingsOf: (name: string) => `Edit ${name}`,
+  settingsHint: 'Empty a field to remove its setting.',
+  settingsSaved: 'Settings saved.',
+  settingsRestored: 'Previous settings restored.',
+  limit: 'Spend limit (USD)',
+  limitHint: 'none',
+  workloadOf: (template: string, variables: number): string =>
+    variables === 0
+      ? template
+      : `${template} · ${variables} ${plural(variables, { one: 'variable', other: 'variables' })}`,
 };

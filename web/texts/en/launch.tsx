@@ -83,7 +83,7 @@ export const texts = {
 
   // An instance's launch.
   launched: 'Workload',
-  again: 'Deploy this again',
+  again: 'Deploy again',
   shownEntrypoint: 'Entrypoint',
   shownCommand: 'Command',
   ports: 'Ports',

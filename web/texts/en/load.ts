@@ -13,4 +13,5 @@ export const texts = {
   out: 'Out',
   most: 'Maximum',
   meanOf: (gpus: number) => `Mean of ${gpus} GPUs`,
+  ofTotal: (total: string) => `of ${total}`,
 };

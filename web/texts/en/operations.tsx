@@ -6,6 +6,7 @@ export const operations: Record<string, string> = {
   stop: 'Stop',
   destroy: 'Destroy',
   setDeadlines: 'Change deadlines',
+  setLabels: 'Change labels',
   setSpendLimit: 'Change spend limit',
   setStopWhenIdle: 'Change idle stop',
   moveInstance: 'Move to another host',

@@ -3,7 +3,7 @@ export const texts = {
   new: 'New terminal',
   newAsRoot: 'As root',
   aloud: 'For screen readers',
-  hint: 'A shell keeps running for 5 minutes after its connection is lost. Ctrl+C copies the selection, Ctrl+V pastes, Ctrl+Shift+F6 leaves the terminal by keyboard.',
+  hint: 'A shell keeps running for 5 minutes after its connection is lost.',
   name: (number: number) => `Terminal ${number}`,
   nameAsRoot: (number: number) => `Terminal ${number} (root)`,
   close: (number: number) => `Close terminal ${number}`,
@@ -16,4 +16,12 @@ export const texts = {
   another: 'Start a new one',
   refused: (why: string) => `The terminal couldn’t be opened: ${why}.`,
   again: 'Try again',
+  fullScreen: 'Full screen',
+  help: 'Terminal help',
+  keys: [
+    ['Ctrl+C', 'copies the selection, or interrupts the program'],
+    ['Ctrl+V', 'pastes'],
+    ['Ctrl+Shift+F6', 'leaves the terminal by keyboard'],
+    ['Ctrl+Shift+F11', 'switches to full screen and back'],
+  ] as readonly (readonly [string, string])[],
 };

@@ -35,4 +35,6 @@ export const texts = {
   byConsole: (key: string) => `in the console, with key ${key}`,
   from: (address: string) => `from ${address}`,
   which: 'Show each',
+  recent: 'Recent activity',
+  all: 'All activity',
 };
