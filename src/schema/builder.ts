@@ -70,6 +70,11 @@ export function lengthFrom(length: { argument: string; usual: number; most: numb
   return { extensions: { length } };
 }
 
+/** Marks a document or text that counts as `mostValues` values of a response, because it has no fields to count. */
+export function ofSize(mostValues: number) {
+  return { extensions: { mostValues } };
+}
+
 /** Marks a list without pages, of at most `mostEntries` entries. This number is used to compute query complexity. */
 export function atMost(mostEntries: number) {
   return { extensions: { mostEntries } };

@@ -4,7 +4,7 @@ import { proofFields } from '../domain/proof/fields.js';
 import { type Invoice, invoice } from '../domain/proof/invoice.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
-import { MAX_LINES } from './statements.js';
+import { MAX_LINES, MONTH_DOCUMENT } from './statements.js';
 
 const InvoiceType = builder.objectRef<Invoice>('Invoice').implement({
   description: 'Invoice for a UTC month.',
@@ -32,7 +32,7 @@ builder.queryFields((t) => ({
   invoice: t.field({
     type: InvoiceType,
     nullable: true,
-    ...NEEDS_KEY,
+    ...MONTH_DOCUMENT,
     description: 'Invoice for a UTC month; for the current month, an interim one up to now. Needs an API key.',
     args: { month: t.arg.string({ required: true, ...fromField(billingFields.month) }) },
     resolve: (_root, { month }, context) => invoice(context.deps, accountOf(context), month, MAX_LINES),

@@ -1,8 +1,11 @@
 import { proofFields } from '../domain/proof/fields.js';
 import { consistencyProof, inclusionProof, MAX_ROOTS, rootsAfter } from '../domain/proof/log.js';
 import { keysDocument } from '../domain/proof/signing-keys.js';
-import { builder, fromField, NEEDS_KEY } from './builder.js';
+import { builder, fromField, NEEDS_KEY, ofSize } from './builder.js';
 import { accountOf } from './context.js';
+
+/** Number of members of a root, each of which is a value. */
+const ROOT_MEMBERS = 8;
 
 builder.queryFields((t) => ({
   signingKeys: t.field({
@@ -12,6 +15,7 @@ builder.queryFields((t) => ({
   }),
   logRoots: t.field({
     type: 'Json',
+    ...ofSize(MAX_ROOTS * ROOT_MEMBERS),
     description: `Signed roots of the public log (\`gpu-rental/roots/v1\`), oldest first; at most ${MAX_ROOTS}. Public.`,
     args: { after: t.arg.int(fromField(proofFields.after)) },
     resolve: (_root, { after }, { deps }) => rootsAfter(deps, after),

@@ -3,11 +3,14 @@ import { focusExport } from '../domain/billing/focus.js';
 import { type Statement, type StatementLine, type StatementMovement, statement } from '../domain/billing/statement.js';
 import { PREEMPTION_MINIMUM_SECONDS } from '../domain/kernel/preemption.js';
 import { signedStatement } from '../domain/proof/signed-statement.js';
-import { builder, fromField, NEEDS_KEY } from './builder.js';
+import { builder, fromField, NEEDS_KEY, ofSize } from './builder.js';
 import { accountOf } from './context.js';
 
 /** Maximum number of lines in a response. The operator command has no such limit. */
 export const MAX_LINES = 5_000;
+
+/** Marks a month's document, which needs an API key. A request can get the documents of a whole year. */
+export const MONTH_DOCUMENT = { extensions: { ...NEEDS_KEY.extensions, ...ofSize(4_000).extensions } };
 
 const StatementLineKind = builder.enumType('StatementLineKind', {
   description: 'Kind of charge in a line.',
@@ -116,7 +119,7 @@ builder.queryFields((t) => ({
   signedStatement: t.field({
     type: 'Json',
     nullable: true,
-    ...NEEDS_KEY,
+    ...MONTH_DOCUMENT,
     description: `The signed statement of a UTC month (\`gpu-rental/statement/v1\`), which proves each line and their sum; at most ${MAX_LINES} lines. The current month ends when the statement is issued. Needs an API key.`,
     args: {
       month: t.arg.string({ required: true, ...fromField(billingFields.month) }),
@@ -125,7 +128,7 @@ builder.queryFields((t) => ({
   }),
   focusExport: t.string({
     nullable: true,
-    ...NEEDS_KEY,
+    ...MONTH_DOCUMENT,
     description: `The cost of a UTC month as CSV in FOCUS 1.2, by resource and day; at most ${MAX_LINES} charges. Needs an API key.`,
     args: { month: t.arg.string({ required: true, ...fromField(billingFields.month) }) },
     resolve: (_root, { month }, context) => focusExport(context.deps, accountOf(context), month, MAX_LINES),

@@ -1,5 +1,5 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { sha256 } from '@noble/hashes/sha2.js';
+import { sha256, sha512 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { canonical, type Json } from './json.js';
 
@@ -38,11 +38,27 @@ export function bytesOfBase64(text: string): Uint8Array | null {
   return btoa(String.fromCharCode(...bytes)) === text ? bytes : null;
 }
 
-/** Returns whether the signature over the text verifies (RFC 8032, without tolerating other encodings). */
+/**
+ * Returns whether the signature over the text verifies (RFC 8032, without tolerating other encodings). As in OpenSSL, the
+ * equation must hold without the cofactor, so that all verifiers agree about points with a part of small order.
+ */
 export function verifySignature(publicKey: Uint8Array, text: string, signature: Uint8Array): boolean {
   try {
-    return ed25519.verify(signature, utf8ToBytes(text), publicKey, { zip215: false });
+    const message = utf8ToBytes(text);
+    if (!ed25519.verify(signature, message, publicKey, { zip215: false })) return false;
+    const { BASE, Fn } = ed25519.Point;
+    const point = signature.subarray(0, 32);
+    const digest = sha512(concatBytes(point, publicKey, message));
+    const challenge = Fn.create(numberOf(digest));
+    const part = ed25519.Point.fromBytes(publicKey).multiplyUnsafe(challenge);
+    const expected = BASE.multiplyUnsafe(numberOf(signature.subarray(32))).subtract(part);
+    return bytesToHex(expected.toBytes()) === bytesToHex(point);
   } catch {
     return false;
   }
+}
+
+/** Returns the number that the bytes encode, least significant first. */
+function numberOf(bytes: Uint8Array): bigint {
+  return BigInt(`0x${bytesToHex(bytes.toReversed())}`);
 }

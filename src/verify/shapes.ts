@@ -99,6 +99,7 @@ const ENTRY: Shape<Entry> = {
     const needsCharge = !MOVEMENTS.includes(kind);
     if (needsCharge !== (charge !== null)) complain(`${where}.charge`, needsCharge ? 'is null' : 'must be null');
     if (charge === null) return;
+    checkMembersOfKind(kind, charge, where, complain);
     if (charge.seconds === null) complain(`${where}.charge.seconds`, 'is null');
     for (const name of ['startedAt', 'endedAt'] as const) {
       if ((charge[name] !== null) === isUsage(kind)) continue;
@@ -116,12 +117,28 @@ const OPEN: Shape<OpenUsage> = {
       if (value[name] !== null) complain(`${where}.${name}`, 'must be null while the usage is open');
     }
     if (charge === null) return void complain(`${where}.charge`, 'is null');
+    checkMembersOfKind(kind, charge, where, complain);
     if (charge.startedAt === null) complain(`${where}.charge.startedAt`, 'is null');
     for (const name of ['endedAt', 'seconds'] as const) {
       if (charge[name] !== null) complain(`${where}.charge.${name}`, 'must be null while the usage is open');
     }
   },
 };
+
+/** Checks that the members of a charge that don't apply to its kind are null, and only those. */
+function checkMembersOfKind(kind: Kind, charge: Charge, where: string, complain: Complain): void {
+  const isOfVolume = kind === 'VOLUME_USAGE';
+  const applies = {
+    mode: !isOfVolume,
+    gpu: !isOfVolume,
+    numGpus: !isOfVolume,
+    sizeGb: isOfVolume || kind === 'DISK_USAGE',
+  };
+  for (const name of ['mode', 'gpu', 'numGpus', 'sizeGb'] as const) {
+    if ((charge[name] !== null) !== applies[name])
+      complain(`${where}.charge.${name}`, applies[name] ? 'is null' : `must be null for ${kind}`);
+  }
+}
 
 const LINE = object({
   id: NON_EMPTY,

@@ -189,8 +189,9 @@ export function compareStatements(
   for (const each of given) comparison.addStatement(each);
   for (const each of given) comparison.compareOpen(each);
   for (const { file, document } of inclusions) {
-    const account = comparison.accountOf(document.pseudonym);
-    if (account !== undefined) comparison.addHash(account, document.number, document.head, file, 'head');
+    // Without a statement, the pseudonym identifies the chain.
+    const account = comparison.accountOf(document.pseudonym) ?? document.pseudonym;
+    comparison.addHash(account, document.number, document.head, file, 'head');
   }
 }
 

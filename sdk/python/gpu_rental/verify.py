@@ -19,7 +19,7 @@ except ImportError:  # Only the extra "verify" installs it.
     Ed25519PublicKey = None  # type: ignore[assignment,misc]
 
 Json = dict[str, Any]
-ENTRY = "account:text id:text instance:text? volume:text?"
+ENTRY = "account:name id:name instance:text? volume:text?"
 GPUS = "mode:text gpu:text numGpus:count"
 USAGE = {"GPU_USAGE": f"{GPUS} sizeGb:null", "DISK_USAGE": f"{GPUS} sizeGb:count",
          "VOLUME_USAGE": "mode:null gpu:null numGpus:null sizeGb:count"}
@@ -28,21 +28,21 @@ CREDITS = ("CREDIT", "ADJUSTMENT", "SERVICE_CREDIT")
 #: and "-" depends on `kind`.
 SHAPES = {
     "keys": "type:=gpu-rental/keys/v1 keys:signing-key[]",
-    "signing-key": "id:id algorithm:=Ed25519 publicKey:key from:instant until:instant? previous:id? endorsement:base64?",
+    "signing-key": "id:id algorithm:=Ed25519 publicKey:key from:instant until:instant? previous:id? endorsement:signature?",
     "roots": "type:=gpu-rental/roots/v1 roots:root[]",
-    "root": "type:=gpu-rental/root/v1 number:count at:instant size:count root:hash previous:hash? key:id signature:base64",
-    "inclusion": "type:=gpu-rental/inclusion/v1 pseudonym:hash number:count head:hash index:count path:hash[] root:root",
+    "root": "type:=gpu-rental/root/v1 number:number at:instant size:count root:hash previous:hash? key:id signature:signature",
+    "inclusion": "type:=gpu-rental/inclusion/v1 pseudonym:hash number:number head:hash index:count path:hash[] root:root",
     "consistency": "type:=gpu-rental/consistency/v1 first:count second:count path:hash[]",
-    "statement": "type:=gpu-rental/statement/v1 service:text? account:text pseudonym:hash period:period issuedAt:instant"
+    "statement": "type:=gpu-rental/statement/v1 service:text? account:name pseudonym:hash period:period issuedAt:instant"
                  " opening:amount closing:amount chain:chain links:link[] open:open[] lines:line[] log:inclusion?"
-                 " key:id signature:base64",
+                 " key:id signature:signature",
     "period": "from:instant to:instant",
     "chain": "from:end to:end",
     "end": "number:count hash:hash",
-    "link": "number:count hash:hash record:record",
+    "link": "number:number hash:hash record:record",
     "record": f"{ENTRY} kind:kind at:instant units:amount reference:text? note:text? charge:charge-",
     "open": f"{ENTRY} kind:usage at:null units:null reference:null note:null charge:open-",
-    "line": "id:text kind:kind instance:text? volume:text? number:count? mode:text? rate:rate? seconds:count?"
+    "line": "id:name kind:kind instance:text? volume:text? number:number? mode:text? rate:rate? seconds:count?"
             " from:instant to:instant units:amount",
     **{f"charge-{kind}": f"rate:rate seconds:count startedAt:null endedAt:null {GPUS} sizeGb:null"
        for kind in ("EARLY_EXIT", "PREEMPTION_MINIMUM")},
@@ -53,19 +53,24 @@ MEMBERS = {form: dict(member.split(":") for member in shape.split()) for form, s
 FORMS: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "text": lambda value: isinstance(value, str),
+    "name": lambda value: isinstance(value, str) and value != "",
     "kind": lambda value: value in CREDITS or f"charge-{value}" in SHAPES,
     "usage": lambda value: value in USAGE,
     "count": lambda value: type(value) is int and value >= 0,
+    "number": lambda value: type(value) is int and value >= 1,
     "id": lambda value: re.fullmatch("[0-9a-f]{16}", value) is not None,
     "hash": lambda value: re.fullmatch("[0-9a-f]{64}", value) is not None,
-    "amount": lambda value: str(int(value)) == value,
-    "rate": lambda value: str(abs(int(value))) == value,
+    "amount": lambda value: re.fullmatch("0|-?[1-9][0-9]{0,29}", value) is not None,
+    "rate": lambda value: re.fullmatch("0|[1-9][0-9]{0,29}", value) is not None,
     "instant": lambda value: time.strftime(INSTANT, time.gmtime(seconds(value))) == value,
     "key": lambda value: len(b64decode(value)) == 32 and FORMS["base64"](value),
+    "signature": lambda value: len(b64decode(value)) == 64 and FORMS["base64"](value),
     "base64": lambda value: b64encode(b64decode(value)).decode() == value,
 }
 #: Points of small order (y coordinates), for which a signature can fit any document.
 SMALL = (0, 1, 2**255 - 20, Y8 := 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7, 2**255 - 19 - Y8)
+#: Maximum depth of nested arrays and objects that is read.
+MAX_DEPTH = 16
 INSTANT = "%Y-%m-%dT%H:%M:%SZ"
 MONTH = "-01T00:00:00Z"
 KINDS = {f"gpu-rental/{kind}/v1": kind for kind in ("keys", "statement", "inclusion", "roots", "root", "consistency")}
@@ -113,7 +118,7 @@ def digest(data: bytes) -> str:
 
 
 def node(left: str, right: str) -> str:
-    return digest(b"\x01" + bytes.fromhex(left + right))
+    return digest(b"\x01" + bytes.fromhex(left + right)) if left and right else ""
 
 
 def is_signed(public: str, signature: str, data: bytes) -> bool:
@@ -127,7 +132,7 @@ def is_signed(public: str, signature: str, data: bytes) -> bool:
 def roots_of(path: Iterator[str], last: int, size: int, leaf: str = "", old: str = "") -> tuple[str, str]:
     """Follows a path, last hash first, by the recursion that defines it (RFC 9162, 2.1.3.1 and 2.1.4.1). Returns the roots
     of the trees with `last` + 1 (only of a consistency proof) and `size` leaves. An inclusion path starts from the hash
-    of leaf `last`, and a consistency proof from the old root. A missing hash is empty, and leads to other roots."""
+    of leaf `last`, and a consistency proof from the old root. A missing hash is empty, and so are the roots that it leads to."""
     if last == size - 1 and (size == 1 or not leaf):
         root = leaf or old or next(path, "")
         return root, root
@@ -165,6 +170,11 @@ def integer(text: str) -> int:
     return int(text)
 
 
+def depth_of(value: Any) -> int:
+    children = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return 1 + max(map(depth_of, children)) if children else 0
+
+
 class Verifier:
     """Collects documents, and then checks each of them and what they state in common."""
 
@@ -190,14 +200,18 @@ class Verifier:
     def read(self, name: str, text: str) -> None:
         """Reads a file, which holds one document or one per line."""
         parts = [(name, text)]
-        try:
-            json.loads(text)
-        except (ValueError, RecursionError):
-            parts = [(f"{name}:{n}", line) for n, line in enumerate(text.split("\n"), 1) if line.strip()] or parts
         # NaN isn't JSON, and no integer either.
+        loose: Any = {"parse_int": str, "parse_constant": int}
         numbers: Any = {"parse_int": integer, "parse_float": integer, "parse_constant": int}
+        try:
+            json.loads(text, **loose)
+        except (ValueError, RecursionError):
+            if re.search(r"^[ \t]*[{[].*[}\]][ \t\r]*$", text, re.MULTILINE):
+                parts = [(f"{name}:{n}", line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         for where, part in parts:
             try:
+                if depth_of(json.loads(part, **loose)) > MAX_DEPTH:
+                    raise RecursionError(f"more than {MAX_DEPTH} nested levels")
                 document = json.loads(part, object_pairs_hook=members_of, **numbers)
                 canonical(document)
                 self.add(where, document)
@@ -274,6 +288,9 @@ class Verifier:
         wrong = Counter(canonical(line) for line in document["lines"])
         for number, record in records:
             self.check_record(f"{where} record {record['id']}", record, account, end)
+            if number is None:
+                due = [*line_of(number, record, start, end)]
+                self.need(due != [], f"{where} record {record['id']}: is open without a second in the period")
             wrong.subtract(canonical(line) for line in line_of(number, record, start, end))
         for line, times in ((json.loads(text), times) for text, times in wrong.items() if times):
             text = "not due" if times > 0 else "missing"
@@ -370,7 +387,9 @@ def main(files: list[str]) -> int:
         except (OSError, UnicodeError) as error:
             verifier.gaps.append(f"{name}: can't be read ({error})")
     code = verifier.run()
-    print("\n".join([*verifier.faults, *(f"{gap} (not checked)" for gap in verifier.gaps)] or ["everything verifies"]))
+    for line in [*verifier.faults, *(f"{gap} (not checked)" for gap in verifier.gaps)] or ["everything verifies"]:
+        # Names in a document must not control the terminal, or look like another line.
+        print("".join(char if char.isprintable() else ascii(char)[1:-1] for char in line))
     return code
 
 

@@ -351,6 +351,48 @@ class TheVerifier(unittest.TestCase):
             self.assertEqual(verify.main(["/does/not/exist"]), 2)
         self.assertEqual(verified("{", {**self.service.keys, "keys": [{}]})[0], 1)
 
+    def test_refuses_a_path_that_lacks_a_hash(self) -> None:
+        first = digest(b"\0" + tag("gpu-rental/leaf/v1", self.service.leaf))
+        root = {**self.service.roots[0], "size": 2, "root": digest(b"\1" + bytes.fromhex(first))}
+        document = {**self.service.inclusion(), "index": 0, "path": [], "root": self.service.signed(root)}
+        self.assertEqual(verified(self.service.keys, document)[0], 1)
+
+    def test_refuses_a_leaf_for_hash_0(self) -> None:
+        leaf = {**self.service.leaf, "number": 0}
+        root = {**self.service.roots[0], "size": 1, "root": digest(b"\0" + tag("gpu-rental/leaf/v1", leaf))}
+        document = {**self.service.inclusion(), **leaf, "index": 0, "path": [], "root": self.service.signed(root)}
+        self.assertEqual(verified(self.service.keys, document)[0], 1)
+
+    def test_refuses_an_open_record_outside_the_period(self) -> None:
+        statement = self.service.statement()
+        late = {**copy.deepcopy(OPEN), "id": "late"}
+        late["charge"]["startedAt"] = "2027-01-01T00:00:00Z"
+        statement["open"].append(late)
+        self.assertEqual(verified(self.service.keys, self.service.signed(statement))[0], 1)
+
+    def test_limits_amounts_and_ids(self) -> None:
+        statement = self.service.statement()
+        long = {"opening": str(10**30 + int(statement["opening"])), "closing": str(10**30 + int(statement["closing"]))}
+        self.assertEqual(verified(self.service.keys, self.service.signed({**statement, **long}))[0], 1)
+        self.assertIn("isn't of the form name", verified({**statement, "account": ""})[1])
+
+    def test_reads_no_part_of_a_text_that_is_not_json(self) -> None:
+        deep = '{"type": "gpu-rental/keys/v1", "keys": ' + "[" * 30 + "]" * 30 + "}"
+        for text in ('{"a": 1.5,', "1.5\n2", deep):
+            self.assertEqual(verified(text)[0], 2, text)
+        long = '{"type": "gpu-rental/consistency/v1",\n"first": ' + "9" * 5_000 + ',\n"second": 1, "path": []}'
+        self.assertEqual(verified(long)[0], 1)
+        self.assertEqual(verified({**self.service.roots[0], "signature": "AAAA"})[0], 1)
+
+    def test_prints_no_control_characters(self) -> None:
+        record = {**RECORDS[0], "id": "x\n\x1b[2Jeverything verifies"}
+        statement = self.service.statement()
+        statement["links"][0]["record"] = record
+        output = verified(self.service.keys, statement)[1]
+        self.assertNotIn("\x1b", output)
+        self.assertNotIn("\neverything verifies", output)
+        self.assertIn("\\n\\x1b[2J", output)
+
     def test_parses_strictly(self) -> None:
         for text in ('{"type": 1, "type": 2}', '{"type": 1.5}', '{"type": -0}', '{"type": "\\ud800"}',
                      '{"type": "gpu-rental/keys/v1"}', '{"type": "gpu-rental/keys/v1", "keys": 1}'):

@@ -229,13 +229,18 @@ function ofField(node: FieldNode, parent: GraphQLNamedType | undefined, scope: S
   const pageOf = pageOfField(node, field);
   const values: Measured['values'] = isListType(getNullableType(field.type))
     ? (page, of) => (pageOf(of) ?? page ?? assumedLength(field)) * (1 + below.values(null, of))
-    : (_page, of) => 1 + below.values(pageOf(of), of);
+    : (_page, of) => ownValues(field) + below.values(pageOf(of), of);
   return { depth, fields, values };
 }
 
 function fieldOf(parent: GraphQLNamedType | undefined, name: string): Field | undefined {
   const fields = isObjectType(parent) || isInterfaceType(parent) ? parent.getFields() : {};
   return fields[name] ?? META_FIELDS.find((field) => field.name === name);
+}
+
+/** Returns how many values a field counts as, without those below it. */
+function ownValues({ extensions }: Field): number {
+  return typeof extensions.mostValues === 'number' ? extensions.mostValues : 1;
 }
 
 /** Returns the assumed length of a list without pages, which is the maximum in the field's `mostEntries` extension. */

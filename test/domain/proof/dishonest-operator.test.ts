@@ -83,6 +83,22 @@ test('different records of usage that is open in two statements are reported', a
   ]);
 });
 
+test('members of a charge that do not fit its kind are reported', async () => {
+  const october = named(stored, new RegExp(`${account}-2027-10`))[0]!;
+  for (const [member, value] of [
+    ['mode', null],
+    ['sizeGb', 7],
+  ] as const) {
+    const { key: _key, signature: _signature, ...content } = structuredClone(october.document);
+    const index = content.open.findIndex(({ kind }: { kind: string }) => kind === 'GPU_USAGE');
+    content.open[index].charge[member] = value;
+    const forged = { name: 'forged', document: await signDocument(domain, content) };
+    expect(verify(asFiles([...named(stored, /keys/), forged])).faults).toContainEqual(
+      expect.objectContaining({ check: 'format', where: `open[${index}].charge.${member}` }),
+    );
+  }
+});
+
 test('two different roots with one number, or a false root of no leaves, are reported', async () => {
   const { key: _key, signature: _signature, ...root } = named(stored, /roots/)[0]!.document.roots.at(-1);
   const at = formatInstant(parseInstant(root.at)! + 1n);

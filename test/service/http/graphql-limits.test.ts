@@ -172,6 +172,19 @@ describe('a GraphQL request beyond the limits', () => {
     expect(cpuMsSince(before)).toBeLessThan(500);
   });
 
+  it('counts a document or text by its size', async () => {
+    const months = [
+      'signedStatement(month: "2026-11")',
+      'focusExport(month: "2026-11")',
+      'invoice(month: "2026-11") { number }',
+    ];
+    for (const [field, most] of [['logRoots', 6], ...months.map((month) => [month, 12] as const)] as const) {
+      const query = (count: number) => `{ ${many(count, (index) => `a${index}: ${field}`)} }`;
+      expectRefused(await renter.graphql(query(most + 1)), /^the answer may have at most 50000 values/);
+      expect(JSON.stringify(await renter.graphql(query(most)))).not.toContain('50000 values');
+    }
+  });
+
   it('counts an invalid page size as the maximum', async () => {
     const { body } = await service.anyone.graphql('{ offers(limit: 2000000000) { gpu cpu } }');
     expect(body.errors[0]).toMatchObject({ message: 'limit must be a whole number from 1 to 100' });
