@@ -364,7 +364,7 @@ export const SETTINGS = {
     name: 'proofRootFile',
     takes: anyText('a file path'),
     unset: 'roots are not written',
-    about: 'File to which each root of the public log is appended as a line of JSON. All gateways must share it.',
+    about: 'File that gets each root of the public log as a line of JSON, shared by all gateways.',
     domain: true,
   },
   PROOF_ROOT_URL: {

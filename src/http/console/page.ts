@@ -127,6 +127,8 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
     router.get(path, (request, response, next) => {
       response.vary('Accept');
       if (!isBrowser(request)) return next();
+      const foreign = foreignHandler(request);
+      if (foreign !== null) return foreign(request, response);
       request.state.route = path;
       response.redirect(308, to + request.url.slice(path.length));
     });
