@@ -82,6 +82,10 @@ describe('all screens', needs('chromium'), () => {
       const unseen = new Set(Object.keys(fields));
       const { complaints } = await walk(here, tenant, 'en', async (visited) => {
         const { page, path } = visited;
+        // Folded sections have no text.
+        await page.evaluate(() => {
+          for (const fold of document.querySelectorAll('details')) fold.open = true;
+        });
         const text = await page.locator('body').innerText();
         const labels = await page
           .locator('[aria-label], [title]')

@@ -262,9 +262,14 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       const exact = async (within: Locator) =>
         Number((await within.locator('[title]').getAttribute('title'))?.replace(/ USD$/, ''));
       const cost = page.locator('td.i-cost');
-      await cost.hover();
-      const inList = await exact(cost);
-      expect(inList).toBeGreaterThan(0);
+      let inList = 0;
+      const costInList = async () => {
+        await page.mouse.move(0, 0);
+        await cost.hover();
+        inList = await exact(cost);
+        return inList;
+      };
+      await expect.poll(costInList).toBeGreaterThan(0);
       await page.getByRole('link', { name: id }).click();
       await page.getByText(`${account.burnPerHour} USD/h`).first().waitFor();
       const onScreen = await figure(page, 'cost');

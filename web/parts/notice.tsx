@@ -31,7 +31,7 @@ export function Empty({ icon, title, children }: { icon: string; title: string; 
   return (
     <div class="empty">
       <Icon name={icon} />
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {typeof children === 'string' ? <p>{children}</p> : children}
     </div>
   );

@@ -10,7 +10,9 @@ import { Empty, Failure } from '../parts/notice.js';
 import { Status } from '../parts/status.js';
 import { chosenTab, Tabs } from '../parts/tabs.js';
 import { accountChanges, settled } from '../state/account.js';
+import { deployAgain } from '../state/deploy-again.js';
 import { modelName, readSheet, regionName, sheet } from '../state/market.js';
+import { plainMessageOf } from '../state/messages.js';
 import { type Action, pendingAction } from '../state/pending-action.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
@@ -21,7 +23,6 @@ import { texts } from '../texts/en/instance.js';
 import { texts as launch } from '../texts/en/launch.js';
 import { screens } from '../texts/en/screens.js';
 import type { OverviewProps } from './instance-overview.js';
-import { deployAgain } from './launched.js';
 import { isStarting, Stage } from './stage.js';
 
 const { overview, ...container } = texts.tabs;
@@ -71,7 +72,7 @@ export function InstanceScreen({ id }: { id: string }) {
           <span>{texts.gpus(instance.numGpus, modelName(instance.gpu))}</span>
           <span>{regionName(instance.region)}</span>
         </p>
-        <HeadActions instance={instance} read={read} start={start} />
+        <HeadActions instance={instance} start={start} />
       </div>
       <Tabs label={texts.label} of={instance.runtime === null ? TABS_OF_RECORD : TABS} />
       {read === null && error.value === null ? (
@@ -84,7 +85,7 @@ export function InstanceScreen({ id }: { id: string }) {
 }
 
 /** The button that stops or starts the instance, and the menu with its other actions. */
-function HeadActions({ instance, read, start }: Omit<OverviewProps, 'onChanged'>) {
+function HeadActions({ instance, start }: Pick<OverviewProps, 'instance' | 'start'>) {
   const { id, status } = instance;
   const name = visible(instance.name);
   const act = (action: Action) => () => {
@@ -95,8 +96,10 @@ function HeadActions({ instance, read, start }: Omit<OverviewProps, 'onChanged'>
       () => say(texts.idCopied(id)),
       () => say(house.copyYourself, { isBad: true }),
     );
+  const deployThisAgain = () =>
+    void deployAgain(instance.id).catch((fault) => say(plainMessageOf(fault), { isBad: true }));
   const items: MenuItem[] = [
-    { name: launch.again, icon: 'rocket', onChoose: () => read !== null && deployAgain({ instance, ...read }) },
+    { name: launch.again, icon: 'rocket', onChoose: deployThisAgain },
     { name: texts.copyId, icon: 'copy', onChoose: () => void copyId() },
   ];
   const destroy: MenuItem = {
@@ -111,7 +114,7 @@ function HeadActions({ instance, read, start }: Omit<OverviewProps, 'onChanged'>
   return (
     <div class="instance-actions">
       {isEnded ? (
-        <button type="button" class="primary" onClick={() => read !== null && deployAgain({ instance, ...read })}>
+        <button type="button" class="primary" onClick={deployThisAgain}>
           {launch.again}
         </button>
       ) : (

@@ -1,33 +1,18 @@
-import { type Labels, requirementsOf } from '../figures/labels.js';
 import { visible } from '../figures/visible.js';
 import { joinWords } from '../figures/words.js';
 import { Facts } from '../parts/facts.js';
 import { Fold } from '../parts/fold.js';
-import { draft } from '../state/launch-draft.js';
-import { EMPTY, EXITS, envOf, formOf, type Launch, RESTARTS, type VolumeRow } from '../state/launch-form.js';
-import { go, withParameters } from '../state/location.js';
+import { EXITS, envOf, type Launch, RESTARTS } from '../state/launch-form.js';
 import { texts as workload } from '../texts/en/instance.js';
 import { texts } from '../texts/en/launch.js';
 
 interface Props {
-  instance: { template: string; diskGb: number; gpu: string; numGpus: number; labels: Labels };
+  instance: { template: string };
   launch: Launch | null;
-  volumes: readonly VolumeRow[];
-}
-
-/** Opens the deploy page, filled in with the same workload. */
-export function deployAgain({ instance, launch, volumes }: Props): void {
-  const { template, diskGb, gpu, numGpus, labels } = instance;
-  const parameters = new URLSearchParams({ template, 'deploy-disk': String(diskGb), gpu, gpus: String(numGpus) });
-  const requirements = requirementsOf(labels);
-  if (requirements.length > 0) parameters.set('labels', requirements.join(', '));
-  const rows = volumes.map(({ id, path }) => ({ id, path }));
-  draft.value = { ...(launch === null ? EMPTY : formOf(launch)), volumes: rows };
-  go(withParameters('/deploy', parameters));
 }
 
 /** The folded section with an instance's workload as the renter requested it. */
-export function Launched({ instance, launch }: Pick<Props, 'instance' | 'launch'>) {
+export function Launched({ instance, launch }: Props) {
   const count = launch === null ? 0 : envOf(launch).length + launch.secrets.length;
   return (
     <Fold title={texts.launched} summary={workload.workloadOf(visible(instance.template), count)}>
