@@ -163,6 +163,8 @@ describe('database move', () => {
 
   it('refuses a source whose public log was changed', PATIENT, async () => {
     const url = await embeddedUrl(dataDir);
+    // The gateway signs its first root some seconds after its start.
+    await expect.poll(async () => (await query(url, 'select from log_root')).length, MOMENT).toBeGreaterThan(0);
     const flip = 'update log_root set signature = set_byte(signature, 0, get_byte(signature, 0) # 1)';
     await query(url, flip);
     const { code, stderr } = await admin(moveArgs(), env);
