@@ -20,10 +20,15 @@ export function addAuditCommand(program: Command, run: Run): void {
     .action((options: Output) => run((deps) => runAudit(deps, options)));
 }
 
+/** Audits the books and the public log. */
+export async function auditAll(deps: Pick<KernelDeps, 'db'>, connections?: number): Promise<AuditReport> {
+  const report = await audit(deps, connections);
+  return { ...report, findings: [...report.findings, ...(await auditLog(deps))] };
+}
+
 /** Prints the findings, and sets exit code 1 if there are any. */
 export async function runAudit(deps: Pick<KernelDeps, 'db'>, options: Output): Promise<void> {
-  const report = await audit(deps);
-  report.findings.push(...(await auditLog(deps)));
+  const report = await auditAll(deps);
   show(report, options);
   if (report.findings.length > 0) process.exitCode = 1;
 }

@@ -14,9 +14,8 @@ import {
   type UndoOptions,
   undoMove,
 } from '../database/move/move.js';
-import { audit } from '../domain/billing/audit.js';
-import { auditLog } from '../domain/proof/audit-log.js';
 import { PACKAGE_ROOT } from '../std/package-root.js';
+import { auditAll } from './audit.js';
 import { builtInDataDir } from './backup.js';
 import { type Column, type Output, print, printJson } from './output.js';
 
@@ -91,8 +90,7 @@ function refuseInvalid(to: string): void {
 async function auditDatabase(url: string): Promise<void> {
   const db = openDatabase(url);
   try {
-    const { findings } = await audit({ db }, AUDIT_CONNECTIONS);
-    findings.push(...(await auditLog({ db })));
+    const { findings } = await auditAll({ db }, AUDIT_CONNECTIONS);
     if (findings.length === 0) return;
     const { check, accountId, subject, detail } = findings[0]!;
     const first = `${check} ${accountId} ${subject}: ${detail}`;

@@ -6,7 +6,7 @@ import { type Statement, statement } from '../domain/billing/statement.js';
 import { CSV_CAST } from '../domain/kernel/csv.js';
 import { DomainError } from '../domain/kernel/errors.js';
 import { usdNumber } from '../domain/kernel/money.js';
-import { addMonths, type Instant, parseInstant } from '../domain/kernel/time.js';
+import { addMonths, type Instant, monthStartOf, parseInstant } from '../domain/kernel/time.js';
 import { signedStatement } from '../domain/proof/signed-statement.js';
 import { required } from '../std/required.js';
 import { type Column, print, printJson, time, usd } from './output.js';
@@ -76,7 +76,7 @@ export function addStatementCommand(program: Command, run: Run): void {
 /** Returns the month from `from` to `to` in FOCUS. A FOCUS export always covers one billing period. */
 async function focus(deps: SettlingDeps, account: string, from: Instant, to: Instant | undefined): Promise<string> {
   const month = time(from).slice(0, MONTH_LENGTH);
-  const isMonth = time(from) === `${month}-01T00:00:00Z` && (to === undefined || to === addMonths(from, 1));
+  const isMonth = from === monthStartOf(from) && (to === undefined || to === addMonths(from, 1));
   if (!isMonth)
     throw new DomainError(
       'invalid_request',

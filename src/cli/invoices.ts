@@ -1,6 +1,7 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { queryGraphql } from './graphql.js';
 import { openSession } from './session.js';
+import type { Settings } from './settings.js';
 import type { Output } from './show.js';
 import { monthOf, thisMonth } from './statements.js';
 import { card } from './table.js';
@@ -31,14 +32,14 @@ export function addInvoiceCommands(program: Command): void {
     .command('billing')
     .description('Show or replace your name, address and reference on invoices')
     .option('--name <name>', 'Your name or company')
-    .addOption(new Option('--address <address>', 'Your address, with lines separated by |').argParser(linesOf))
+    .option('--address <address>', 'Your address, with lines separated by |', linesOf)
     .option('--reference <text>', 'Your reference, such as an order number')
     .option('--json', "Print the service's JSON response unchanged")
     .action(async ({ json, ...given }: Output & Partial<Details>, command: Command) => {
       const { settings } = openSession(command, { needsKey: true });
       const read = `{ details: billingDetails ${DETAILS} }`;
       const { details: before } = await queryGraphql<{ details: Details }>(settings, read, {});
-      const details = Object.keys(given).length === 0 ? before : await set({ ...before, ...given });
+      const details = Object.keys(given).length === 0 ? before : await replace(settings, { ...before, ...given });
       if (json) return printText(JSON.stringify(details));
       printLines(
         card([
@@ -47,13 +48,13 @@ export function addInvoiceCommands(program: Command): void {
           ['Reference', details.reference],
         ]),
       );
-
-      async function set(changed: Details): Promise<Details> {
-        const mutation = `mutation ($name: String, $address: String, $reference: String) {
-          details: setBillingDetails(name: $name, address: $address, reference: $reference) ${DETAILS} }`;
-        return (await queryGraphql<{ details: Details }>(settings, mutation, { ...changed })).details;
-      }
     });
+}
+
+async function replace(settings: Settings, details: Details): Promise<Details> {
+  const mutation = `mutation ($name: String, $address: String, $reference: String) {
+    details: setBillingDetails(name: $name, address: $address, reference: $reference) ${DETAILS} }`;
+  return (await queryGraphql<{ details: Details }>(settings, mutation, { ...details })).details;
 }
 
 function linesOf(text: string): string {

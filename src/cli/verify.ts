@@ -12,7 +12,7 @@ import {
 import { paint, printLines, printText } from './terminal.js';
 
 const STDIN = '-';
-const UNITS_PER_USD = 3_600_000_000n;
+const UNITS_PER_MICRO_USD = 3_600n;
 
 export function addVerifyCommand(program: Command): void {
   program
@@ -39,20 +39,18 @@ can't be checked.`,
           unread.push(unreadFile(path, (error as NodeJS.ErrnoException).code ?? (error as Error).message));
         }
       }
-      const result = verify(files);
-      const unchecked = [...unread, ...result.unchecked];
-      const exitCode = result.exitCode === 0 && unchecked.length > 0 ? 2 : result.exitCode;
+      const result = verify(files, unread);
+      const { exitCode, faults, unchecked, statements, keys, roots } = result;
       process.exitCode = exitCode;
-      if (json) return printText(JSON.stringify({ ...result, exitCode, unchecked }));
+      if (json) return printText(JSON.stringify(result));
       printLines([
-        ...result.faults.map((each) => lineOf('FAULT', each)),
+        ...faults.map((each) => lineOf('FAULT', each)),
         ...unchecked.map((each) => lineOf('unchecked', each)),
       ]);
       if (exitCode !== 0) return;
-      const { keys, roots } = result;
-      printLines(result.statements.flatMap(summaryOf));
+      printLines(statements.flatMap(summaryOf));
       printLines([
-        `${paint(process.stdout, 'green', 'Everything verifies')}: ${counted(result.statements.length, 'statement')}, ${counted(keys, 'key')}, ${counted(roots, 'root')}`,
+        `${paint(process.stdout, 'green', 'Everything verifies')}: ${counted(statements.length, 'statement')}, ${counted(keys, 'key')}, ${counted(roots, 'root')}`,
       ]);
     });
 }
@@ -97,7 +95,7 @@ function summaryOf({
 /** Formats an amount in units exactly, except that it leaves out what is less than a micro-USD. */
 function usd(units: string): string {
   const amount = BigInt(units);
-  const micro = (amount < 0n ? -amount : amount) / (UNITS_PER_USD / 1_000_000n);
+  const micro = (amount < 0n ? -amount : amount) / UNITS_PER_MICRO_USD;
   return `${amount < 0n ? '−' : ''}${micro / 1_000_000n}.${(micro % 1_000_000n).toString().padStart(6, '0')}`;
 }
 

@@ -55,8 +55,7 @@ export function createPool(
 ): pg.Pool {
   // A start is as patient with the check as with the connection, because the process itself may be slow.
   const isPatient = () => pool.options.connectionTimeoutMillis === PATIENT_ACQUIRE_TIMEOUT_MS;
-  const check = (client: pg.PoolClient) =>
-    primary?.check(client, isPatient() ? PATIENT_ACQUIRE_TIMEOUT_MS : CHECK_TIMEOUT_MS);
+  const checkTimeoutMs = () => (isPatient() ? PATIENT_ACQUIRE_TIMEOUT_MS : CHECK_TIMEOUT_MS);
   const pool: pg.Pool = new pg.Pool({
     connectionString,
     max: MAX_CONNECTIONS,
@@ -66,7 +65,9 @@ export function createPool(
     application_name: 'gpu-rental-gateway',
     options: `-c TimeZone=UTC -c lock_timeout=${LOCK_TIMEOUT_MS} -c gateway.tells=${notifyMode}`,
     types: domainTypes,
-    ...(primary !== null && { verify: (client, done) => void check(client)?.then(() => done(), done) }),
+    ...(primary !== null && {
+      verify: (client, done) => void primary.check(client, checkTimeoutMs()).then(() => done(), done),
+    }),
   });
   // A broken idle connection is replaced when it is next used. Without a listener, its error would end the process.
   pool.on('error', () => {});

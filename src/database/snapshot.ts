@@ -2,6 +2,9 @@ import type pg from 'pg';
 import type { Replica } from './replica.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
+/** Setting for statements that find their rows by key, which one plan suits for all values. */
+export const GENERIC_PLANS = 'set local plan_cache_mode = force_generic_plan';
+
 export interface SnapshotOptions {
   /**
    * Server that may be read. `replica` means the replica if one is configured and has caught up, otherwise the primary.

@@ -4,6 +4,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { only } from '../database/only.js';
 import { inSnapshot } from '../database/snapshot.js';
 import type { KernelDeps } from '../domain/kernel/deps.js';
+import { UNITS_PER_USD } from '../domain/kernel/money.js';
 import type { TopUpDeps } from '../domain/top-ups/deps.js';
 
 /** Maximum time that a scrape waits for figures that are being read. */
@@ -16,7 +17,6 @@ const MAX_AGE_MS = 60_000;
  */
 const MIN_AGE_MS = 10_000;
 const PAUSE_FACTOR = 20;
-const UNITS_PER_USD = 3_600 * 1_000_000;
 
 /** Prefix of the help text for metrics that are the same at every gateway. */
 export const ONE_DATABASE = 'Database-wide, the same at every gateway: do not sum.';
@@ -260,7 +260,7 @@ function callbackGauges(gauge: AddGauge): GaugeGroup {
 
 /** Converts units to USD. The result is accurate to 15 digits, which is enough for a chart. */
 function usdOf(units: string): number {
-  return Number(units) / UNITS_PER_USD;
+  return Number(units) / Number(UNITS_PER_USD);
 }
 
 /** Reads all figures. `$1` is the current time in seconds since 1970. */

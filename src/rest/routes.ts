@@ -83,6 +83,7 @@ const TIMELINE_ENTRY = `at kind rate_per_hour: ratePerHour amount seconds stop_r
 const VOLUME_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const SIZE_GB: Input = { in: 'body', name: 'size_gb', variable: 'sizeGb' };
 const INSTANCE_ID: Input = { in: 'path', name: 'id', variable: 'id' };
+const MONTH: Input = { in: 'path', name: 'month', variable: 'month' };
 const IDEMPOTENCY_KEY: Input = { in: 'header', name: 'Idempotency-Key', variable: 'idempotencyKey' };
 
 /** Launch inputs, which correspond to the members of GraphQL's LaunchInput. */
@@ -189,7 +190,7 @@ export const routes: readonly Route[] = [
     description:
       'A document of type `gpu-rental/statement/v1`, which `gpu verify` checks without a connection. The statement of the current month ends when it is issued. At most 5,000 lines.',
     document: 'query getSignedStatement($month: String!) { result: signedStatement(month: $month) }',
-    inputs: [{ in: 'path', name: 'month', variable: 'month' }],
+    inputs: [MONTH],
     status: 200,
     envelope: { kind: 'document', object: 'statement' },
     responseSchema: 'SignedStatement',
@@ -349,7 +350,7 @@ export const routes: readonly Route[] = [
     summary: 'Invoice for a UTC month, as an HTML page.',
     description: 'The page has no scripts or external resources, and is ready to print.',
     document: `query getInvoice($month: String!) { result: invoice(month: $month) { html } }`,
-    inputs: [{ in: 'path', name: 'month', variable: 'month' }],
+    inputs: [MONTH],
     status: 200,
     envelope: {
       kind: 'text',
@@ -391,7 +392,7 @@ export const routes: readonly Route[] = [
     description:
       'One row per resource, kind of charge and UTC day, with the columns of the FinOps Open Cost and Usage Specification. The month has the form 2026-11. Payments are not included.',
     document: 'query exportFocus($month: String!) { result: focusExport(month: $month) }',
-    inputs: [{ in: 'path', name: 'month', variable: 'month' }],
+    inputs: [MONTH],
     status: 200,
     envelope: {
       kind: 'text',

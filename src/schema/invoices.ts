@@ -1,10 +1,9 @@
-import { billingFields } from '../domain/billing/fields.js';
 import { type BillingDetails, billingDetails, setBillingDetails } from '../domain/proof/billing-details.js';
 import { proofFields } from '../domain/proof/fields.js';
 import { type Invoice, invoice } from '../domain/proof/invoice.js';
 import { builder, fromField, NEEDS_KEY } from './builder.js';
 import { accountOf } from './context.js';
-import { MAX_LINES, MONTH_DOCUMENT } from './statements.js';
+import { MAX_LINES, MONTH, MONTH_DOCUMENT } from './statements.js';
 
 const InvoiceType = builder.objectRef<Invoice>('Invoice').implement({
   description: 'Invoice for a UTC month.',
@@ -34,7 +33,7 @@ builder.queryFields((t) => ({
     nullable: true,
     ...MONTH_DOCUMENT,
     description: 'Invoice for a UTC month; for the current month, an interim one up to now. Needs an API key.',
-    args: { month: t.arg.string({ required: true, ...fromField(billingFields.month) }) },
+    args: { month: t.arg.string(MONTH) },
     resolve: (_root, { month }, context) => invoice(context.deps, accountOf(context), month, MAX_LINES),
   }),
   billingDetails: t.field({

@@ -12,6 +12,9 @@ export const MAX_LINES = 5_000;
 /** Marks a month's document, which needs an API key. A request can get the documents of a whole year. */
 export const MONTH_DOCUMENT = { extensions: { ...NEEDS_KEY.extensions, ...ofSize(4_000).extensions } };
 
+/** The month of a document. */
+export const MONTH = { required: true, ...fromField(billingFields.month) } as const;
+
 const StatementLineKind = builder.enumType('StatementLineKind', {
   description: 'Kind of charge in a line.',
   values: {
@@ -121,16 +124,14 @@ builder.queryFields((t) => ({
     nullable: true,
     ...MONTH_DOCUMENT,
     description: `The signed statement of a UTC month (\`gpu-rental/statement/v1\`), which proves each line and their sum; at most ${MAX_LINES} lines. The current month ends when the statement is issued. Needs an API key.`,
-    args: {
-      month: t.arg.string({ required: true, ...fromField(billingFields.month) }),
-    },
+    args: { month: t.arg.string(MONTH) },
     resolve: (_root, { month }, context) => signedStatement(context.deps, accountOf(context), month, MAX_LINES),
   }),
   focusExport: t.string({
     nullable: true,
     ...MONTH_DOCUMENT,
     description: `The cost of a UTC month as CSV in FOCUS 1.2, by resource and day; at most ${MAX_LINES} charges. Needs an API key.`,
-    args: { month: t.arg.string({ required: true, ...fromField(billingFields.month) }) },
+    args: { month: t.arg.string(MONTH) },
     resolve: (_root, { month }, context) => focusExport(context.deps, accountOf(context), month, MAX_LINES),
   }),
 }));

@@ -187,6 +187,6 @@ class Reader {
 /** Maximum length of a quoted value in a fault. */
 const MAX_QUOTED = 60;
 
-export function shortened(text: string): string {
-  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)}…`;
+export function shortened(text: string, maxLength: number = MAX_QUOTED): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`;
 }

@@ -29,18 +29,23 @@ const EMPTY_ROOT = hashOf('');
 /** Members of a root, whose number says that all of them are the same. */
 const COMPARED = ['root', 'size', 'at', 'previous', 'key', 'signature'] as const;
 
+interface ListedRoot extends Given<Root> {
+  /** Hash of the document, which the next root contains. */
+  hash: string;
+}
+
 /** The roots of the log, given or contained in statements and inclusion proofs. */
 export class RootSet {
   readonly #findings: Findings;
   /** The roots without repetitions, in the order of their numbers. */
-  readonly #roots: readonly Given<Root>[];
+  readonly #roots: readonly ListedRoot[];
 
   constructor(findings: Findings, keys: KeyRing, given: readonly Given<Root>[]) {
     this.#findings = findings;
     const distinct = new Map(given.toReversed().map((each) => [canonical(each.document as Root & Json), each]));
-    this.#roots = [...distinct.values()].toSorted(
-      (a, b) => a.document.number - b.document.number || a.document.size - b.document.size,
-    );
+    this.#roots = [...distinct]
+      .map(([text, each]) => ({ ...each, hash: hashOf(text) }))
+      .toSorted((a, b) => a.document.number - b.document.number || a.document.size - b.document.size);
     for (const { file, where, document } of this.#roots) {
       keys.checkSignature(file, where, document as Root & Json, { name: 'at', at: document.at });
       if (document.size === 0 && document.root !== EMPTY_ROOT)
@@ -79,7 +84,7 @@ export class RootSet {
 
   #compareNumbers(): void {
     const byNumber = new Map<number, Given<Root>>();
-    let before: Given<Root> | undefined;
+    let before: ListedRoot | undefined;
     for (const each of this.#roots) {
       const { number, size, at, previous } = each.document;
       const same = byNumber.get(number);
@@ -96,7 +101,7 @@ export class RootSet {
         }
         if (at < document.at) this.#fault(each, 'at', `is ${at}, but root ${document.number} is of ${document.at}`);
         const isNext = document.number === number - 1;
-        if (isNext && previous !== null && previous !== hashOf(canonical(document as Root & Json))) {
+        if (isNext && previous !== null && previous !== before.hash) {
           this.#fault(each, 'previous', `isn't the hash of root ${number - 1} in ${before.file}`);
         }
       }
@@ -119,9 +124,7 @@ export class RootSet {
 
   /** A hash is that of only one root, so `previous` must not give it to another number. */
   #comparePrevious(): void {
-    const numbers = new Map(
-      this.#roots.map(({ document }) => [hashOf(canonical(document as Root & Json)), document.number]),
-    );
+    const numbers = new Map(this.#roots.map(({ hash, document }) => [hash, document.number]));
     for (const each of this.#roots) {
       const { number, previous } = each.document;
       if (previous === null) continue;

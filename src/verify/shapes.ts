@@ -17,6 +17,8 @@ export type Of<S> = S extends Shape<infer T> ? T : never;
 const DAY_MS = 86_400_000;
 /** Maximum number of digits of an amount. All money in the world has 25. */
 const MAX_DIGITS = 30;
+/** Maximum length of the quoted name of an unknown member. */
+const MAX_NAME = 40;
 
 const COUNT: Shape<number> = check((value) => typeof value === 'number' && value >= 0, 'an integer of at least 0');
 const POSITIVE: Shape<number> = check((value) => typeof value === 'number' && value >= 1, 'an integer of at least 1');
@@ -313,14 +315,11 @@ function object<Members extends Record<string, Shape<unknown>>>(
         else complain(prefix + name, 'is missing');
       }
       for (const name of Object.keys(value)) {
-        if (!Object.hasOwn(members, name)) complain(prefix + shortenedName(name), "isn't a member of this document");
+        if (!Object.hasOwn(members, name))
+          complain(prefix + shortened(name, MAX_NAME), "isn't a member of this document");
       }
     },
   };
-}
-
-function shortenedName(name: string): string {
-  return name.length <= 40 ? name : `${name.slice(0, 40)}…`;
 }
 
 function shown(value: Json): string {

@@ -3,24 +3,11 @@ import { nodeHash } from './crypto.js';
 /** Returns the root that an inclusion path leads to (RFC 9162, section 2.1.3.2); null if it has the wrong length. */
 export function rootOfInclusion(leaf: string, index: number, size: number, path: readonly string[]): string | null {
   if (index >= size) return null;
-  let node = index;
-  let last = size - 1;
   let root = leaf;
-  for (const hash of path) {
-    if (last === 0) return null;
-    if (isOdd(node) || node === last) {
-      root = nodeHash(hash, root);
-      while (!isOdd(node) && node !== 0) {
-        node = half(node);
-        last = half(last);
-      }
-    } else {
-      root = nodeHash(root, hash);
-    }
-    node = half(node);
-    last = half(last);
-  }
-  return last === 0 ? root : null;
+  const isWhole = climb(index, size - 1, path, (hash, isLeft) => {
+    root = isLeft ? nodeHash(hash, root) : nodeHash(root, hash);
+  });
+  return isWhole ? root : null;
 }
 
 /**
@@ -44,22 +31,35 @@ export function rootsOfConsistency(
   }
   let older = start;
   let newer = start;
-  for (const hash of hashes.slice(1)) {
-    if (last === 0) return null;
-    if (isOdd(node) || node === last) {
-      older = nodeHash(hash, older);
-      newer = nodeHash(hash, newer);
-      while (!isOdd(node) && node !== 0) {
-        node = half(node);
-        last = half(last);
-      }
-    } else {
-      newer = nodeHash(newer, hash);
+  const isWhole = climb(node, last, hashes.slice(1), (hash, isLeft) => {
+    if (isLeft) older = nodeHash(hash, older);
+    newer = isLeft ? nodeHash(hash, newer) : nodeHash(newer, hash);
+  });
+  return isWhole ? { first: older, second: newer } : null;
+}
+
+/**
+ * Climbs from a node to the root of the tree, where `last` is the last node on the same level. Calls `join` with each
+ * hash of the path and whether it is the left one. Returns whether the path has the right length.
+ */
+function climb(
+  node: number,
+  last: number,
+  path: readonly string[],
+  join: (hash: string, isLeft: boolean) => void,
+): boolean {
+  for (const hash of path) {
+    if (last === 0) return false;
+    const isLeft = isOdd(node) || node === last;
+    join(hash, isLeft);
+    while (isLeft && !isOdd(node) && node !== 0) {
+      node = half(node);
+      last = half(last);
     }
     node = half(node);
     last = half(last);
   }
-  return last === 0 ? { first: older, second: newer } : null;
+  return last === 0;
 }
 
 // Sizes can exceed 32 bits, so bitwise operators aren't used.

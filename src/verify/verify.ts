@@ -58,9 +58,13 @@ export interface Verification {
 /** Maximum size of a file. A statement of 100,000 links has about 60 MB. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
-/** Checks documents as docs/proofs.md defines it. Never throws, regardless of their content. */
-export function verify(files: readonly VerifiedFile[]): Verification {
+/**
+ * Checks documents as docs/proofs.md defines it. Never throws, regardless of their content. `unread` are files that
+ * can't be opened.
+ */
+export function verify(files: readonly VerifiedFile[], unread: readonly Finding[] = []): Verification {
   const findings = new Findings();
+  findings.unchecked.push(...unread);
   const given = new Documents(findings);
   for (const file of files) given.read(file);
   const { statements, roots, inclusions } = given;
@@ -113,16 +117,6 @@ function invoiceHash({ account, period, opening, closing, lines }: Statement): s
   return hashOf(tagged('gpu-rental/invoice/v1', { account, closing, lines: figures, opening, period: { from, to } }));
 }
 
-function isReadable(text: string): boolean {
-  try {
-    parseJson(text);
-    return true;
-  } catch (error) {
-    if (error instanceof UnreadableError) return false;
-    throw error;
-  }
-}
-
 /** The documents of all files, by type. Documents that don't have the shape of their type are reported and left out. */
 class Documents {
   readonly keys: Given<Keys>[] = [];
@@ -139,44 +133,58 @@ class Documents {
   read({ name, content }: VerifiedFile): void {
     const text = this.#textOf(name, content);
     if (text === null) return;
+    // A single document may extend over several lines. Each of several documents is on one line. A truncated file can
+    // still hold complete lines.
+    const reason = this.#readDocument(name, text);
+    if (reason === null) return;
     const lines = text
       .split('\n')
       .map((line, index) => ({ file: `${name}:${index + 1}`, text: line }))
       .filter((line) => line.text.trim() !== '');
-    // A single document may extend over several lines. Each of several documents is on one line. A truncated file can
-    // still hold complete lines.
-    const isSeveral =
-      lines.length > 1 && lines.some((line) => /^\s*[{[].*[}\]]\s*$/.test(line.text)) && !isReadable(text);
-    for (const part of isSeveral ? lines : [{ file: name, text }]) this.#readDocument(part.file, part.text);
+    const isSeveral = lines.length > 1 && lines.some((line) => /^\s*[{[].*[}\]]\s*$/.test(line.text));
+    if (!isSeveral) return void this.#skipUnreadable(name, reason);
+    for (const line of lines) {
+      const fault = this.#readDocument(line.file, line.text);
+      if (fault !== null) this.#skipUnreadable(line.file, fault);
+    }
+  }
+
+  #skipUnreadable(file: string, reason: string): void {
+    this.#findings.skip(file, '', `can't be read: it ${reason}`);
   }
 
   #textOf(name: string, content: Uint8Array): string | null {
     if (content.length > MAX_FILE_BYTES) {
-      this.#findings.skip(name, '', `can't be read: it is larger than ${MAX_FILE_BYTES} bytes`);
+      this.#skipUnreadable(name, `is larger than ${MAX_FILE_BYTES} bytes`);
       return null;
     }
     try {
       const text = new TextDecoder('utf-8', { fatal: true }).decode(content);
       if (text.trim() !== '') return text;
-      this.#findings.skip(name, '', "can't be read: it is empty");
+      this.#skipUnreadable(name, 'is empty');
     } catch {
-      this.#findings.skip(name, '', "can't be read: it isn't UTF-8");
+      this.#skipUnreadable(name, "isn't UTF-8");
     }
     return null;
   }
 
-  #readDocument(file: string, text: string): void {
+  /** Reads a document. Returns why it can't be read; null if it can. */
+  #readDocument(file: string, text: string): string | null {
     try {
       const { value, faults } = parseJson(text);
       for (const { where, what } of faults) this.#findings.fault('format', file, where, what);
       const type = documentType(value);
-      if (type === null) return void this.#findings.skip(file, 'type', "can't be checked: this type isn't known");
+      if (type === null) {
+        this.#findings.skip(file, 'type', "can't be checked: this type isn't known");
+        return null;
+      }
       const shape = DOCUMENTS[type] as Shape<Document>;
       const complain = (where: string, what: string) => this.#findings.fault('format', file, where, what);
       if (faults.length === 0 && fits(shape, value, '', complain)) this.#add(file, value as Document);
+      return null;
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error;
-      this.#findings.skip(file, '', `can't be read: it ${error.message}`);
+      return error.message;
     }
   }
 

@@ -1,9 +1,10 @@
 import { stringify } from 'csv-stringify/sync';
 import { only } from '../../database/only.js';
 import type { Transaction } from '../../database/transaction.js';
+import { required } from '../../std/required.js';
 import { CSV_CAST } from '../kernel/csv.js';
 import { check } from '../kernel/field.js';
-import { addMonths, formatInstant, type Instant, instantOf } from '../kernel/time.js';
+import { addMonths, formatInstant, type Instant, parseMonth } from '../kernel/time.js';
 import type { SettlingDeps } from './deps.js';
 import { billingFields } from './fields.js';
 import { FOCUS_COLUMNS, type FocusCharge, type FocusRefund, type FocusResource, focusRow } from './rules/focus.js';
@@ -35,7 +36,7 @@ export async function focusExport(
 }
 
 function startOfMonth(text: string): Instant {
-  return instantOf(new Date(`${check('month', billingFields.month, text)}-01T00:00:00Z`));
+  return required(parseMonth(check('month', billingFields.month, text)), 'month');
 }
 
 /** Returns a day's charges and the movements that change cost. Payments are not cost. */

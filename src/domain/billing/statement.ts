@@ -1,7 +1,7 @@
-import { inSnapshot } from '../../database/snapshot.js';
+import { GENERIC_PLANS, inSnapshot } from '../../database/snapshot.js';
 import type { Transaction } from '../../database/transaction.js';
 import { DomainError } from '../kernel/errors.js';
-import { type Micro, type Rate, shownBalance, shownSpend, type Units } from '../kernel/money.js';
+import { type Micro, type Rate, shownBalance, shownSum, type Units } from '../kernel/money.js';
 import { formatInstant, type Instant, latest, SECONDS_PER_DAY } from '../kernel/time.js';
 import {
   type Checkpoint,
@@ -151,7 +151,7 @@ async function inPeriod<T>(
   const usedTo = to > now ? now : to;
   await makeCheckpoints(deps.db.pool, account);
   const server = period.to !== null && period.to <= now ? 'replica' : 'primary';
-  const options = { server, settings: 'set local plan_cache_mode = force_generic_plan' } as const;
+  const options = { server, settings: GENERIC_PLANS } as const;
   return inSnapshot(deps.db, options, async (transaction) => {
     const checkpoint = await checkpointBefore(transaction, accountId, from, usedTo);
     return work(transaction, { checkpoint, from, to, usedTo });
@@ -166,13 +166,9 @@ function tooLong(maxLines: number): DomainError {
 
 /** Rounds the running total after each line, so that the lines add up to the change in displayed spend. */
 function withAmounts(usage: readonly Omit<StatementLine, 'amount'>[], spentBefore: Units) {
-  let spent = spentBefore;
-  const lines = usage.map((line): StatementLine => {
-    const before = shownSpend(spent);
-    spent += line.units;
-    return { ...line, amount: shownSpend(spent) - before };
-  });
-  return { lines, spentAfter: spent };
+  const spent = shownSum(spentBefore);
+  const lines = usage.map((line): StatementLine => ({ ...line, amount: spent.add(line.units) }));
+  return { lines, spentAfter: spent.total() };
 }
 
 /** The running total is rounded here too, because a service credit may not be a whole number of micro-USD. */
@@ -188,13 +184,9 @@ async function movementsWithin(
     text: MOVEMENTS_SQL,
     values: bounds,
   });
-  let credited = creditBefore;
-  const movements = rows.map((movement) => {
-    const before = shownSpend(credited);
-    credited += movement.units;
-    return { ...movement, amount: shownSpend(credited) - before };
-  });
-  return { movements, creditAfter: credited };
+  const credited = shownSum(creditBefore);
+  const movements = rows.map((movement) => ({ ...movement, amount: credited.add(movement.units) }));
+  return { movements, creditAfter: credited.total() };
 }
 
 async function usageLines(

@@ -6,7 +6,8 @@ export type Micro = bigint;
 export type Units = bigint;
 
 export const MICRO_PER_USD = 1_000_000n;
-export const UNITS_PER_MICRO = 3_600n;
+const UNITS_PER_MICRO = 3_600n;
+export const UNITS_PER_USD = MICRO_PER_USD * UNITS_PER_MICRO;
 const MICRO_DIGITS = 6;
 
 export function unitsOfUsage(rate: Rate, seconds: bigint): Units {
@@ -20,6 +21,19 @@ export function unitsOfMicro(micro: Micro): Units {
 /** Rounds spend down to whole micro-USD for display. */
 export function shownSpend(units: Units): Micro {
   return floorDivide(units, UNITS_PER_MICRO);
+}
+
+/** Adds up amounts. Each is rounded so that all of them add up to the change of the displayed total. */
+export function shownSum(before: Units) {
+  let total = before;
+  return {
+    add: (units: Units): Micro => {
+      const shown = shownSpend(total);
+      total += units;
+      return shownSpend(total) - shown;
+    },
+    total: () => total,
+  };
 }
 
 /** Rounds a future cost up to whole micro-USD for display. */

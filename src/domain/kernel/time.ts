@@ -92,6 +92,11 @@ export function earliest(...instants: (Instant | null)[]): Instant | null {
   return instants.reduce((first, each) => (first === null || (each !== null && each < first) ? each : first), null);
 }
 
+/** Parses a UTC month such as 2026-11, and returns its first second. Returns null for any other text. */
+export function parseMonth(text: string): Instant | null {
+  return /^\d{4}-\d{2}$/.test(text) ? parseInstant(`${text}-01T00:00:00Z`) : null;
+}
+
 /** Returns midnight UTC on the first day of the instant's month. */
 export function monthStartOf(instant: Instant): Instant {
   const date = dateOf(instant);

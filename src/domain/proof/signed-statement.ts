@@ -1,5 +1,5 @@
 import { only } from '../../database/only.js';
-import { inSnapshot } from '../../database/snapshot.js';
+import { GENERIC_PLANS, inSnapshot } from '../../database/snapshot.js';
 import type { Transaction } from '../../database/transaction.js';
 import { checkpointBefore, makeCheckpoints, openingOf, sizesWithin, usedSince } from '../billing/checkpoints.js';
 import type { SettlingDeps } from '../billing/deps.js';
@@ -7,15 +7,7 @@ import { write } from '../billing/ledger.js';
 import { settledAccount } from '../billing/settlement.js';
 import { DomainError } from '../kernel/errors.js';
 import type { Units } from '../kernel/money.js';
-import {
-  addMonths,
-  earliest,
-  formatInstant,
-  type Instant,
-  latest,
-  monthStartOf,
-  parseInstant,
-} from '../kernel/time.js';
+import { addMonths, earliest, formatInstant, type Instant, latest, monthStartOf, parseMonth } from '../kernel/time.js';
 import type { ProofDeps, StatedDeps } from './deps.js';
 import type { InclusionProof } from './documents.js';
 import { inclusionProof } from './log.js';
@@ -80,12 +72,13 @@ export async function signedMonth(
   const now = latest(deps.clock.now(), account.settledAt);
   const from = await checkedMonth(deps, accountId, month, now);
   const end = addMonths(from, 1);
-  const issuedAt = end > now - FINAL_AFTER_SECONDS ? await afterWrites(deps, accountId) : now;
+  const isFinal = end < now - FINAL_AFTER_SECONDS;
+  const issuedAt = isFinal ? now : await afterWrites(deps, accountId);
   const period = { from, to: earliest(end, issuedAt) };
   await makeCheckpoints(deps.db.pool, account);
   const options = {
-    server: end < now - FINAL_AFTER_SECONDS ? 'replica' : 'primary',
-    settings: 'set local plan_cache_mode = force_generic_plan',
+    server: isFinal ? 'replica' : 'primary',
+    settings: GENERIC_PLANS,
   } as const;
   const { opening, ...content } = await inSnapshot(deps.db, options, (transaction) =>
     readContent(transaction, accountId, period, { month, maxLines }),
@@ -118,7 +111,7 @@ async function checkedMonth(
     values: [accountId],
   });
   const first = monthStartOf(only(rows).createdAt);
-  const from = /^\d{4}-\d{2}$/.test(month) ? parseInstant(`${month}-01T00:00:00Z`) : null;
+  const from = parseMonth(month);
   if (from !== null && from >= first && from <= now) return from;
   const message = `month must be from ${monthText(first)} to ${monthText(now)}; got ${month.slice(0, 20)}`;
   throw new DomainError('invalid_request', message, { field: 'month' });

@@ -78,6 +78,9 @@ interface Page {
   policy: string;
 }
 
+/** A page in each language. The common language comes first. */
+type Pages = ReadonlyMap<string, Page>;
+
 /** Serves the console from memory. */
 export interface ConsolePage {
   /** Serves the console's screens and files. */
@@ -93,44 +96,45 @@ const API = /^\/v1(\/|$)/;
 export function createConsolePage(folder: string, foreignHandler: ForeignHandler = () => null): ConsolePage | null {
   const files = readFiles(folder);
   const [screens, verifiers] = [pagesOf(files, 'index'), pagesOf(files, 'verify')];
-  if (!screens.has(COMMON_LANGUAGE)) return null;
+  if (screens.size === 0) return null;
   const router = express.Router({ strict: true, caseSensitive: true });
   const picture = [...files.keys()].find((path) => FIRST_PICTURE.test(path));
-  /** Sends the page in the client's language. Returns false if the client isn't a browser. */
-  const sendPage = (request: Request, response: Response, pages: ReadonlyMap<string, Page> = screens): boolean => {
+  /** Responds to a browser, with `send` unless the host is foreign. Returns false if the client isn't a browser. */
+  const answerBrowser = (request: Request, response: Response, send: () => void): boolean => {
     response.vary('Accept');
-    if (!isBrowser(request)) return false;
+    if (preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) !== 'text/html') return false;
     const foreign = foreignHandler(request);
-    if (foreign !== null) {
-      foreign(request, response);
-      return true;
-    }
-    const language = languageFor(request, [...new Set([COMMON_LANGUAGE, ...pages.keys()])]);
-    const { file, policy } = pages.get(language)!;
-    response.vary('Accept-Language');
-    response.vary('Cookie');
-    response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache', 'Content-Language': language });
-    response.set('Content-Security-Policy', `${policy}; frame-ancestors 'none'`);
-    if (picture !== undefined && request.path === '/' && !hasSession(request))
-      response.set('Link', `<${picture}>; rel=preload; as=image`);
-    sendFile(request, response, file);
+    if (foreign === null) send();
+    else foreign(request, response);
     return true;
   };
-  const addPage = (path: string, pages: ReadonlyMap<string, Page>) =>
+  /** Sends the page in the client's language. Returns false if the client isn't a browser. */
+  const sendPage = (request: Request, response: Response, pages: Pages = screens): boolean =>
+    answerBrowser(request, response, () => {
+      const language = languageFor(request, [...pages.keys()]);
+      const { file, policy } = pages.get(language)!;
+      response.vary('Accept-Language');
+      response.vary('Cookie');
+      response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache', 'Content-Language': language });
+      response.set('Content-Security-Policy', `${policy}; frame-ancestors 'none'`);
+      if (picture !== undefined && request.path === '/' && !hasSession(request))
+        response.set('Link', `<${picture}>; rel=preload; as=image`);
+      sendFile(request, response, file);
+    });
+  const addPage = (path: string, pages: Pages) =>
     router.get(path, (request, response, next) => {
       if (sendPage(request, response, pages)) request.state.route = path.replace(':id', '{id}');
       else next();
     });
   for (const path of ['/', ...SCREENS]) addPage(path, screens);
-  if (verifiers.has(COMMON_LANGUAGE)) addPage(VERIFY_PATH, verifiers);
+  if (verifiers.size > 0) addPage(VERIFY_PATH, verifiers);
   for (const [path, to] of Object.entries(MOVED)) {
     router.get(path, (request, response, next) => {
-      response.vary('Accept');
-      if (!isBrowser(request)) return next();
-      const foreign = foreignHandler(request);
-      if (foreign !== null) return foreign(request, response);
-      request.state.route = path;
-      response.redirect(308, to + request.url.slice(path.length));
+      const redirect = () => {
+        request.state.route = path;
+        response.redirect(308, to + request.url.slice(path.length));
+      };
+      if (!answerBrowser(request, response, redirect)) next();
     });
   }
   for (const [path, file] of files) {
@@ -149,22 +153,20 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
   return { router, unknown };
 }
 
-const isBrowser = (request: Request): boolean =>
-  preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) === 'text/html';
-
 /** Returns whether the request has a session cookie, valid or not. */
 const hasSession = (request: Request): boolean =>
   [true, false].some((isSecure) => readSessionCookie(request, isSecure) !== null);
 
-/** Returns a page by language. */
-function pagesOf(files: ReadonlyMap<string, PageFile>, page: 'index' | 'verify'): Map<string, Page> {
+/** Returns a page in its languages. Returns no page if the common language is missing. */
+function pagesOf(files: ReadonlyMap<string, PageFile>, page: 'index' | 'verify'): Pages {
   const pages = new Map<string, Page>();
   for (const [path, file] of files) {
     const [, name, language] = PAGE.exec(path) ?? [];
     if (name !== page || language === undefined) continue;
     pages.set(language, { file, policy: OWN_POLICY.exec(file.plain.toString())?.[1] ?? PAGE_POLICY });
   }
-  return pages;
+  const common = pages.get(COMMON_LANGUAGE);
+  return common === undefined ? new Map() : new Map([[COMMON_LANGUAGE, common], ...pages]);
 }
 
 /** Returns the language chosen by the user on the page, or the browser's preferred one. */

@@ -1,4 +1,4 @@
-import { MICRO_PER_USD, UNITS_PER_MICRO, type Units } from '../../kernel/money.js';
+import { MICRO_PER_USD, UNITS_PER_USD, type Units } from '../../kernel/money.js';
 import { addMonths, formatInstant, type Instant, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../../kernel/time.js';
 
 /** A charge, credit or adjustment on one UTC day, with what the export shows about it. */
@@ -51,7 +51,6 @@ type Cell = (charge: FocusCharge, bill: FocusBill) => string | null;
 /** Decimals of amounts and quantities. Errors of 277,000 rows add up to less than one unit of 1/3,600 micro-USD. */
 const DECIMALS = 15;
 const SCALE = 10n ** BigInt(DECIMALS);
-const UNITS_PER_USD = MICRO_PER_USD * UNITS_PER_MICRO;
 
 const KINDS: Readonly<Record<FocusCharge['kind'], { category: string; service: string; label: string }>> = {
   GPU: { category: 'Usage', service: 'GPU', label: 'GPU time' },

@@ -1,4 +1,4 @@
-import { type Micro, shownBalance, shownSpend, type Units } from '../../kernel/money.js';
+import { type Micro, shownBalance, shownSum, type Units } from '../../kernel/money.js';
 import type { InvoiceLine, InvoiceMovement } from './invoice-page.js';
 import type { LedgerRecord, SignedLine } from './statement-lines.js';
 
@@ -36,7 +36,7 @@ const MOVEMENTS: ReadonlyMap<string, string> = new Map([
 
 /** Returns a month's charges, added up by subject, kind and rate, and its movements, with a statement's amounts. */
 export function invoiceLines({ lines, links, opening, subjects }: InvoicedMonth): InvoiceLines {
-  const spent = rounded(opening.spent);
+  const spent = shownSum(opening.spent);
   const charges = grouped(
     lines.filter(({ kind }) => CHARGES.has(kind)),
     [...subjects.keys()],
@@ -46,7 +46,7 @@ export function invoiceLines({ lines, links, opening, subjects }: InvoicedMonth)
     rate: BigInt(line.rate ?? 0),
     amount: spent.add(units),
   }));
-  const credited = rounded(opening.credit);
+  const credited = shownSum(opening.credit);
   const records = new Map(links.map(({ number, record }) => [number, record]));
   const movements = lines
     .filter(({ kind }) => MOVEMENTS.has(kind))
@@ -92,19 +92,6 @@ function grouped(lines: readonly SignedLine[], subjects: readonly string[]): Cha
 /** Returns the id of what a line charges. */
 export function subjectOf({ instance, volume }: SignedLine): string {
   return instance ?? volume ?? '';
-}
-
-/** Adds up amounts that are rounded so that their sum is the rounded total's change. */
-function rounded(before: Units) {
-  let total = before;
-  return {
-    add: (units: Units): Micro => {
-      const shown = shownSpend(total);
-      total += units;
-      return shownSpend(total) - shown;
-    },
-    total: () => total,
-  };
 }
 
 function compare(one: string, other: string): number {

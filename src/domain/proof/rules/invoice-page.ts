@@ -1,4 +1,5 @@
 import { formatUsd, type Micro, type Rate } from '../../kernel/money.js';
+import { formatDay } from '../../kernel/time.js';
 
 /** Content of an invoice. All amounts are exact to the micro-USD. */
 export interface InvoiceContent {
@@ -126,7 +127,7 @@ ${sums(content)}
 
 /** Returns the day of the last second before `to`. */
 function lastDay(to: string): string {
-  return new Date(Date.parse(to) - 1000).toISOString().slice(0, 10);
+  return formatDay(new Date(Date.parse(to) - 1000));
 }
 
 function line(text: string): Raw {
