@@ -2,31 +2,27 @@
 // docs/operating.md describes, while 16 clients deploy and destroy. It prints how long the clients couldn't deploy, from
 // the last success before the switch to the first one after it. It then checks that nothing acknowledged is lost, and
 // exits with 1 if something is. BENCH_DATA=FOLDER keeps the source for the next run.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts, startCluster } from '../deploy/ha/local.mjs';
 import { checkRentals } from './failovers/checks.mjs';
 import { rentRepeatedly } from './failovers/clients.mjs';
+import { Gateway } from './failovers/gateway.mjs';
 import { Record } from './failovers/record.mjs';
-import { call } from './failovers/tools.mjs';
 import { openServer } from './support/database.mjs';
 import { createDefaultData, rentalsOf } from './support/default-data.mjs';
 import { createLargeData } from './support/large-data.mjs';
 import { endAll, runAdmin, useAllCores } from './support/programs.mjs';
-import { PROJECT, settings } from './support/settings.mjs';
+import { settings } from './support/settings.mjs';
 
 const AROUND_MS = 10_000;
-const STARTS_WITHIN_MS = 120_000;
-const { PATH = '/usr/bin:/bin' } = process.env;
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-move-'));
 const dataDir = settings.dataDir ?? join(folder, 'data');
 const [port] = await freePorts(1);
-const gateways = new Set();
+const gateways = [];
 
 /** Creates the source if it doesn't exist, and returns a free machine for each client. */
 async function prepareSource() {
@@ -45,35 +41,10 @@ async function prepareSource() {
 
 /** Starts a gateway at the port that all clients use. */
 async function startGateway(env) {
-  const log = openSync(join(folder, 'gateway.log'), 'a');
-  const child = spawn(process.execPath, [join(PROJECT, 'dist/gateway.mjs')], {
-    cwd: folder,
-    env: {
-      PATH,
-      PORT: String(port),
-      SSH_PORT: '',
-      RATE_LIMIT_PER_MINUTE: '0',
-      LOG_LEVEL: 'warn',
-      SEED: 'none',
-      ...env,
-    },
-    stdio: ['ignore', log, log],
-  });
-  closeSync(log);
-  const exit = once(child, 'exit');
-  const end = async () => {
-    gateways.delete(end);
-    child.kill('SIGTERM');
-    await exit;
-  };
-  gateways.add(end);
-  const late = performance.now() + STARTS_WITHIN_MS;
-  while ((await call(port, 'GET', '/readyz').catch(() => null))?.status !== 200) {
-    if (performance.now() > late || child.exitCode !== null)
-      throw new Error(readFileSync(join(folder, 'gateway.log'), 'utf8').slice(-2_000));
-    await sleep(50);
-  }
-  return end;
+  const gateway = new Gateway(port, { folder, env: { LOG_LEVEL: 'warn', SEED: 'none', ...env } });
+  gateways.push(gateway);
+  await gateway.start();
+  return gateway;
 }
 
 /** Runs `admin database move` and returns its report. */
@@ -93,7 +64,7 @@ const seconds = (ms) => `${(ms / 1_000).toFixed(1)} s`;
 async function main(cluster, rentals) {
   const record = new Record();
   const state = { isOver: false };
-  const stopSource = await startGateway({ DATA_DIR: dataDir });
+  const source = await startGateway({ DATA_DIR: dataDir });
   const clients = rentals.map(({ account, machineId }) =>
     rentRepeatedly(account, machineId, { gateways: [{ port }], record, state }),
   );
@@ -109,13 +80,13 @@ async function main(cluster, rentals) {
   record.restart();
   await sleep(1_000);
   const stoppingAt = performance.now();
-  await stopSource();
+  await source.end();
   const stoppedAt = performance.now();
   const moved = await move('--to', cluster.url);
   const movedAt = performance.now();
   const key = join(dataDir, 'secrets.key');
   const secrets = existsSync(key) ? { SECRETS_KEY: readFileSync(key, 'utf8').trim() } : {};
-  const stopTarget = await startGateway({ DATABASE_URL: cluster.url, ...secrets });
+  const target = await startGateway({ DATABASE_URL: cluster.url, ...secrets });
   const readyAt = performance.now();
   await sleep(AROUND_MS);
   say('without a successful deploy', seconds(record.longestGapMs()));
@@ -129,7 +100,7 @@ async function main(cluster, rentals) {
   );
   state.isOver = true;
   await Promise.all(clients);
-  await stopTarget();
+  await target.end();
   const { lostDeploys, lostDestroys, rentedTwice } = await checkRentals(cluster.url, record);
   say('acknowledged', `${record.deployed.size} deploys, ${record.destroyed.size} destroys`);
   say(
@@ -147,7 +118,7 @@ const rentals = await prepareSource();
 const cluster = await startCluster();
 
 async function close() {
-  for (const end of gateways) await end();
+  for (const gateway of gateways) await gateway.end();
   await move('--undo');
   await cluster.close();
   rmSync(folder, { recursive: true, force: true });

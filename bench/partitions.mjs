@@ -8,10 +8,11 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { applyMigrations } from '../dist/src/database/migrate.js';
-import { openServer, rowsOf, withClient } from './support/database.mjs';
+import { rowsOf, withClient } from './support/database.mjs';
 import { TABLES } from './support/partitioned-tables.mjs';
 import { table as aligned } from './support/report.mjs';
 import { median, percentile } from './support/rounds.mjs';
+import { withServer } from './support/session.mjs';
 import { PROJECT, settings } from './support/settings.mjs';
 
 const { values: given } = parseArgs({
@@ -41,16 +42,9 @@ const SERVER = {
   autovacuum: 'off',
 };
 
-const server = await openServer(settings.dataDir, SERVER);
-const stop = (code) => server.close().finally(() => process.exit(code));
-process.once('SIGINT', () => stop(1)).once('SIGTERM', () => stop(1));
-try {
-  await main();
-} finally {
-  await server.close();
-}
+await withServer(main, settings.dataDir, SERVER);
 
-async function main() {
+async function main(server) {
   if (!(await server.exists('partitions'))) {
     await server.create('partitions');
     await applyMigrations(server.urlOf('partitions'), join(PROJECT, 'prisma/migrations'));
@@ -61,7 +55,7 @@ async function main() {
   for (const [place, name] of chosen.entries()) {
     const variant = TABLE.variants.find((each) => each.name === name);
     if (variant === undefined) throw new Error(`--variants must name some of: ${variants.join(', ')}; got ${name}`);
-    results.push(await measured(variant, `v${place}`));
+    results.push(await measured(server, variant, `v${place}`));
     console.log(`${name}, load average ${loadavg()[0].toFixed(1)}`);
     for (const [what, figure] of results.at(-1)) console.log(`  ${what}: ${shown(figure)}`);
   }
@@ -82,7 +76,7 @@ function shown(figure) {
 }
 
 /** Fills the variant in its own schema, which is dropped afterwards. Returns the figures by name. */
-async function measured(variant, schema) {
+async function measured(server, variant, schema) {
   const url = `${server.urlOf('partitions')}&options=${encodeURIComponent(`-c search_path=${schema},public -c TimeZone=UTC`)}`;
   const figures = new Map();
   const timed = async (client, name, work) => {

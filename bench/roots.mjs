@@ -1,10 +1,11 @@
 // `npm run bench:roots` makes roots of the public log with a million accounts (`-- --accounts N` for another number),
-// each of which has a chain: the first root, one after every chain has grown, one after 1% have, and one after none has.
-// It prints how long each took, the CPU time of PostgreSQL's processes, the longest delay of the gateway's event loop, and the longest response time of
-// `GET /v1/balance` in the meantime, which one client requests repeatedly. The first row is a time without a root, for
-// comparison. `--lookup` removes the snapshots of earlier roots, so that each root looks up every chain in the log, as
-// after a move to another cluster. All processes use the same cores. PostgreSQL writes a checkpoint before each root, so that the figures include all
-// full-page writes. Needs 3 GB of free disk space.
+// each of which has a chain: the first root, one after every chain has grown, one after 1% have, and one after none
+// has. It prints how long each took, the CPU time of PostgreSQL's processes, the longest delay of the gateway's event
+// loop, and the longest response time of `GET /v1/balance` in the meantime, which one client requests repeatedly. The
+// first row is a time without a root, for comparison. `--lookup` removes the snapshots of earlier roots, so that each
+// root looks up every chain in the log, as after a move to another cluster. All processes use the same cores.
+// PostgreSQL writes a checkpoint before each root, so that the figures include all full-page writes. Needs 3 GB of free
+// disk space.
 import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';

@@ -23,13 +23,19 @@ const CONTENTS = `select md5(string_agg(id || status, ' ' order by id)) as insta
   (select md5(string_agg(id || units, ' ' order by id)) from ledger_entry) as ledger,
   (select pg_is_in_recovery()) as standby from instance`;
 
-/** Counts the acknowledged deploys and destroys that the database lacks, and the pairs of overlapping rentals of a machine. */
+async function count(url, text, ...values) {
+  return Number((await rowsOf(url, text, values))[0].count);
+}
+
+/**
+ * Counts the acknowledged deploys and destroys that the database lacks, and the pairs of overlapping rentals of a
+ * machine.
+ */
 export async function checkRentals(url, { deployed, destroyed }) {
-  const count = async (text, ...values) => Number((await rowsOf(url, text, values))[0].count);
   return {
-    lostDeploys: await count(LOST_DEPLOYS, [...deployed.keys()]),
-    lostDestroys: await count(LOST_DESTROYS, [...destroyed]),
-    rentedTwice: await count(RENTED_TWICE),
+    lostDeploys: await count(url, LOST_DEPLOYS, [...deployed.keys()]),
+    lostDestroys: await count(url, LOST_DESTROYS, [...destroyed]),
+    rentedTwice: await count(url, RENTED_TWICE),
   };
 }
 
@@ -39,29 +45,28 @@ export async function checkWrites({ cluster, record }) {
     credits: [...record.credits],
     payments: Array.from(record.paid, ([id, transaction]) => `top-up ${id}/LTC/${transaction}`),
   };
-  const count = async (text, ...values) => Number((await rowsOf(cluster.url, text, values))[0].count);
   const audit = await runAdmin(['audit'], { DATABASE_URL: cluster.url });
   return {
     ...(await checkRentals(cluster.url, record)),
-    wrongCredits: await count(WRONG_CREDITS, acknowledged.credits),
-    lostPayments: await count(WRONG_CREDITS, acknowledged.payments),
-    repeatedPayments: await count(REPEATED_PAYMENTS),
+    wrongCredits: await count(cluster.url, WRONG_CREDITS, acknowledged.credits),
+    lostPayments: await count(cluster.url, WRONG_CREDITS, acknowledged.payments),
+    repeatedPayments: await count(cluster.url, REPEATED_PAYMENTS),
     audit: audit.code,
     ...(audit.code !== 0 && { said: audit.said }),
   };
 }
 
 /** Returns the number of running instances that no client knows of. */
-export async function unknownRentals({ cluster, record }, accounts) {
+export function unknownRentals({ cluster, record }, accounts) {
   const owners = Array.from({ length: accounts }, (_, index) => accountId(index + 1));
-  return Number((await rowsOf(cluster.url, UNKNOWN_RENTALS, [owners, [...record.deployed.keys()]]))[0].count);
+  return count(cluster.url, UNKNOWN_RENTALS, owners, [...record.deployed.keys()]);
 }
 
 /** Returns how many of these writes exist on a node. */
-export async function foundOn(url, { sql, gateway }) {
+export function foundOn(url, { sql, gateway }) {
   const text = `select (select count(*) from bench.trapped_write where id = any ($1))
     + (select count(*) from instance where id = any ($2)) as count`;
-  return Number((await rowsOf(url, text, [sql, gateway]))[0].count);
+  return count(url, text, sql, gateway);
 }
 
 /** Whether all nodes have the same instances and the same ledger. Nothing may be written in the meantime. */

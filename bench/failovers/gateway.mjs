@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT } from '../support/settings.mjs';
 import { call, until } from './tools.mjs';
 
-/** A gateway at a fixed port, which can be killed and started again. `command` starts it elsewhere, such as on a node. */
+/**
+ * A gateway at a fixed port, which can be killed and started again. `command` starts it elsewhere, such as on a node.
+ * Without `databaseUrl`, `env` names its database.
+ */
 export class Gateway {
   #child = null;
 
@@ -19,7 +22,10 @@ export class Gateway {
 
   start() {
     this.spawn();
-    return until(`gateway ${this.port} is ready`, () => this.isReady());
+    return until(`gateway ${this.port} is ready`, () => {
+      if (!this.#hasEnded()) return this.isReady();
+      throw new Error(`gateway ${this.port} exited: ${readFileSync(this.log, 'utf8').slice(-2_000)}`);
+    });
   }
 
   spawn() {
@@ -47,9 +53,13 @@ export class Gateway {
   }
 
   async end() {
-    if (this.#child === null || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.#hasEnded()) return;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
     await ended;
+  }
+
+  #hasEnded() {
+    return this.#child === null || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 }

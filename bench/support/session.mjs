@@ -3,10 +3,10 @@ import { endAll } from './programs.mjs';
 
 /**
  * Calls `work` with the run's PostgreSQL. Afterwards, even on failure, ends every process and removes the data, except
- * data in `keptDir`.
+ * data in `keptDir`. `settings` override the server's.
  */
-export async function withServer(work, keptDir) {
-  const server = await openServer(keptDir);
+export async function withServer(work, keptDir, settings) {
+  const server = await openServer(keptDir, settings);
   const close = async () => {
     await endAll();
     await server.close();

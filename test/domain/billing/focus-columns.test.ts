@@ -140,7 +140,7 @@ test('each fault planted in an export is found', async () => {
     ).toEqual([`${name} is missing`]);
   expect(faultsOf([], [...header, 'Team', 'x_Units', 'AvailabilityZone'])).toEqual([
     'Team is unknown',
-    'x_Units is there twice',
-    'AvailabilityZone is there twice',
+    'x_Units occurs twice',
+    'AvailabilityZone occurs twice',
   ]);
 });

@@ -5,19 +5,18 @@ import { focusExport } from '../../../src/domain/billing/focus.js';
 import { FOCUS_COLUMNS } from '../../../src/domain/billing/rules/focus.js';
 import { statement } from '../../../src/domain/billing/statement.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import { sealingKey } from '../../../src/domain/kernel/sealing.js';
-import { instantOf } from '../../../src/domain/kernel/time.js';
+import { formatInstant, instantOf } from '../../../src/domain/kernel/time.js';
 import { createVolume } from '../../../src/domain/volumes/volumes.js';
-import { openTestDomain, type TestDomain } from '../../support/domain.js';
+import type { TestDomain } from '../../support/domain.js';
+import { openSigningDomain } from '../../support/proofs/history.js';
 
 type Row = Record<string, string>;
 
-const KEY = sealingKey('5'.repeat(64));
 const UNITS_PER_USD = 3_600_000_000;
 
 let domain: TestDomain;
 beforeAll(async () => {
-  domain = await openTestDomain({}, '2027-10-30T22:00:07Z');
+  domain = await openSigningDomain('2027-10-30T22:00:07Z');
 });
 afterAll(() => domain.close());
 
@@ -25,6 +24,7 @@ async function rowsOf(account: string, month: string): Promise<Row[]> {
   return parse(await focusExport(domain, account, month), { columns: true });
 }
 
+const monthNow = () => formatInstant(domain.clock.now()).slice(0, 7);
 const unitsOf = (rows: readonly Row[]) => rows.reduce((sum, row) => sum + BigInt(row.x_Units!), 0n);
 
 /** Deploys, stops and adjusts at odd seconds until the month is over. Returns the account. */
@@ -46,11 +46,7 @@ async function runMonth(): Promise<string> {
     if (step === 7)
       await creditAccount(domain, account, { amountMicro: 7_000_001n, reference: `r-${account}`, note: 'card' });
     if (step === 9)
-      await createVolume(
-        { ...domain, sealingKeys: async () => [KEY] },
-        { accountId: account, keyId: null },
-        { name: `data-${step}`, sizeGb: 13 },
-      );
+      await createVolume(domain, { accountId: account, keyId: null }, { name: `data-${step}`, sizeGb: 13 });
     domain.clock.advance(1 + Math.floor(Math.random() * 2 * 86_400));
   }
   return account;
@@ -88,9 +84,9 @@ test('splits an interval at the start of a UTC day', async () => {
     mode: 'ON_DEMAND',
     diskGb: 9,
   });
-  const month = new Date(Number(domain.clock.now()) * 1000).toISOString().slice(0, 7);
+  const month = monthNow();
   domain.clock.advance(61 + 39);
-  const after = new Date(Number(domain.clock.now()) * 1000).toISOString().slice(0, 7);
+  const after = monthNow();
   const rows = [...(await rowsOf(account, month)), ...(after === month ? [] : await rowsOf(account, after))];
   const gpu = rows.filter(({ SkuMeter }) => SkuMeter === 'GPU time');
   expect(gpu.map(({ ConsumedQuantity }) => ConsumedQuantity)).toEqual(['61.0', '39.0']);
@@ -104,7 +100,7 @@ test('splits an interval at the start of a UTC day', async () => {
 
 test('a month without usage has only the header', async () => {
   const account = await domain.account('900');
-  const month = new Date(Number(domain.clock.now()) * 1000).toISOString().slice(0, 7);
+  const month = monthNow();
   expect(await focusExport(domain, account, month)).toBe(`${FOCUS_COLUMNS.join(',')}\n`);
 });
 
@@ -116,7 +112,7 @@ test('refuses months that are malformed or in the future', async () => {
 
 test('text that a spreadsheet would run is prefixed with an apostrophe', async () => {
   const account = await domain.account('900');
-  const month = new Date(Number(domain.clock.now()) * 1000).toISOString().slice(0, 7);
+  const month = monthNow();
   await deploy(domain, account, { machineId: await domain.machine('l4'), mode: 'ON_DEMAND', diskGb: 9 });
   domain.clock.advance(2);
   for (const name of ['=1+1', '+1+1', '-1+1', '@x']) {

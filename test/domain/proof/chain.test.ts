@@ -2,15 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { adjustAccount } from '../../../src/domain/accounts/accounts.js';
 import { audit } from '../../../src/domain/billing/audit.js';
 import { act, deploy } from '../../../src/domain/instances/instances.js';
-import { type SealingKeys, sealingKey } from '../../../src/domain/kernel/sealing.js';
 import { chainHistory } from '../../../src/domain/proof/chain-history.js';
 import { createVolume, deleteVolume, growVolume } from '../../../src/domain/volumes/volumes.js';
-import { openTestDomain, type TestDomain } from '../../support/domain.js';
+import { withoutTriggers } from '../../support/after-change.js';
+import type { TestDomain } from '../../support/domain.js';
 import { type Chain, chainOf } from '../../support/proofs/chain.js';
+import { openSigningDomain } from '../../support/proofs/history.js';
 
 let domain: TestDomain;
 beforeAll(async () => {
-  domain = await openTestDomain();
+  domain = await openSigningDomain();
 });
 afterAll(() => domain.close());
 
@@ -25,13 +26,10 @@ async function expectChained(account: string, entries?: number): Promise<Chain['
 }
 
 /** Removes the chains of all accounts, as in a database of a version before chains. */
-async function unchain(where = 'true') {
-  const client = await domain.db.pool.connect();
-  await client.query('set session_replication_role = replica');
-  await client.query(`delete from chain_link where ${where}; delete from account_chain where ${where}`);
-  await client.query('reset session_replication_role');
-  client.release();
-}
+const unchain = (where = 'true') =>
+  withoutTriggers(domain, (transaction) =>
+    transaction.query(`delete from chain_link where ${where}; delete from account_chain where ${where}`),
+  );
 
 /** Writes this number of credits in one statement. */
 const writeCredits = (account: string, count: number, prefix = 'credit', at = 'now()') =>
@@ -65,9 +63,8 @@ describe('the chain of an account', () => {
     domain.clock.advance(10);
     await act(domain, renter, { id, action: 'START' });
     const reserved = await rent(renter, 'RESERVED', await domain.machine('l4'));
-    const sealing = { ...domain, sealingKeys: async () => [sealingKey('0'.repeat(64))] as SealingKeys };
     const owner = { accountId: renter, keyId: null };
-    const { volume } = await createVolume(sealing, owner, { name: 'work', sizeGb: 5 });
+    const { volume } = await createVolume(domain, owner, { name: 'work', sizeGb: 5 });
     domain.clock.advance(3_601);
     await growVolume(domain, owner, { id: volume.id, sizeGb: 6 });
     domain.clock.advance(5);

@@ -29,43 +29,50 @@ beforeAll(async () => {
 afterAll(() => domain.close());
 
 const named = (files: readonly ProofFile[], pattern: RegExp) => files.filter(({ name }) => pattern.test(name));
+/** Returns the document with other members, signed again by the service. */
+async function forged(document: ProofFile['document'], members: object, name = 'forged'): Promise<ProofFile> {
+  const { key: _key, signature: _signature, ...content } = structuredClone(document);
+  return { name, document: await signDocument(domain, { ...content, ...members }) };
+}
+
+/** Returns the statement with another member in the charge of open usage, signed again by the service. */
+function forgedCharge({ document }: ProofFile, index: number, member: string, value: unknown): Promise<ProofFile> {
+  const { open } = structuredClone(document);
+  open[index].charge[member] = value;
+  return forged(document, { open });
+}
+
 const checksOf = (files: readonly ProofFile[]) => verify(asFiles(files)).faults.map(({ check }) => check);
 
 test('a different balance in two signed statements for the same instant is reported', async () => {
   const [november, december] = named(stored, new RegExp(`${account}-2027-1[12]`));
-  const { key: _key, signature: _signature, ...content } = structuredClone(december!.document);
-  const opening = (BigInt(content.opening) - 5n).toString();
-  const closing = (BigInt(content.closing) - 5n).toString();
-  const forged = { name: 'forged', document: await signDocument(domain, { ...content, opening, closing }) };
-  expect(verify(asFiles([...named(stored, /keys/), forged])).exitCode).toBe(0);
-  expect(verify(asFiles([...named(stored, /keys/), november!, forged])).faults).toMatchObject([
+  const opening = (BigInt(december!.document.opening) - 5n).toString();
+  const closing = (BigInt(december!.document.closing) - 5n).toString();
+  const other = await forged(december!.document, { opening, closing });
+  expect(verify(asFiles([...named(stored, /keys/), other])).exitCode).toBe(0);
+  expect(verify(asFiles([...named(stored, /keys/), november!, other])).faults).toMatchObject([
     { check: 'statements', file: 'forged', where: 'opening', by: '-5 units' },
   ]);
 });
 
 test('a signed statement whose lines do not add up to its closing balance is reported', async () => {
   const [november] = named(stored, new RegExp(`${account}-2027-11`));
-  const { key: _key, signature: _signature, ...content } = structuredClone(november!.document);
-  const closing = (BigInt(content.closing) + 1n).toString();
-  const forged = { name: 'forged', document: await signDocument(domain, { ...content, closing }) };
-  expect(verify(asFiles([...named(stored, /keys/), forged])).faults).toMatchObject([
+  const other = await forged(november!.document, { closing: (BigInt(november!.document.closing) + 1n).toString() });
+  expect(verify(asFiles([...named(stored, /keys/), other])).faults).toMatchObject([
     { check: 'balance', file: 'forged', where: 'closing' },
   ]);
 });
 
 test('open usage whose entry has another rate, start or end in a later statement is reported', async () => {
   const [october, november] = named(stored, new RegExp(`${account}-2027-1[01]`));
-  const { key: _key, signature: _signature, ...content } = structuredClone(october!.document);
   const closing = new Set(november!.document.links.map(({ record }: { record: { id: string } }) => record.id));
-  const index = content.open.findIndex(({ id }: { id: string }) => closing.has(id));
+  const index = october!.document.open.findIndex(({ id }: { id: string }) => closing.has(id));
   for (const [member, value] of [
     ['startedAt', '2027-10-30T21:00:00Z'],
     ['gpu', 'h100-sxm'],
   ] as const) {
-    const changed = structuredClone(content);
-    changed.open[index].charge[member] = value;
-    const forged = { name: 'forged', document: await signDocument(domain, changed) };
-    const { faults } = verify(asFiles([...named(stored, /keys/), forged, november!]));
+    const other = await forgedCharge(october!, index, member, value);
+    const { faults } = verify(asFiles([...named(stored, /keys/), other, november!]));
     expect(faults).toContainEqual(
       expect.objectContaining({ check: 'statements', file: 'forged', where: `open[${index}].charge.${member}` }),
     );
@@ -74,11 +81,9 @@ test('open usage whose entry has another rate, start or end in a later statement
 
 test('different records of usage that is open in two statements are reported', async () => {
   const october = named(stored, new RegExp(`${account}-2027-10`))[0]!;
-  const { key: _key, signature: _signature, ...content } = structuredClone(october.document);
-  content.open[0].charge.numGpus += 1;
-  const forged = { name: 'forged', document: await signDocument(domain, content) };
-  expect(checksOf([...named(stored, /keys/), forged])).toEqual([]);
-  expect(verify(asFiles([...named(stored, /keys/), october, forged])).faults).toMatchObject([
+  const other = await forgedCharge(october, 0, 'numGpus', october.document.open[0].charge.numGpus + 1);
+  expect(checksOf([...named(stored, /keys/), other])).toEqual([]);
+  expect(verify(asFiles([...named(stored, /keys/), october, other])).faults).toMatchObject([
     { check: 'statements', file: 'forged', where: 'open[0].charge.numGpus' },
   ]);
 });
@@ -89,33 +94,30 @@ test('members of a charge that do not fit its kind are reported', async () => {
     ['mode', null],
     ['sizeGb', 7],
   ] as const) {
-    const { key: _key, signature: _signature, ...content } = structuredClone(october.document);
-    const index = content.open.findIndex(({ kind }: { kind: string }) => kind === 'GPU_USAGE');
-    content.open[index].charge[member] = value;
-    const forged = { name: 'forged', document: await signDocument(domain, content) };
-    expect(verify(asFiles([...named(stored, /keys/), forged])).faults).toContainEqual(
+    const index = october.document.open.findIndex(({ kind }: { kind: string }) => kind === 'GPU_USAGE');
+    const other = await forgedCharge(october, index, member, value);
+    expect(verify(asFiles([...named(stored, /keys/), other])).faults).toContainEqual(
       expect.objectContaining({ check: 'format', where: `open[${index}].charge.${member}` }),
     );
   }
 });
 
 test('two different roots with one number, or a false root of no leaves, are reported', async () => {
-  const { key: _key, signature: _signature, ...root } = named(stored, /roots/)[0]!.document.roots.at(-1);
-  const at = formatInstant(parseInstant(root.at)! + 1n);
-  const forged = { name: 'forged', document: await signDocument(domain, { ...root, at }) };
-  expect(checksOf([...named(stored, /keys/), forged])).toEqual([]);
-  expect(verify(asFiles([...named(stored, /keys|roots/), forged])).faults).toMatchObject([
+  const root = named(stored, /roots/)[0]!.document.roots.at(-1);
+  const other = await forged(root, { at: formatInstant(parseInstant(root.at)! + 1n) });
+  expect(checksOf([...named(stored, /keys/), other])).toEqual([]);
+  expect(verify(asFiles([...named(stored, /keys|roots/), other])).faults).toMatchObject([
     {
       check: 'roots',
       where: expect.stringMatching(/at$/),
       what: expect.stringMatching(/^differs from that of root 5/),
     },
   ]);
-  const later = { name: 'later', document: await signDocument(domain, { ...root, number: 261 }) };
+  const later = await forged(root, { number: 261 }, 'later');
   expect(verify(asFiles([...named(stored, /keys|roots/), later])).faults).toMatchObject([
     { check: 'roots', file: 'later', where: 'previous', what: 'is the hash of root 4, but precedes root 261' },
   ]);
-  const empty = { name: 'empty', document: await signDocument(domain, { ...root, size: 0 }) };
+  const empty = await forged(root, { size: 0 }, 'empty');
   expect(verify(asFiles([...named(stored, /keys/), empty])).faults).toMatchObject([{ check: 'roots', where: 'root' }]);
 });
 
@@ -132,7 +134,7 @@ test('a rewritten history is consistent by itself, but not with a stored root or
     { name: 'keys-now', document: await keysDocument(domain) },
     { name: 'statement-now', document: statement },
   ];
-  // Its own documents have no fault: the chain, the roots and the signatures are all made anew.
+  // Its own documents have no fault: the chain, the roots and the signatures were all made again.
   expect(verify(asFiles(now))).toMatchObject({ exitCode: 0 });
   const later = await documentsOf(domain, [account]);
   expect(checksOf(later)).toEqual([]);

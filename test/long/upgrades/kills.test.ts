@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/std/package-root.js';
@@ -88,7 +89,7 @@ describe(`an upgrade with ${ENTRIES} entries, killed ${KILLS + 2} times`, () => 
     const gateways = await Promise.all([1, 2].map(() => started(upgrade.env)));
     const renting = writes.run(gateways[0]!.address);
     await until('all is chained', async () => (await upgrade.count(UNCHAINED)) === 0, WITHIN_MS);
-    await pause(500);
+    await sleep(500);
     writes.stop();
     await renting;
     const statements = await verifyStatements(gateways[1]!.address, [heavy, light, ...active], upgrade);
@@ -140,7 +141,7 @@ class Upgrade {
     await until(`${migrations} migrations`, async () => (await this.count(APPLIED)) >= migrations, WITHIN_MS, 1);
     await writer.query('begin; lock table ledger_entry in row exclusive mode');
     await until('migrating', async () => (await this.count(IS_MIGRATING)) > 0, WITHIN_MS, 1);
-    await pause(delayMs);
+    await sleep(delayMs);
     gateway.signal('SIGKILL');
     await gateway.ended;
     await writer.end();
@@ -151,7 +152,7 @@ class Upgrade {
   async killWhenCreatingChains(delayMs: number): Promise<void> {
     const gateway = run([MAIN], this.env);
     await until('the chains are created', async () => (await this.count(IS_CREATING_CHAINS)) > 0, WITHIN_MS, 1);
-    await pause(delayMs);
+    await sleep(delayMs);
     await this.#kill(gateway);
     expect(await this.rows(APPLIED)).not.toContainEqual({ migration_name: MIGRATION });
   }
@@ -275,8 +276,4 @@ async function started(env: Env): Promise<GatewayProcess> {
 
 function addressOf(stdout: string): string {
   return /REST +(http:\S+)\/v1/.exec(stdout)![1]!;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

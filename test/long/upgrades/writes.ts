@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Renter } from './growth.js';
 
 /** Pause between the rentals of one renter. */
@@ -45,7 +46,7 @@ export class Writes {
         if (deployed.status >= 400) continue;
         const { id } = deployed.body;
         if ((await send('DELETE', `/${id}`)).status < 400) this.acknowledged.push(id);
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        await sleep(PAUSE_MS);
       } catch {
         // The gateway was killed.
         return;

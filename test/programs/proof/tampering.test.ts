@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseInstant } from '../../../src/domain/kernel/time.js';
-import { signerAt, signWith } from '../../../src/domain/proof/signing-keys.js';
 import { verify } from '../../../src/verify/verify.js';
 import type { TestDomain } from '../../support/domain.js';
 import { isLong } from '../../support/long.js';
+import { DishonestSigner } from '../../support/proofs/file-tampering.js';
 import { documentsOf, openSigningDomain, type ProofFile, runProofHistory } from '../../support/proofs/history.js';
 import { type Tampering, tamperings } from '../../support/proofs/tampering.js';
 
@@ -50,23 +49,9 @@ const REORDERED = /swap with the previous (?:open|lines)\[\d+\]$/;
 test('a statement whose content was changed and signed again contradicts itself', {
   timeout: isLong ? 1_800_000 : 120_000,
 }, async () => {
-  const statements = files.filter(
-    ({ document }) => document.type === 'gpu-rental/statement/v1' || document.type.includes('keys'),
-  );
-  const signers = new Map(
-    await Promise.all(
-      statements.flatMap(({ document: { issuedAt } }) =>
-        issuedAt === undefined
-          ? []
-          : [signerAt(domain, parseInstant(issuedAt)!).then((signer) => [issuedAt, signer] as const)],
-      ),
-    ),
-  );
-  const signer = [...signers.values()][0]!;
-  const resign = (document: { type: string; key?: string; signature?: string }) => {
-    const { key: _key, signature: _signature, ...content } = document;
-    return document.type === 'gpu-rental/statement/v1' ? signWith(signer, content as { type: string }) : document;
-  };
+  const signer = await DishonestSigner.of(domain);
+  const resign = (document: ProofFile['document']) => signer.sign(document);
+  const statements = files.filter(({ document }) => /keys|statement/.test(document.type));
   const cases = tamperings(statements, { seed: SEED + 1, count: COUNT, resign }).filter(({ name, changed }) => {
     const [, place = ''] = / ([\w[\].]*)$/.exec(name) ?? [];
     return changed !== 'keys.json' && !FREE.test(place) && !REORDERED.test(name);

@@ -169,7 +169,7 @@ function headerFaults(header: readonly string[]): string[] {
   return [
     ...Object.keys(COLUMNS).flatMap((name) => (header.includes(name) ? [] : [`${name} is missing`])),
     ...header.flatMap((name, index) => {
-      if (header.indexOf(name) < index) return [`${name} is there twice`];
+      if (header.indexOf(name) < index) return [`${name} occurs twice`];
       if (/^x_[A-Z][A-Za-z0-9]{0,47}$/.test(name)) return [];
       if (!(name in COLUMNS)) return [`${name} is unknown`];
       return custom !== -1 && index > custom ? [`${name} follows a custom column`] : [];

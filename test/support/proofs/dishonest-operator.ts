@@ -1,4 +1,4 @@
-import { inTransaction } from '../../../src/database/transaction.js';
+import { withoutTriggers } from '../after-change.js';
 import type { TestDomain } from '../domain.js';
 
 /**
@@ -7,8 +7,7 @@ import type { TestDomain } from '../domain.js';
  * amount stays consistent with its interval, because the rate is changed with it.
  */
 export async function rewriteHistory(domain: TestDomain, instance: string): Promise<void> {
-  await inTransaction(domain.db.pool, async (transaction) => {
-    await transaction.query('set local session_replication_role = replica');
+  await withoutTriggers(domain, async (transaction) => {
     await transaction.query('update usage_interval set rate = rate * 2 where instance_id = $1', [instance]);
     await transaction.query(
       `update ledger_entry set units = units * 2 where instance_id = $1 and kind in ('GPU_USAGE', 'DISK_USAGE')`,

@@ -12,20 +12,20 @@ import { required } from '../../../src/std/required.js';
 import type { VerifiedFile } from '../../../src/verify/verify.js';
 import type { TestDomain } from '../domain.js';
 import { asFiles, type ProofFile } from './history.js';
-import { type Change, companions, pickFrom, shuffledChanges } from './tampering.js';
+import {
+  type Any,
+  type Change,
+  changedFile,
+  companions,
+  nameOf,
+  pickFrom,
+  shuffledChanges,
+  type Tampering,
+} from './tampering.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: documents of any type are changed at any place
-type Any = any;
-
-/** Files with one document that was changed, and how. */
-export interface FileTampering {
-  /** The change, such as "2027-11.json: remove links[2]". */
-  name: string;
+export interface FileTampering extends Tampering {
   /** What was changed, such as "rate". */
   kind: string;
-  /** Name of the changed file. */
-  changed: string;
-  files: VerifiedFile[];
 }
 
 /** Signs documents again as the service could, with the key for each document's time. */
@@ -92,18 +92,11 @@ export function fileTamperings(
 ): FileTampering[] {
   const byKind = new Map<string, Change[]>();
   for (const change of shuffledChanges(documents, pickFrom(seed))) {
-    const { document } = required(
-      documents.find(({ name }) => name === change.file),
-      'changed document',
-    );
-    const kind = kindOf(document.type, change);
+    const kind = kindOf(changedFile(documents, change).document.type, change);
     byKind.set(kind, [...(byKind.get(kind) ?? []), change]);
   }
   return alternately([...byKind], count, (kind, change) => {
-    const original = required(
-      documents.find(({ name }) => name === change.file),
-      'changed document',
-    );
+    const original = changedFile(documents, change);
     let document = change.apply(structuredClone(original.document));
     if (signer !== null) document = signer.sign(document);
     if (signer === null ? canonical(document) === canonical(original.document) : isSame(document, original.document))
@@ -116,7 +109,7 @@ export function fileTamperings(
     const files = near.map((each) => (each === original ? { ...each, document } : each));
     return {
       kind,
-      name: `${change.file}: ${change.does} ${change.path.join('.')}`,
+      name: nameOf(change),
       changed: change.file,
       files: asFiles([...files, ...stored]),
     };
@@ -165,29 +158,29 @@ type Rewrite = (records: LedgerRecord[], pick: (below: number) => number) => boo
  */
 const REWRITES: Record<string, Rewrite> = {
   rate: (records, pick) => {
-    const { charge, ...record } = required(records[pick(records.length)], 'record');
-    if (charge === null) return false;
-    charge.rate = (BigInt(charge.rate) + BigInt(1 + pick(1_000))).toString();
-    replaceUnits(records, record.id);
+    const record = anyOf(records, pick);
+    if (record.charge === null) return false;
+    record.charge.rate = (BigInt(record.charge.rate) + BigInt(1 + pick(1_000))).toString();
+    replaceUnits(record);
     return true;
   },
   second: (records, pick) => {
-    const record = required(records[pick(records.length)], 'record');
+    const record = anyOf(records, pick);
     if (record.charge?.endedAt == null) return false;
     const end = new Date(Date.parse(record.charge.endedAt) + 1_000 * (1 + pick(59)));
     record.at = record.charge.endedAt = end.toISOString().replace('.000', '');
     record.charge.seconds = (end.getTime() - Date.parse(required(record.charge.startedAt, 'start'))) / 1_000;
-    replaceUnits(records, record.id);
+    replaceUnits(record);
     return true;
   },
   'row changed': (records, pick) => {
-    const record = required(records[pick(records.length)], 'record');
+    const record = anyOf(records, pick);
     record.note = `${record.note ?? ''}.`;
     return true;
   },
   'row missing': (records, pick) => records.splice(pick(records.length - 1), 1).length > 0,
   'row added': (records, pick) => {
-    const record = required(records[pick(records.length)], 'record');
+    const record = anyOf(records, pick);
     records.splice(pick(records.length), 0, { ...record, id: `${record.id}/2` });
     return true;
   },
@@ -198,11 +191,12 @@ const REWRITES: Record<string, Rewrite> = {
   },
 };
 
-function replaceUnits(records: LedgerRecord[], id: string): void {
-  const record = required(
-    records.find((each) => each.id === id),
-    'record',
-  );
+function anyOf(records: readonly LedgerRecord[], pick: (below: number) => number): LedgerRecord {
+  return required(records[pick(records.length)], 'record');
+}
+
+/** Sets the units that follow from the charge. */
+function replaceUnits(record: LedgerRecord): void {
   record.units = (-BigInt(record.charge!.rate) * BigInt(record.charge!.seconds!)).toString();
 }
 

@@ -206,7 +206,7 @@ function makersOf(
   ];
 }
 
-/** Removes and inserts rows,. */
+/** Replaces rows of the table, which are found by their whole content. */
 async function replaceRows(client: Client, table: string, old: Row[], next: Row[]): Promise<void> {
   const rows = (values: Row[]) => [JSON.stringify(values)];
   const given = `jsonb_populate_recordset(null::${table}, $1)`;

@@ -1,5 +1,6 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { required } from '../../../src/std/required.js';
 import type { VerifiedFile } from '../../../src/verify/verify.js';
 import { asFiles, type ProofFile } from './history.js';
 
@@ -14,7 +15,7 @@ export interface Tampering {
 
 type Path = (string | number)[];
 // biome-ignore lint/suspicious/noExplicitAny: documents of any type are changed at any place
-type Any = any;
+export type Any = any;
 
 /** A change of one document. */
 export interface Change {
@@ -37,7 +38,7 @@ export function tamperings(
   const kinds = new Set<string>();
   const [first, rest]: [Change[], Change[]] = [[], []];
   for (const change of changes) {
-    const type = files.find(({ name }) => name === change.file)?.document.type;
+    const { type } = changedFile(files, change).document;
     const kind = [type, change.does, ...change.path.map((part) => (typeof part === 'number' ? '#' : part))].join(' ');
     (kinds.has(kind) ? rest : first).push(change);
     kinds.add(kind);
@@ -46,17 +47,28 @@ export function tamperings(
   const made: Tampering[] = [];
   for (const change of [...first, ...rest]) {
     if (made.length === needed) break;
-    const original = files.find(({ name }) => name === change.file) as ProofFile;
+    const original = changedFile(files, change);
     const changed = change.apply(structuredClone(original.document));
     if (JSON.stringify(changed) === JSON.stringify(original.document)) continue;
     const document = resign === null ? changed : resign(changed);
     made.push({
-      name: `${change.file}: ${change.does} ${textOf(change.path)}`,
+      name: nameOf(change),
       changed: change.file,
       files: asFiles(companions(files, original).map((each) => (each === original ? { ...each, document } : each))),
     });
   }
   return made;
+}
+
+export function changedFile(files: readonly ProofFile[], change: Change): ProofFile {
+  return required(
+    files.find(({ name }) => name === change.file),
+    'changed file',
+  );
+}
+
+export function nameOf({ file, does, path }: Change): string {
+  return `${file}: ${does} ${textOf(path)}`;
 }
 
 /** Returns a function that returns a random number from 0 up to but excluding `below`. */
