@@ -73,6 +73,8 @@ interface PageFile {
  */
 export type ForeignHandler = (request: Request) => RequestListener | null;
 
+type Send = (request: Request, response: Response) => void;
+
 interface Page {
   file: PageFile;
   policy: string;
@@ -96,43 +98,38 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
   if (!screens.has(COMMON_LANGUAGE)) return null;
   const router = express.Router({ strict: true, caseSensitive: true });
   const picture = [...files.keys()].find((path) => FIRST_PICTURE.test(path));
-  /** Sends the page in the client's language. Returns false if the client isn't a browser. */
-  const sendPage = (request: Request, response: Response, pages: ReadonlyMap<string, Page> = screens): boolean => {
+  /** Answers a browser. Returns false if the client isn't one. */
+  const answer = (request: Request, response: Response, send: Send): boolean => {
     response.vary('Accept');
-    if (!isBrowser(request)) return false;
-    const foreign = foreignHandler(request);
-    if (foreign !== null) {
-      foreign(request, response);
-      return true;
-    }
-    const language = languageFor(request, [...new Set([COMMON_LANGUAGE, ...pages.keys()])]);
-    const { file, policy } = pages.get(language)!;
-    response.vary('Accept-Language');
-    response.vary('Cookie');
-    response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache', 'Content-Language': language });
-    response.set('Content-Security-Policy', `${policy}; frame-ancestors 'none'`);
-    if (picture !== undefined && request.path === '/' && !hasSession(request))
-      response.set('Link', `<${picture}>; rel=preload; as=image`);
-    sendFile(request, response, file);
+    if (preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) !== 'text/html') return false;
+    (foreignHandler(request) ?? send)(request, response);
     return true;
   };
-  const addPage = (path: string, pages: ReadonlyMap<string, Page>) =>
+  /** Returns the function that sends a page in the client's language. */
+  const pageIn = (pages: ReadonlyMap<string, Page>): Send => {
+    const languages = [...new Set([COMMON_LANGUAGE, ...pages.keys()])];
+    return (request, response) => {
+      const language = languageFor(request, languages);
+      const { file, policy } = pages.get(language)!;
+      response.vary('Accept-Language');
+      response.vary('Cookie');
+      response.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache', 'Content-Language': language });
+      response.set('Content-Security-Policy', `${policy}; frame-ancestors 'none'`);
+      if (picture !== undefined && request.path === '/' && !hasSession(request))
+        response.set('Link', `<${picture}>; rel=preload; as=image`);
+      sendFile(request, response, file);
+    };
+  };
+  const addRoute = (path: string, send: Send) =>
     router.get(path, (request, response, next) => {
-      if (sendPage(request, response, pages)) request.state.route = path.replace(':id', '{id}');
+      if (answer(request, response, send)) request.state.route = path.replace(':id', '{id}');
       else next();
     });
-  for (const path of ['/', ...SCREENS]) addPage(path, screens);
-  if (verifiers.has(COMMON_LANGUAGE)) addPage(VERIFY_PATH, verifiers);
-  for (const [path, to] of Object.entries(MOVED)) {
-    router.get(path, (request, response, next) => {
-      response.vary('Accept');
-      if (!isBrowser(request)) return next();
-      const foreign = foreignHandler(request);
-      if (foreign !== null) return foreign(request, response);
-      request.state.route = path;
-      response.redirect(308, to + request.url.slice(path.length));
-    });
-  }
+  const sendScreen = pageIn(screens);
+  for (const path of ['/', ...SCREENS]) addRoute(path, sendScreen);
+  if (verifiers.has(COMMON_LANGUAGE)) addRoute(VERIFY_PATH, pageIn(verifiers));
+  for (const [path, to] of Object.entries(MOVED))
+    addRoute(path, (request, response) => response.redirect(308, to + request.url.slice(path.length)));
   for (const [path, file] of files) {
     if (PAGE.test(path)) continue;
     const lasts = HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
@@ -144,13 +141,10 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
   }
   const unknown: RequestHandler = (request, response, next) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isRead || API.test(request.path) || !sendPage(request, response.status(404))) next();
+    if (!isRead || API.test(request.path) || !answer(request, response.status(404), sendScreen)) next();
   };
   return { router, unknown };
 }
-
-const isBrowser = (request: Request): boolean =>
-  preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) === 'text/html';
 
 /** Returns whether the request has a session cookie, valid or not. */
 const hasSession = (request: Request): boolean =>
