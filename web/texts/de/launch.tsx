@@ -84,7 +84,6 @@ export const texts: typeof english = {
   isSaved: (name) => `Gespeichert als ${name}`,
 
   launched: 'Workload',
-  again: 'Noch einmal mieten',
   shownEntrypoint: 'Entrypoint',
   shownCommand: 'Befehl',
   ports: 'Ports',

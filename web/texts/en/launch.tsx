@@ -83,7 +83,6 @@ export const texts = {
 
   // An instance's launch.
   launched: 'Workload',
-  again: 'Deploy again',
   shownEntrypoint: 'Entrypoint',
   shownCommand: 'Command',
   ports: 'Ports',
