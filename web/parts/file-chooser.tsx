@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 
 interface Props {
-  chooser: RefObject<HTMLInputElement>;
+  chooser: RefObject<HTMLInputElement | null>;
   label: string;
   onChosen(files: readonly File[]): void;
 }

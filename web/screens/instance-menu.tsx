@@ -1,25 +1,12 @@
 import { visible } from '../figures/visible.js';
+import { actionItem } from '../parts/actions.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import type { Instance } from '../state/account.js';
 import { deployAgain } from '../state/deploy-again.js';
 import { go } from '../state/location.js';
-import { type Action, pendingAction } from '../state/pending-action.js';
-import { texts as actions } from '../texts/en/actions.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/instance-menu.js';
-
-const ICONS = { STOP: 'pause', START: 'play', DESTROY: 'trash-2' } as const satisfies Record<Action, string>;
-
-/** Returns the menu item that opens an action's dialog, in which `cannotStart` says why the instance can't start. */
-export const actionItem = (instance: Instance, action: Action, cannotStart?: string | null): MenuItem => ({
-  name: actions[action].name,
-  icon: ICONS[action],
-  label: actions[action].label(visible(instance.name)),
-  isDanger: action === 'DESTROY',
-  onChoose: () => {
-    pendingAction.value = { instance, action, cannotStart };
-  },
-});
+import { texts as launch } from '../texts/en/launch.js';
 
 interface Props {
   instance: Instance;
@@ -38,7 +25,7 @@ export function InstanceMenu({ instance, onEditLabels }: Props) {
       runtime !== null && { name: texts.terminal, icon: 'square-terminal', onChoose: open('terminal') },
     isLive && runtime !== null && { name: texts.log, icon: 'file-text', onChoose: open('log') },
     isLive && actionItem(instance, status === 'RUNNING' ? 'STOP' : 'START'),
-    { name: texts.again, icon: 'copy', onChoose: () => void deployAgain(id) },
+    { name: launch.again, icon: 'copy', onChoose: () => void deployAgain(id) },
     isLive &&
       onEditLabels !== undefined && { name: texts.editLabels, icon: 'tag', onChoose: () => onEditLabels(instance) },
     isLive && actionItem(instance, 'DESTROY'),

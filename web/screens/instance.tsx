@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { OneInstance } from '../graph/documents.js';
+import { actionItem } from '../parts/actions.js';
 import { Icon } from '../parts/icon.js';
 import { loaded } from '../parts/loaded.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
@@ -18,9 +19,8 @@ import { useTitle } from '../state/title.js';
 import { say } from '../state/toasts.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/instance.js';
-import { texts as menu } from '../texts/en/instance-menu.js';
+import { texts as launch } from '../texts/en/launch.js';
 import { screens } from '../texts/en/screens.js';
-import { actionItem } from './instance-menu.js';
 import type { OverviewProps } from './instance-overview.js';
 import { isStarting, Stage } from './stage.js';
 
@@ -94,7 +94,7 @@ function HeadActions({ instance, start }: Pick<OverviewProps, 'instance' | 'star
     );
   const again = () => void deployAgain(id);
   const items: MenuItem[] = [
-    { name: menu.again, icon: 'rocket', onChoose: again },
+    { name: launch.again, icon: 'rocket', onChoose: again },
     { name: texts.copyId, icon: 'copy', onChoose: () => void copyId() },
   ];
   const item = (action: Action) => actionItem(instance, action, start?.refusal?.message ?? null);
@@ -104,7 +104,7 @@ function HeadActions({ instance, start }: Pick<OverviewProps, 'instance' | 'star
     <div class="instance-actions">
       {isEnded ? (
         <button type="button" class="primary" onClick={again}>
-          {menu.again}
+          {launch.again}
         </button>
       ) : (
         <button

@@ -84,6 +84,7 @@ export const texts: typeof english = {
   isSaved: (name) => `Gespeichert als ${name}`,
 
   launched: 'Workload',
+  again: 'Noch einmal mieten',
   shownEntrypoint: 'Entrypoint',
   shownCommand: 'Befehl',
   ports: 'Ports',

@@ -83,6 +83,7 @@ export const texts = {
 
   // An instance's launch.
   launched: 'Workload',
+  again: 'Deploy again',
   shownEntrypoint: 'Entrypoint',
   shownCommand: 'Command',
   ports: 'Ports',
