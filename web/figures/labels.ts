@@ -11,6 +11,13 @@ export function labelsOf(text: string): Labels {
   );
 }
 
+/** Returns what must be set and removed to change labels into others, or null if they are equal. */
+export function labelChanges(from: Labels, to: Labels): { labels: Labels; remove: string[] } | null {
+  const labels = Object.fromEntries(Object.entries(to).filter(([key, value]) => from[key] !== value));
+  const remove = Object.keys(from).filter((key) => !Object.hasOwn(to, key));
+  return Object.keys(labels).length + remove.length === 0 ? null : { labels, remove };
+}
+
 /** Returns each label as a requirement that only instances with this label meet. */
 export const requirementsOf = (labels: Labels): string[] =>
   Object.entries(labels).map(([key, value]) => `${key}=${value}`);

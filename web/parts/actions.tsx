@@ -7,13 +7,27 @@ import { send } from '../graph/send.js';
 import { costNow, type Instance, takeInstance } from '../state/account.js';
 import { useLostAnswer } from '../state/lost-answer.js';
 import { modelName } from '../state/market.js';
-import type { Action } from '../state/pending-action.js';
+import { type Action, pendingAction } from '../state/pending-action.js';
 import { say } from '../state/toasts.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/actions.js';
 import { Amount } from './amount.js';
 import { Dialog } from './dialog.js';
+import type { MenuItem } from './menu.js';
 import { Failure, NotArrived } from './notice.js';
+
+const ICONS = { STOP: 'pause', START: 'play', DESTROY: 'trash-2' } as const satisfies Record<Action, string>;
+
+/** Returns the menu item that opens an action's dialog, in which `cannotStart` says why the instance can't start. */
+export const actionItem = (instance: Instance, action: Action, cannotStart?: string | null): MenuItem => ({
+  name: texts[action].name,
+  icon: ICONS[action],
+  label: texts[action].label(visible(instance.name)),
+  isDanger: action === 'DESTROY',
+  onChoose: () => {
+    pendingAction.value = { instance, action, cannotStart };
+  },
+});
 
 interface ConfirmProps {
   instance: Instance;

@@ -11,6 +11,8 @@ interface Props {
   /** The submit button's label. */
   submitLabel?: string;
   isDanger?: boolean;
+  /** Whether the fields are shown yet, so that the change can be made. */
+  isReady?: boolean;
   /** Makes the change. The key ensures that the change is made only once, no matter how often it is sent. */
   change(typed: FormData, idempotencyKey: string): Promise<unknown>;
   /** Called after each attempt, because a change may have been made even if there was no response. */
@@ -26,6 +28,7 @@ export function EditDialog({
   title,
   submitLabel = texts.save,
   isDanger = false,
+  isReady = true,
   change,
   onTried,
   onClose,
@@ -36,7 +39,7 @@ export function EditDialog({
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const typed = new FormData(event.currentTarget as HTMLFormElement);
-    if (await run(() => change(typed, idempotencyKey))) onClose();
+    if (isReady && (await run(() => change(typed, idempotencyKey)))) onClose();
   };
   return (
     <Dialog title={title} isNarrow onClose={onClose}>
@@ -49,7 +52,7 @@ export function EditDialog({
           <button type="button" onClick={onClose}>
             {texts.cancel}
           </button>
-          <button type="submit" class={isDanger ? 'danger' : 'primary'} aria-disabled={isBusy.value}>
+          <button type="submit" class={isDanger ? 'danger' : 'primary'} aria-disabled={isBusy.value || !isReady}>
             {submitLabel}
           </button>
         </div>

@@ -1,31 +1,23 @@
-import type { ComponentChildren } from 'preact';
 import { type Labels, requirementsOf } from '../figures/labels.js';
 import { visible } from '../figures/visible.js';
 import { requiredLabels, toggledLabel } from '../state/label-filter.js';
 import { texts } from '../texts/en/labels.js';
 
 /** Shows labels as links that filter the instances. */
-export function LabelList({
-  labels,
-  after,
-}: {
-  labels: Labels;
-  after?(key: string, value: string): ComponentChildren;
-}) {
+export function LabelList({ labels }: { labels: Labels }) {
   const requirements = requirementsOf(labels);
   return requirements.length === 0 ? null : (
     <ul class="labels" aria-label={texts.labels}>
-      {Object.entries(labels).map(([key, value], at) => (
-        <li key={key}>
+      {requirements.map((requirement) => (
+        <li key={requirement}>
           <a
             class="badge"
-            title={visible(requirements[at]!)}
-            href={toggledLabel(requirements[at]!)}
-            aria-current={requiredLabels.value.includes(requirements[at]!) || undefined}
+            title={visible(requirement)}
+            href={toggledLabel(requirement)}
+            aria-current={requiredLabels.value.includes(requirement) || undefined}
           >
-            {visible(requirements[at]!)}
+            {visible(requirement)}
           </a>
-          {after?.(key, value)}
         </li>
       ))}
     </ul>

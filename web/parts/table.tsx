@@ -2,9 +2,9 @@ import type { ComponentChildren } from 'preact';
 
 /**
  * A column. Figures are right-aligned, and the heading of a column of buttons is only for screen readers. `className`
- * sets the column's width.
+ * sets the column's width, and `hint` appears on hover.
  */
-type Column = readonly [name: string, kind?: 'number' | 'unseen' | undefined, className?: string];
+type Column = readonly [name: string, kind?: 'number' | 'unseen' | undefined, className?: string, hint?: string];
 
 interface Props {
   /** The list's description for screen readers. */
@@ -22,8 +22,8 @@ export function Table({ caption, columns, isCards = false, class: className = ''
       {caption !== undefined && <caption class="hidden">{caption}</caption>}
       <thead>
         <tr>
-          {columns.map(([name, kind, columnClass = '']) => (
-            <th key={name} scope="col" class={`${kind === 'number' ? 'number ' : ''}${columnClass}`}>
+          {columns.map(([name, kind, columnClass = '', hint]) => (
+            <th key={name} scope="col" title={hint} class={`${kind === 'number' ? 'number ' : ''}${columnClass}`}>
               {kind === 'unseen' ? <span class="hidden">{name}</span> : name}
             </th>
           ))}

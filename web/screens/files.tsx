@@ -6,6 +6,7 @@ import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { createFolder, type FileEntry, fileAddress, remove } from '../graph/files.js';
 import { Dialog } from '../parts/dialog.js';
+import { FileChooser } from '../parts/file-chooser.js';
 import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
@@ -126,18 +127,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
             <Icon name="upload" />
             {texts.upload}
           </button>
-          <input
-            ref={chooser}
-            type="file"
-            multiple
-            hidden
-            aria-label={texts.toUpload}
-            onChange={({ currentTarget }) => {
-              add([...(currentTarget.files ?? [])]);
-              // This allows the user to choose the same file again.
-              currentTarget.value = '';
-            }}
-          />
+          <FileChooser chooser={chooser} label={texts.toUpload} onChosen={add} />
         </div>
       </div>
       <div class="file-places">

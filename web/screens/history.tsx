@@ -1,3 +1,4 @@
+import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
 import { decimalsOf, micro } from '../figures/money.js';
 import { secondsOf, utcTime } from '../figures/time.js';
@@ -10,6 +11,7 @@ import { CostCell, MainCells } from '../parts/instance-cells.js';
 import { RowLabels } from '../parts/labels.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { DayField, Field, Select } from '../parts/query-fields.js';
+import { Table } from '../parts/table.js';
 import { accountChanges, type Instance, settled } from '../state/account.js';
 import { HISTORY_FILTERS, historyFilter, STATES, STOP_REASONS } from '../state/history-filter.js';
 import { countsOf, hasWords, wordsOf } from '../state/instance-filter.js';
@@ -38,7 +40,11 @@ export function History() {
   const found = rows?.filter((one) => hasWords(one, words, { model: modelName, location: regionName })) ?? null;
   const isFiltered = words.length > 0 || HISTORY_FILTERS.some((name) => query.value.has(name));
   const folded = FOLDED.filter((name) => query.value.has(name)).length;
-  const labels = countsOf([...(settled.value?.instances ?? []), ...(rows ?? [])], (one) => requirementsOf(one.labels));
+  const current = settled.value?.instances;
+  const labels = useMemo(
+    () => countsOf([...(current ?? []), ...(rows ?? [])], (one) => requirementsOf(one.labels)),
+    [current, rows],
+  );
   return (
     <section class="panel" aria-label={texts.all}>
       <InstanceToolbar
@@ -98,54 +104,36 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
   );
   const { columns } = instances;
   return (
-    <table class="instances past">
-      <thead>
-        <tr>
-          <th scope="col" class="i-name">
-            {columns.name}
-          </th>
-          <th scope="col" class="i-status">
-            {columns.status}
-          </th>
-          <th scope="col" class="i-gpus">
-            {columns.gpus}
-          </th>
-          <th scope="col" class="i-from">
-            {texts.rented}
-          </th>
-          <th scope="col" class="i-to">
-            {texts.ended}
-          </th>
-          <th scope="col" class="i-rate number" title={texts.rateMeans}>
-            {columns.rate}
-          </th>
-          <th scope="col" class="i-cost number">
-            {columns.cost}
-          </th>
-          <th scope="col" class="i-more">
-            <span class="hidden">{columns.actions}</span>
-          </th>
+    <Table
+      class="instances past"
+      columns={[
+        [columns.name, undefined, 'i-name'],
+        [columns.status, undefined, 'i-status'],
+        [columns.gpus, undefined, 'i-gpus'],
+        [texts.rented, undefined, 'i-from'],
+        [texts.ended, undefined, 'i-to'],
+        [columns.rate, 'number', 'i-rate', texts.rateMeans],
+        [columns.cost, 'number', 'i-cost'],
+        [columns.actions, 'unseen', 'i-more'],
+      ]}
+    >
+      {rows.map((instance) => (
+        <tr key={instance.id}>
+          <MainCells instance={instance}>
+            <RowLabels labels={instance.labels} />
+          </MainCells>
+          <TimeCell at={instance.createdAt} class="i-from" />
+          <TimeCell at={instance.destroyedAt} class="i-to" />
+          <td class="i-rate number">
+            <Amount of={micro(instance.priceHr)} decimals={decimals} />
+          </td>
+          <CostCell instance={instance} />
+          <td class="i-more">
+            <InstanceMenu instance={instance} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((instance) => (
-          <tr key={instance.id}>
-            <MainCells instance={instance}>
-              <RowLabels labels={instance.labels} />
-            </MainCells>
-            <TimeCell at={instance.createdAt} class="i-from" />
-            <TimeCell at={instance.destroyedAt} class="i-to" />
-            <td class="i-rate number">
-              <Amount of={micro(instance.priceHr)} decimals={decimals} />
-            </td>
-            <CostCell instance={instance} />
-            <td class="i-more">
-              <InstanceMenu instance={instance} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

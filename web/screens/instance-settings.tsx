@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { type Labels, labelsOf, requirementsOf } from '../figures/labels.js';
+import { type Labels, labelChanges, labelsOf, requirementsOf } from '../figures/labels.js';
 import { visible } from '../figures/visible.js';
 import { SetDeadlines, SetLabels, SetSpendLimit, SetStopWhenIdle } from '../graph/documents.js';
 import { send } from '../graph/send.js';
@@ -109,11 +109,10 @@ async function change(id: string, from: Settings, to: Settings): Promise<boolean
   if (Object.keys(deadlines).length > 0) changes.push(send(SetDeadlines, { id, ...deadlines }));
   if (from.stopWhenIdle !== to.stopWhenIdle) changes.push(send(SetStopWhenIdle, { id, minutes: to.stopWhenIdle }));
   if (from.spendLimit !== to.spendLimit) changes.push(send(SetSpendLimit, { id, spendLimit: to.spendLimit }));
-  const remove = Object.keys(from.labels).filter((key) => !Object.hasOwn(to.labels, key));
-  const labels = Object.fromEntries(Object.entries(to.labels).filter(([key, value]) => from.labels[key] !== value));
-  if (remove.length > 0 || Object.keys(labels).length > 0)
+  const labels = labelChanges(from.labels, to.labels);
+  if (labels !== null)
     changes.push(
-      send(SetLabels, { id, labels, remove }).then(({ setLabels }) => setLabels !== null && takeInstance(setLabels)),
+      send(SetLabels, { id, ...labels }).then(({ setLabels }) => setLabels !== null && takeInstance(setLabels)),
     );
   await Promise.all(changes);
   return changes.length > 0;

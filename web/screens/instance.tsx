@@ -3,21 +3,20 @@ import { useEffect, useRef } from 'preact/hooks';
 import { statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { OneInstance } from '../graph/documents.js';
+import { actionItem } from '../parts/actions.js';
 import { Icon } from '../parts/icon.js';
 import { loaded } from '../parts/loaded.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Status } from '../parts/status.js';
 import { chosenTab, Tabs } from '../parts/tabs.js';
-import { accountChanges, settled } from '../state/account.js';
+import { accountChanges, type Instance, settled } from '../state/account.js';
 import { deployAgain } from '../state/deploy-again.js';
 import { modelName, readSheet, regionName, sheet } from '../state/market.js';
-import { plainMessageOf } from '../state/messages.js';
-import { type Action, pendingAction } from '../state/pending-action.js';
+import type { Action } from '../state/pending-action.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { say } from '../state/toasts.js';
-import { texts as actions } from '../texts/en/actions.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/instance.js';
 import { texts as launch } from '../texts/en/launch.js';
@@ -30,6 +29,7 @@ const ACTIVITY = ['activity', screens['/activity']] as const;
 /** The tabs, by their names in the URL, with their labels. Without a host agent, there is no container to look into. */
 const TABS = [['overview', overview], ...Object.entries(container), ACTIVITY] as const;
 const TABS_OF_RECORD = [['overview', overview], ACTIVITY] as const;
+const tabsOf = ({ runtime }: Instance) => (runtime === null ? TABS_OF_RECORD : TABS);
 
 /** Each tab's code is loaded when it is shown, because charts and terminals need their own libraries. */
 const Overview = loaded(async () => (await import('./instance-overview.js')).Overview);
@@ -74,7 +74,7 @@ export function InstanceScreen({ id }: { id: string }) {
         </p>
         <HeadActions instance={instance} start={start} />
       </div>
-      <Tabs label={texts.label} of={instance.runtime === null ? TABS_OF_RECORD : TABS} />
+      <Tabs label={texts.label} of={tabsOf(instance)} />
       {read === null && error.value === null ? (
         <p class="quiet">{texts.moment}</p>
       ) : (
@@ -87,47 +87,39 @@ export function InstanceScreen({ id }: { id: string }) {
 /** The button that stops or starts the instance, and the menu with its other actions. */
 function HeadActions({ instance, start }: Pick<OverviewProps, 'instance' | 'start'>) {
   const { id, status } = instance;
-  const name = visible(instance.name);
-  const act = (action: Action) => () => {
-    pendingAction.value = { instance, action, cannotStart: start?.refusal?.message ?? null };
-  };
   const copyId = () =>
     (navigator.clipboard?.writeText(id) ?? Promise.reject()).then(
       () => say(texts.idCopied(id)),
       () => say(house.copyYourself, { isBad: true }),
     );
-  const deployThisAgain = () =>
-    void deployAgain(instance.id).catch((fault) => say(plainMessageOf(fault), { isBad: true }));
+  const again = () => void deployAgain(id);
   const items: MenuItem[] = [
-    { name: launch.again, icon: 'rocket', onChoose: deployThisAgain },
+    { name: launch.again, icon: 'rocket', onChoose: again },
     { name: texts.copyId, icon: 'copy', onChoose: () => void copyId() },
   ];
-  const destroy: MenuItem = {
-    name: actions.DESTROY.name,
-    label: actions.DESTROY.label(name),
-    icon: 'trash-2',
-    isDanger: true,
-    onChoose: act('DESTROY'),
-  };
-  const main = status === 'RUNNING' ? 'STOP' : 'START';
+  const item = (action: Action) => actionItem(instance, action, start?.refusal?.message ?? null);
+  const main = item(status === 'RUNNING' ? 'STOP' : 'START');
   const isEnded = status === 'DESTROYED';
   return (
     <div class="instance-actions">
       {isEnded ? (
-        <button type="button" class="primary" onClick={deployThisAgain}>
+        <button type="button" class="primary" onClick={again}>
           {launch.again}
         </button>
       ) : (
         <button
           type="button"
-          class={main === 'START' && statusOf(instance) === 'stopped' ? 'primary' : ''}
-          aria-label={actions[main].label(name)}
-          onClick={act(main)}
+          class={statusOf(instance) === 'stopped' ? 'primary' : ''}
+          aria-label={main.label}
+          onClick={main.onChoose}
         >
-          {actions[main].name}
+          {main.name}
         </button>
       )}
-      <Menu label={house.actionsOf(name)} items={isEnded ? items.slice(1) : [...items, destroy]} />
+      <Menu
+        label={house.actionsOf(visible(instance.name))}
+        items={isEnded ? items.slice(1) : [...items, item('DESTROY')]}
+      />
     </div>
   );
 }
@@ -136,7 +128,7 @@ function HeadActions({ instance, start }: Pick<OverviewProps, 'instance' | 'star
 function Chosen(props: OverviewProps) {
   const { instance, read, start } = props;
   const { id, status, runtime } = instance;
-  const tab = chosenTab(runtime === null ? TABS_OF_RECORD : TABS);
+  const tab = chosenTab(tabsOf(instance));
   if (tab === 'overview') return <Overview {...props} />;
   if (tab === 'activity') return <Timeline id={id} />;
   if (tab === 'log')

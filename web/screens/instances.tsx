@@ -35,7 +35,9 @@ export function Instances() {
         {!isHistory && instances !== undefined && instances.length > 0 && (
           <SavedSearches
             of="instances"
-            count={(search) => foundInstances(instances, instanceFilterOf(new URLSearchParams(search))).length}
+            count={(search) =>
+              foundInstances(instances, { ...instanceFilterOf(new URLSearchParams(search)), sort: null }).length
+            }
           />
         )}
       </div>

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { type Labels, labelsOf, requirementsOf } from '../figures/labels.js';
+import { type Labels, labelChanges, labelsOf, requirementsOf } from '../figures/labels.js';
 import { visible } from '../figures/visible.js';
 import { SetLabels } from '../graph/documents.js';
 import { send } from '../graph/send.js';
@@ -22,10 +22,9 @@ export function LabelDialog({ of: targets, onClose }: Props) {
   const only = targets.length === 1 ? targets[0] : undefined;
   const typed = useSignal(only === undefined ? '' : requirementsOf(only.labels).join(', '));
   const change = async () => {
-    const labels = labelsOf(typed.value);
-    const remove = Object.keys(only?.labels ?? {}).filter((key) => !Object.hasOwn(labels, key));
-    if (Object.keys(labels).length + remove.length === 0) return;
-    await changeAll(targets, { labels, remove });
+    const changes = labelChanges(only?.labels ?? {}, labelsOf(typed.value));
+    if (changes === null) return;
+    await changeAll(targets, changes);
     say(only === undefined ? bulk.labelled(targets.length) : texts.saved(visible(only.name)));
   };
   return (

@@ -5,6 +5,7 @@ import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import { MAX_NAME_LENGTH, MAX_SEARCHES, type SavedKind, type SavedSearch, saved } from '../state/saved-searches.js';
 import { say } from '../state/toasts.js';
+import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/saved.js';
 
 interface Props {
@@ -44,7 +45,7 @@ export function SavedSearches({ of = 'machines', count }: Props) {
           </a>
         ),
       )}
-      {isSaving.value && <NameField label={own.nameOf} button={texts.save} onDone={save} />}
+      {isSaving.value && <NameField label={own.nameOf} button={house.save} onDone={save} />}
       {!isSaving.value && now !== '' && !all.some(({ search }) => search === now) && (
         <button
           type="button"
@@ -85,7 +86,7 @@ function Edited({ of, one }: { of: SavedKind; one: SavedSearch }) {
     return (
       <NameField
         label={texts.rename(name)}
-        button={texts.save}
+        button={house.save}
         value={one.name}
         onDone={(next) => {
           isRenaming.value = false;
@@ -145,7 +146,7 @@ function NameField({ label, button, value = '', onDone }: NameProps) {
         {button}
       </button>
       <button type="button" class="plain" onClick={() => onDone('')}>
-        {texts.cancel}
+        {house.cancel}
       </button>
     </span>
   );

@@ -9,6 +9,7 @@ import {
 } from '../../src/verify/verify.js';
 import { usd } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
+import { FileChooser } from '../parts/file-chooser.js';
 import { Languages } from '../parts/languages.js';
 import icon from '../public/icon.svg';
 import { texts as head } from '../texts/en/head.js';
@@ -125,18 +126,7 @@ function Choose({ isOver, onChosen }: { isOver: boolean; onChosen(files: readonl
         <button type="button" class="primary" onClick={() => chooser.current?.click()}>
           {texts.choose}
         </button>
-        <input
-          ref={chooser}
-          type="file"
-          multiple
-          hidden
-          aria-label={texts.choose}
-          onChange={({ currentTarget }) => {
-            onChosen([...(currentTarget.files ?? [])]);
-            // This allows the user to choose the same file again.
-            currentTarget.value = '';
-          }}
-        />
+        <FileChooser chooser={chooser} label={texts.choose} onChosen={onChosen} />
       </div>
       {!isSaved && (
         <p class="small quiet">

@@ -73,13 +73,12 @@ interface PageFile {
  */
 export type ForeignHandler = (request: Request) => RequestListener | null;
 
+type Send = (request: Request, response: Response) => void;
+
 interface Page {
   file: PageFile;
   policy: string;
 }
-
-/** A page in each language. The common language comes first. */
-type Pages = ReadonlyMap<string, Page>;
 
 /** Serves the console from memory. */
 export interface ConsolePage {
@@ -96,22 +95,21 @@ const API = /^\/v1(\/|$)/;
 export function createConsolePage(folder: string, foreignHandler: ForeignHandler = () => null): ConsolePage | null {
   const files = readFiles(folder);
   const [screens, verifiers] = [pagesOf(files, 'index'), pagesOf(files, 'verify')];
-  if (screens.size === 0) return null;
+  if (!screens.has(COMMON_LANGUAGE)) return null;
   const router = express.Router({ strict: true, caseSensitive: true });
   const picture = [...files.keys()].find((path) => FIRST_PICTURE.test(path));
-  /** Responds to a browser, with `send` unless the host is foreign. Returns false if the client isn't a browser. */
-  const answerBrowser = (request: Request, response: Response, send: () => void): boolean => {
+  /** Answers a browser. Returns false if the client isn't one. */
+  const answer = (request: Request, response: Response, send: Send): boolean => {
     response.vary('Accept');
     if (preferredType(request.headers.accept ?? '*/*', ANSWER_TYPES) !== 'text/html') return false;
-    const foreign = foreignHandler(request);
-    if (foreign === null) send();
-    else foreign(request, response);
+    (foreignHandler(request) ?? send)(request, response);
     return true;
   };
-  /** Sends the page in the client's language. Returns false if the client isn't a browser. */
-  const sendPage = (request: Request, response: Response, pages: Pages = screens): boolean =>
-    answerBrowser(request, response, () => {
-      const language = languageFor(request, [...pages.keys()]);
+  /** Returns the function that sends a page in the client's language. */
+  const pageIn = (pages: ReadonlyMap<string, Page>): Send => {
+    const languages = [...new Set([COMMON_LANGUAGE, ...pages.keys()])];
+    return (request, response) => {
+      const language = languageFor(request, languages);
       const { file, policy } = pages.get(language)!;
       response.vary('Accept-Language');
       response.vary('Cookie');
@@ -120,23 +118,18 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
       if (picture !== undefined && request.path === '/' && !hasSession(request))
         response.set('Link', `<${picture}>; rel=preload; as=image`);
       sendFile(request, response, file);
-    });
-  const addPage = (path: string, pages: Pages) =>
+    };
+  };
+  const addRoute = (path: string, send: Send) =>
     router.get(path, (request, response, next) => {
-      if (sendPage(request, response, pages)) request.state.route = path.replace(':id', '{id}');
+      if (answer(request, response, send)) request.state.route = path.replace(':id', '{id}');
       else next();
     });
-  for (const path of ['/', ...SCREENS]) addPage(path, screens);
-  if (verifiers.size > 0) addPage(VERIFY_PATH, verifiers);
-  for (const [path, to] of Object.entries(MOVED)) {
-    router.get(path, (request, response, next) => {
-      const redirect = () => {
-        request.state.route = path;
-        response.redirect(308, to + request.url.slice(path.length));
-      };
-      if (!answerBrowser(request, response, redirect)) next();
-    });
-  }
+  const sendScreen = pageIn(screens);
+  for (const path of ['/', ...SCREENS]) addRoute(path, sendScreen);
+  if (verifiers.has(COMMON_LANGUAGE)) addRoute(VERIFY_PATH, pageIn(verifiers));
+  for (const [path, to] of Object.entries(MOVED))
+    addRoute(path, (request, response) => response.redirect(308, to + request.url.slice(path.length)));
   for (const [path, file] of files) {
     if (PAGE.test(path)) continue;
     const lasts = HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
@@ -148,7 +141,7 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
   }
   const unknown: RequestHandler = (request, response, next) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isRead || API.test(request.path) || !sendPage(request, response.status(404))) next();
+    if (!isRead || API.test(request.path) || !answer(request, response.status(404), sendScreen)) next();
   };
   return { router, unknown };
 }
@@ -157,16 +150,15 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
 const hasSession = (request: Request): boolean =>
   [true, false].some((isSecure) => readSessionCookie(request, isSecure) !== null);
 
-/** Returns a page in its languages. Returns no page if the common language is missing. */
-function pagesOf(files: ReadonlyMap<string, PageFile>, page: 'index' | 'verify'): Pages {
+/** Returns a page by language. */
+function pagesOf(files: ReadonlyMap<string, PageFile>, page: 'index' | 'verify'): Map<string, Page> {
   const pages = new Map<string, Page>();
   for (const [path, file] of files) {
     const [, name, language] = PAGE.exec(path) ?? [];
     if (name !== page || language === undefined) continue;
     pages.set(language, { file, policy: OWN_POLICY.exec(file.plain.toString())?.[1] ?? PAGE_POLICY });
   }
-  const common = pages.get(COMMON_LANGUAGE);
-  return common === undefined ? new Map() : new Map([[COMMON_LANGUAGE, common], ...pages]);
+  return pages;
 }
 
 /** Returns the language chosen by the user on the page, or the browser's preferred one. */

@@ -15,7 +15,5 @@ export const texts: typeof english = {
   name: 'Name oder Firma',
   address: 'Anschrift',
   reference: 'Ihre Referenz, zum Beispiel eine Bestellnummer',
-  cancel: 'Abbrechen',
-  store: 'Speichern',
   stored: 'Rechnungsangaben gespeichert',
 };

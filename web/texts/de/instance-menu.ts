@@ -3,7 +3,6 @@ import type { texts as english } from '../en/instance-menu.js';
 export const texts: typeof english = {
   terminal: 'Terminal öffnen',
   log: 'Log',
-  again: 'Erneut mieten',
   editLabels: 'Labels bearbeiten …',
   labelsOf: (name) => `Labels von ${name}`,
   labels: 'Labels, durch Kommas getrennt',

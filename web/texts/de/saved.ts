@@ -21,8 +21,6 @@ export const texts: typeof english = {
     tooMany: (most) => `Sie können höchstens ${most} Ansichten speichern. Löschen Sie zuerst eine.`,
     notKept: 'Dieser Browser erlaubt keine Speicherung: Die Ansicht geht verloren, wenn Sie die Seite verlassen.',
   },
-  save: 'Speichern',
-  cancel: 'Abbrechen',
   rename: (name) => `${name} umbenennen`,
   renameShort: 'Umbenennen',
   remove: (name) => `${name} löschen`,

@@ -13,7 +13,5 @@ export const texts = {
   name: 'Name or company',
   address: 'Address',
   reference: 'Your reference, such as an order number',
-  cancel: 'Cancel',
-  store: 'Save',
   stored: 'Billing details saved',
 };

@@ -2,7 +2,6 @@
 export const texts = {
   terminal: 'Open terminal',
   log: 'Log',
-  again: 'Deploy again',
   editLabels: 'Edit labels …',
   labelsOf: (name: string) => `Labels of ${name}`,
   labels: 'Labels, separated by commas',

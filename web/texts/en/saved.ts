@@ -20,8 +20,6 @@ export const texts = {
     tooMany: (most: number) => `You can save at most ${most} views. Delete one first.`,
     notKept: 'This browser doesn’t allow storage: the view will be gone when you leave the page.',
   },
-  save: 'Save',
-  cancel: 'Cancel',
   rename: (name: string) => `Rename ${name}`,
   renameShort: 'Rename',
   remove: (name: string) => `Delete ${name}`,
