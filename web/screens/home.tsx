@@ -40,7 +40,8 @@ export function Home() {
         </a>
       </div>
       <Failure error={error.value} />
-      {known === null ? (
+      {/* The first steps are above the rest, so all parts wait for both reads. */}
+      {known === null || (read === null && error.value === null) ? (
         <p class="quiet">{texts.reading}</p>
       ) : (
         <>
