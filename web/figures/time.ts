@@ -15,6 +15,15 @@ const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', y
 const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
 const clockOfSeconds = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const clockUtc = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+const momentUtc = new Intl.DateTimeFormat(locale, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'always' });
 const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** Formats a local time: "today 14:05", "Tuesday 14:05" within six days of now, otherwise "3 Dec 2026, 14:05". */
@@ -33,6 +42,25 @@ export function utcTime(at: number): string {
   const then = new Date(at * 1_000);
   const isSameDay = then.getUTCDate() === then.getDate();
   return `${isSameDay ? '' : `${dateUtc.format(then)} `}${clockUtc.format(then)} UTC`;
+}
+
+/** Formats a UTC time without its year: "1 Nov, 14:05". */
+export const utcMoment = (at: number): string => momentUtc.format(new Date(at * 1_000));
+
+/** Formats a UTC day without its year: "1 Nov". */
+export const utcDay = (date: string): string => dateUtc.format(new Date(`${date}T00:00:00Z`));
+
+/** Formats a local time to the second, with the UTC time next to it: "27 Nov 2026, 14:05:09 (13:05 UTC)". */
+export const exactTime = (at: number): string => `${exact.format(new Date(at * 1_000))} (${utcTime(at)})`;
+
+/** Formats a time relative to now: "5 minutes ago", "in 3 days". From 30 days on, it is a date. */
+export function ago(at: number, now: number): string {
+  const size = Math.abs(at - now);
+  if (size < MINUTE) return texts.now;
+  if (size >= 30 * DAY) return date.format(new Date(at * 1_000));
+  const [unit, seconds] =
+    size < HOUR ? (['minute', MINUTE] as const) : size < DAY ? (['hour', HOUR] as const) : (['day', DAY] as const);
+  return relative.format(Math.trunc((at - now) / seconds), unit);
 }
 
 /** Returns the first second of the next UTC month. */

@@ -800,6 +800,12 @@ export const Money = graphql(
       monthlyLimit
       limitReachedAt
     }
+    balanceNotice
+    billingDetails {
+      name
+      address
+      reference
+    }
     instances {
       id
       name
@@ -1122,21 +1128,17 @@ export const Invoice = graphql(`
   }
 `);
 
-export const BillingDetails = graphql(`
-  query BillingDetails {
-    billingDetails {
-      name
-      address
-      reference
-    }
-  }
-`);
-
 export const SetBillingDetails = graphql(`
   mutation SetBillingDetails($name: String, $address: String, $reference: String) {
     setBillingDetails(name: $name, address: $address, reference: $reference) {
       name
     }
+  }
+`);
+
+export const SetBalanceNotice = graphql(`
+  mutation SetBalanceNotice($below: USD) {
+    setBalanceNotice(below: $below)
   }
 `);
 

@@ -1,10 +1,72 @@
-import { usd } from '../figures/money.js';
+import type { ComponentChildren } from 'preact';
+import { type Micro, usd } from '../figures/money.js';
 import { balanceNow, type Figures, monthSpendNow } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { forecast } from '../state/forecast.js';
 import { texts } from '../texts/en/balance.js';
 import { Amount } from './amount.js';
 import { Time } from './time.js';
+
+/** Shows the balance, burn rate, spend and the month's forecast. */
+export function Balance({ known }: { known: Figures }) {
+  const expected = forecast.value;
+  return (
+    <section class="panel padded stack" aria-label={texts.balance}>
+      <div class="facts">
+        <BalanceFigure />
+        <Headline name="burn" label={texts.burn}>
+          <Amount of={known.burn} unit="USD/h" />
+        </Headline>
+        <Headline name="month" label={texts.spent}>
+          <Amount of={monthSpendNow.value} unit="USD" />
+        </Headline>
+        {expected !== null && (
+          <Headline name="forecast" label={texts.forecast}>
+            <Amount of={expected.total} unit="USD" />
+          </Headline>
+        )}
+      </div>
+      <Outlook known={known} />
+    </section>
+  );
+}
+
+/** The balance as a headline. */
+export const BalanceFigure = () => (
+  <Headline name="balance" label={texts.balance} isBad={balanceNow.value <= 0n}>
+    <Amount of={balanceNow.value} unit="USD" />
+  </Headline>
+);
+
+interface HeadlineProps {
+  name: string;
+  label: string;
+  isBad?: boolean;
+  children: ComponentChildren;
+}
+
+/** One of the largest figures of a screen. */
+export const Headline = ({ name, label, isBad = false, children }: HeadlineProps) => (
+  <div>
+    <p class="quiet small">{label}</p>
+    <p class={`headline figure${isBad ? ' bad' : ''}`} data-figure={name}>
+      {children}
+    </p>
+  </div>
+);
+
+/** Shows in a sentence how long the credit lasts and how much is missing for the month. */
+export function Outlook({ known }: { known: Figures }) {
+  if (balanceNow.value <= 0n && known.diskDeleteAt !== null)
+    return <p class="notice bad">{texts.over(<Time at={known.diskDeleteAt} />)}</p>;
+  const missing = forecast.value?.missing ?? 0n;
+  return (
+    <p>
+      {known.burn === 0n ? texts.nothingCosts : <Lasts exhaustsAt={known.exhaustsAt} />}
+      {missing > 0n && <Missing amount={missing} />}
+    </p>
+  );
+}
 
 /** Shows how long the credit lasts at the current burn rate. */
 function Lasts({ exhaustsAt }: { exhaustsAt: number | null }) {
@@ -13,56 +75,13 @@ function Lasts({ exhaustsAt }: { exhaustsAt: number | null }) {
   return texts.runsOut(<Time at={exhaustsAt} />);
 }
 
-/** Shows the balance, burn rate, spend and the month's forecast. */
-export function Balance({ known }: { known: Figures }) {
-  const expected = forecast.value;
-  return (
-    <section class="panel padded stack" aria-label={texts.balance}>
-      <div class="facts">
-        <div>
-          <p class="quiet small">{texts.balance}</p>
-          <p class={`headline figure${balanceNow.value <= 0n ? ' bad' : ''}`} data-figure="balance">
-            <Amount of={balanceNow.value} unit="USD" />
-          </p>
-        </div>
-        <div>
-          <p class="quiet small">{texts.burn}</p>
-          <p class="headline figure" data-figure="burn">
-            <Amount of={known.burn} unit="USD/h" />
-          </p>
-        </div>
-        <div>
-          <p class="quiet small">{texts.spent}</p>
-          <p class="headline figure" data-figure="month">
-            <Amount of={monthSpendNow.value} unit="USD" />
-          </p>
-        </div>
-        {expected !== null && (
-          <div>
-            <p class="quiet small">{texts.forecast}</p>
-            <p class="headline figure" data-figure="forecast">
-              <Amount of={expected.total} unit="USD" />
-            </p>
-          </div>
-        )}
-      </div>
-      {balanceNow.value <= 0n && known.diskDeleteAt !== null ? (
-        <p class="notice bad">{texts.over(<Time at={known.diskDeleteAt} />)}</p>
-      ) : (
-        <p>
-          {known.burn === 0n ? texts.nothingCosts : <Lasts exhaustsAt={known.exhaustsAt} />}
-          {expected !== null && expected.missing > 0n && (
-            <>
-              {' '}
-              {texts.missing(
-                <strong class="figure" data-figure="missing">
-                  {usd(expected.missing, 2)} USD
-                </strong>,
-              )}
-            </>
-          )}
-        </p>
-      )}
-    </section>
-  );
-}
+const Missing = ({ amount }: { amount: Micro }) => (
+  <>
+    {' '}
+    {texts.missing(
+      <strong class="figure" data-figure="missing">
+        {usd(amount)} USD
+      </strong>,
+    )}
+  </>
+);

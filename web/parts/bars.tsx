@@ -1,5 +1,6 @@
-import { type Micro, usd } from '../figures/money.js';
+import { type Micro, sum } from '../figures/money.js';
 import { ticks } from '../figures/ticks.js';
+import { utcDay } from '../figures/time.js';
 import { texts } from '../texts/en/spend.js';
 import { Grid } from './grid.js';
 import { useWidth } from './use-width.js';
@@ -10,12 +11,12 @@ interface Day {
   parts: readonly Micro[];
 }
 
-const [HEIGHT, LEFT, BOTTOM, TOP] = [210, 56, 24, 12];
-/** Minimum end of the axis, because a lower one would need more decimals than fit. */
-const MIN_TOP_USD = 0.0001;
+const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [220, 44, 10, 24, 24];
+/** Minimum end of the axis, so that its marks are whole cents. */
+const MIN_TOP_USD = 0.05;
 const LETTERS = 'abcde';
 /** Width of a day's label under the axis, including its margin. */
-const LABEL_PX = 48;
+const LABEL_PX = 56;
 
 const inUsd = (amount: Micro): number => Number(amount) / 1e6;
 
@@ -28,18 +29,21 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
   const most = days.reduce((so, { total }) => (total > so ? total : so), 1n);
   const values = ticks(Math.max(MIN_TOP_USD, inUsd(most)));
   const y = (value: number) => HEIGHT - BOTTOM - (value / values.at(-1)!) * (HEIGHT - BOTTOM - TOP);
-  const step = (width - LEFT) / days.length;
+  const step = (width - LEFT - RIGHT) / days.length;
   const every = Math.ceil(LABEL_PX / step);
   return (
     <div ref={frame}>
       <svg class="chart" width={width} height={HEIGHT} role="img" aria-label={label}>
+        <text x={LEFT - 6} y={TOP - 12} text-anchor="end">
+          {texts.usd}
+        </text>
         <Grid values={values} left={LEFT} right={width} y={y} />
         {days.map(({ date, total, parts }, index) => {
           let top = HEIGHT - BOTTOM;
           const x = LEFT + index * step;
           return (
             <g key={date}>
-              <title>{texts.ofDay(date, usd(total, 4))}</title>
+              <title>{texts.ofDay(utcDay(date), sum(total))}</title>
               {parts.map((amount, kind) => {
                 const size = HEIGHT - BOTTOM - y(inUsd(amount));
                 top -= size;
@@ -56,8 +60,8 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
                 );
               })}
               {(days.length - 1 - index) % every === 0 && (
-                <text x={x + step * 0.86} y={HEIGHT - 6} text-anchor="end">
-                  {texts.shortDay(date)}
+                <text x={x + step / 2} y={HEIGHT - 6} text-anchor="middle">
+                  {utcDay(date)}
                 </text>
               )}
             </g>

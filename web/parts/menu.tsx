@@ -4,6 +4,8 @@ import { Icon } from './icon.js';
 
 export interface MenuItem {
   name: ComponentChildren;
+  /** What the item is for, on a second line. */
+  note?: string;
   icon: string;
   /** The item's accessible name, if it needs more context than the menu gives. */
   label?: string;
@@ -11,11 +13,18 @@ export interface MenuItem {
   onChoose(): void;
 }
 
-/** Height of an item, and of the menu's padding, in pixels. */
-const [ITEM_PX, PADDING_PX] = [36, 12];
+/** Height of an item with one or two lines, and of the menu's padding, in pixels. */
+const [ITEM_PX, NOTED_PX, PADDING_PX] = [36, 52, 12];
 
-/** The "⋯" button with a row's or a panel's less frequent actions. Items exist only while the menu is open. */
-export function Menu({ label, items }: { label: string; items: readonly MenuItem[] }) {
+interface Props {
+  label: string;
+  items: readonly MenuItem[];
+  /** What the button shows instead of "⋯". It then needs no label of its own. */
+  children?: ComponentChildren;
+}
+
+/** A button with a row's or a panel's less frequent actions. Items exist only while the menu is open. */
+export function Menu({ label, items, children }: Props) {
   const [isOpen, setIsOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -30,7 +39,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
   }, [isOpen]);
   const place = () => {
     const { top, bottom, left, right } = button.current!.getBoundingClientRect();
-    const height = items.length * ITEM_PX + PADDING_PX;
+    const height = items.reduce((sum, { note }) => sum + (note === undefined ? ITEM_PX : NOTED_PX), PADDING_PX);
     const isAbove = bottom + height > innerHeight && top > height;
     Object.assign(list.current!.style, {
       // The menu opens towards the middle of the window.
@@ -54,19 +63,20 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
       <button
         type="button"
         ref={button}
-        class="ghost menu-button"
-        aria-label={label}
-        title={label}
+        class={children === undefined ? 'ghost menu-button' : 'menu-named'}
+        aria-label={children === undefined ? label : undefined}
+        title={children === undefined ? label : undefined}
         aria-haspopup="menu"
         popovertarget={id}
       >
-        <Icon name="ellipsis" />
+        {children ?? <Icon name="ellipsis" />}
       </button>
       <div
         id={id}
         ref={list}
         class="menu"
         role="menu"
+        aria-label={label}
         tabIndex={-1}
         popover="auto"
         onBeforeToggle={({ newState }) => {
@@ -76,7 +86,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
         onKeyDown={move}
       >
         {isOpen &&
-          items.map(({ name, icon, label: itemLabel, isDanger = false, onChoose }) => (
+          items.map(({ name, note, icon, label: itemLabel, isDanger = false, onChoose }) => (
             <button
               key={icon}
               type="button"
@@ -90,7 +100,13 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
               }}
             >
               <Icon name={icon} />
-              {name}
+              {note === undefined ? (
+                name
+              ) : (
+                <span>
+                  {name} <span class="menu-note">{note}</span>
+                </span>
+              )}
             </button>
           ))}
       </div>

@@ -4,10 +4,11 @@ import { useEffect } from 'preact/hooks';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Activity as ActivityDocument } from '../graph/documents.js';
+import { Ago } from '../parts/ago.js';
+import { Icon } from '../parts/icon.js';
 import { Empty, Failure } from '../parts/notice.js';
-import { Clear, DayField, Field, Select } from '../parts/query-fields.js';
+import { Clear } from '../parts/query-fields.js';
 import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { ACTIVITY_FILTERS, activityFilter } from '../state/activity-filter.js';
 import { keyNames, readKeyNames } from '../state/key-names.js';
@@ -15,6 +16,7 @@ import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/activity-log.js';
 import { operations, refusals } from '../texts/en/operations.js';
+import { Filter } from './instance-toolbar.js';
 
 type Entry = NonNullable<ResultOf<typeof ActivityDocument>['activity']>['edges'][number]['node'];
 
@@ -46,7 +48,7 @@ export function ActivityLog() {
       )}
       {page !== null && page.edges.length > 0 && <Rows entries={page.edges.map(({ node }) => node)} />}
       {(before.value.length > 0 || page?.pageInfo.hasNextPage) && (
-        <div class="padded row">
+        <div class="list-end row">
           {before.value.length > 0 && (
             <button
               type="button"
@@ -80,62 +82,78 @@ const OUTCOMES = [
 
 function Filters() {
   return (
-    <search class="padded stack-tight" aria-label={texts.filters}>
-      <p class="small quiet">{texts.what}</p>
-      <div class="filters">
-        <Field label={texts.operation} isWide>
-          <Select name="operation" options={Object.entries(operations)} />
-        </Field>
-        <Field label={texts.key} isWide>
-          <Select name="key" options={[...keyNames.value]} />
-        </Field>
-        <Field label={texts.outcome}>
-          <Select name="outcome" options={OUTCOMES} />
-        </Field>
-        <Field label={texts.about} isWide>
-          <input
-            name="about"
-            maxLength={64}
-            autocomplete="off"
-            spellcheck={false}
-            value={query.value.get('about') ?? ''}
-            onChange={({ currentTarget }) => setQuery({ about: currentTarget.value.trim() }, { replace: true })}
-          />
-        </Field>
-        <DayField name="from" label={texts.from} />
-        <DayField name="to" label={texts.to} />
+    <search class="list-tools activity-filters" aria-label={texts.filters}>
+      <div class="search-field">
+        <Icon name="search" />
+        <input
+          type="search"
+          name="about"
+          maxLength={64}
+          autocomplete="off"
+          spellcheck={false}
+          aria-label={texts.about}
+          placeholder={texts.about}
+          value={query.value.get('about') ?? ''}
+          onChange={({ currentTarget }) => setQuery({ about: currentTarget.value.trim() }, { replace: true })}
+        />
       </div>
+      <Filter name="operation" label={texts.operation} any={texts.any.operation} choices={Object.entries(operations)} />
+      <Filter name="key" label={texts.key} any={texts.any.key} choices={[...keyNames.value]} />
+      <Filter name="outcome" label={texts.outcome} any={texts.any.outcome} choices={OUTCOMES} />
+      <Day name="from" label={texts.from} />
+      <Day name="to" label={texts.to} />
       <Clear names={ACTIVITY_FILTERS}>{texts.clear}</Clear>
     </search>
   );
 }
 
+/** A field for a UTC day, with its label next to it. */
+const Day = ({ name, label }: { name: string; label: string }) => (
+  <label class="inline-field">
+    <span class="small quiet">{label}</span>
+    <input
+      type="date"
+      name={name}
+      min="1970-01-01"
+      title={texts.utcDay}
+      value={query.value.get(name) ?? ''}
+      onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value }, { replace: true })}
+    />
+  </label>
+);
+
 function Rows({ entries }: { entries: readonly Entry[] }) {
-  const { what, about, who, from, when } = texts.columns;
+  const { what, about, who, via, from, when } = texts.columns;
   return (
-    <Table isCards caption={texts.filters} columns={[[what], [about], [who], [from], [when]]}>
+    <Table
+      isCards
+      class="listing activity"
+      caption={texts.filters}
+      columns={[[what], [about], [who], [via], [from], [when]]}
+    >
       {entries.map((entry, index) => (
         <tr key={index}>
-          <th scope="row" class="wide">
-            {operations[entry.operation] ?? visible(entry.operation)}
-            {entry.code !== null && (
-              <span class="activity-refusal small quiet">
-                <span class="badge bad">{texts.refusedTimes(entry.times)}</span>{' '}
-                {refusals[entry.code] ?? visible(entry.code)}
-              </span>
-            )}
+          <th scope="row">
+            <span class="activity-what">
+              {operations[entry.operation] ?? visible(entry.operation)}
+              {entry.code !== null && (
+                <>
+                  <span class="badge bad">{texts.refusedTimes(entry.times)}</span>
+                  <span class="small quiet">{refusals[entry.code] ?? visible(entry.code)}</span>
+                </>
+              )}
+            </span>
           </th>
-          <td class="wide" data-label={about}>
+          <td class="no-card">
             <Targets of={entry.targets} />
           </td>
-          <td class="wide" data-label={who}>
-            <Key id={entry.keyId} byConsole={entry.byConsole} />
+          <td class="card-start">
+            <Key id={entry.keyId} />
           </td>
-          <td class="wide mono small" data-label={from}>
-            {visible(entry.address)}
-          </td>
-          <td class="wide" data-label={when}>
-            <Time at={secondsOf(entry.at)} />
+          <td class="no-card quiet">{entry.byConsole ? texts.inConsole : texts.byProgram}</td>
+          <td class="no-card mono small nowrap">{visible(entry.address)}</td>
+          <td class="nowrap">
+            <Ago at={secondsOf(entry.at)} />
           </td>
         </tr>
       ))}
@@ -146,27 +164,27 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
 /** Shows ids and names. Instances are shown as links. */
 function Targets({ of: targets }: { of: readonly string[] }) {
   return (
-    <span class="mono small activity-targets">
+    <span class="activity-targets" title={targets.map(visible).join(', ')}>
       {targets.map((target) =>
         INSTANCE.test(target) ? (
-          <a key={target} href={`/instances/${target}`}>
+          <a key={target} class="mono" href={`/instances/${target}`}>
             {target}
           </a>
         ) : (
-          <span key={target}>{visible(target)}</span>
+          <span key={target} class="mono">
+            {visible(target)}
+          </span>
         ),
       )}
     </span>
   );
 }
 
-function Key({ id, byConsole }: { id: string; byConsole: boolean }) {
+function Key({ id }: { id: string }) {
   const name = useComputed(() => keyNames.value.get(id) ?? id);
   return (
-    <>
-      <span title={id}>{name.value}</span>
-      <br />
-      <span class="small quiet">{byConsole ? texts.inConsole : texts.byProgram}</span>
-    </>
+    <span class="id" title={id}>
+      {name.value}
+    </span>
   );
 }

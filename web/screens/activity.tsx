@@ -1,4 +1,5 @@
 import { useTitle } from '../state/title.js';
+import { texts } from '../texts/en/activity-log.js';
 import { screens } from '../texts/en/screens.js';
 import { ActivityLog } from './activity-log.js';
 
@@ -7,7 +8,10 @@ export function Activity() {
   useTitle(screens['/activity']);
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>{screens['/activity']}</h1>
+      <div>
+        <h1 tabIndex={-1}>{screens['/activity']}</h1>
+        <p class="small quiet">{texts.what}</p>
+      </div>
       <ActivityLog />
     </div>
   );

@@ -1,15 +1,13 @@
-import { useSignal } from '@preact/signals';
-import { useEffect, useId } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { csv } from '../figures/csv.js';
 import { micro, plainUsd } from '../figures/money.js';
 import { FocusExport, Invoice, SignedStatement } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { useDisclosure } from '../parts/disclosure.js';
 import { Icon } from '../parts/icon.js';
+import { Menu } from '../parts/menu.js';
 import type { MoneyRead } from '../state/money-read.js';
 import type { useWork } from '../state/work.js';
 import { texts } from '../texts/en/downloads.js';
-import { BillingDetailsDialog } from './billing-details.js';
 
 interface Download {
   name: string;
@@ -17,7 +15,10 @@ interface Download {
   content: string;
 }
 
-const FORMATS = ['csv', 'focus', 'signed', 'invoice'] as const;
+/** The formats, with their icons. */
+const FORMATS = { csv: 'file', focus: 'columns-3', signed: 'shield-check', invoice: 'file-text' } as const;
+
+type Format = keyof typeof FORMATS;
 
 export type Stated = NonNullable<MoneyRead['statement']>;
 
@@ -27,67 +28,29 @@ export interface Props {
   work: ReturnType<typeof useWork>;
 }
 
-/** Offers a month's statement in several formats, and the account's details on its invoices. */
+/** Offers a month's statement in several formats. */
 export function Downloads({ stated, work: { isBusy, error, run } }: Props) {
-  const { isOpen, button, content } = useDisclosure();
-  const isEditing = useSignal(false);
-  const id = useId();
   useEffect(() => {
     error.value = null;
   }, [stated.from]);
-  const download = async (format: (typeof FORMATS)[number]) => {
-    isOpen.value = false;
-    button.current?.focus();
-    await run(async () => save(await READ[format](stated)));
-  };
+  const items = (Object.keys(FORMATS) as Format[]).map((format) => ({
+    name: texts.formats[format],
+    note: texts.uses[format],
+    icon: FORMATS[format],
+    onChoose: () => void run(async () => save(await READ[format](stated))),
+  }));
   return (
-    <>
-      <button
-        type="button"
-        onClick={() => {
-          isEditing.value = true;
-        }}
-      >
-        {texts.details}
-      </button>
-      <div class="downloads">
-        <button
-          type="button"
-          ref={button}
-          aria-expanded={isOpen.value}
-          aria-controls={id}
-          aria-disabled={isBusy.value}
-          onClick={() => {
-            isOpen.value = !isOpen.value;
-          }}
-        >
-          <Icon name="download" />
-          {texts.download}
-          <Icon name="chevron-down" />
-        </button>
-        <div id={id} ref={content} class="downloads-list" hidden={!isOpen.value}>
-          {FORMATS.map((format) => (
-            <button key={format} type="button" class="ghost" onClick={() => void download(format)}>
-              <span>{texts.formats[format]}</span>
-              <span class="small quiet">{texts.uses[format]}</span>
-            </button>
-          ))}
-        </div>
-      </div>
-      {isEditing.value && (
-        <BillingDetailsDialog
-          onClose={() => {
-            isEditing.value = false;
-          }}
-        />
-      )}
-    </>
+    <Menu label={texts.download} items={items}>
+      <Icon name="download" />
+      {isBusy.value ? texts.busy : texts.download}
+      <Icon name="chevron-down" />
+    </Menu>
   );
 }
 
 const monthOf = ({ from }: Stated): string => from.slice(0, 7);
 
-const READ: Record<(typeof FORMATS)[number], (stated: Stated) => Promise<Download>> = {
+const READ: Record<Format, (stated: Stated) => Promise<Download>> = {
   csv: async (stated) => ({ name: `statement-${monthOf(stated)}.csv`, type: 'text/csv', content: csvOf(stated) }),
   focus: async (stated) => {
     const { focusExport } = await send(FocusExport, { month: monthOf(stated) });

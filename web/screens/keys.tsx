@@ -1,22 +1,30 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
-import { micro, usd } from '../figures/money.js';
+import { micro } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { ApiKeys, RevokeApiKey, SetApiKeyLimit } from '../graph/documents.js';
 import { send } from '../graph/send.js';
+import { Ago } from '../parts/ago.js';
+import { Amount } from '../parts/amount.js';
 import { Dialog } from '../parts/dialog.js';
+import { EditDialog } from '../parts/edit-dialog.js';
+import { Facts } from '../parts/facts.js';
+import { Icon } from '../parts/icon.js';
+import { LocalTime } from '../parts/local-time.js';
+import { Menu } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { useRead } from '../state/read.js';
 import { sessionIsOver } from '../state/session.js';
 import { useTitle } from '../state/title.js';
+import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/keys.js';
+import { texts as newKey } from '../texts/en/new-key.js';
 import { screens } from '../texts/en/screens.js';
-import { Limit } from './limit.js';
+import { LimitDialog } from './limit.js';
 import { NewKey } from './new-key.js';
 import { Secrets } from './secrets.js';
 import { SshKeys } from './ssh-keys.js';
@@ -29,7 +37,6 @@ export function Keys() {
   return (
     <div class="stack">
       <h1 tabIndex={-1}>{screens['/keys']}</h1>
-      <p>{texts.lead}</p>
       <ApiKeyList />
       <SshKeys />
       <Secrets />
@@ -37,139 +44,149 @@ export function Keys() {
   );
 }
 
+type Task = 'details' | 'limit' | 'revoke';
+
 function ApiKeyList() {
   const { data, error, again } = useRead(ApiKeys, {}, accountChanges);
-  const revoking = useSignal<Key | null>(null);
-  const limiting = useSignal<string | null>(null);
+  const isCreating = useSignal(false);
+  const open = useSignal<{ task: Task; id: string } | null>(null);
   const keys = data.value?.apiKeys ?? null;
   const live = keys?.filter(({ revokedAt }) => revokedAt === null) ?? [];
-  const limited = live.find(({ id }) => id === limiting.value);
   const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
   return (
-    <>
-      <Failure error={error.value} />
-      <section class="panel" aria-labelledby="api-keys">
-        <div class="panel-head">
+    <section class="panel" aria-labelledby="api-keys">
+      <div class="panel-head">
+        <div>
           <h2 id="api-keys">{texts.apiKeys}</h2>
           <p class="small quiet">{texts.apiKeysHint}</p>
         </div>
-        <NewKey onTried={again} />
-        {keys !== null && live.length === 0 && (
-          <Empty icon="key-round" title={texts.none}>
-            {texts.noneHint}
-          </Empty>
-        )}
-        {live.length > 0 && (
-          <Table
-            isCards
-            columns={[
-              [texts.name],
-              [texts.key],
-              [texts.may],
-              [texts.limit],
-              [texts.ends],
-              [texts.lastUse],
-              [texts.revoke, 'unseen'],
-            ]}
-          >
-            {live.map((key) => (
-              <KeyRow
-                key={key.id}
-                apiKey={key}
-                onLimit={() => {
-                  limiting.value = key.id;
-                }}
-                onRevoke={() => {
-                  revoking.value = key;
-                }}
-              />
-            ))}
-          </Table>
-        )}
-        {revoked.length > 0 && (
-          <p class="padded small quiet">
-            {texts.revoked(
-              revoked.map(({ name, lastFour }) => `${name === null ? '' : `${visible(name)} `}…${lastFour}`).join(', '),
-            )}
-          </p>
-        )}
-      </section>
-      {limited !== undefined && (
-        <LimitOf
-          apiKey={limited}
-          onChanged={again}
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            isCreating.value = true;
+          }}
+        >
+          <Icon name="plus" />
+          {newKey.new}
+        </button>
+      </div>
+      <Failure error={error.value} />
+      {keys !== null && live.length === 0 && (
+        <Empty icon="key-round" title={texts.none}>
+          {texts.noneHint}
+        </Empty>
+      )}
+      {live.length > 0 && (
+        <Table
+          isCards
+          class="listing"
+          columns={[
+            [texts.name],
+            [texts.may],
+            [texts.limit],
+            [texts.lastUse],
+            [texts.ends],
+            [texts.actions, 'unseen', 'at-end'],
+          ]}
+        >
+          {live.map((key) => (
+            <KeyRow
+              key={key.id}
+              apiKey={key}
+              onTask={(task) => {
+                open.value = { task, id: key.id };
+              }}
+            />
+          ))}
+        </Table>
+      )}
+      {revoked.length > 0 && (
+        <p class="list-end small quiet">
+          {texts.revoked(
+            revoked.map(({ name, lastFour }) => `${name === null ? '' : `${visible(name)} `}…${lastFour}`).join(', '),
+          )}
+        </p>
+      )}
+      {isCreating.value && (
+        <NewKey
+          onTried={again}
           onClose={() => {
-            limiting.value = null;
+            isCreating.value = false;
           }}
         />
       )}
-      {revoking.value !== null && (
-        <Revoke
-          apiKey={revoking.value}
-          onClose={(isDone) => {
-            const wasCurrent = revoking.value?.isCurrent === true;
-            revoking.value = null;
-            if (isDone && wasCurrent) sessionIsOver();
-            else if (isDone) again();
-          }}
-        />
-      )}
-    </>
+      <Open
+        task={open.value?.task}
+        apiKey={live.find(({ id }) => id === open.value?.id)}
+        onChanged={again}
+        onClose={() => {
+          open.value = null;
+        }}
+      />
+    </section>
   );
 }
 
 /** Returns a label for a key, because several may have no name. */
 const nameOf = ({ name, lastFour }: Key): string => visible(name ?? texts.keyEnding(lastFour));
 
-interface RowProps {
-  apiKey: Key;
-  onLimit(): void;
-  onRevoke(): void;
-}
+const TASKS = [
+  ['details', 'info'],
+  ['limit', 'gauge'],
+  ['revoke', 'trash-2'],
+] as const;
 
-function KeyRow({ apiKey: key, onLimit, onRevoke }: RowProps) {
+function KeyRow({ apiKey: key, onTask }: { apiKey: Key; onTask(task: Task): void }) {
+  const items = TASKS.map(([task, icon]) => ({
+    name: texts.tasks[task],
+    label: texts.taskOf(texts.tasks[task], nameOf(key)),
+    icon,
+    isDanger: task === 'revoke',
+    onChoose: () => onTask(task),
+  }));
   return (
     <tr>
-      <th scope="row" class="wide">
-        {key.name === null ? <span class="quiet">{texts.noName}</span> : visible(key.name)}{' '}
-        {key.isCurrent && <span class="badge good">{texts.thisSession}</span>}
-      </th>
-      <td class="mono wide" data-label={texts.key}>
-        {key.prefix}…{key.lastFour}
-        <div class="small quiet">{texts.created(<Time at={secondsOf(key.createdAt)} />)}</div>
-      </td>
-      <td class="wide" data-label={texts.may}>
-        <span class="row">
-          {key.scopes === null ? (
-            <span class="badge warn">{texts.everything}</span>
-          ) : (
-            key.scopes.map((scope) => (
-              <span key={scope} class="badge">
-                {scope.toLowerCase()}
-              </span>
-            ))
-          )}
+      <th scope="row">
+        <span class="key-name">
+          <span class={`id${key.name === null ? ' quiet' : ''}`}>
+            {key.name === null ? texts.noName : visible(key.name)}
+          </span>
+          <span class="mono small quiet">…{key.lastFour}</span>
+          {key.isCurrent && <span class="badge good">{texts.thisSession}</span>}
         </span>
-        {key.networks !== null && <div class="small quiet mono">{texts.from(key.networks.join(', '))}</div>}
+      </th>
+      <td class="card-start">
+        <Scopes of={key.scopes} />
       </td>
-      <td class="wide" data-label={texts.limit}>
-        <LimitCell apiKey={key} />{' '}
-        <button type="button" class="plain" aria-label={texts.changeLimit(nameOf(key))} onClick={onLimit}>
-          {texts.change}
-        </button>
+      <td class="no-card">
+        <LimitCell apiKey={key} />
       </td>
-      <td class="wide" data-label={texts.ends}>
-        <Ends at={key.expiresAt} />
-      </td>
-      <td class="wide" data-label={texts.lastUse}>
+      <td class="nowrap">
         <LastUse apiKey={key} />
       </td>
-      <td class="number wide">
-        <button type="button" class="danger" aria-label={texts.revokeKey(nameOf(key))} onClick={onRevoke}>
-          {texts.revoke}
-        </button>
+      <td class="nowrap no-card">
+        <Ends at={key.expiresAt} />
+      </td>
+      <td class="at-end">
+        <Menu label={house.actionsOf(nameOf(key))} items={items} />
       </td>
     </tr>
+  );
+}
+
+/** Number of scopes named in a row. The others are on hover and in the details. */
+const SHOWN_SCOPES = 2;
+
+function Scopes({ of: scopes }: { of: Key['scopes'] }) {
+  if (scopes === null) return texts.everything;
+  const names = scopes.map((scope) => scope.toLowerCase());
+  const more = names.length - SHOWN_SCOPES;
+  return (
+    <span title={names.join(', ')}>
+      {names.slice(0, SHOWN_SCOPES).join(', ')}
+      {more > 0 && <span class="quiet"> +{more}</span>}
+    </span>
   );
 }
 
@@ -184,7 +201,7 @@ function Ends({ at }: { at: string | null }) {
   const left = secondsOf(at) - serverNow.value;
   return (
     <>
-      <Time at={secondsOf(at)} />{' '}
+      <Ago at={secondsOf(at)} />{' '}
       {left <= 0 ? (
         <span class="badge bad">{texts.over}</span>
       ) : (
@@ -198,8 +215,12 @@ function LastUse({ apiKey: { lastUsedAt, createdAt } }: { apiKey: Key }) {
   const isUnused = serverNow.value - secondsOf(lastUsedAt ?? createdAt) > UNUSED_SECONDS;
   return (
     <>
-      {lastUsedAt === null ? <span class="quiet">{texts.never}</span> : <Time at={secondsOf(lastUsedAt)} />}{' '}
-      {isUnused && <span class="badge warn">{texts.unused}</span>}
+      {lastUsedAt === null ? <span class="quiet">{texts.never}</span> : <Ago at={secondsOf(lastUsedAt)} />}{' '}
+      {isUnused && (
+        <span class="badge warn" title={texts.unusedHint}>
+          {texts.unused}
+        </span>
+      )}
     </>
   );
 }
@@ -207,69 +228,82 @@ function LastUse({ apiKey: { lastUsedAt, createdAt } }: { apiKey: Key }) {
 function LimitCell({ apiKey: { monthlyLimit, monthSpend, limitReachedAt } }: { apiKey: Key }) {
   if (monthlyLimit === null) return <span class="quiet">{texts.noLimit}</span>;
   return (
-    <>
-      {texts.spentOf(usd(micro(monthSpend ?? 0), 2), usd(micro(monthlyLimit), 2))}
-      <div class="small quiet">
-        {limitReachedAt === null ? texts.thisMonth : texts.reached(<Time at={secondsOf(limitReachedAt)} />)}
-      </div>
-    </>
+    <span class="nowrap" title={texts.thisMonth}>
+      {texts.spentOf(<Amount of={micro(monthSpend ?? 0)} />, <Amount of={micro(monthlyLimit)} unit="USD" />)}{' '}
+      {limitReachedAt !== null && secondsOf(limitReachedAt) <= serverNow.value && (
+        <span class="badge bad">{texts.reached}</span>
+      )}
+    </span>
   );
 }
 
-interface LimitProps {
-  apiKey: Key;
+interface OpenProps {
+  task: Task | undefined;
+  /** The key, unless it was revoked in the meantime. */
+  apiKey: Key | undefined;
   onChanged(): void;
   onClose(): void;
 }
 
-function LimitOf({ apiKey, onChanged, onClose }: LimitProps) {
+/** The dialog of a key's action. */
+function Open({ task, apiKey, onChanged, onClose }: OpenProps) {
+  if (task === undefined || apiKey === undefined) return null;
+  if (task === 'details') return <Details apiKey={apiKey} onClose={onClose} />;
+  if (task === 'revoke') return <Revoke apiKey={apiKey} onChanged={onChanged} onClose={onClose} />;
   return (
-    <Dialog title={texts.limitOf(nameOf(apiKey))} isNarrow onClose={onClose}>
+    <LimitDialog
+      title={texts.limitOf(nameOf(apiKey))}
+      hint={texts.limitHint}
+      label={texts.maySpend}
+      limit={apiKey.monthlyLimit}
+      set={(amount) => send(SetApiKeyLimit, { id: apiKey.id, monthlyLimit: amount })}
+      onChanged={onChanged}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Shows all that is known about a key. */
+function Details({ apiKey: key, onClose }: { apiKey: Key; onClose(): void }) {
+  return (
+    <Dialog title={nameOf(key)} isNarrow onClose={onClose}>
       <div class="dialog-body stack">
-        <p>{texts.limitHint}</p>
-        <Limit
-          label={texts.maySpend}
-          usedText={texts.limitUsed}
-          limit={apiKey.monthlyLimit}
-          used={apiKey.monthSpend}
-          reachedAt={apiKey.limitReachedAt}
-          set={(amount) => send(SetApiKeyLimit, { id: apiKey.id, monthlyLimit: amount })}
-          onChanged={onChanged}
+        <Facts
+          of={[
+            [texts.key, <span class="mono">{`${key.prefix}…${key.lastFour}`}</span>],
+            [texts.createdAt, <LocalTime at={secondsOf(key.createdAt)} />],
+            [texts.lastUse, <LastUse apiKey={key} />],
+            [texts.ends, <Ends at={key.expiresAt} />],
+            [texts.may, key.scopes?.map((scope) => scope.toLowerCase()).join(', ') ?? texts.everything],
+            [texts.networks, key.networks === null ? texts.anyNetwork : <code>{key.networks.join(', ')}</code>],
+            [texts.limit, <LimitCell apiKey={key} />],
+          ]}
         />
+        <p>
+          <a href={`/activity?key=${encodeURIComponent(key.id)}`}>{texts.activity}</a>
+        </p>
       </div>
     </Dialog>
   );
 }
 
-function Revoke({ apiKey, onClose }: { apiKey: Key; onClose(isDone: boolean): void }) {
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+/** A dialog that revokes a key. Revoking the session's own key ends the session. */
+function Revoke({ apiKey, onChanged, onClose }: { apiKey: Key; onChanged(): void; onClose(): void }) {
   const revoke = async () => {
-    if (isBusy.value) return;
-    isBusy.value = true;
-    try {
-      await send(RevokeApiKey, { id: apiKey.id });
-      onClose(true);
-    } catch (fault) {
-      error.value = fault;
-      isBusy.value = false;
-    }
+    await send(RevokeApiKey, { id: apiKey.id });
+    if (apiKey.isCurrent) sessionIsOver();
   };
   return (
-    <Dialog title={texts.revokeQuestion(nameOf(apiKey))} isNarrow onClose={() => onClose(false)}>
-      <div class="dialog-body stack">
-        <p>{texts.revokeHint}</p>
-        {apiKey.isCurrent && <p class="notice warn">{texts.revokeCurrent}</p>}
-        <Failure error={error.value} />
-      </div>
-      <div class="dialog-end">
-        <button type="button" onClick={() => onClose(false)}>
-          {texts.keep}
-        </button>
-        <button type="button" class="danger" aria-disabled={isBusy.value} onClick={revoke}>
-          {texts.revoke}
-        </button>
-      </div>
-    </Dialog>
+    <EditDialog
+      title={texts.revokeQuestion(nameOf(apiKey))}
+      submitLabel={texts.tasks.revoke}
+      isDanger
+      change={revoke}
+      onTried={onChanged}
+      onClose={onClose}
+    >
+      <p>{texts.revokeHint}</p>
+      {apiKey.isCurrent && <p class="notice warn">{texts.revokeCurrent}</p>}
+    </EditDialog>
   );
 }

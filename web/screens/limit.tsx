@@ -1,78 +1,65 @@
-import { micro, usd } from '../figures/money.js';
+import { micro } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { Amount } from '../parts/amount.js';
+import { EditDialog } from '../parts/edit-dialog.js';
 import { LocalTime } from '../parts/local-time.js';
-import { Failure } from '../parts/notice.js';
 import { serverNow } from '../state/clock.js';
 import { say } from '../state/toasts.js';
-import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/limit.js';
 
 interface Props {
-  /** The limit in USD, or null if there is none. */
-  limit: number | null;
-  /** The amount used, in USD. */
-  used: number | null;
-  /** When the limit will be reached, or was. */
-  reachedAt: string | null;
-  /** Describes the amount used, such as `spent this month`. */
-  usedText: string;
+  title: string;
+  /** What happens when the limit is reached. */
+  hint: string;
   /** The limit's accessible name. */
   label: string;
+  /** The limit in USD, or null if there is none. */
+  limit: number | null;
   set(usd: number | null): Promise<unknown>;
   onChanged(): void;
+  onClose(): void;
 }
 
-/**
- * Shows a spending limit, the amount used and when the limit is reached. The user can set, change and remove the limit.
- */
-export function Limit({ limit, used, reachedAt, usedText, label, set, onChanged }: Props) {
-  const { isBusy, error, run } = useWork(onChanged);
-  const change = (to: number | null): Promise<boolean> =>
-    run(async () => {
-      const before = limit;
-      await set(to);
-      const undo = { run: () => set(before).finally(onChanged), done: texts.restored };
-      say(to === null ? texts.isRemoved : texts.isSet, { undo });
-    });
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    const typed = String(new FormData(form).get('usd'));
-    if (typed !== '' && (await change(Number(typed)))) form.reset();
+/** A dialog that sets, changes and removes a spending limit. */
+export function LimitDialog({ title, hint, label, limit, set, onChanged, onClose }: Props) {
+  const change = async (typed: FormData) => {
+    const text = String(typed.get('usd'));
+    const after = text === '' ? null : Number(text);
+    if (after === limit) return;
+    await set(after);
+    const undo = { run: () => set(limit).finally(onChanged), done: texts.restored };
+    say(after === null ? texts.isRemoved : texts.isSet, { undo });
   };
   return (
-    <div class="stack-tight" data-limit={label}>
-      {limit === null ? (
-        <p class="quiet">{texts.none}</p>
-      ) : (
-        <>
-          <p class="row between">
-            <LimitUse limit={limit} used={used} usedText={usedText} />
-            <button type="button" class="plain" onClick={() => void change(null)}>
-              {texts.remove}
-            </button>
-          </p>
-          <LimitReached at={reachedAt} />
-        </>
-      )}
-      <form class="row" onSubmit={submit}>
-        <label class="row">
-          <span class="quiet small">{texts.inUsd(label)}</span>
-          <input name="usd" type="number" min={0} step="any" inputMode="decimal" required />
-        </label>
-        <button type="submit" aria-disabled={isBusy.value}>
-          {limit === null ? texts.set : texts.change}
-        </button>
-      </form>
-      <Failure error={error.value} />
-    </div>
+    <EditDialog title={title} change={change} onTried={onChanged} onClose={onClose}>
+      <p>{hint}</p>
+      <label class="field">
+        <span>{texts.inUsd(label)}</span>
+        <input
+          name="usd"
+          type="number"
+          min={0}
+          step="any"
+          inputMode="decimal"
+          placeholder={texts.none}
+          defaultValue={String(limit ?? '')}
+        />
+      </label>
+    </EditDialog>
   );
 }
 
+interface UseProps {
+  /** Both in USD. */
+  limit: number;
+  used: number | null;
+  /** Describes the amount used, such as `spent this month`. */
+  usedText: string;
+}
+
 /** Shows how much of a limit is used. */
-export const LimitUse = ({ limit, used, usedText }: { limit: number } & Pick<Props, 'used' | 'usedText'>) => (
-  <span>{texts.used(<Amount of={micro(used ?? 0)} />, usd(micro(limit)), usedText)}</span>
+export const LimitUse = ({ limit, used, usedText }: UseProps) => (
+  <span>{texts.used(<Amount of={micro(used ?? 0)} />, <Amount of={micro(limit)} unit="USD" />, usedText)}</span>
 );
 
 /** Shows when a limit will be reached, or was. */

@@ -1,24 +1,28 @@
+import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
-import { timeToSecond } from '../figures/time.js';
+import { duration, timeToSecond } from '../figures/time.js';
 import { Money as MoneyDocument } from '../graph/documents.js';
-import { Balance } from '../parts/balance.js';
+import { Amount } from '../parts/amount.js';
+import { BalanceFigure, Headline, Outlook } from '../parts/balance.js';
 import { Failure } from '../parts/notice.js';
-import { figures, figuresOf, reading, sumsAge } from '../state/account.js';
+import { type Figures, figures, figuresOf, reading, sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { readSheet, sheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
+import { texts as balance } from '../texts/en/balance.js';
 import { texts } from '../texts/en/money.js';
 import { screens } from '../texts/en/screens.js';
+import { texts as topUpTexts } from '../texts/en/top-ups.js';
+import { BillingSettings } from './billing-settings.js';
 import { MAX_NAMES, Month } from './month.js';
-import { MonthLimit } from './month-limit.js';
-import { firstDay, NAMED, Spend } from './spend.js';
+import { firstDay, NAMED } from './spend.js';
 import { chosenMonth, periodOf, Statement } from './statement.js';
-import { TopUps, useTopUps } from './top-ups.js';
+import { AddCredit, PastTopUps, PendingTopUps, useTopUps } from './top-ups.js';
 
 /**
- * The Billing screen. Everything on it refers to the same second, which is displayed, because daily sums and a
- * statement can't be projected between two responses.
+ * The Billing screen: the credit first, then this month, then the past, then the settings. Everything on it refers to
+ * the same second, which is displayed, because daily sums and a statement can't be projected between two responses.
  */
 export function Money() {
   useEffect(() => {
@@ -42,28 +46,80 @@ export function Money() {
     };
   }, [account]);
   const topUps = useTopUps();
+  const isAdding = useSignal(false);
   // All parts appear at once, because later ones would move content that the user is already reading.
   const isAnswered = [read ?? error.value, topUps.data.value ?? topUps.error.value].every((answer) => answer !== null);
   const known = figures.value;
+  const assets = topUps.data.value?.topUpAssets ?? [];
+  const all = topUps.data.value?.topUps ?? [];
   return (
     <div class="stack">
-      <div class="stack-tight">
-        <h1 tabIndex={-1}>{screens['/billing']}</h1>
-        {account !== null && <p class="small quiet">{texts.asOf(timeToSecond(figuresOf(account).asOf))}</p>}
+      <div class="row between billing-head">
+        <div class="billing-title">
+          <h1 tabIndex={-1}>{screens['/billing']}</h1>
+          {account !== null && <p class="small quiet">{texts.asOf(timeToSecond(figuresOf(account).asOf))}</p>}
+        </div>
+        {assets.length > 0 && (
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              isAdding.value = true;
+            }}
+          >
+            {topUpTexts.title}
+          </button>
+        )}
       </div>
       {isAnswered && known !== null ? (
         <>
-          <Balance known={known} />
+          <section class="panel" aria-label={balance.balance}>
+            <div class="padded stack">
+              <Credit known={known} />
+              {topUps.data.value !== null && assets.length === 0 && <p class="small quiet">{topUpTexts.noPayments}</p>}
+              <Failure error={topUps.error.value} />
+            </div>
+            <PendingTopUps of={all} />
+          </section>
           <Failure error={error.value} />
-          <TopUps read={topUps} />
-          <MonthLimit account={account} onChanged={again} />
           <Month read={read} />
-          <Spend spent={read?.days ?? null} />
-          <Statement stated={read?.statement ?? null} />
+          <Statement stated={read?.statement ?? null}>
+            <PastTopUps of={all} />
+          </Statement>
+          {read !== null && <BillingSettings read={read} onChanged={again} />}
         </>
       ) : (
         <p class="quiet">{texts.reading}</p>
       )}
+      {isAdding.value && (
+        <AddCredit
+          assets={assets}
+          onTried={topUps.again}
+          onClose={() => {
+            isAdding.value = false;
+          }}
+        />
+      )}
     </div>
+  );
+}
+
+/** Shows the balance, how long it lasts and what is being billed. */
+function Credit({ known }: { known: Figures }) {
+  const { exhaustsAt, burn, asOf } = known;
+  const left = exhaustsAt === null ? null : Math.max(0, exhaustsAt - asOf);
+  return (
+    <>
+      <div class="facts">
+        <BalanceFigure />
+        <Headline name="left" label={texts.lasts} isBad={left === 0}>
+          {left !== null ? duration(left) : burn === 0n ? '–' : texts.years}
+        </Headline>
+        <Headline name="burn" label={balance.burn}>
+          <Amount of={burn} unit="USD/h" />
+        </Headline>
+      </div>
+      <Outlook known={known} />
+    </>
   );
 }

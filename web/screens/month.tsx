@@ -1,44 +1,89 @@
-import { type Micro, micro, rate, usd } from '../figures/money.js';
+import { decimalsOf, type Micro, micro } from '../figures/money.js';
 import { monthRows } from '../figures/month.js';
 import { secondsOf } from '../figures/time.js';
+import { Amount } from '../parts/amount.js';
+import { Facts } from '../parts/facts.js';
 import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { rateOf } from '../state/account.js';
+import { monthSpendNow, rateOf } from '../state/account.js';
 import { forecast } from '../state/forecast.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
 import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/month.js';
+import { LimitReached } from './limit.js';
+import { Spend } from './spend.js';
 
 /** Maximum number of names shown. The rest are combined into a single sum. */
 export const MAX_NAMES = 100;
 const BY = { model: texts.byModel, name: texts.byName } as const;
 
-/** Shows the month's cost so far and its forecast, by model or by name. */
+/** Shows the month's cost so far and its forecast, spend by day, and the month's cost by model or by name. */
 export function Month({ read }: { read: MoneyRead | null }) {
   const by = query.value.get('by') === 'name' ? 'name' : 'model';
+  const account = read?.account ?? null;
   return (
     <section class="panel" aria-labelledby="month">
       <div class="panel-head">
-        <div>
-          <h2 id="month">{texts.title}</h2>
-          <p class="small quiet">{texts.what}</p>
-        </div>
-        <fieldset class="segments" aria-label={texts.groupBy}>
-          {(['model', 'name'] as const).map((one) => (
-            <button
-              key={one}
-              type="button"
-              aria-pressed={by === one}
-              onClick={() => setQuery({ by: one === 'model' ? null : one }, { replace: true })}
-            >
-              {BY[one]}
-            </button>
-          ))}
-        </fieldset>
+        <h2 id="month">{texts.title}</h2>
+        <p class="small quiet">{texts.what}</p>
       </div>
-      {read !== null && <Sums read={read} by={by} />}
+      {account !== null && <Totals account={account} />}
+      <div class="month">
+        <Spend spent={read?.days ?? null} />
+        <div class="month-sums">
+          <div class="month-head">
+            <h3>{texts.costs}</h3>
+            <fieldset class="segments" aria-label={texts.groupBy}>
+              {(['model', 'name'] as const).map((one) => (
+                <button
+                  key={one}
+                  type="button"
+                  aria-pressed={by === one}
+                  onClick={() => setQuery({ by: one === 'model' ? null : one }, { replace: true })}
+                >
+                  {BY[one]}
+                </button>
+              ))}
+            </fieldset>
+          </div>
+          {read !== null && <Sums read={read} by={by} />}
+        </div>
+      </div>
     </section>
+  );
+}
+
+/** Shows the month's spend and forecast, and how much of the limit is used. */
+function Totals({ account }: { account: NonNullable<MoneyRead['account']> }) {
+  const { monthlyLimit: limit, limitReachedAt } = account;
+  const expected = forecast.value;
+  return (
+    <div class="month-totals">
+      <Facts
+        of={[
+          [
+            texts.spent,
+            <span data-figure="month">
+              <Amount of={monthSpendNow.value} unit="USD" />
+            </span>,
+          ],
+          expected && [
+            texts.projected,
+            <span data-figure="forecast">
+              <Amount of={expected.total} unit="USD" />
+            </span>,
+          ],
+          [texts.limit, limit === null ? texts.noLimit : <Amount of={micro(limit)} unit="USD" />],
+        ]}
+      />
+      {limit !== null && (
+        <div class="stack-tight">
+          <progress aria-label={texts.limitUse} max={limit} value={Number(monthSpendNow.value) / 1e6} />
+          <LimitReached at={limitReachedAt} />
+        </div>
+      )}
+    </div>
   );
 }
 
@@ -68,46 +113,41 @@ function Sums({ read: { account, instances: rented, month: spent }, by }: { read
         <p>{texts.noneWhat}</p>
       </Empty>
     );
+  const all = [
+    ...rows.map((row) => ({ ...row, key: by === 'model' ? modelName(row.key) : row.key })),
+    ...rest,
+    { key: texts.total, rate: burn, spent: micro(account.monthSpend), forecast: expected.total },
+  ];
+  const decimals = decimalsOf(
+    all.map(({ rate }) => rate),
+    3,
+  );
   return (
     <Table
       isCards
       columns={[
         [by === 'model' ? texts.model : texts.name],
         [texts.hourly, 'number'],
-        [texts.spent, 'number'],
+        [texts.spentUsd, 'number'],
         [texts.atEnd, 'number'],
       ]}
     >
-      {[...rows.map((row) => ({ ...row, key: by === 'model' ? modelName(row.key) : row.key })), ...rest].map((row) => (
-        <tr key={row.key}>
+      {all.map(({ key, rate, spent, forecast }, index) => (
+        <tr key={key} class={index === all.length - 1 ? 'total' : ''}>
           <th scope="row" class="wide">
-            {row.key}
+            {key}
           </th>
-          <Figures hourly={row.rate} spent={row.spent} forecast={row.forecast} />
+          <Figure label={texts.hourly} of={rate} decimals={decimals} />
+          <Figure label={texts.spentUsd} of={spent} />
+          <Figure label={texts.atEnd} of={forecast} />
         </tr>
       ))}
-      <tr>
-        <th scope="row" class="wide">
-          {texts.total}
-        </th>
-        <Figures hourly={burn} spent={micro(account.monthSpend)} forecast={expected.total} />
-      </tr>
     </Table>
   );
 }
 
-function Figures({ hourly, spent, forecast }: { hourly: Micro; spent: Micro; forecast: Micro }) {
-  return (
-    <>
-      <td class="number" data-label={texts.hourly}>
-        {rate(hourly)}
-      </td>
-      <td class="number" data-label={texts.spent}>
-        {usd(spent, 4)}
-      </td>
-      <td class="number" data-label={texts.atEnd}>
-        {usd(forecast)}
-      </td>
-    </>
-  );
-}
+const Figure = ({ label, of: amount, decimals }: { label: string; of: Micro; decimals?: number }) => (
+  <td class="number" data-label={label}>
+    <Amount of={amount} {...(decimals !== undefined && { decimals })} />
+  </td>
+);

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { CreateApiKey } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { Copy } from '../parts/copy.js';
-import { Failure } from '../parts/notice.js';
-import { useWork } from '../state/work.js';
+import { EditDialog } from '../parts/edit-dialog.js';
+import { Fold } from '../parts/fold.js';
+import { ShownOnce } from '../parts/shown-once.js';
 import { texts } from '../texts/en/new-key.js';
 
 const SCOPES = ['READ', 'RENT', 'ACCESS', 'MONEY', 'KEYS'] as const;
@@ -18,95 +18,73 @@ const ENDS = [
   ['365d', texts.in.year],
 ] as const;
 
-/** Creates a key that has at most this session's scopes. The key is shown only once. */
-export function NewKey({ onTried }: { onTried(): void }) {
+/** A dialog that creates a key with at most this session's scopes, and then shows it once. */
+export function NewKey({ onTried, onClose }: { onTried(): void; onClose(): void }) {
   const secret = useSignal<string | null>(null);
-  const { isBusy, error, run } = useWork(onTried);
-  const create = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    const typed = new FormData(form);
+  const create = async (typed: FormData) => {
     const scopes = SCOPES.filter((scope) => typed.has(scope));
     const networks = String(typed.get('networks'))
       .split(/[\s,]+/)
       .filter((each) => each !== '');
-    await run(async () => {
-      const { createApiKey } = await send(CreateApiKey, {
-        name: String(typed.get('name')).trim() || null,
-        scopes: scopes.length === 0 || scopes.length === SCOPES.length ? null : scopes,
-        expiresAt: String(typed.get('expires')) || null,
-        networks: networks.length === 0 ? null : networks,
-        monthlyLimit: String(typed.get('limit')) === '' ? null : Number(typed.get('limit')),
-      });
-      secret.value = createApiKey?.secret ?? null;
-      form.reset();
+    const { createApiKey } = await send(CreateApiKey, {
+      name: String(typed.get('name')).trim() || null,
+      scopes: scopes.length === 0 || scopes.length === SCOPES.length ? null : scopes,
+      expiresAt: String(typed.get('expires')) || null,
+      networks: networks.length === 0 ? null : networks,
+      monthlyLimit: String(typed.get('limit')) === '' ? null : Number(typed.get('limit')),
     });
+    secret.value = createApiKey?.secret ?? null;
   };
+  if (secret.value !== null)
+    return <ShownOnce title={texts.created} secret={secret.value} copyLabel={texts.copy} onClose={onClose} />;
   return (
-    <div class="padded stack">
-      <form class="stack-tight" onSubmit={create}>
-        <div class="row">
-          <label class="row">
-            <span class="quiet small">{texts.name}</span>
-            <input name="name" maxLength={60} placeholder={texts.nameExample} />
-          </label>
-          <button type="submit" aria-disabled={isBusy.value}>
-            {texts.create}
-          </button>
-        </div>
-        <details>
-          <summary>{texts.restrict}</summary>
-          <fieldset class="stack-tight">
-            <legend class="small quiet">{texts.scopes}</legend>
-            {SCOPES.map((scope) => (
-              <label key={scope} class="check">
-                <input type="checkbox" name={scope} />
-                <span>
-                  {scope.toLowerCase()} <span class="quiet small">{texts.may[scope]}</span>
-                </span>
-              </label>
+    <EditDialog
+      title={texts.new}
+      submitLabel={texts.create}
+      change={create}
+      onTried={onTried}
+      // The dialog that shows the key takes its place.
+      onClose={() => secret.value === null && onClose()}
+    >
+      <div class="two">
+        <label class="field">
+          <span>{texts.name}</span>
+          <input name="name" maxLength={60} autocomplete="off" placeholder={texts.nameExample} />
+        </label>
+        <label class="field">
+          <span>{texts.ends}</span>
+          <select name="expires">
+            {ENDS.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
             ))}
-          </fieldset>
-          <div class="two">
-            <label class="field">
-              <span>{texts.ends}</span>
-              <select name="expires">
-                {ENDS.map(([value, label]) => (
-                  <option key={value} value={value}>
-                    {label}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <label class="field">
-              <span>{texts.networks}</span>
-              <input name="networks" spellcheck={false} class="mono" placeholder={NETWORKS_EXAMPLE} />
-            </label>
-            <label class="field">
-              <span>{texts.maySpend}</span>
-              <input name="limit" type="number" min={0} step="any" inputMode="decimal" placeholder={texts.noLimit} />
-            </label>
-          </div>
-        </details>
-      </form>
-      <Failure error={error.value} />
-      {secret.value !== null && (
-        <div class="notice good stack-tight" role="status">
-          <strong>{texts.created}</strong>
-          <code class="secret">{secret.value}</code>
-          <span class="row">
-            <Copy text={secret.value} label={texts.copy} />
-            <button
-              type="button"
-              onClick={() => {
-                secret.value = null;
-              }}
-            >
-              {texts.haveIt}
-            </button>
-          </span>
+          </select>
+        </label>
+      </div>
+      <fieldset>
+        <legend>{texts.scopes}</legend>
+        {SCOPES.map((scope) => (
+          <label key={scope} class="check scope">
+            <input type="checkbox" name={scope} />
+            <span>
+              {scope.toLowerCase()} <span class="quiet small">{texts.may[scope]}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <Fold title={texts.restrict}>
+        <div class="two">
+          <label class="field">
+            <span>{texts.networks}</span>
+            <input name="networks" spellcheck={false} class="mono" placeholder={NETWORKS_EXAMPLE} />
+          </label>
+          <label class="field">
+            <span>{texts.maySpend}</span>
+            <input name="limit" type="number" min={0} step="any" inputMode="decimal" placeholder={texts.noLimit} />
+          </label>
         </div>
-      )}
-    </div>
+      </Fold>
+    </EditDialog>
   );
 }

@@ -5,11 +5,14 @@ import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { CreateSecret, DeleteSecret, Secrets as SecretsDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
+import { Ago } from '../parts/ago.js';
 import { EditDialog } from '../parts/edit-dialog.js';
+import { Icon } from '../parts/icon.js';
+import { Menu } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
 import { useRead } from '../state/read.js';
+import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/secrets.js';
 
 type Secret = NonNullable<ResultOf<typeof SecretsDocument>['secrets']>[number];
@@ -38,47 +41,60 @@ export function Secrets() {
   return (
     <section class="panel" aria-labelledby="secrets">
       <div class="panel-head">
-        <h2 id="secrets">{texts.title}</h2>
-        <p class="small quiet">{texts.hint}</p>
-      </div>
-      <div class="padded">
+        <div>
+          <h2 id="secrets">{texts.title}</h2>
+          <p class="small quiet">{texts.hint}</p>
+        </div>
         <button
           type="button"
           onClick={() => {
             isCreating.value = true;
           }}
         >
+          <Icon name="plus" />
           {texts.create}
         </button>
       </div>
       <Failure error={error} />
-      {secrets !== null && secrets.length === 0 && <Empty icon="shield-check" title={texts.none} />}
+      {secrets !== null && secrets.length === 0 && (
+        <Empty icon="shield-check" title={texts.none}>
+          {texts.noneHint}
+        </Empty>
+      )}
       {secrets !== null && secrets.length > 0 && (
-        <Table isCards columns={[[texts.name], [texts.for], [texts.created], [texts.delete, 'unseen']]}>
+        <Table
+          isCards
+          class="listing"
+          columns={[[texts.name], [texts.for], [texts.created], [texts.actions, 'unseen', 'at-end']]}
+        >
           {secrets.map((secret) => (
             <tr key={secret.name}>
-              <th scope="row" class="wide mono">
+              <th scope="row" class="mono">
                 {secret.name}
               </th>
-              <td class="wide" data-label={texts.for}>
+              <td class="card-start">
                 {secret.kind === 'VALUE'
                   ? texts.forValues
                   : texts.forImages(visible(secret.registry ?? ''), visible(secret.username ?? ''))}
               </td>
-              <td class="wide" data-label={texts.created}>
-                <Time at={secondsOf(secret.createdAt)} />
+              <td class="nowrap">
+                <Ago at={secondsOf(secret.createdAt)} />
               </td>
-              <td class="number wide">
-                <button
-                  type="button"
-                  class="danger"
-                  aria-label={texts.deleteOne(secret.name)}
-                  onClick={() => {
-                    deleting.value = secret;
-                  }}
-                >
-                  {texts.delete}
-                </button>
+              <td class="at-end">
+                <Menu
+                  label={house.actionsOf(secret.name)}
+                  items={[
+                    {
+                      name: texts.deleteTask,
+                      label: texts.deleteOne(secret.name),
+                      icon: 'trash-2',
+                      isDanger: true,
+                      onChoose: () => {
+                        deleting.value = secret;
+                      },
+                    },
+                  ]}
+                />
               </td>
             </tr>
           ))}

@@ -1,5 +1,9 @@
-import { type Micro, micro, usd } from '../figures/money.js';
+import { type Micro, micro, sum } from '../figures/money.js';
+import { utcDay } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
+import { Amount } from '../parts/amount.js';
 import { Bars } from '../parts/bars.js';
+import { Fold } from '../parts/fold.js';
 import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { serverDay } from '../state/clock.js';
@@ -28,27 +32,22 @@ export const firstDay = (): string =>
 /** Shows the spend by UTC day and by instance. The sums are the service's own and add up to the month's spend. */
 export function Spend({ spent }: { spent: Spent | null }) {
   return (
-    <section class="panel" aria-labelledby="spend">
-      <div class="panel-head">
-        <div>
-          <h2 id="spend">{texts.title}</h2>
-          <p class="small quiet">{texts.what}</p>
-        </div>
-        <label class="row small">
-          <span class="quiet">{texts.period}</span>
-          <select
-            value={String(chosenDays())}
-            onChange={({ currentTarget }) => setQuery({ days: currentTarget.value })}
-          >
-            {PERIODS.map((count) => (
-              <option value={String(count)}>{texts.days(count)}</option>
-            ))}
-          </select>
-        </label>
+    <section class="month-days" aria-labelledby="spend">
+      <div class="month-head">
+        <h3 id="spend">{texts.title}</h3>
+        <select
+          aria-label={texts.period}
+          value={String(chosenDays())}
+          onChange={({ currentTarget }) => setQuery({ days: currentTarget.value })}
+        >
+          {PERIODS.map((count) => (
+            <option value={String(count)}>{texts.days(count)}</option>
+          ))}
+        </select>
       </div>
       {spent !== null && micro(spent.total) === 0n && (
         <Empty icon="chart-line" title={texts.none}>
-          <p>{texts.noneWhat}</p>
+          {texts.noneWhat}
         </Empty>
       )}
       {spent !== null && micro(spent.total) !== 0n && <Chart spent={spent} />}
@@ -67,50 +66,39 @@ function Chart({ spent }: { spent: Spent }) {
     return { date, total: micro(total), parts: kinds.map((kind) => amounts.get(kind) ?? 0n) };
   });
   return (
-    <div class="padded stack">
-      <Bars days={days} label={texts.chart(spent.from, spent.to, usd(micro(spent.total), 4))} />
-      <Table caption={texts.byInstance} columns={[[texts.instance], [texts.usd, 'number']]}>
+    <>
+      <Bars days={days} label={texts.chart(utcDay(spent.from), utcDay(spent.to), sum(micro(spent.total)))} />
+      <ul class="month-key" aria-label={texts.byInstance}>
         {spent.instances.map(({ instanceId, name, gpu, numGpus, amount }, index) => (
-          <tr key={instanceId}>
-            <th scope="row">
-              <Swatch index={index} />{' '}
-              <a href={`/instances/${instanceId}`} class="mono">
-                {name}
-              </a>{' '}
-              <span class="quiet small">
-                {numGpus} × {modelName(gpu)}
-              </span>
-            </th>
-            <td class="number">{usd(micro(amount), 6)}</td>
-          </tr>
+          <li key={instanceId}>
+            <Swatch index={index} />
+            <a class="id" href={`/instances/${instanceId}`} title={`${instanceId}, ${numGpus} × ${modelName(gpu)}`}>
+              {visible(name)}
+            </a>
+            <Amount of={micro(amount)} />
+          </li>
         ))}
         {micro(spent.others) !== 0n && (
-          <tr>
-            <th scope="row">
-              <Swatch index={kinds.length - 1} /> {texts.others}
-            </th>
-            <td class="number">{usd(micro(spent.others), 6)}</td>
-          </tr>
+          <li>
+            <Swatch index={kinds.length - 1} />
+            <span>{texts.others}</span>
+            <Amount of={micro(spent.others)} />
+          </li>
         )}
-        <tr>
-          <th scope="row">{texts.total}</th>
-          <td class="number">
-            <strong>{usd(micro(spent.total), 6)}</strong>
-          </td>
-        </tr>
-      </Table>
-      <details>
-        <summary class="small">{texts.asFigures}</summary>
+      </ul>
+      <Fold title={texts.asFigures}>
         <Table columns={[[texts.day], [texts.usd, 'number']]}>
           {spent.days.toReversed().map(({ date, total }) => (
             <tr key={date}>
-              <th scope="row">{date}</th>
-              <td class="number">{usd(micro(total), 6)}</td>
+              <th scope="row">{utcDay(date)}</th>
+              <td class="number">
+                <Amount of={micro(total)} />
+              </td>
             </tr>
           ))}
         </Table>
-      </details>
-    </div>
+      </Fold>
+    </>
   );
 }
 

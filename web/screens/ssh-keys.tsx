@@ -1,15 +1,20 @@
+import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { AddSshKey, RemoveSshKey, SshKeys as SshKeysDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
+import { Ago } from '../parts/ago.js';
+import { EditDialog } from '../parts/edit-dialog.js';
+import { Icon } from '../parts/icon.js';
+import { Menu } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { useRead } from '../state/read.js';
 import { say } from '../state/toasts.js';
 import { useWork } from '../state/work.js';
+import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/ssh-keys.js';
 
 type SshKey = NonNullable<ResultOf<typeof SshKeysDocument>['sshKeys']>[number];
@@ -17,13 +22,8 @@ type SshKey = NonNullable<ResultOf<typeof SshKeysDocument>['sshKeys']>[number];
 /** Lists the public keys that give access to the account's instances. */
 export function SshKeys() {
   const { data, error, again } = useRead(SshKeysDocument, {}, accountChanges);
-  const { isBusy, error: fault, run: change } = useWork(again);
-  const add = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    const publicKey = String(new FormData(form).get('public-key')).trim();
-    if (await change(() => send(AddSshKey, { publicKey }))) form.reset();
-  };
+  const { error: fault, run: change } = useWork(again);
+  const isAdding = useSignal(false);
   const remove = async ({ id, comment, fingerprint, publicKey, instanceId }: SshKey) => {
     if (!(await change(() => send(RemoveSshKey, { id })))) return;
     const run = () => send(AddSshKey, { publicKey, instanceId }).finally(again);
@@ -33,56 +33,84 @@ export function SshKeys() {
   return (
     <section class="panel" aria-labelledby="ssh-keys">
       <div class="panel-head">
-        <h2 id="ssh-keys">{texts.title}</h2>
-        <p class="small quiet">{texts.hint}</p>
-      </div>
-      <form class="padded stack-tight" onSubmit={add}>
-        <label class="field">
-          <span>{texts.publicKey}</span>
-          <textarea name="public-key" rows={2} required spellcheck={false} class="mono" placeholder={texts.example} />
-        </label>
         <div>
-          <button type="submit" aria-disabled={isBusy.value}>
-            {texts.add}
-          </button>
+          <h2 id="ssh-keys">{texts.title}</h2>
+          <p class="small quiet">{texts.hint}</p>
         </div>
-        <Failure error={fault.value ?? error.value} />
-      </form>
+        <button
+          type="button"
+          onClick={() => {
+            isAdding.value = true;
+          }}
+        >
+          <Icon name="plus" />
+          {texts.add}
+        </button>
+      </div>
+      <Failure error={fault.value ?? error.value} />
       {keys !== null && keys.length === 0 && (
         <Empty icon="terminal" title={texts.none}>
-          <p>{texts.noneHint}</p>
+          {texts.noneHint}
         </Empty>
       )}
       {keys !== null && keys.length > 0 && (
-        <Table isCards columns={[[texts.comment], [texts.fingerprint], [texts.added], [texts.remove, 'unseen']]}>
-          {keys.map((key) => {
-            const { id, type, fingerprint, comment, createdAt } = key;
-            return (
-              <tr key={id}>
-                <th scope="row" class="wide">
-                  {visible(comment) || <span class="quiet">{texts.noComment}</span>}
-                </th>
-                <td class="wide" data-label={texts.fingerprint}>
-                  <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
-                </td>
-                <td class="wide" data-label={texts.added}>
-                  <Time at={secondsOf(createdAt)} />
-                </td>
-                <td class="number wide">
-                  <button
-                    type="button"
-                    class="danger"
-                    aria-label={texts.removeKey(visible(comment) || fingerprint)}
-                    onClick={() => void remove(key)}
-                  >
-                    {texts.remove}
-                  </button>
-                </td>
-              </tr>
-            );
-          })}
+        <Table
+          isCards
+          class="listing"
+          columns={[[texts.comment], [texts.fingerprint], [texts.added], [texts.actions, 'unseen', 'at-end']]}
+        >
+          {keys.map((key) => (
+            <Row key={key.id} sshKey={key} onRemove={() => void remove(key)} />
+          ))}
         </Table>
       )}
+      {isAdding.value && (
+        <AddKey
+          onTried={again}
+          onClose={() => {
+            isAdding.value = false;
+          }}
+        />
+      )}
     </section>
+  );
+}
+
+function Row({ sshKey: { type, fingerprint, comment, createdAt }, onRemove }: { sshKey: SshKey; onRemove(): void }) {
+  const name = visible(comment) || fingerprint;
+  return (
+    <tr>
+      <th scope="row">{visible(comment) || <span class="quiet">{texts.noComment}</span>}</th>
+      <td class="card-start fingerprint" title={fingerprint}>
+        <span class="id">
+          <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
+        </span>
+      </td>
+      <td class="nowrap">
+        <Ago at={secondsOf(createdAt)} />
+      </td>
+      <td class="at-end">
+        <Menu
+          label={house.actionsOf(name)}
+          items={[
+            { name: texts.remove, label: texts.removeKey(name), icon: 'trash-2', isDanger: true, onChoose: onRemove },
+          ]}
+        />
+      </td>
+    </tr>
+  );
+}
+
+/** A dialog that adds a public key. */
+function AddKey({ onTried, onClose }: { onTried(): void; onClose(): void }) {
+  const add = (typed: FormData) => send(AddSshKey, { publicKey: String(typed.get('public-key')).trim() });
+  return (
+    <EditDialog title={texts.add} submitLabel={texts.store} change={add} onTried={onTried} onClose={onClose}>
+      <p>{texts.noneHint}</p>
+      <label class="field">
+        <span>{texts.publicKey}</span>
+        <textarea name="public-key" rows={4} required spellcheck={false} class="mono" placeholder={texts.example} />
+      </label>
+    </EditDialog>
   );
 }

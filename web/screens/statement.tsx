@@ -1,21 +1,26 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { micro, rate, usd } from '../figures/money.js';
-import { duration, secondsOf } from '../figures/time.js';
+import { decimalsOf, micro } from '../figures/money.js';
+import { duration, exactTime, secondsOf, utcMoment } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
+import { Amount } from '../parts/amount.js';
 import { loaded } from '../parts/loaded.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { Period, Time } from '../parts/time.js';
+import { instanceName } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { useWork } from '../state/work.js';
+import { locale } from '../texts/en/locale.js';
 import { texts } from '../texts/en/statement.js';
 import type { Props as DownloadsProps, Stated } from './downloads.js';
 
 const Downloads = loaded<DownloadsProps>(async () => (await import('./downloads.js')).Downloads);
 
 const MONTHS = 12;
-/** Maximum number of rows shown. The download contains all of them. */
+/** Number of changes shown until the user wants to see more. */
+const FIRST = 12;
+/** Maximum number of changes of each kind shown. The download contains all of them. */
 const SHOWN = 200;
 
 /** Returns the months to choose from, newest first. */
@@ -33,27 +38,31 @@ export const periodOf = (month: string) => ({
   to: `${monthsBefore(month, -1)}-01T00:00:00Z`,
 });
 
+interface Props {
+  stated: Stated | null;
+  /** What follows the lines. */
+  children: ComponentChildren;
+}
+
 /** Shows the changes to the balance within a UTC month line by line. */
-export function Statement({ stated }: { stated: Stated | null }) {
+export function Statement({ stated, children }: Props) {
   const work = useWork();
   return (
     <section class="panel" aria-labelledby="statement">
       <div class="panel-head">
-        <div>
-          <h2 id="statement">{texts.title}</h2>
-          <p class="small quiet">
-            <a href="/verify">{texts.verify}</a>
-          </p>
-        </div>
+        <h2 id="statement">{texts.title}</h2>
         <div class="row">
-          <label class="row small">
-            <span class="quiet">{texts.month}</span>
-            <select value={chosenMonth()} onChange={({ currentTarget }) => setQuery({ month: currentTarget.value })}>
-              {months().map((value) => (
-                <option value={value}>{value}</option>
-              ))}
-            </select>
-          </label>
+          <select
+            aria-label={texts.month}
+            value={chosenMonth()}
+            onChange={({ currentTarget }) => setQuery({ month: currentTarget.value })}
+          >
+            {months().map((value) => (
+              <option key={value} value={value}>
+                {monthName(value)}
+              </option>
+            ))}
+          </select>
           {stated !== null && <Downloads stated={stated} work={work} />}
         </div>
       </div>
@@ -62,82 +71,145 @@ export function Statement({ stated }: { stated: Stated | null }) {
           <Failure error={work.error.value} />
         </div>
       )}
-      {stated !== null && <Lines stated={stated} />}
+      {stated !== null && <Lines key={stated.from} stated={stated} />}
+      {children}
+      <p class="list-end small">
+        <a href="/verify">{texts.verify}</a>
+      </p>
     </section>
   );
 }
 
 function Lines({ stated }: { stated: Stated }) {
-  const { openingBalance, closingBalance, lines, movements, to } = stated;
+  const { openingBalance, closingBalance, lines, movements, from, to } = stated;
+  const isLong = lines.length + movements.length > FIRST;
+  const isOpen = useSignal(false);
+  const most = isOpen.value ? SHOWN : FIRST;
   if (lines.length === 0 && movements.length === 0)
     return (
       <Empty icon="file-text" title={texts.none}>
-        <p>{texts.noneWhat}</p>
+        {texts.noneWhat}
       </Empty>
     );
+  const shownMovements = movements.slice(0, most);
+  const shownLines = lines.slice(0, isOpen.value ? SHOWN : Math.max(0, most - shownMovements.length));
+  const decimals = decimalsOf(
+    shownLines.map(({ ratePerHour }) => micro(ratePerHour)),
+    3,
+  );
   return (
     <>
-      <Table isCards columns={[[texts.what], [texts.when], [texts.usd, 'number']]}>
-        <Total name={texts.opening} amount={openingBalance} />
-        {movements.slice(0, SHOWN).map(({ at, kind, amount, note, reference, instanceId }) => (
+      <Table
+        isCards
+        class="listing statement"
+        columns={[[texts.what], [texts.when], [texts.span, 'number'], [texts.rate, 'number'], [texts.usd, 'number']]}
+      >
+        <Total name={texts.opening} at={from} amount={openingBalance} />
+        {shownMovements.map(({ at, kind, amount, note, reference, instanceId }) => (
           <tr>
-            <th scope="row" class="wide">
-              {texts.movements[kind]}{' '}
-              {note !== null && (
-                // The service writes English, but an operator may write in any language.
-                <span class="quiet small" lang={kind === 'SERVICE_CREDIT' ? 'en' : undefined}>
-                  {visible(note)}
-                </span>
-              )}{' '}
-              {instanceId !== null && <span class="mono small">{instanceId}</span>}
-              {reference !== null && <span class="mono small quiet">{visible(reference)}</span>}
+            <th scope="row">
+              <span class="statement-item">
+                {texts.movements[kind]}
+                {note !== null && (
+                  // The service writes English, but an operator may write in any language.
+                  <span class="quiet" lang={kind === 'SERVICE_CREDIT' ? 'en' : undefined}>
+                    {visible(note)}
+                  </span>
+                )}
+                {instanceId !== null && <Subject id={instanceId} />}
+                {reference !== null && <span class="mono quiet">{visible(reference)}</span>}
+              </span>
             </th>
-            <td class="wide">
-              <Time at={secondsOf(at)} />
+            <td class="nowrap card-start">
+              <Moment at={at} />
             </td>
-            <td class="number wide">{usd(micro(amount), 6)}</td>
+            <td class="no-card" />
+            <td class="no-card" />
+            <td class="number">
+              <Amount of={micro(amount)} />
+            </td>
           </tr>
         ))}
-        {lines.slice(0, SHOWN).map(({ instanceId, volumeId, kind, ratePerHour, seconds, from, to, amount }) => (
+        {shownLines.map(({ instanceId, volumeId, kind, ratePerHour, seconds, from, to, amount }) => (
           <tr>
-            <th scope="row" class="wide">
-              {instanceId === null ? (
-                <span class="mono">{volumeId}</span>
-              ) : (
-                <a class="mono" href={`/instances/${instanceId}`}>
-                  {instanceId}
-                </a>
-              )}{' '}
-              {texts.kinds[kind]}
+            <th scope="row">
+              <span class="statement-item">
+                {instanceId === null ? <span class="mono">{volumeId}</span> : <Subject id={instanceId} />}
+                {texts.kinds[kind]}
+              </span>
             </th>
-            <td class="wide">
-              <Period from={secondsOf(from)} to={secondsOf(to)} />
-              <br />
-              <span class="quiet small">{texts.atRate(duration(seconds), rate(micro(ratePerHour)))}</span>
+            <td class="nowrap card-start">{from === to ? <Moment at={from} /> : <Between from={from} to={to} />}</td>
+            <td class="number no-card">{seconds > 0 && duration(seconds)}</td>
+            <td class="number no-card">{seconds > 0 && <Amount of={micro(ratePerHour)} decimals={decimals} />}</td>
+            <td class="number">
+              <Amount of={-micro(amount)} />
             </td>
-            <td class="number wide">{usd(-micro(amount), 6)}</td>
           </tr>
         ))}
-        <Total name={texts.closing(<Time at={secondsOf(to)} />)} amount={closingBalance} />
+        <Total name={texts.closing} at={to} amount={closingBalance} />
       </Table>
-      {Math.max(lines.length, movements.length) > SHOWN && <p class="padded small quiet">{texts.shown(SHOWN)}</p>}
+      {isLong && (
+        <div class="list-end row small">
+          <button
+            type="button"
+            class="plain"
+            aria-expanded={isOpen.value}
+            onClick={() => {
+              isOpen.value = !isOpen.value;
+            }}
+          >
+            {isOpen.value ? texts.fewer : texts.all(lines.length + movements.length)}
+          </button>
+          {isOpen.value && Math.max(lines.length, movements.length) > SHOWN && (
+            <span class="quiet">{texts.shown(SHOWN)}</span>
+          )}
+        </div>
+      )}
     </>
   );
 }
 
-function Total({ name, amount }: { name: ComponentChildren; amount: number }) {
+/** Links to an instance under its name or, if it no longer exists, its id. */
+function Subject({ id }: { id: string }) {
+  const name = instanceName(id);
   return (
-    <tr>
-      <th scope="row" class="wide">
-        {name}
-      </th>
+    <a class={`id${name === id ? ' mono' : ''}`} title={id} href={`/instances/${id}`}>
+      {name}
+    </a>
+  );
+}
+
+/** Shows a UTC time, because statements cover UTC months. The exact time appears on hover. */
+const Moment = ({ at }: { at: string }) => (
+  <time dateTime={at} title={exactTime(secondsOf(at))}>
+    {utcMoment(secondsOf(at))}
+  </time>
+);
+
+const Between = ({ from, to }: { from: string; to: string }) => (
+  <>
+    <Moment at={from} /> – <Moment at={to} />
+  </>
+);
+
+function Total({ name, at, amount }: { name: string; at: string; amount: number }) {
+  return (
+    <tr class="total">
+      <th scope="row">{name}</th>
+      <td class="nowrap card-start">
+        <Moment at={at} />
+      </td>
       <td class="no-card" />
-      <td class="number wide">
-        <strong>{usd(micro(amount), 6)}</strong>
+      <td class="no-card" />
+      <td class="number">
+        <Amount of={micro(amount)} />
       </td>
     </tr>
   );
 }
+
+const monthFormat = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' });
+const monthName = (month: string): string => monthFormat.format(new Date(`${month}-01T00:00:00Z`));
 
 function monthsBefore(month: string, count: number): string {
   const [year, number] = month.split('-').map(Number) as [number, number];

@@ -1,22 +1,25 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { micro, usd } from '../figures/money.js';
+import { number } from '../figures/number.js';
 import { hoursMinutesSeconds, secondsOf } from '../figures/time.js';
 import { CreateTopUp, TopUps as TopUpsDocument } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { send } from '../graph/send.js';
+import { Ago } from '../parts/ago.js';
+import { Amount } from '../parts/amount.js';
 import { Copy } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
+import { EditDialog } from '../parts/edit-dialog.js';
 import { Facts } from '../parts/facts.js';
-import { Failure } from '../parts/notice.js';
+import { Fold } from '../parts/fold.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { accountChanges } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
-import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/top-ups.js';
 
 type Answer = ResultOf<typeof TopUpsDocument>;
@@ -25,109 +28,172 @@ type TopUp = NonNullable<Answer['topUps']>[number];
 
 export const useTopUps = () => useRead(TopUpsDocument, {}, accountChanges);
 
-/** Lets the user pay for credit in cryptocurrency, if the operator accepts payments. */
-export function TopUps({ read: { data, error, again } }: { read: ReturnType<typeof useTopUps> }) {
-  const assets = data.value?.topUpAssets ?? [];
-  const topUps = data.value?.topUps ?? [];
-  const shown = topUps.find(({ id }) => id === query.value.get('top-up'));
-  if (data.value === null) return <Failure error={error.value} />;
-  if (assets.length === 0 && topUps.length === 0) return <p class="small quiet">{texts.noPayments}</p>;
+/** States in which money may still arrive or a payment isn't credited yet. */
+const PENDING: readonly TopUp['state'][] = ['WAITING', 'SEEN', 'CONFIRMING', 'QUARANTINED'];
+
+const isPending = ({ state }: TopUp): boolean => PENDING.includes(state);
+
+const show = (id: string) => () => setQuery({ 'top-up': id });
+
+/** Lists the top-ups that aren't credited yet, and shows the one whose id is in the URL. */
+export function PendingTopUps({ of: all }: { of: readonly TopUp[] }) {
+  const pending = all.filter(isPending);
+  const shown = all.find(({ id }) => id === query.value.get('top-up'));
   return (
-    <section class="panel" aria-labelledby="top-ups">
-      <div class="panel-head">
-        <h2 id="top-ups">{texts.title}</h2>
-      </div>
-      {assets.length > 0 && <NewTopUp assets={assets} onCreated={(id) => setQuery({ 'top-up': id })} onTried={again} />}
-      {topUps.length > 0 && (
+    <>
+      {pending.length > 0 && (
+        <ul class="pending" aria-label={texts.pending}>
+          {pending.map((topUp) => (
+            <li key={topUp.id}>
+              <span>
+                <strong>
+                  <Amount of={micro(topUp.usd)} unit="USD" />
+                </strong>{' '}
+                <span class="quiet">{`${topUp.amount} ${topUp.coin}`}</span>
+              </span>
+              <Progress of={topUp} />
+              <span class="quiet pending-age">
+                <Ago at={secondsOf(topUp.createdAt)} />
+              </span>
+              <button type="button" onClick={show(topUp.id)}>
+                {topUp.state === 'WAITING' ? texts.payNow : texts.show}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {shown !== undefined && <Pay topUp={shown} />}
+    </>
+  );
+}
+
+/** Lists the top-ups that were credited or have expired. */
+export function PastTopUps({ of: all }: { of: readonly TopUp[] }) {
+  const past = all.filter((topUp) => !isPending(topUp));
+  if (past.length === 0) return null;
+  return (
+    <div class="panel-fold">
+      <Fold title={texts.caption} summary={number(past.length)}>
         <Table
           isCards
+          class="listing"
           caption={texts.caption}
-          columns={[[texts.requested], [texts.toPay], [texts.state], [texts.credited, 'number']]}
+          columns={[
+            [texts.toPay],
+            [texts.state],
+            [texts.requestedAt],
+            [texts.requested, 'number'],
+            [texts.credited, 'number'],
+          ]}
         >
-          {topUps.map((topUp) => (
+          {past.map((topUp) => (
             <tr key={topUp.id}>
-              <th scope="row" class="wide">
-                {texts.of(usd(micro(topUp.usd)), <Time at={secondsOf(topUp.createdAt)} />)}
-              </th>
-              <td class="wide">
-                <button type="button" class="plain" onClick={() => setQuery({ 'top-up': topUp.id })}>
+              <th scope="row">
+                <button type="button" class="plain" onClick={show(topUp.id)}>
                   {topUp.amount} {topUp.coin}
                 </button>
+              </th>
+              <td class="card-start">
+                <span title={texts.states[topUp.state]}>
+                  <Progress of={topUp} />
+                </span>
               </td>
-              <td class="wide">{texts.states[topUp.state]}</td>
-              <td class="number" data-label={texts.credited}>
-                {usd(micro(topUp.credited))}
+              <td class="no-card">
+                <Ago at={secondsOf(topUp.createdAt)} />
+              </td>
+              <td class="number no-card">
+                <Amount of={micro(topUp.usd)} />
+              </td>
+              <td class="number">
+                <Amount of={micro(topUp.credited)} />
               </td>
             </tr>
           ))}
         </Table>
-      )}
-      {shown !== undefined && <Pay topUp={shown} />}
-    </section>
+      </Fold>
+    </div>
   );
 }
 
-interface NewTopUpProps {
+const TONES: Record<TopUp['state'], string> = {
+  WAITING: 'warn',
+  SEEN: 'pending',
+  CONFIRMING: 'pending',
+  QUARANTINED: 'warn',
+  CREDITED: 'good',
+  UNDERPAID: 'warn',
+  OVERPAID: 'good',
+  LATE: 'good',
+  EXPIRED: '',
+};
+
+/** Shows the state in one word, with the number of confirmations while there is one. */
+const Progress = ({ of: { state, confirmations, confirmationsNeeded } }: { of: TopUp }) => (
+  <span class="row">
+    <span class={`badge ${TONES[state]}`}>{texts.words[state]}</span>
+    {state === 'CONFIRMING' && confirmations !== null && (
+      <span class="small quiet">{texts.confirmations(confirmations, confirmationsNeeded)}</span>
+    )}
+  </span>
+);
+
+interface AddCreditProps {
   assets: readonly Asset[];
-  onCreated(id: string): void;
   /** Called after each attempt, because a top-up may exist even if there was no response. */
   onTried(): void;
+  onClose(): void;
 }
 
-function NewTopUp({ assets, onCreated, onTried }: NewTopUpProps) {
+/** A dialog that requests an address to pay credit to in cryptocurrency. */
+export function AddCredit({ assets, onTried, onClose }: AddCreditProps) {
   const asset = useSignal(assets[0]!.code);
   const typedUsd = useSignal('20');
-  const { isBusy, error, run } = useWork(onTried);
   // A different amount is a new request, but repeating one whose response was lost is not.
-  const idempotencyKey = useRef('');
-  useMemo(() => {
-    idempotencyKey.current = newIdempotencyKey();
-  }, [asset.value, typedUsd.value]);
-  const create = async (event: Event) => {
-    event.preventDefault();
-    await run(async () => {
-      const { createTopUp } = await send(CreateTopUp, {
-        input: { asset: asset.value, usd: Number(typedUsd.value), idempotencyKey: idempotencyKey.current },
-      });
-      idempotencyKey.current = newIdempotencyKey();
-      if (createTopUp !== null) onCreated(createTopUp.id);
-    });
+  const idempotencyKey = useMemo(newIdempotencyKey, [asset.value, typedUsd.value]);
+  const create = async () => {
+    const input = { asset: asset.value, usd: Number(typedUsd.value), idempotencyKey };
+    const { createTopUp } = await send(CreateTopUp, { input });
+    if (createTopUp !== null) setQuery({ 'top-up': createTopUp.id });
   };
   const chosen = assets.find(({ code }) => code === asset.value);
   return (
-    <form class="padded row" onSubmit={create}>
-      <label class="row">
-        <span class="quiet small">{texts.usd}</span>
-        <input
-          type="number"
-          name="usd"
-          min={String(chosen?.minimum ?? 5)}
-          step="0.01"
-          required
-          value={typedUsd}
-          onInput={({ currentTarget }) => {
-            typedUsd.value = currentTarget.value;
-          }}
-        />
-      </label>
-      <label class="row">
-        <span class="quiet small">{texts.payIn}</span>
-        <select
-          value={asset.value}
-          onChange={({ currentTarget }) => {
-            asset.value = currentTarget.value;
-          }}
-        >
-          {assets.map(({ code, coin, network }) => (
-            <option value={code}>{texts.coinOn(coin, network)}</option>
-          ))}
-        </select>
-      </label>
-      <button type="submit" class="primary" aria-disabled={isBusy.value}>
-        {isBusy.value ? texts.requesting : texts.request}
-      </button>
-      <Failure error={error.value} />
-    </form>
+    <EditDialog title={texts.title} submitLabel={texts.request} change={create} onTried={onTried} onClose={onClose}>
+      <div class="two">
+        <label class="field">
+          <span>{texts.usd}</span>
+          <input
+            type="number"
+            name="usd"
+            min={String(chosen?.minimum ?? 5)}
+            step="0.01"
+            inputMode="decimal"
+            required
+            value={typedUsd}
+            onInput={({ currentTarget }) => {
+              typedUsd.value = currentTarget.value;
+            }}
+          />
+        </label>
+        <label class="field">
+          <span>{texts.payIn}</span>
+          <select
+            value={asset.value}
+            onChange={({ currentTarget }) => {
+              asset.value = currentTarget.value;
+            }}
+          >
+            {assets.map(({ code, coin, network }) => (
+              <option key={code} value={code}>
+                {texts.coinOn(coin, network)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {chosen !== undefined && (
+        <p class="small quiet">{texts.terms(usd(micro(chosen.minimum)), chosen.confirmations)}</p>
+      )}
+    </EditDialog>
   );
 }
 
@@ -138,7 +204,7 @@ function Pay({ topUp }: { topUp: TopUp }) {
     <Dialog title={texts.pay(amount, coin)} isNarrow onClose={() => setQuery({ 'top-up': null })}>
       <div class="dialog-body stack">
         <p role="status">
-          <span class="badge">{texts.states[state]}</span>
+          <span class={`badge ${TONES[state]}`}>{texts.states[state]}</span>
           {confirmations !== null && ` ${texts.confirmations(confirmations, confirmationsNeeded)}`}
         </p>
         <Qr text={uri} />

@@ -1,6 +1,7 @@
 import { signal, useComputed, useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect } from 'preact/hooks';
+import { number } from '../figures/number.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import {
@@ -13,13 +14,20 @@ import {
   Webhooks as WebhooksDocument,
 } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { Copy } from '../parts/copy.js';
+import { Ago } from '../parts/ago.js';
+import { Dialog } from '../parts/dialog.js';
+import { EditDialog } from '../parts/edit-dialog.js';
+import { Fold } from '../parts/fold.js';
+import { Icon } from '../parts/icon.js';
+import { LocalTime } from '../parts/local-time.js';
+import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { ShownOnce } from '../parts/shown-once.js';
 import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
 import { serverNow } from '../state/clock.js';
 import { useRead } from '../state/read.js';
 import { useWork } from '../state/work.js';
+import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/webhooks.js';
 import { Mail } from './mail.js';
 
@@ -42,15 +50,12 @@ export function WebhookList() {
   const age = useComputed(() => `${changes.value} ${Math.floor(serverNow.value / (hasPending.value ? 3 : 60))}`);
   const { data, error } = useRead(WebhooksDocument, {}, age);
   const secret = useSignal<string | null>(null);
-  const { isBusy, error: fault, run: work } = useWork(readAgain);
-  const create = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    const url = String(new FormData(form).get('url')).trim();
-    const isDone = await work(async () => {
-      secret.value = (await send(CreateWebhook, { url })).createWebhook?.secret ?? null;
-    });
-    if (isDone) form.reset();
+  const isCreating = useSignal(false);
+  const deleting = useSignal<Webhook | null>(null);
+  const { error: fault, run: work } = useWork(readAgain);
+  const create = async (typed: FormData) => {
+    const { createWebhook } = await send(CreateWebhook, { url: String(typed.get('url')).trim() });
+    secret.value = createWebhook?.secret ?? null;
   };
   const webhooks = data.value?.webhooks ?? null;
   const isWaiting = webhooks?.some(({ pausedAt, waiting }) => pausedAt === null && waiting > 0) ?? false;
@@ -62,44 +67,76 @@ export function WebhookList() {
       <Mail />
       <section class="panel" aria-labelledby="webhooks">
         <div class="panel-head">
-          <h2 id="webhooks">{texts.webhooks}</h2>
-          <p class="small quiet">{texts.what}</p>
+          <div>
+            <h2 id="webhooks">{texts.webhooks}</h2>
+            <p class="small quiet">{texts.what}</p>
+          </div>
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              isCreating.value = true;
+            }}
+          >
+            <Icon name="plus" />
+            {texts.new}
+          </button>
         </div>
-        <form class="padded row field-row" onSubmit={create}>
+        <Failure error={fault.value ?? error.value} />
+        {webhooks?.length === 0 && (
+          <Empty icon="webhook" title={texts.none}>
+            {texts.noneHint}
+          </Empty>
+        )}
+        {webhooks?.map((webhook) => (
+          <One
+            key={webhook.id}
+            webhook={webhook}
+            work={work}
+            onSecret={(text) => {
+              secret.value = text;
+            }}
+            onDelete={() => {
+              deleting.value = webhook;
+            }}
+          />
+        ))}
+      </section>
+      {isCreating.value && (
+        <EditDialog
+          title={texts.new}
+          submitLabel={texts.create}
+          change={create}
+          onTried={readAgain}
+          onClose={() => {
+            isCreating.value = false;
+          }}
+        >
           <label class="field">
             <span>{texts.address}</span>
             <input name="url" type="url" required maxLength={2000} placeholder={EXAMPLE} />
           </label>
-          <button type="submit" aria-disabled={isBusy.value}>
-            {texts.create}
-          </button>
-        </form>
-        <Failure error={fault.value ?? error.value} />
-        {secret.value !== null && (
-          <div class="padded">
-            <div class="notice good stack-tight" role="status">
-              <strong>{texts.secret}</strong>
-              <code class="secret">{secret.value}</code>
-              <Copy text={secret.value} label={texts.copySecret} />
-            </div>
-          </div>
-        )}
-        {webhooks?.length === 0 && (
-          <Empty icon="webhook" title={texts.none}>
-            <p>{texts.noneHint}</p>
-          </Empty>
-        )}
-      </section>
-      {webhooks?.map((webhook) => (
-        <One
-          key={webhook.id}
-          webhook={webhook}
-          work={work}
-          onSecret={(text) => {
-            secret.value = text;
+          <p class="small quiet">{texts.signed}</p>
+        </EditDialog>
+      )}
+      {secret.value !== null && (
+        <ShownOnce
+          title={texts.secret}
+          secret={secret.value}
+          copyLabel={texts.copySecret}
+          onClose={() => {
+            secret.value = null;
           }}
         />
-      ))}
+      )}
+      {deleting.value !== null && (
+        <DeleteIt
+          webhook={deleting.value}
+          onClose={() => {
+            deleting.value = null;
+          }}
+        />
+      )}
     </>
   );
 }
@@ -108,6 +145,7 @@ interface OneProps {
   webhook: Webhook;
   work(change: () => Promise<unknown>): Promise<boolean>;
   onSecret(text: string | null): void;
+  onDelete(): void;
 }
 
 /** An event that is being delivered, with all its attempts. */
@@ -116,118 +154,150 @@ interface Sent {
   attempts: Webhook['attempts'];
 }
 
-function One({ webhook, work, onSecret }: OneProps) {
+function One({ webhook, work, onSecret, onDelete }: OneProps) {
   const { id, url, events, pausedAt, pauseReason, waiting } = webhook;
+  const attemptsOf = useSignal<Sent | null>(null);
   const sent = webhook.deliveries.map((delivery) => ({
     delivery,
     attempts: webhook.attempts.filter(({ eventId }) => eventId === delivery.eventId),
   }));
+  const isPaused = pausedAt !== null;
+  const items: MenuItem[] = [
+    ...(isPaused
+      ? []
+      : [{ name: texts.test, icon: 'zap', onChoose: () => void work(() => send(TestWebhook, { id })) }]),
+    {
+      name: isPaused ? texts.resume : texts.pause,
+      icon: isPaused ? 'play' : 'pause',
+      onChoose: () => void work(() => send(ChangeWebhook, { id, paused: !isPaused })),
+    },
+    {
+      name: texts.rotateSecret,
+      icon: 'refresh-cw',
+      onChoose: () =>
+        void work(async () => onSecret((await send(RotateWebhookSecret, { id })).rotateWebhookSecret?.secret ?? null)),
+    },
+    {
+      name: texts.delete,
+      label: texts.deleteThis(visible(url)),
+      icon: 'trash-2',
+      isDanger: true,
+      onChoose: onDelete,
+    },
+  ];
   return (
-    <section class="panel" aria-labelledby={id}>
-      <div class="panel-head">
-        <h2 id={id} class="mono webhook-url">
+    <section class="webhook" aria-labelledby={id}>
+      <div class="webhook-head">
+        <h3 id={id} class="mono webhook-url" title={visible(url)}>
           {visible(url)}
-        </h2>
-        <p class="small quiet">
-          {events === null ? texts.allEvents : events.join(', ')};{' '}
-          {waiting === 0 ? texts.nothingWaits : texts.waiting(waiting)}
+        </h3>
+        <p class="small quiet webhook-events">
+          {events === null ? texts.allEvents : events.join(', ')}
+          {waiting > 0 && `, ${texts.waiting(waiting)}`}
         </p>
+        {isPaused && <span class="badge warn">{texts.isPaused}</span>}
+        <Menu label={house.actionsOf(visible(url))} items={items} />
       </div>
-      {pausedAt !== null && (
-        <div class="padded">
-          <p class="notice warn">{texts.paused(<Time at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''))}</p>
-        </div>
+      {isPaused && (
+        <p class="notice warn">{texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''))}</p>
       )}
-      <div class="padded row">
-        <button
-          type="button"
-          aria-disabled={pausedAt !== null}
-          onClick={() => pausedAt === null && void work(() => send(TestWebhook, { id }))}
-        >
-          {texts.test}
-        </button>
-        <button type="button" onClick={() => void work(() => send(ChangeWebhook, { id, paused: pausedAt === null }))}>
-          {pausedAt === null ? texts.pause : texts.resume}
-        </button>
-        <button
-          type="button"
-          onClick={() =>
-            void work(async () =>
-              onSecret((await send(RotateWebhookSecret, { id })).rotateWebhookSecret?.secret ?? null),
-            )
-          }
-        >
-          {texts.rotateSecret}
-        </button>
-        <button
-          type="button"
-          class="danger"
-          aria-label={texts.deleteThis(visible(url))}
-          onClick={() => void work(() => send(DeleteWebhook, { id }))}
-        >
-          {texts.delete}
-        </button>
-      </div>
       {sent.length === 0 ? (
-        <p class="padded small quiet">{texts.nothingSent}</p>
+        <p class="small quiet">{texts.nothingSent}</p>
       ) : (
-        <Table
-          isCards
-          columns={[
-            [texts.columns.event],
-            [texts.columns.state],
-            [texts.columns.attempts],
-            [texts.columns.again, 'unseen'],
-          ]}
-        >
-          {sent.map((each) => (
-            <Delivery
-              key={each.delivery.eventId}
-              {...each}
-              isPaused={pausedAt !== null}
-              onAgain={() => void work(() => send(Redeliver, { id, eventId: each.delivery.eventId }))}
-            />
-          ))}
-        </Table>
+        <Fold title={texts.deliveries} summary={<Last of={sent[0]!.delivery} />}>
+          <Table
+            isCards
+            class="listing"
+            columns={[
+              [texts.columns.event],
+              [texts.columns.state],
+              [texts.columns.about],
+              [texts.columns.attempts],
+              [texts.columns.when],
+              [texts.columns.actions, 'unseen', 'at-end'],
+            ]}
+          >
+            {sent.map((each) => (
+              <Delivery
+                key={each.delivery.eventId}
+                {...each}
+                isPaused={isPaused}
+                onAgain={() => void work(() => send(Redeliver, { id, eventId: each.delivery.eventId }))}
+                onAttempts={() => {
+                  attemptsOf.value = each;
+                }}
+              />
+            ))}
+          </Table>
+        </Fold>
+      )}
+      {attemptsOf.value !== null && (
+        <Attempts
+          of={attemptsOf.value}
+          onClose={() => {
+            attemptsOf.value = null;
+          }}
+        />
       )}
     </section>
   );
 }
 
+/** The newest event and its state. */
+const Last = ({ of: { eventType, eventAt, state } }: { of: Sent['delivery'] }) => (
+  <>{texts.last(<span class="mono">{eventType}</span>, texts.states[state], <Ago at={secondsOf(eventAt)} />)}</>
+);
+
 const TONES = { PENDING: 'warn', DELIVERED: 'good', GIVEN_UP: 'bad' } as const;
 
-function Delivery({ delivery, attempts, isPaused, onAgain }: Sent & { isPaused: boolean; onAgain(): void }) {
+interface DeliveryProps extends Sent {
+  isPaused: boolean;
+  onAgain(): void;
+  onAttempts(): void;
+}
+
+function Delivery({ delivery, attempts, isPaused, onAgain, onAttempts }: DeliveryProps) {
   const { eventType, eventAt, subject, state, nextAt } = delivery;
+  const [last] = attempts;
+  const items: MenuItem[] = [
+    {
+      name: texts.again,
+      ...(isPaused && { note: texts.notWhilePaused }),
+      label: texts.againThis(eventType),
+      icon: 'refresh-cw',
+      onChoose: () => !isPaused && onAgain(),
+    },
+    { name: texts.showAttempts(attempts.length), icon: 'history', onChoose: onAttempts },
+  ];
   return (
     <tr>
-      <th scope="row" class="wide">
-        <span class="mono">{eventType}</span>
-        <br />
-        <span class="small quiet">
-          <Time at={secondsOf(eventAt)} />
-          {' · '}
-          {subject === OF_ACCOUNT ? texts.account : <a href={`/instances/${subject}`}>{subject}</a>}
-        </span>
+      <th scope="row" class="mono">
+        {eventType}
       </th>
-      <td class="wide" data-label={texts.columns.state}>
-        <span class={`badge ${TONES[state]}`}>{texts.states[state]}</span>
+      <td class="card-start nowrap">
+        <span class={`badge ${TONES[state]}`}>{texts.states[state]}</span>{' '}
         {state === 'PENDING' && (
-          <p class="small quiet">{nextAt === null ? texts.queued : texts.next(<Time at={secondsOf(nextAt)} />)}</p>
+          <span class="small quiet">{nextAt === null ? texts.queued : texts.next(<Ago at={secondsOf(nextAt)} />)}</span>
         )}
       </td>
-      <td class="wide" data-label={texts.columns.attempts}>
-        <Attempts of={attempts} />
+      <td class="no-card">
+        {subject === OF_ACCOUNT ? (
+          <span class="quiet">{texts.account}</span>
+        ) : (
+          <a class="mono" href={`/instances/${subject}`}>
+            {subject}
+          </a>
+        )}
       </td>
-      <td class="number wide">
-        <button
-          type="button"
-          aria-label={texts.againThis(eventType)}
-          aria-disabled={isPaused}
-          title={isPaused ? texts.notWhilePaused : undefined}
-          onClick={() => !isPaused && onAgain()}
-        >
-          {texts.again}
-        </button>
+      <td class="no-card">
+        {last === undefined ? <span class="quiet">{texts.notTried}</span> : outcomeOf(last)}
+        {attempts.length > 1 && <span class="quiet small"> · {texts.attempts(attempts.length)}</span>}
+      </td>
+      <td class="nowrap">
+        <Ago at={secondsOf(eventAt)} />
+      </td>
+      <td class="at-end">
+        <Menu label={house.actionsOf(eventType)} items={items} />
       </td>
     </tr>
   );
@@ -236,22 +306,39 @@ function Delivery({ delivery, attempts, isPaused, onAgain }: Sent & { isPaused: 
 const outcomeOf = ({ status, error }: Webhook['attempts'][number]) =>
   status === null ? texts.noResponse(visible(error ?? '')) : texts.responded(status);
 
-/** Shows the outcome of the last attempt, above a list of all attempts that can be expanded. */
-function Attempts({ of: attempts }: { of: Webhook['attempts'] }) {
-  const [last] = attempts;
-  if (last === undefined) return <span class="small quiet">{texts.notTried}</span>;
-  const all = attempts.map((attempt) => (
-    <li key={attempt.number}>
-      {texts.attempt(attempt.number, <Time at={secondsOf(attempt.at)} />, outcomeOf(attempt), attempt.tookMs)}
-    </li>
-  ));
+/** A dialog that lists all attempts to deliver an event. */
+function Attempts({ of: { delivery, attempts }, onClose }: { of: Sent; onClose(): void }) {
   return (
-    <>
-      <p>{outcomeOf(last)}</p>
-      <details>
-        <summary class="small">{texts.attempts(attempts.length)}</summary>
-        <ol class="small quiet attempts">{all}</ol>
-      </details>
-    </>
+    <Dialog title={texts.attemptsOf(delivery.eventType)} isNarrow onClose={onClose}>
+      <div class="dialog-body stack">
+        {attempts.length === 0 && <p class="quiet">{texts.notTried}</p>}
+        <ol class="attempts">
+          {attempts.map((attempt) => (
+            <li key={attempt.number}>
+              <span class="quiet">{attempt.number}.</span>
+              <span>{outcomeOf(attempt)}</span>
+              <span class="quiet">{`${number(attempt.tookMs)} ms`}</span>
+              <LocalTime at={secondsOf(attempt.at)} />
+            </li>
+          ))}
+        </ol>
+      </div>
+    </Dialog>
+  );
+}
+
+/** A dialog that deletes a webhook. */
+function DeleteIt({ webhook: { id, url }, onClose }: { webhook: Webhook; onClose(): void }) {
+  return (
+    <EditDialog
+      title={texts.deleteQuestion}
+      submitLabel={texts.deleteNow}
+      isDanger
+      change={() => send(DeleteWebhook, { id })}
+      onTried={readAgain}
+      onClose={onClose}
+    >
+      <p>{texts.deleteHint(<code>{visible(url)}</code>)}</p>
+    </EditDialog>
   );
 }

@@ -2,6 +2,7 @@ import type { texts as english } from '../en/downloads.js';
 
 export const texts: typeof english = {
   download: 'Herunterladen',
+  busy: 'Wird geladen …',
   formats: { csv: 'CSV', focus: 'CSV nach FOCUS 1.2', signed: 'Signiertes JSON', invoice: 'Rechnung (HTML)' },
   uses: {
     csv: 'Alle Zeilen des Kontoauszugs',
@@ -9,11 +10,4 @@ export const texts: typeof english = {
     signed: 'Jede Zeile lässt sich überprüfen',
     invoice: 'Eine Seite zum Drucken',
   },
-  details: 'Rechnungsangaben',
-  detailsUse:
-    'Diese Angaben stehen auf allen Rechnungen, auch auf denen für vergangene Monate. Leere Felder werden weggelassen.',
-  name: 'Name oder Firma',
-  address: 'Anschrift',
-  reference: 'Ihre Referenz, zum Beispiel eine Bestellnummer',
-  stored: 'Rechnungsangaben gespeichert',
 };

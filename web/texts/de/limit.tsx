@@ -4,17 +4,14 @@ export const texts: typeof english = {
   restored: 'Vorheriges Limit wiederhergestellt.',
   isRemoved: 'Limit entfernt.',
   isSet: 'Limit festgelegt.',
-  none: 'Kein Limit.',
+  none: 'kein Limit',
   used: (used, limit, what) => (
     <>
-      {used} von {limit} USD {what}
+      {used} von {limit} {what}
     </>
   ),
-  remove: 'Limit entfernen',
   notReached: 'Bei den aktuellen Kosten wird es nicht erreicht.',
   wasReached: (at) => <>Erreicht: {at}. Davon betroffene Instanzen wurden angehalten.</>,
   isReached: (at) => <>Reicht bis {at}. Dann werden davon betroffene Instanzen angehalten.</>,
   inUsd: (label) => `${label} (USD)`,
-  set: 'Limit festlegen',
-  change: 'Limit ändern',
 };

@@ -26,11 +26,17 @@ export const texts: typeof english = {
       {address} erhält {events}; {number(waiting)} in der Warteschlange.
     </>
   ),
+  address: 'Adresse',
+  none: 'keine',
   test: 'Test-E-Mail senden',
-  delete: 'Adresse löschen',
+  delete: 'Adresse löschen …',
+  deleteNow: 'Löschen',
+  deleteQuestion: (address) => `${address} löschen?`,
+  deleteHint: 'Sie erhält dann keine E-Mails mehr. Sie können jederzeit wieder eine Adresse angeben.',
   tested: 'Eine Test-E-Mail wird gesendet.',
+  edit: 'E-Mail-Adresse',
   yourAddress: 'Ihre E-Mail-Adresse',
-  anotherAddress: 'Neue Adresse oder noch einmal dieselbe',
+  link: 'Sie erhält einen Bestätigungslink. Geben Sie dieselbe Adresse erneut ein, um einen neuen Link zu erhalten oder fortzufahren.',
   example: 'name@example.com',
   confirm: 'Bestätigungslink senden',
 };

@@ -2,5 +2,7 @@ import type { texts as english } from '../en/money.js';
 
 export const texts: typeof english = {
   reading: 'Ihr Guthaben wird geladen …',
-  asOf: (time) => `Stand aller Beträge auf dieser Seite: ${time} Uhr.`,
+  asOf: (time) => `Beträge von ${time} Uhr`,
+  lasts: 'Reicht noch',
+  years: 'Jahre',
 };

@@ -1,8 +1,16 @@
 import type { texts as english } from '../en/month.js';
 
 export const texts: typeof english = {
-  title: 'Kosten in diesem Monat',
-  what: 'Mit Prognose bis zum Ende des UTC-Monats bei den aktuellen Kosten',
+  title: 'Dieser Monat',
+  what: 'UTC-Monat, Prognose bei den aktuellen Kosten',
+  costs: 'Kosten',
+  spent: 'Ausgegeben',
+  projected: 'Prognose',
+  limit: 'Limit',
+  noLimit: 'keines',
+  limitUse: 'Verbrauchter Anteil des Monatslimits',
+  spentUsd: 'Bisher (USD)',
+  atEnd: 'Prognose (USD)',
   groupBy: 'Kosten dieses Monats gruppieren',
   byModel: 'Nach Modell',
   byName: 'Nach Name',
@@ -11,8 +19,6 @@ export const texts: typeof english = {
   model: 'Modell',
   name: 'Name',
   hourly: 'USD/h jetzt',
-  spent: 'Bisher (USD)',
-  atEnd: 'Prognose (USD)',
   volumes: 'Volumes',
   otherNames: 'Alle anderen Namen',
   total: 'Gesamt',

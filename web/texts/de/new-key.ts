@@ -3,8 +3,9 @@ import type { texts as english } from '../en/new-key.js';
 export const texts: typeof english = {
   name: 'Name',
   nameExample: 'Laptop, Build-Server …',
+  new: 'Neuer API-Schlüssel',
   create: 'Schlüssel erstellen',
-  restrict: 'Rechte einschränken',
+  restrict: 'Netzwerke und Limit',
   scopes: 'Rechte; ohne Auswahl dieselben wie in dieser Sitzung',
   may: {
     READ: 'alles lesen, außer Logs, Links und Passwörtern',
@@ -18,7 +19,6 @@ export const texts: typeof english = {
   networks: 'Erlaubte Netzwerke',
   maySpend: 'Limit pro UTC-Monat (USD)',
   noLimit: 'kein Limit',
-  created: 'Ihr neuer Schlüssel. Er wird nur dieses eine Mal angezeigt.',
+  created: 'Ihr neuer Schlüssel',
   copy: 'Schlüssel kopieren',
-  haveIt: 'Ich habe ihn gespeichert',
 };

@@ -1,3 +1,4 @@
+import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/statement.js';
 
 export const texts: typeof english = {
@@ -6,10 +7,14 @@ export const texts: typeof english = {
   none: 'Keine Änderung des Guthabens in diesem Monat',
   noneWhat: 'Hier stehen Aufladungen und Kosten.',
   what: 'Posten',
-  when: 'Zeit',
+  when: 'Zeit (UTC)',
+  span: 'Dauer',
+  rate: 'USD/h',
   usd: 'USD',
   opening: 'Anfangsguthaben',
-  closing: (at) => <>Guthaben {at}</>,
+  closing: 'Endguthaben',
+  all: (count) => `Alle ${number(count)} anzeigen`,
+  fewer: 'Weniger anzeigen',
   kinds: {
     GPU: 'GPUs',
     DISK: 'Speicherplatz',
@@ -18,7 +23,6 @@ export const texts: typeof english = {
     VOLUME: 'Volume',
   },
   movements: { CREDIT: 'Aufladung', ADJUSTMENT: 'Korrektur', SERVICE_CREDIT: 'Erstattung' },
-  atRate: (time, hourly) => `${time} zu ${hourly} USD/h`,
   shown: (rows) => `Zeigt jeweils die ersten ${rows}; der Download enthält alles.`,
   verify: 'Signierten Kontoauszug prüfen',
 };

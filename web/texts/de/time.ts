@@ -4,6 +4,7 @@ export const texts: typeof english = {
   today: (clock) => `heute, ${clock} Uhr`,
   onWeekday: (day, clock) => `${day}, ${clock} Uhr`,
   onDate: (date, clock) => `${date}, ${clock} Uhr`,
+  now: 'gerade eben',
   days: 'd',
   hours: 'h',
   minutes: 'min',

@@ -34,8 +34,12 @@ export const texts = {
   close: 'Close',
   cancel: 'Cancel',
   save: 'Save',
+  edit: 'Edit',
+  editOf: (setting: string) => `Edit: ${setting}`,
   /** Names the menu of a row. */
   actionsOf: (name: string) => `Actions for ${name}`,
+  shownOnce: 'It is shown only once. Save it now.',
+  haveIt: 'I’ve saved it',
   copy: 'Copy',
   copied: 'Copied',
   copyYourself: 'Select the text and copy it manually',

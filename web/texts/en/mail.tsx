@@ -27,11 +27,17 @@ export const texts = {
       {address} receives {events}; {number(waiting)} waiting.
     </>
   ),
+  address: 'Address',
+  none: 'none',
   test: 'Send test email',
-  delete: 'Delete address',
+  delete: 'Delete address …',
+  deleteNow: 'Delete',
+  deleteQuestion: (address: string) => `Delete ${address}?`,
+  deleteHint: 'It receives no further email. You can set an address again at any time.',
   tested: 'A test email is being sent.',
+  edit: 'Email address',
   yourAddress: 'Your email address',
-  anotherAddress: 'New address, or the same one again',
+  link: 'It receives a link to confirm it. Enter the same address again to get a new link or to resume.',
   example: 'you@example.com',
   confirm: 'Send confirmation link',
 };

@@ -1,4 +1,6 @@
 export const texts = {
   reading: 'Loading your balance …',
-  asOf: (time: string) => `All amounts on this screen are as of ${time}.`,
+  asOf: (time: string) => `Amounts as of ${time}`,
+  lasts: 'Lasts',
+  years: 'years',
 };

@@ -1,9 +1,10 @@
-/** The form that creates an API key. */
+/** The dialog that creates an API key. */
 export const texts = {
   name: 'Name',
   nameExample: 'laptop, build server …',
+  new: 'New API key',
   create: 'Create key',
-  restrict: 'Restrict this key',
+  restrict: 'Networks and limit',
   scopes: 'Permissions; if none are selected, those of this session',
   /** By the API's name for the scope. */
   may: {
@@ -18,7 +19,6 @@ export const texts = {
   networks: 'Allowed networks',
   maySpend: 'Limit per UTC month (USD)',
   noLimit: 'no limit',
-  created: 'Your new key. It is shown only once.',
+  created: 'Your new key',
   copy: 'Copy key',
-  haveIt: 'I’ve saved it',
 };

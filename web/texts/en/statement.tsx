@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { number } from '../../figures/number.js';
 
 export const texts = {
   title: 'Statement',
@@ -6,10 +6,14 @@ export const texts = {
   none: 'No balance changes in this month',
   noneWhat: 'Credit and charges will be listed here.',
   what: 'Item',
-  when: 'Time',
+  when: 'Time (UTC)',
+  span: 'Duration',
+  rate: 'USD/h',
   usd: 'USD',
   opening: 'Opening balance',
-  closing: (at: ComponentChildren) => <>Balance {at}</>,
+  closing: 'Closing balance',
+  all: (count: number) => `Show all ${number(count)}`,
+  fewer: 'Show fewer',
   kinds: {
     GPU: 'GPUs',
     DISK: 'disk',
@@ -18,7 +22,6 @@ export const texts = {
     VOLUME: 'volume',
   },
   movements: { CREDIT: 'Credit', ADJUSTMENT: 'Adjustment', SERVICE_CREDIT: 'Service credit' },
-  atRate: (time: string, hourly: string) => `${time} at ${hourly} USD/h`,
   /** `rows` is the number of rows shown of each kind. */
   shown: (rows: number) => `Shows the first ${rows} of each kind; the download contains all.`,
   verify: 'Verify a signed statement',

@@ -5,6 +5,7 @@ export const texts = {
   onWeekday: (day: string, clock: string) => `${day} at ${clock}`,
   /** "3 Dec 2026 at 14:05". */
   onDate: (date: string, clock: string) => `${date} at ${clock}`,
+  now: 'just now',
   /** Units of spans, the same for every number. */
   days: 'd',
   hours: 'h',

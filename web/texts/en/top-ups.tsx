@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
 import { number } from '../../figures/number.js';
+import { plural } from '../plural.js';
 
 export const texts = {
   states: {
@@ -13,22 +13,34 @@ export const texts = {
     EXPIRED: 'expired without payment; a late payment is still credited',
     QUARANTINED: 'a payment awaits the operator’s decision',
   },
+  /** The same in a word. */
+  words: {
+    WAITING: 'waiting for payment',
+    SEEN: 'payment detected',
+    CONFIRMING: 'confirming',
+    CREDITED: 'credited',
+    UNDERPAID: 'underpaid',
+    OVERPAID: 'overpaid',
+    LATE: 'paid late',
+    EXPIRED: 'expired',
+    QUARANTINED: 'on hold',
+  },
   noPayments: 'This service doesn’t accept payments here: ask its operator to add credit.',
   title: 'Add credit',
   caption: 'Top-ups',
-  requested: 'Requested',
-  toPay: 'To pay',
+  pending: 'Pending top-ups',
+  payNow: 'Pay',
+  show: 'Details',
+  requestedAt: 'Requested',
+  requested: 'Amount (USD)',
+  toPay: 'Payment',
   state: 'State',
-  credited: 'Credited, USD',
-  of: (amount: string, at: ComponentChildren) => (
-    <>
-      {amount} USD, {at}
-    </>
-  ),
-  usd: 'USD',
-  payIn: 'in',
+  credited: 'Credited (USD)',
+  usd: 'Amount (USD)',
+  payIn: 'Pay in',
+  terms: (minimum: string, confirmations: number) =>
+    `At least ${minimum} USD. Credit is added after ${plural(confirmations, { one: '1 confirmation', other: `${number(confirmations)} confirmations` })}.`,
   coinOn: (coin: string, network: string) => `${coin} on ${network}`,
-  requesting: 'Requesting an address …',
   request: 'Get address',
   pay: (amount: string, coin: string) => `Pay ${amount} ${coin}`,
   confirmations: (count: number, needed: number) => `${number(count)} of ${number(needed)} confirmations`,

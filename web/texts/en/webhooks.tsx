@@ -4,15 +4,17 @@ import { plural } from '../plural.js';
 export const texts = {
   webhooks: 'Webhooks',
   what: 'Send events to your own programs.',
-  address: 'URL that receives events, signed according to Standard Webhooks',
+  new: 'New webhook',
+  address: 'URL that receives events',
+  signed: 'Requests are signed according to Standard Webhooks with a secret that you get next.',
   create: 'Create webhook',
-  secret: 'The secret of this webhook. It is shown only once.',
+  secret: 'Webhook secret',
   copySecret: 'Copy secret',
   none: 'No webhooks yet',
   noneHint: 'Create one to notify your program when an instance starts, stops or ends, and when credit runs low.',
   allEvents: 'all events',
   waiting: (count: number) => plural(count, { one: '1 event waiting', other: `${count} events waiting` }),
-  nothingWaits: 'no events waiting',
+  isPaused: 'paused',
   paused: (since: ComponentChildren, reason: string) => (
     <>
       Paused since {since}: {reason}. Events in the meantime aren’t sent.
@@ -22,24 +24,33 @@ export const texts = {
   pause: 'Pause',
   resume: 'Resume',
   rotateSecret: 'Rotate secret',
-  delete: 'Delete',
+  delete: 'Delete …',
+  deleteNow: 'Delete',
+  deleteQuestion: 'Delete this webhook?',
+  deleteHint: (url: ComponentChildren) => (
+    <>{url} receives no further events, and those that are waiting are dropped.</>
+  ),
+  deliveries: 'Deliveries',
+  /** The newest event, its state and its age. */
+  last: (event: ComponentChildren, state: string, at: ComponentChildren) => (
+    <>
+      {event} {state} {at}
+    </>
+  ),
   deleteThis: (url: string) => `Delete the webhook to ${url}`,
   nothingSent: 'Nothing was sent in the last 30 days. Send a test to check whether your program responds.',
-  columns: { event: 'Event', about: 'Subject', state: 'State', attempts: 'Attempts', again: 'Send again' },
+  columns: { event: 'Event', about: 'Subject', state: 'State', attempts: 'Response', when: 'Time', actions: 'Actions' },
   account: 'your account',
   states: { PENDING: 'pending', DELIVERED: 'delivered', GIVEN_UP: 'failed' },
-  next: (at: ComponentChildren) => <>next attempt {at}</>,
+  next: (at: ComponentChildren) => <>again {at}</>,
   queued: 'queued',
   again: 'Send again',
   againThis: (type: string) => `Send again: ${type}`,
   notWhilePaused: 'Resume the webhook to send events again.',
   attempts: (count: number) => plural(count, { one: '1 attempt', other: `${count} attempts` }),
   notTried: 'not tried yet',
-  attempt: (number: number, at: ComponentChildren, outcome: string, ms: number) => (
-    <>
-      {number}. {at}: {outcome}, {ms} ms
-    </>
-  ),
+  attemptsOf: (event: string) => `Attempts: ${event}`,
+  showAttempts: (count: number) => `Show attempts (${count})`,
   responded: (status: number) => `responded ${status}`,
   noResponse: (why: string) => `no response: ${why}`,
 };
