@@ -11,7 +11,7 @@ interface Day {
   parts: readonly Micro[];
 }
 
-const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [220, 44, 10, 24, 24];
+const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [220, 44, 20, 24, 24];
 /** Minimum end of the axis, so that its marks are whole cents. */
 const MIN_TOP_USD = 0.05;
 const LETTERS = 'abcde';
@@ -29,7 +29,8 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
   const most = days.reduce((so, { total }) => (total > so ? total : so), 1n);
   const values = ticks(Math.max(MIN_TOP_USD, inUsd(most)));
   const y = (value: number) => HEIGHT - BOTTOM - (value / values.at(-1)!) * (HEIGHT - BOTTOM - TOP);
-  const step = (width - LEFT - RIGHT) / days.length;
+  // A folded or hidden chart has no width.
+  const step = Math.max(1, (width - LEFT - RIGHT) / days.length);
   const every = Math.ceil(LABEL_PX / step);
   return (
     <div ref={frame}>

@@ -81,6 +81,7 @@ const OUTCOMES = [
 ] as const;
 
 function Filters() {
+  const isOpen = useSignal(false);
   return (
     <search class="list-tools activity-filters" aria-label={texts.filters}>
       <div class="search-field">
@@ -97,12 +98,30 @@ function Filters() {
           onChange={({ currentTarget }) => setQuery({ about: currentTarget.value.trim() }, { replace: true })}
         />
       </div>
-      <Filter name="operation" label={texts.operation} any={texts.any.operation} choices={Object.entries(operations)} />
-      <Filter name="key" label={texts.key} any={texts.any.key} choices={[...keyNames.value]} />
-      <Filter name="outcome" label={texts.outcome} any={texts.any.outcome} choices={OUTCOMES} />
-      <Day name="from" label={texts.from} />
-      <Day name="to" label={texts.to} />
-      <Clear names={ACTIVITY_FILTERS}>{texts.clear}</Clear>
+      <button
+        type="button"
+        class="list-filters-button"
+        aria-expanded={isOpen.value}
+        aria-label={texts.more}
+        onClick={() => {
+          isOpen.value = !isOpen.value;
+        }}
+      >
+        <Icon name="sliders-horizontal" />
+      </button>
+      <div class={`list-filters ${isOpen.value ? 'open' : ''}`}>
+        <Filter
+          name="operation"
+          label={texts.operation}
+          any={texts.any.operation}
+          choices={Object.entries(operations)}
+        />
+        <Filter name="key" label={texts.key} any={texts.any.key} choices={[...keyNames.value]} />
+        <Filter name="outcome" label={texts.outcome} any={texts.any.outcome} choices={OUTCOMES} />
+        <Day name="from" label={texts.from} />
+        <Day name="to" label={texts.to} />
+        <Clear names={ACTIVITY_FILTERS}>{texts.clear}</Clear>
+      </div>
     </search>
   );
 }
@@ -134,7 +153,7 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
       {entries.map((entry, index) => (
         <tr key={index}>
           <th scope="row">
-            <span class="activity-what">
+            <span class="activity-what" title={entry.code === null ? undefined : (refusals[entry.code] ?? entry.code)}>
               {operations[entry.operation] ?? visible(entry.operation)}
               {entry.code !== null && (
                 <>

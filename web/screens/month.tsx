@@ -1,4 +1,4 @@
-import { decimalsOf, type Micro, micro } from '../figures/money.js';
+import { decimalsOf, micro } from '../figures/money.js';
 import { monthRows } from '../figures/month.js';
 import { secondsOf } from '../figures/time.js';
 import { Amount } from '../parts/amount.js';
@@ -124,30 +124,27 @@ function Sums({ read: { account, instances: rented, month: spent }, by }: { read
   );
   return (
     <Table
-      isCards
       columns={[
         [by === 'model' ? texts.model : texts.name],
-        [texts.hourly, 'number'],
+        [texts.hourly, 'number', 'month-hourly'],
         [texts.spentUsd, 'number'],
         [texts.atEnd, 'number'],
       ]}
     >
       {all.map(({ key, rate, spent, forecast }, index) => (
         <tr key={key} class={index === all.length - 1 ? 'total' : ''}>
-          <th scope="row" class="wide">
-            {key}
-          </th>
-          <Figure label={texts.hourly} of={rate} decimals={decimals} />
-          <Figure label={texts.spentUsd} of={spent} />
-          <Figure label={texts.atEnd} of={forecast} />
+          <th scope="row">{key}</th>
+          <td class="number month-hourly">
+            <Amount of={rate} decimals={decimals} />
+          </td>
+          <td class="number">
+            <Amount of={spent} />
+          </td>
+          <td class="number">
+            <Amount of={forecast} />
+          </td>
         </tr>
       ))}
     </Table>
   );
 }
-
-const Figure = ({ label, of: amount, decimals }: { label: string; of: Micro; decimals?: number }) => (
-  <td class="number" data-label={label}>
-    <Amount of={amount} {...(decimals !== undefined && { decimals })} />
-  </td>
-);

@@ -109,7 +109,7 @@ function Lines({ stated }: { stated: Stated }) {
           <tr>
             <th scope="row">
               <span class="statement-item">
-                {texts.movements[kind]}
+                <span>{texts.movements[kind]}</span>
                 {note !== null && (
                   // The service writes English, but an operator may write in any language.
                   <span class="quiet" lang={kind === 'SERVICE_CREDIT' ? 'en' : undefined}>
@@ -135,7 +135,7 @@ function Lines({ stated }: { stated: Stated }) {
             <th scope="row">
               <span class="statement-item">
                 {instanceId === null ? <span class="mono">{volumeId}</span> : <Subject id={instanceId} />}
-                {texts.kinds[kind]}
+                <span>{texts.kinds[kind]}</span>
               </span>
             </th>
             <td class="nowrap card-start">{from === to ? <Moment at={from} /> : <Between from={from} to={to} />}</td>

@@ -14,6 +14,7 @@ export const texts: typeof english = {
   to: 'Bis',
   utcDay: 'UTC-Tag',
   any: { operation: 'Alle Aktionen', key: 'Alle Schlüssel', outcome: 'Alle Ergebnisse' },
+  more: 'Filter',
   clear: 'Filter entfernen',
   none: 'Noch keine Aktivität',
   noneHint: 'Hier erscheinen Änderungen, die Sie oder Ihre Programme vornehmen, mit Schlüssel und IP-Adresse.',

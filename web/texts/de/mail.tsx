@@ -18,12 +18,13 @@ export const texts: typeof english = {
   ),
   getsAll: (address, waiting) => (
     <>
-      {address} erhält alle Ereignisse; {number(waiting)} in der Warteschlange.
+      {address} erhält alle Ereignisse{waiting > 0 && `; ${number(waiting)} in der Warteschlange`}.
     </>
   ),
   gets: (address, events, waiting) => (
     <>
-      {address} erhält {events}; {number(waiting)} in der Warteschlange.
+      {address} erhält {events}
+      {waiting > 0 && `; ${number(waiting)} in der Warteschlange`}.
     </>
   ),
   address: 'Adresse',

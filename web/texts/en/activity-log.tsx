@@ -13,6 +13,7 @@ export const texts = {
   to: 'To',
   utcDay: 'UTC day',
   any: { operation: 'Any action', key: 'Any key', outcome: 'Any result' },
+  more: 'Filters',
   clear: 'Clear filters',
   none: 'No activity yet',
   noneHint: 'Changes that you or your programs make will appear here, with their key and IP address.',

@@ -19,12 +19,13 @@ export const texts = {
   ),
   getsAll: (address: Shown, waiting: number) => (
     <>
-      {address} receives all events; {number(waiting)} waiting.
+      {address} receives all events{waiting > 0 && `; ${number(waiting)} waiting`}.
     </>
   ),
   gets: (address: Shown, events: Shown, waiting: number) => (
     <>
-      {address} receives {events}; {number(waiting)} waiting.
+      {address} receives {events}
+      {waiting > 0 && `; ${number(waiting)} waiting`}.
     </>
   ),
   address: 'Address',
