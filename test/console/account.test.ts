@@ -100,17 +100,19 @@ describe('the account pages in Chromium', needs('chromium'), () => {
   it('warn before the session’s own key is revoked and show new keys only once', async () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
+      await page.getByRole('button', { name: 'New API key' }).click();
       await page.getByLabel('Name').fill('laptop');
       await page.getByRole('button', { name: 'Create key' }).click();
       const secret = await page.locator('.secret').innerText();
       expect(secret).toMatch(/^gpu_live_[0-9a-f]{40}$/);
-      await page.getByRole('row', { name: /laptop/ }).waitFor();
       await page.getByRole('button', { name: 'I’ve saved it' }).click();
+      await page.getByRole('row', { name: /laptop/ }).waitFor();
       expect(await page.content()).not.toContain(secret);
       await page
         .getByRole('row', { name: /this session/ })
-        .getByRole('button', { name: /^Revoke/ })
+        .getByRole('button', { name: /^Actions for/ })
         .click();
+      await page.getByRole('menuitem', { name: /^Revoke/ }).click();
       await page.getByText('so you will be signed out').waitFor();
       await page.getByRole('button', { name: 'Revoke', exact: true }).click();
       await heading(page, 'Sign in').waitFor();
@@ -121,14 +123,17 @@ describe('the account pages in Chromium', needs('chromium'), () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor();
-      const field = page.getByLabel('Public key (the line of a .pub file)');
+      await page.getByRole('button', { name: 'Add SSH key' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Add SSH key' });
+      const field = dialog.getByLabel('Public key');
       await field.fill('ssh-ed25519 AAAA');
-      await page.getByRole('button', { name: 'Add SSH key' }).click();
-      await page.getByRole('alert').waitFor();
+      await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+      await dialog.getByRole('alert').waitFor();
       await field.fill(newSshKey('laptop'));
-      await page.getByRole('button', { name: 'Add SSH key' }).click();
+      await dialog.getByRole('button', { name: 'Add', exact: true }).click();
       await page.getByRole('row', { name: /laptop ssh-ed25519 SHA256:/ }).waitFor();
-      await page.getByRole('button', { name: 'Remove SSH key laptop' }).click();
+      await page.getByRole('button', { name: 'Actions for laptop' }).click();
+      await page.getByRole('menuitem', { name: 'Remove SSH key laptop' }).click();
       await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor();
     });
   });

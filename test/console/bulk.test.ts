@@ -113,7 +113,7 @@ describe('lists in the console', needs('chromium'), () => {
   it("show the month's cost by model and by name, each adding up to the total", async () => {
     const { owner } = await withThree();
     await here.pages.with('/billing', owner, async ({ page, complaints }) => {
-      const month = page.getByRole('region', { name: 'Cost this month' });
+      const month = page.getByRole('region', { name: 'This month' });
       const cells = async (name: string | RegExp) =>
         (await month.getByRole('row', { name }).getByRole('cell').allInnerTexts()).map(Number);
       const { burnPerHour } = (await owner.graphql('{ account { burnPerHour } }')).body.data.account;
@@ -201,7 +201,12 @@ describe('lists in the console', needs('chromium'), () => {
     const limit = async () => (await owner.graphql('{ account { monthlyLimit } }')).body.data.account.monthlyLimit;
     await owner.graphql('mutation { setMonthlyLimit(monthlyLimit: 20) { id } }');
     await here.pages.with('/billing', owner, async ({ page }) => {
-      await page.getByRole('button', { name: 'Remove limit' }).click();
+      const remove = async () => {
+        await page.getByRole('button', { name: 'Edit: Monthly limit' }).click();
+        await page.getByLabel('Limit per UTC month (USD)').fill('');
+        await page.getByRole('button', { name: 'Save' }).click();
+      };
+      await remove();
       await said(page).getByText('Limit removed.').waitFor();
       expect(await limit()).toBe(null);
       await page.keyboard.press('Control+k');
@@ -211,7 +216,7 @@ describe('lists in the console', needs('chromium'), () => {
       expect(await limit()).toBe(20);
       await page.getByText('of 20.00 USD spent this month').waitFor();
 
-      await page.getByRole('button', { name: 'Remove limit' }).click();
+      await remove();
       const undo = said(page).getByRole('button', { name: 'Undo' });
       await undo.waitFor();
       await page.route('**/graphql', (route) =>

@@ -222,15 +222,16 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     const owner = await renter('50');
     await deployed(owner, 'h100-sxm');
     await here.pages.with('/billing', owner, async ({ page }) => {
-      const total = (name: string) => page.getByRole('row', { name }).last().locator('strong').innerText();
-      await page.getByRole('row', { name: /^Balance/ }).waitFor();
+      const closing = page.getByRole('row', { name: /^Closing balance/ });
+      await closing.waitFor();
       // By now, other figures on the page would have changed.
       await page.waitForTimeout(2_500);
-      const [spent, balance] = [await total('Total'), await total('Balance')];
-      expect(Number(spent)).toBeGreaterThan(0);
-      expect(Number(spent) + Number(balance)).toBeCloseTo(50, 6);
-      expect(await figure(page, 'balance')).toBe(Number(balance));
-      expect(await figure(page, 'month')).toBe(Number(spent));
+      const exact = async (row: Locator) =>
+        Number((await row.locator('.number [title]').last().getAttribute('title'))?.replace(/ USD$/, ''));
+      const [spent, balance] = [await figure(page, 'month'), await exact(closing)];
+      expect(spent).toBeGreaterThan(0);
+      expect(spent + balance).toBeCloseTo(50, 6);
+      expect(await figure(page, 'balance')).toBe(balance);
     });
   });
 
@@ -292,14 +293,14 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       const query = `{ statement(from: "${month}-01T00:00:00Z") { closingBalance lines { amount } } }`;
       const { statement } = (await owner.graphql(query)).body.data;
       await page
-        .getByRole('row', { name: /^Balance/ })
-        .getByText(statement.closingBalance.toFixed(6))
+        .getByRole('row', { name: /^Closing balance/ })
+        .getByTitle(`${statement.closingBalance.toFixed(6)} USD`)
         .waitFor();
       await page.getByRole('img', { name: /^Spend by UTC day/ }).waitFor();
-      await page.getByRole('row', { name: new RegExp(`${id} GPUs today at \\d\\d:\\d\\d .* at `) }).waitFor();
+      await page.getByRole('row', { name: new RegExp(`${id} GPUs \\d+ \\w+, \\d\\d:\\d\\d – `) }).waitFor();
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Download' }).click();
-      await page.getByRole('button', { name: 'CSV All lines' }).click();
+      await page.getByRole('menuitem', { name: 'CSV All lines' }).click();
       const text = await readFile(await (await download).path(), 'utf8');
       expect(text.split('\r\n')[1]).toMatch(/^OPENING_BALANCE,/);
       expect(text).toContain(`,${statement.closingBalance.toFixed(6)},`);

@@ -32,18 +32,42 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
   it("set, show and remove an account's monthly limit", async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/billing');
-    const limit = page.getByRole('region', { name: 'Monthly limit' });
-    await limit.getByText('No limit.').waitFor();
-    await limit.getByLabel('Limit per UTC month (USD)').fill('12.5');
-    await limit.getByRole('button', { name: 'Set limit' }).click();
-    await limit.getByText('of 12.50 USD spent this month').waitFor();
-    await limit.getByText('Not reached at current rates.').waitFor();
+    const settings = page.getByRole('region', { name: 'Settings' });
+    const dialog = page.getByRole('dialog', { name: 'Monthly limit' });
+    const edit = async (usd: string) => {
+      await settings.getByRole('button', { name: 'Edit: Monthly limit' }).click();
+      await dialog.getByLabel('Limit per UTC month (USD)').fill(usd);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await edit('12.5');
+    await settings.getByText('of 12.50 USD spent this month').waitFor();
+    await page.getByText('Not reached at current rates.').waitFor();
     expect((await ask(owner, '{ account { monthlyLimit } }')).monthlyLimit).toBe(12.5);
     await expectSoundInLongRun(page);
-    await limit.getByRole('button', { name: 'Remove limit' }).click();
-    await limit.getByText('No limit.').waitFor();
+    await edit('');
+    await settings.getByText('of 12.50 USD').waitFor({ state: 'detached' });
     expect((await ask(owner, '{ account { monthlyLimit } }')).monthlyLimit).toBeNull();
     expect(complaints).toEqual([]);
+  });
+
+  it('change and disable the low-balance notice', async () => {
+    const owner = await renter();
+    const { page } = await open(owner, '/billing');
+    const dialog = page.getByRole('dialog', { name: 'Low-balance notice' });
+    for (const [typed, below] of [
+      ['7.5', 7.5],
+      ['', null],
+    ] as const) {
+      await page.getByRole('button', { name: 'Edit: Low-balance notice' }).click();
+      await dialog.getByLabel('Balance (USD)').fill(typed);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await page
+        .locator('.setting')
+        .filter({ hasText: below === null ? 'off' : 'at 7.50 USD' })
+        .waitFor();
+      expect(await ask(owner, '{ balanceNotice }')).toBe(below);
+    }
   });
 
   it('set, show and remove an instance’s limit and show when it is reached', async () => {
@@ -110,20 +134,24 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
   it('create a key with a limit and change a key’s limit', async () => {
     const owner = await renter();
     const { page, complaints } = await open(owner, '/keys');
-    await page.getByLabel('Name', { exact: true }).first().fill('ci');
-    await page.getByText('Restrict this key').click();
-    await page.getByLabel('Limit per UTC month (USD)').fill('3');
-    await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Your new key. It is shown only once.').waitFor();
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'New API key' }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('ci');
+    await dialog.getByText('Networks and limit').click();
+    await dialog.getByLabel('Limit per UTC month (USD)').fill('3');
+    await expectSound(page, 'dialog');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByText('It is shown only once.').waitFor();
+    await dialog.getByRole('button', { name: 'I’ve saved it' }).click();
     const row = page.getByRole('row', { name: /^ci/ });
     await row.getByText('0.00 of 3.00 USD').waitFor();
-    await row.getByRole('button', { name: 'Change the limit for ci' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Limit per UTC month (USD)').fill('4');
-    await dialog.getByRole('button', { name: 'Change limit' }).click();
-    await dialog.getByText('of 4.00 USD spent this month').waitFor();
+    await row.getByRole('button', { name: 'Actions for ci' }).click();
+    await page.getByRole('menuitem', { name: 'Edit limit: ci' }).click();
+    const field = dialog.getByLabel('Limit per UTC month (USD)');
+    expect(await field.inputValue()).toBe('3');
+    await field.fill('4');
     await expectSound(page, 'dialog');
-    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await row.getByText('0.00 of 4.00 USD').waitFor();
     await expectSoundInLongRun(page);
     const keys = await ask(owner, '{ apiKeys { name monthlyLimit } }');
@@ -145,8 +173,11 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       const there = new Pages(here.pages.browser, sender.address);
       const { page, complaints } = await there.visit('/notifications', await there.context(owner));
       const mail = page.getByRole('region', { name: 'Email' });
-      await mail.getByLabel('Your email address').fill('owner@example.com');
-      await mail.getByRole('button', { name: 'Send confirmation link' }).click();
+      const dialog = page.getByRole('dialog');
+      const actions = mail.getByRole('button', { name: 'Actions for owner@example.com' });
+      await mail.getByRole('button', { name: 'Edit: Address' }).click();
+      await dialog.getByLabel('Your email address').fill('owner@example.com');
+      await dialog.getByRole('button', { name: 'Send confirmation link' }).click();
       await mail.getByText(/sent a confirmation link to owner@example\.com\. Open it by/).waitFor();
       await expect.poll(() => mails.received.length, PATIENCE).toBe(1);
       await expectSoundInLongRun(page);
@@ -157,12 +188,15 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       await asked.getByRole('button', { name: 'Send notices' }).click();
       await asked.getByText('Your address is confirmed').waitFor();
       await page.reload();
-      await mail.getByText(/receives all events; 0 waiting/).waitFor();
-      await mail.getByRole('button', { name: 'Send test email' }).click();
+      await mail.getByText('receives all events.').waitFor();
+      await actions.click();
+      await page.getByRole('menuitem', { name: 'Send test email' }).click();
       await expect.poll(() => mails.subjects().at(-1), PATIENCE).toBe('This is a test email');
       await expectSoundInLongRun(page);
-      await mail.getByRole('button', { name: 'Delete address' }).click();
-      await mail.getByLabel('Your email address').waitFor();
+      await actions.click();
+      await page.getByRole('menuitem', { name: 'Delete address' }).click();
+      await dialog.getByRole('button', { name: 'Delete' }).click();
+      await mail.getByText('none').waitFor();
       expect(complaints).toEqual([]);
       await there.close();
     } finally {
@@ -179,32 +213,46 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
       // This gateway sends no mail.
       expect(await page.getByRole('region', { name: 'Email' }).count()).toBe(0);
-      await page.getByLabel(/^URL that receives events/).fill(receiver.url);
-      await page.getByRole('button', { name: 'Create webhook' }).click();
-      const secret = await page.locator('code.secret').innerText();
+      const dialog = page.getByRole('dialog');
+      await page.getByRole('button', { name: 'New webhook' }).click();
+      await dialog.getByLabel(/^URL that receives events/).fill(receiver.url);
+      await dialog.getByRole('button', { name: 'Create webhook' }).click();
+      const secret = await dialog.locator('code.secret').innerText();
+      await dialog.getByRole('button', { name: 'I’ve saved it' }).click();
       const webhook = page.getByRole('region', { name: receiver.url });
-      await webhook.getByRole('button', { name: 'Send test' }).click();
+      const choose = async (menu: string, item: string) => {
+        await webhook
+          .getByRole('button', { name: `Actions for ${menu}` })
+          .first()
+          .click();
+        await page.getByRole('menuitem', { name: item }).click();
+      };
+      await choose(receiver.url, 'Send test');
       await expect.poll(() => receiver.types(), PATIENCE).toEqual(['webhook.test']);
       expect(() => receiver.verify(secret, receiver.received[0]!)).not.toThrow();
       await expect
         .poll(async () => (await ask(owner, '{ webhooks { attempts { status } } }'))[0].attempts, PATIENCE)
         .toEqual([{ status: 200 }]);
       // The result appears without a reload.
-      await webhook.getByText('delivered', { exact: true }).waitFor();
+      await webhook.getByText(/webhook\.test delivered/).click();
       await webhook.getByText('responded 200', { exact: true }).waitFor();
-      await webhook.getByText('1 attempt', { exact: true }).click();
+      await choose('webhook.test', 'Show attempts (1)');
+      await dialog.getByText('responded 200', { exact: true }).waitFor();
+      await expectSound(page, 'dialog');
+      await page.keyboard.press('Escape');
       await expectSoundInLongRun(page);
-      await webhook.getByRole('button', { name: 'Send again: webhook.test' }).click();
+      await choose('webhook.test', 'Send again: webhook.test');
       await expect.poll(() => receiver.types(), PATIENCE).toEqual(['webhook.test', 'webhook.test']);
-      await webhook.getByRole('button', { name: 'Pause' }).click();
+      await choose(receiver.url, 'Pause');
       await webhook.getByText(/Paused since/).waitFor();
-      await webhook.getByRole('button', { name: `Delete the webhook to ${receiver.url}` }).click();
+      await choose(receiver.url, `Delete the webhook to ${receiver.url}`);
+      await dialog.getByRole('button', { name: 'Delete' }).click();
       await page.getByText('No webhooks yet').waitFor();
       await page.goto(`${here.gateway.address}/activity`);
       const rows = page.getByRole('row');
       for (const asked of ['Create webhook', 'Test webhook', 'Send event again', 'Change webhook'])
         await rows.filter({ hasText: asked }).first().waitFor();
-      await rows.filter({ hasText: 'Delete webhook' }).getByText('in the console').waitFor();
+      await rows.filter({ hasText: 'Delete webhook' }).getByText('console').waitFor();
       await expectSoundInLongRun(page);
       expect(complaints).toEqual([]);
     } finally {

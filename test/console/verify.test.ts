@@ -26,7 +26,7 @@ let owner: Renter;
 async function download(page: Page, entry: RegExp): Promise<{ name: string; text: string }> {
   await page.getByRole('button', { name: 'Download' }).click();
   const started = page.waitForEvent('download');
-  await page.getByRole('button', { name: entry }).click();
+  await page.getByRole('menuitem', { name: entry }).click();
   const file = await started;
   return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') };
 }
@@ -71,7 +71,7 @@ describe('the statement', needs('chromium'), () => {
 
   it('is downloaded in FOCUS and as an invoice with the details from the dialog', async () => {
     await here.pages.with('/billing', owner, async ({ page, complaints }) => {
-      await page.getByRole('button', { name: 'Billing details', exact: true }).click();
+      await page.getByRole('button', { name: 'Edit: Billing details' }).click();
       const dialog = page.getByRole('dialog', { name: 'Billing details' });
       await dialog.getByLabel('Name').fill('Ada & Co');
       await dialog.getByLabel('Address').fill('1 Long Lane\nLondon');
@@ -87,7 +87,7 @@ describe('the statement', needs('chromium'), () => {
       const focus = await download(page, /FOCUS/);
       expect(focus.name).toBe(`focus-${THIS_MONTH}.csv`);
       expect(focus.text).toMatch(/\bBilledCost\b/);
-      await page.getByRole('button', { name: 'Billing details', exact: true }).click();
+      await page.getByRole('button', { name: 'Edit: Billing details' }).click();
       await expect.poll(() => dialog.getByLabel('Address').inputValue()).toBe('1 Long Lane\nLondon');
       expect(complaints).toEqual([]);
     });
@@ -99,7 +99,7 @@ describe('the statement', needs('chromium'), () => {
       owner,
       async ({ page }) => {
         await page.getByRole('button', { name: 'Herunterladen' }).click();
-        await page.getByRole('button', { name: 'Signiertes JSON' }).click();
+        await page.getByRole('menuitem', { name: 'Signiertes JSON' }).click();
         await page.getByRole('alert').getByText(`Dieses Konto hat nur einen Kontoauszug für ${THIS_MONTH}.`).waitFor();
       },
       { locale: 'de-AT' },

@@ -170,7 +170,9 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
             <Key id={entry.keyId} />
           </td>
           <td class="no-card quiet">{entry.byConsole ? texts.inConsole : texts.byProgram}</td>
-          <td class="no-card mono small nowrap">{visible(entry.address)}</td>
+          <td class="no-card mono nowrap activity-ip" title={visible(entry.address)}>
+            {visible(entry.address)}
+          </td>
           <td class="nowrap">
             <Ago at={secondsOf(entry.at)} />
           </td>

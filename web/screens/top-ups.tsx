@@ -42,7 +42,7 @@ export function PendingTopUps({ of: all }: { of: readonly TopUp[] }) {
   return (
     <>
       {pending.length > 0 && (
-        <ul class="pending" aria-label={texts.pending}>
+        <ul class="in-flight" aria-label={texts.pending}>
           {pending.map((topUp) => (
             <li key={topUp.id}>
               <span>
@@ -52,7 +52,7 @@ export function PendingTopUps({ of: all }: { of: readonly TopUp[] }) {
                 <span class="quiet">{`${topUp.amount} ${topUp.coin}`}</span>
               </span>
               <Progress of={topUp} />
-              <span class="quiet pending-age">
+              <span class="quiet in-flight-age">
                 <Ago at={secondsOf(topUp.createdAt)} />
               </span>
               <button type="button" onClick={show(topUp.id)}>
