@@ -4,7 +4,7 @@ import { Icon } from './icon.js';
 
 export interface MenuItem {
   name: ComponentChildren;
-  /** What the item is for, on a second line. */
+  /** Explanation of the item, on a second line. */
   note?: string;
   icon: string;
   /** The item's accessible name, if it needs more context than the menu gives. */
@@ -19,7 +19,7 @@ const [ITEM_PX, NOTED_PX, PADDING_PX] = [36, 52, 12];
 interface Props {
   label: string;
   items: readonly MenuItem[];
-  /** What the button shows instead of "⋯". It then needs no label of its own. */
+  /** Content of the button instead of "⋯", which then names it. */
   children?: ComponentChildren;
 }
 

@@ -9,7 +9,7 @@ import { texts } from '../texts/en/limit.js';
 
 interface Props {
   title: string;
-  /** What happens when the limit is reached. */
+  /** Explanation of what happens when the limit is reached. */
   hint: string;
   /** The limit's accessible name. */
   label: string;

@@ -40,7 +40,7 @@ export const periodOf = (month: string) => ({
 
 interface Props {
   stated: Stated | null;
-  /** What follows the lines. */
+  /** Shown below the lines. */
   children: ComponentChildren;
 }
 

@@ -3,7 +3,7 @@ import { csv } from '../../../web/figures/csv.js';
 import { startOfDay } from '../../../web/figures/day.js';
 import { accrued, decimalsOf, exact, micro, plainUsd, rate, rates, sum, usd } from '../../../web/figures/money.js';
 import { ticks, tickText } from '../../../web/figures/ticks.js';
-import { duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
+import { ago, duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
 import { visible } from '../../../web/figures/visible.js';
 import { joinWords, splitWords } from '../../../web/figures/words.js';
 import { clockAhead, sentNow, serverNow, setServiceTime } from '../../../web/state/clock.js';
@@ -98,6 +98,17 @@ describe('time spans', () => {
     [86_400 * 9 + 59, '9 d'],
   ])('%s s are shown as %s', (seconds, text) => {
     expect(duration(seconds)).toBe(text);
+  });
+
+  it.each([
+    [-59, 'just now'],
+    [-60, '1 minute ago'],
+    [-7_199, '1 hour ago'],
+    [3 * 86_400 + 5, 'in 3 days'],
+    [-30 * 86_400, '2 Jan 2027'],
+  ])('a time %s seconds from now is shown as "%s"', (offset, text) => {
+    const now = Date.UTC(2027, 1, 1, 12) / 1_000;
+    expect(ago(now + offset, now)).toBe(text);
   });
 
   it('count down every second', () => {
