@@ -11,8 +11,3 @@ export function Time({ at }: { at: number }) {
     </time>
   );
 }
-
-/** Shows a period from one second to another, or a single time if they are equal. */
-export function Period({ from, to }: { from: number; to: number }) {
-  return from === to ? <Time at={from} /> : texts.period(<Time at={from} />, <Time at={to} />);
-}
