@@ -13,12 +13,14 @@ export function ModelPanel({ slug }: { slug: string }) {
   const history = data.value?.gpuModel?.slug === slug ? data.value.gpuModel.priceHistory : null;
   const model = models.value.get(slug);
   const name = modelName(slug);
+  const median = model === undefined ? undefined : medianOf(model);
   return (
     <section class="panel model-panel" aria-label={name}>
-      <Fold title={texts.historyOf(name)} summary={model === undefined ? undefined : medianOf(model)}>
+      <Fold title={texts.history} summary={median}>
         <div class="stack-tight">
           <Failure error={error.value} />
           {history !== null && history.length > 0 && <HistoryChart history={history} name={name} />}
+          <p class="small quiet median">{median}</p>
           <p class="small quiet">{texts.medianMeans}</p>
         </div>
       </Fold>

@@ -3,7 +3,7 @@ import type { texts as english } from '../en/machines.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  market: (date) => `Marktpreise vom ${date} · sekundengenau abgerechnet`,
+  market: (date) => `Preise vom ${date} · sekundengenau abgerechnet`,
 
   popular: 'Gefragte Modelle',
   perGpu: 'USD/GPU-h',
@@ -11,14 +11,14 @@ export const texts: typeof english = {
   trendOf: (change, snapshots) => `${change} in ${snapshots} Marktständen`,
   allModels: (count) => `Alle ${count} Modelle`,
   allModelsHint: 'Preise vergleichen',
-  historyOf: (model) => `Preisverlauf: ${model}`,
+  history: 'Preisverlauf',
   fewListings: (listings) => `Zu wenige Angebote für einen Marktmedian (${listings} von mindestens 5)`,
   median: (median, listings) => `Marktmedian ${median} USD/GPU-h aus ${listings} Angeboten`,
   medianMeans:
     'Der On-Demand-Preis beträgt 70 % des Marktmedians, abgerundet. Bei zu wenigen Angeboten bleibt er unverändert.',
 
   search: 'Maschinen',
-  modelHint: 'GPU-Modell, etwa h100',
+  modelHint: 'GPU-Modell',
   model: 'GPU-Modell',
   region: 'Standort',
   anyRegion: 'Alle Standorte',
@@ -65,7 +65,7 @@ export const texts: typeof english = {
       other: `${number(count)} Maschinen verfügbar`,
     }),
   asOf: (time) => `Stand ${time}`,
-  deployBest: 'Beste passende mieten',
+  deployBest: 'Beste mieten',
   none: 'Zurzeit passt keine Maschine zu diesen Filtern',
   noneHint:
     'Entfernen Sie einen Filter, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',

@@ -11,7 +11,7 @@ export const texts = {
   trendOf: (change: string, snapshots: number) => `${change} over ${snapshots} market snapshots`,
   allModels: (count: number) => `All ${count} models`,
   allModelsHint: 'Compare prices',
-  historyOf: (model: string) => `Price history of ${model}`,
+  history: 'Price history',
   fewListings: (listings: number) => `Too few listings for a market median (${listings} of at least 5)`,
   median: (median: string, listings: number) => `Market median ${median} USD/GPU-h from ${listings} listings`,
   medianMeans:
@@ -19,7 +19,7 @@ export const texts = {
 
   // Requirements.
   search: 'Machines',
-  modelHint: 'GPU model, such as h100',
+  modelHint: 'GPU model',
   model: 'GPU model',
   region: 'Location',
   anyRegion: 'Any location',
