@@ -68,7 +68,7 @@ export function NumberField({ name, label, isInline, ...rest }: NumberFieldProps
         name={name}
         min="0"
         inputMode="decimal"
-        placeholder={texts.any}
+        placeholder={isInline ? '–' : texts.any}
         {...rest}
         value={query.value.get(name) ?? ''}
         onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value }, { replace: true })}

@@ -217,6 +217,7 @@ function Row({ offer, index, isMixed, decimals }: RowProps) {
   const price = offer.pricePerHour[shownMode.value.price];
   const isCompared = compared.value.includes(machineId);
   const vram = models.value.get(gpu)?.vramGb;
+  const total = vram === undefined ? undefined : `${number(vram * numGpus)} GB`;
   return (
     <tr class={isCompared ? 'offer chosen' : 'offer'} aria-rowindex={index}>
       <td class="tick">
@@ -233,7 +234,7 @@ function Row({ offer, index, isMixed, decimals }: RowProps) {
           {numGpus} × <ModelName name={modelName(gpu)} />
           <span class="hidden"> {texts.detailsOf(machineId)}</span>
         </a>
-        {vram !== undefined && <span class="vram">{number(vram * numGpus)} GB</span>}
+        <span class="vram">{total}</span>
         <Marks offer={offer} isMixed={isMixed} />
       </th>
       <td class="price number" data-label={texts.columns.PRICE}>
@@ -247,7 +248,9 @@ function Row({ offer, index, isMixed, decimals }: RowProps) {
         <span>{number(ramGb)}</span>
         <span>{number(diskGb)}</span>
       </td>
-      <td class="region">{regionName(region)}</td>
+      <td class="region" data-vram={total}>
+        {regionName(region)}
+      </td>
       <td class="reliability number" data-label={texts.columns.RELIABILITY}>
         {fixed(reliability * 100, 2)}
       </td>
@@ -280,7 +283,7 @@ function Marks({ offer: { nvlink, demo, hasAgent, preemptible }, isMixed }: { of
           {runs.name}
         </span>
       )}
-      {nvlink && <span class="badge">{texts.nvlink}</span>}
+      {nvlink && <span class="badge nvlink">{texts.nvlink}</span>}
     </>
   );
 }

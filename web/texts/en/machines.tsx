@@ -10,7 +10,7 @@ export const texts = {
   freeOf: (vramGb: number, free: string) => `${free}\u00a0free · ${vramGb}\u00a0GB`,
   trendOf: (change: string, snapshots: number) => `${change} over ${snapshots} market snapshots`,
   allModels: (count: number) => `All ${count} models`,
-  allModelsHint: 'Compare prices',
+  allModelsHint: 'With all prices',
   history: 'Price history',
   fewListings: (listings: number) => `Too few listings for a market median (${listings} of at least 5)`,
   median: (median: string, listings: number) => `Market median ${median} USD/GPU-h from ${listings} listings`,
