@@ -48,6 +48,7 @@ describe('console pages', needs('chromium'), () => {
       const first = await newestSheet();
       const words = (price: string, date: string, listings: number) =>
         `${price} USD per GPU-hour on demand as of ${date}, from ${listings} listings`;
+      await panel.getByText('Price history').click();
       await panel.getByText(`${words(first.price, first.date, first.listings)} (first snapshot).`).waitFor();
       expect(await panel.getByRole('img').count()).toBe(0);
 
@@ -63,9 +64,8 @@ describe('console pages', needs('chromium'), () => {
       const chart = panel.getByRole('img', { name: told });
       await chart.waitFor();
       await page.getByText('Market prices as of 2026-11-21').waitFor();
-      const sheet = page.getByRole('region', { name: 'Price sheet' });
-      await sheet
-        .getByRole('row', { name: /NVIDIA Tesla T4 / })
+      await page
+        .getByRole('button', { name: /^NVIDIA Tesla T4 / })
         .getByText('0.99')
         .waitFor();
       const titles = await chart

@@ -205,11 +205,16 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     const [machine] = await here.sql('select gpu from machine where id = $1', [agent.machineId]);
     const owner = await renter();
     await here.pages.with(`/machines?gpu=${machine!.gpu}`, owner, async ({ page, complaints }) => {
-      const first = page.locator('.offer').first();
-      await first.getByRole('link', { name: `Rent ${agent.machineId}` }).waitFor();
+      const offers = page.locator('.offer');
+      const first = offers.first();
+      await first.getByRole('link', { name: `Deploy ${agent.machineId}` }).waitFor();
+      expect(await offers.filter({ hasText: 'demo' }).count()).toBe(0);
+      await page.getByRole('link', { name: /^Show [\d,]+ machines without an agent$/ }).click();
+      expect(new URL(page.url()).searchParams.get('agentless')).toBe('1');
       await first.getByText('trial', { exact: true }).waitFor();
-      await page.locator('.offer').nth(1).getByText('demo', { exact: true }).waitFor();
-      await page.getByRole('link', { name: 'Rent the best match' }).click();
+      await offers.getByText('demo', { exact: true }).first().waitFor();
+      await first.getByRole('link', { name: `Deploy ${agent.machineId}` }).waitFor();
+      await page.getByRole('link', { name: 'Deploy best match' }).click();
       await page.locator('.which').getByText(agent.machineId).waitFor();
       await page.getByText('its GPUs are simulated').waitFor();
       await page.getByRole('button', { name: /^Deploy for/ }).click();

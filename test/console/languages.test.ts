@@ -14,7 +14,7 @@ const LONG_MS = 600_000;
 const TRANSLATED = {
   '/': 'main > .stack > :not([aria-labelledby="rented"])',
   '/billing': 'main',
-  '/machines': '#prices',
+  '/machines': '.model-strip, .machine-filters',
   '/notifications': 'main h1, main .panel-head, main form',
 };
 const TRANSLATED_FOR_STRANGERS = { '/': 'main', '/sign-in': 'main' };

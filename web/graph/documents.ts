@@ -134,6 +134,21 @@ export const OfferSearch = graphql(
   [OfferRow],
 );
 
+/** Counts matching machines with and without a host agent, and all on the market that have one. */
+export const MachineKinds = graphql(`
+  query MachineKinds($running: OfferFilterInput, $agentless: OfferFilterInput) {
+    running: offerSearch(filter: $running, first: 1) {
+      totalCount
+    }
+    agentless: offerSearch(filter: $agentless, first: 1) {
+      totalCount
+    }
+    market: offerSearch(filter: { hasAgent: true, includePreemptible: true }, first: 1) {
+      totalCount
+    }
+  }
+`);
+
 /** Fetches one machine for the comparison view. */
 export const OneOffer = graphql(
   `

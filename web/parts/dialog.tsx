@@ -5,6 +5,8 @@ import { texts } from '../texts/en/house.js';
 interface Props {
   title: string;
   isNarrow?: boolean;
+  /** Whether it uses the width of the window, for a table. */
+  isWide?: boolean;
   onClose(): void;
   children: ComponentChildren;
 }
@@ -13,7 +15,7 @@ interface Props {
  * The browser's native dialog. It traps the focus, closes with Escape and returns the focus to the element that opened
  * it.
  */
-export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
+export function Dialog({ title, isNarrow = false, isWide = false, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
@@ -31,7 +33,7 @@ export function Dialog({ title, isNarrow = false, onClose, children }: Props) {
   return (
     <dialog
       ref={dialog}
-      class={isNarrow ? 'narrow' : ''}
+      class={isNarrow ? 'narrow' : isWide ? 'wide' : ''}
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault();

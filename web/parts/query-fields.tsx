@@ -3,10 +3,10 @@ import { query, setQuery } from '../state/location.js';
 import { texts } from '../texts/en/house.js';
 
 /** A labelled field for a requirement. Every choice is reflected in the URL immediately. */
-export function Field({ label, isWide = false, children }: FieldProps) {
+export function Field({ label, isWide = false, isInline = false, children }: FieldProps) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
-    <label class={`field${isWide ? ' wide-field' : ''}`}>
+    <label class={`field${isWide ? ' wide-field' : ''}${isInline ? ' inline-field' : ''}`}>
       <span>{label}</span>
       {children}
     </label>
@@ -17,14 +17,31 @@ interface FieldProps {
   label: string;
   /** Whether the field is wide, for long names. */
   isWide?: boolean;
+  /** Whether the label is inside the field's frame instead of above it. */
+  isInline?: boolean;
   children: ComponentChildren;
 }
 
-export function Select({ name, options }: { name: string; options: readonly (readonly [string, string])[] }) {
+interface SelectProps {
+  name: string;
+  options: readonly (readonly [string, string])[];
+  /** The name of a choice that has no visible label. */
+  label?: string;
+  /** The first option, which filters nothing. */
+  any?: string;
+}
+
+export function Select({ name, options, label, any = texts.any }: SelectProps) {
   const value = query.value.get(name) ?? '';
   return (
-    <select name={name} value={value} onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}>
-      <option value="">{texts.any}</option>
+    <select
+      name={name}
+      aria-label={label}
+      class={label !== undefined && value !== '' ? 'set' : ''}
+      value={value}
+      onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
+    >
+      <option value="">{any}</option>
       {value !== '' && !options.some(([option]) => option === value) && <option value={value}>{value}</option>}
       {options.map(([option, text]) => (
         <option key={option} value={option}>
@@ -35,15 +52,23 @@ export function Select({ name, options }: { name: string; options: readonly (rea
   );
 }
 
-export function NumberField({ name, label, ...rest }: { name: string; label: string; step?: string; max?: string }) {
+interface NumberFieldProps {
+  name: string;
+  label: string;
+  step?: string;
+  max?: string;
+  isInline?: boolean;
+}
+
+export function NumberField({ name, label, isInline, ...rest }: NumberFieldProps) {
   return (
-    <Field label={label}>
+    <Field label={label} isInline={isInline}>
       <input
         type="number"
         name={name}
         min="0"
         inputMode="decimal"
-        placeholder={texts.any}
+        placeholder={isInline ? '–' : texts.any}
         {...rest}
         value={query.value.get(name) ?? ''}
         onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value }, { replace: true })}

@@ -1,23 +1,28 @@
-import type { ComponentChildren } from 'preact';
 import { micro, rate } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { OneOffer } from '../graph/documents.js';
+import { Dialog } from '../parts/dialog.js';
+import { Facts } from '../parts/facts.js';
+import { Icon } from '../parts/icon.js';
+import { ModelName } from '../parts/model-name.js';
 import { deployPath, MACHINE } from '../state/deploy-link.js';
-import { setQuery } from '../state/location.js';
 import { marketChanges, modelName, models, regionName } from '../state/market.js';
-import { MODES } from '../state/modes.js';
-import { bandwidthOf, compared, MAX_COMPARED, type Offer } from '../state/offers.js';
+import { MODES, modeParameter } from '../state/modes.js';
+import { bandwidthOf, compared, MAX_COMPARED, type Offer, toggleCompared } from '../state/offers.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/machines.js';
 
-const FACTS: readonly (readonly [name: string, of: (offer: Offer) => ComponentChildren])[] = [
+/** An offer, or null if its machine is taken, or undefined while unknown. */
+type Known = Offer | null | undefined;
+
+const FACTS: readonly (readonly [name: string, of: (offer: Offer) => string])[] = [
   ...MODES.map(
     ({ name, price, decimals }) =>
       [texts.modePrice(name), ({ pricePerHour }: Offer) => rate(micro(pricePerHour[price]), decimals)] as const,
   ),
   [texts.perGpuHour, ({ pricePerHour, numGpus }) => rate(micro(pricePerHour.onDemand / numGpus))],
-  [texts.vram, ({ gpu, numGpus }) => `${(models.value.get(gpu)?.vramGb ?? 0) * numGpus} GB`],
+  [texts.vram, ({ gpu, numGpus }) => `${number((models.value.get(gpu)?.vramGb ?? 0) * numGpus)} GB`],
   [
     texts.bandwidth,
     (offer) => {
@@ -33,96 +38,132 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => ComponentCh
     },
   ],
   [texts.nvlink, ({ nvlink }) => (nvlink ? texts.yes : texts.no)],
-  [texts.fuse, ({ fuse }) => (fuse ? texts.yes : texts.no)],
-  [texts.reliability, ({ reliability }) => `${fixed(reliability * 100, 2)} %`],
   [texts.region, ({ region }) => regionName(region)],
+  [texts.reliability, ({ reliability }) => `${fixed(reliability * 100, 2)} %`],
   [texts.cpu, ({ cpu, vcpus }) => texts.cpuOf(visible(cpu), vcpus)],
-  [texts.memory, ({ ramGb }) => `${ramGb} GB`],
+  [texts.memory, ({ ramGb }) => `${number(ramGb)} GB`],
   [texts.disk, ({ diskGb }) => `${number(diskGb)} GB`],
   [texts.network, ({ netMbps: { down, up } }) => `${number(down)} / ${number(up)} Mbit/s`],
+  [texts.runsContainers, ({ hasAgent }) => (hasAgent ? texts.yes : texts.no)],
   [texts.cuda, ({ cudaMax }) => cudaMax || '–'],
-  [texts.pcie, ({ pcie }) => pcie],
+  [texts.pcie, ({ pcie }) => String(pcie)],
+  [texts.fuse, ({ fuse }) => (fuse ? texts.yes : texts.no)],
 ];
 
-/** Shows the selected machines side by side. The selection is kept in the URL. */
-export function Compare() {
+/** Shows the selected machines side by side. Rows in which they differ are emphasised. */
+export function Comparison({ onClose }: { onClose(): void }) {
   const ids = compared.value;
-  const columns = ids.map((_, place) => place);
   // The number of hooks is constant, regardless of the selection.
-  const reads = [useOffer(ids[0]), useOffer(ids[1]), useOffer(ids[2]), useOffer(ids[3])];
-  if (ids.length === 0) return null;
+  const all = [useOffer(ids[0]), useOffer(ids[1]), useOffer(ids[2]), useOffer(ids[3])];
+  const columns = ids.map((id, place) => ({ id, offer: all[place] }));
   return (
-    <section class="panel compare" aria-labelledby="compare">
-      <div class="panel-head">
-        <h2 id="compare">{ids.length === 1 ? texts.compareOne : texts.compareTitle}</h2>
-        <div class="row">
-          {ids.length < MAX_COMPARED && <p class="small quiet">{texts.compareMore(MAX_COMPARED)}</p>}
-          <button type="button" class="plain" onClick={() => setQuery({ compare: null }, { replace: true })}>
-            {texts.closeCompare}
-          </button>
-        </div>
-      </div>
-      {ids.length > 1 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
-        <section class="scroll" tabIndex={0} aria-label={texts.comparison}>
-          <table>
-            <thead>
-              <tr>
-                <td />
-                {columns.map((place) => (
-                  <th key={ids[place]} scope="col">
-                    <Title id={ids[place]!} read={reads[place]!} />
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {FACTS.map(([name, of]) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  {columns.map((place) => {
-                    const { offer } = reads[place]!;
-                    return <td key={ids[place]}>{offer == null ? '–' : of(offer)}</td>;
-                  })}
-                </tr>
+    <Dialog title={texts.compareTitle(ids.length)} isWide onClose={onClose}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard */}
+      <section class="scroll comparison" tabIndex={0} aria-label={texts.comparison}>
+        <table>
+          <thead>
+            <tr>
+              <td />
+              {columns.map(({ id, offer }) => (
+                <th key={id} scope="col">
+                  <Title id={id} offer={offer} isLast={ids.length === 1} onClose={onClose} />
+                </th>
               ))}
-            </tbody>
-          </table>
-        </section>
-      )}
-    </section>
+            </tr>
+          </thead>
+          <tbody>
+            {FACTS.map(([name, of]) => {
+              const cells = columns.map(({ offer }) => (offer == null ? null : of(offer)));
+              const known = new Set(cells.filter((cell) => cell !== null));
+              return (
+                <tr key={name} class={known.size > 1 ? 'differs' : ''}>
+                  <th scope="row">{name}</th>
+                  {columns.map(({ id }, place) => (
+                    <td key={id}>{cells[place] ?? '–'}</td>
+                  ))}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </section>
+    </Dialog>
   );
 }
 
-/** Reads a machine's offer. It is null if the machine is taken, and undefined while unknown. */
-function useOffer(machineId: string | undefined): { offer: Offer | null | undefined } {
-  const read = useRead(OneOffer, machineId === undefined ? null : { machineId }, marketChanges);
-  return { offer: read.data.value?.offer };
+/** Shows everything about one machine. */
+export function MachineDetails({ id, onClose }: { id: string; onClose(): void }) {
+  const offer = useOffer(id);
+  const isCompared = compared.value.includes(id);
+  return (
+    <Dialog title={offer == null ? visible(id) : nameOf(offer)} onClose={onClose}>
+      <div class="dialog-body stack">
+        {offer === null && <p class="quiet">{texts.taken}</p>}
+        {offer != null && (
+          <Facts
+            of={[
+              [texts.machineId, <span class="id mono">{id}</span>],
+              ...FACTS.map(([name, of]) => [name, of(offer)] as const),
+            ]}
+          />
+        )}
+      </div>
+      <div class="dialog-end">
+        <button
+          type="button"
+          disabled={!isCompared && compared.value.length >= MAX_COMPARED}
+          onClick={() => toggleCompared(id)}
+        >
+          {isCompared ? texts.removeFromComparison : texts.addToComparison}
+        </button>
+        {offer != null && <DeployLink id={id} class="primary" />}
+      </div>
+    </Dialog>
+  );
 }
 
-function Title({ id, read: { offer } }: { id: string; read: ReturnType<typeof useOffer> }) {
+const nameOf = ({ numGpus, gpu }: Offer) => `${numGpus} × ${modelName(gpu)}`;
+
+function useOffer(machineId: string | undefined): Known {
+  return useRead(OneOffer, machineId === undefined ? null : { machineId }, marketChanges).data.value?.offer;
+}
+
+const DeployLink = ({ id, class: className }: { id: string; class: string }) => (
+  <a class={`button ${className}`} href={deployPath({ [MACHINE]: id, ...modeParameter() })}>
+    {texts.deploy(visible(id))}
+  </a>
+);
+
+interface TitleProps {
+  id: string;
+  offer: Known;
+  /** Whether it is the only one left, so that removing it ends the comparison. */
+  isLast: boolean;
+  onClose(): void;
+}
+
+function Title({ id, offer, isLast, onClose }: TitleProps) {
+  const remove = () => {
+    toggleCompared(id);
+    if (isLast) onClose();
+  };
   return (
     <div class="stack-tight">
       <span class="compared">
-        {offer == null ? <span class="mono">{visible(id)}</span> : `${offer.numGpus} × ${modelName(offer.gpu)}`}
-      </span>
-      <span class="row">
-        {offer === null && <span class="quiet">{texts.taken}</span>}
-        {offer != null && (
-          <a class="button primary small-button" href={deployPath({ [MACHINE]: id })}>
-            {texts.rent(visible(id))}
-          </a>
-        )}
-        <button
-          type="button"
-          class="small-button"
-          onClick={() =>
-            setQuery({ compare: compared.value.filter((other) => other !== id).join(',') }, { replace: true })
-          }
-        >
-          {texts.removeCompared(visible(id))}
+        <span>
+          {offer == null ? (
+            <span class="mono">{visible(id)}</span>
+          ) : (
+            <>
+              {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
+            </>
+          )}
+        </span>
+        <button type="button" class="ghost menu-button" aria-label={texts.removeCompared(visible(id))} onClick={remove}>
+          <Icon name="x" />
         </button>
       </span>
+      {offer === null ? <span class="quiet">{texts.taken}</span> : <DeployLink id={id} class="small-button" />}
     </div>
   );
 }

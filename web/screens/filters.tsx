@@ -1,99 +1,147 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { Fold } from '../parts/fold.js';
+import { POINT } from '../figures/number.js';
+import { visible } from '../figures/visible.js';
+import { Icon } from '../parts/icon.js';
+import { ModelName } from '../parts/model-name.js';
 import { Clear, Field, NumberField, Select } from '../parts/query-fields.js';
 import { chosenGpus, FILTER_NAMES, toggledGpu } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
-import { modelName, regions } from '../state/market.js';
+import { modelName, regionName, regions } from '../state/market.js';
 import { texts } from '../texts/en/machines.js';
 import { SavedSearches } from './saved-searches.js';
 
-const FOLDED = ['tier', 'ram', 'disk', 'vcpus', 'nvlink', 'busy'];
+/** Filters that few users need. */
+const MORE = ['vram', 'reliability', 'tier', 'ram', 'disk', 'vcpus', 'nvlink', 'busy'];
 
 /** The search filters. Every change is reflected in the URL immediately. */
 export function Filters() {
-  const folded = FOLDED.filter((name) => query.value.has(name)).length;
+  const isOpen = useSignal(false);
+  const isSet = MORE.filter((name) => query.value.has(name)).length;
   return (
-    <search aria-label={texts.search}>
-      <form class="panel padded stack-tight" onSubmit={(event) => event.preventDefault()}>
+    <search class={`machine-filters ${isOpen.value ? 'open' : ''}`} aria-label={texts.search}>
+      <div class="list-tools">
+        <div class="search-field">
+          <Icon name="search" />
+          <input
+            type="search"
+            name="q"
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={100}
+            aria-label={texts.model}
+            placeholder={texts.modelHint}
+            value={query.value.get('q') ?? ''}
+            onInput={({ currentTarget }) => setQuery({ q: currentTarget.value }, { replace: true })}
+          />
+        </div>
+        <GpuCount isBare />
+        <NumberField name="price" label={texts.mostPrice} step="0.01" isInline />
+        <Select
+          name="region"
+          label={texts.region}
+          any={texts.anyRegion}
+          options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
+        />
+        <button
+          type="button"
+          class="more-filters"
+          aria-expanded={isOpen.value}
+          onClick={() => {
+            isOpen.value = !isOpen.value;
+          }}
+        >
+          <Icon name="sliders-horizontal" />
+          <span>{texts.more}</span>
+          {isSet > 0 && <span class="badge">{texts.moreSet(isSet)}</span>}
+        </button>
+      </div>
+      {isOpen.value && (
         <div class="filters">
-          <Field label={texts.model} isWide>
-            <input
-              type="search"
-              name="q"
-              autocomplete="off"
-              spellcheck={false}
-              maxLength={100}
-              placeholder={texts.modelHint}
-              value={query.value.get('q') ?? ''}
-              onInput={({ currentTarget }) => setQuery({ q: currentTarget.value }, { replace: true })}
-            />
-          </Field>
-          <Field label={texts.region} isWide>
-            <Select
-              name="region"
-              options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
-            />
-          </Field>
-          <GpuCount />
-          <NumberField name="price" label={texts.mostPrice} step="0.01" />
           <NumberField name="vram" label={texts.vramEach} />
           <NumberField name="reliability" label={texts.reliabilityMin} step="0.1" max="100" />
+          <Field label={texts.tier}>
+            <Select name="tier" options={Object.entries(texts.tiers)} />
+          </Field>
+          <NumberField name="vcpus" label={texts.vcpus} />
+          <NumberField name="ram" label={texts.ram} />
+          <NumberField name="disk" label={texts.freeDisk} />
+          <Check name="nvlink">{texts.nvlink}</Check>
+          <Check name="busy">{texts.busy}</Check>
         </div>
-        <Fold title={texts.more} summary={folded > 0 ? texts.moreSet(folded) : undefined} isOpen={folded > 0}>
-          <div class="filters">
-            <Field label={texts.tier}>
-              <Select name="tier" options={Object.entries(texts.tiers)} />
-            </Field>
-            <NumberField name="ram" label={texts.ram} />
-            <NumberField name="disk" label={texts.freeDisk} />
-            <NumberField name="vcpus" label={texts.vcpus} />
-            <Check name="nvlink">{texts.nvlink}</Check>
-            <Check name="busy">{texts.busy}</Check>
-          </div>
-        </Fold>
-        {chosenGpus.value.length > 0 && (
-          <p class="row small">
-            <span class="quiet">{texts.only}</span>
-            {chosenGpus.value.map((slug) => (
-              <button
-                key={slug}
-                type="button"
-                class="badge"
-                aria-label={texts.removeModel(modelName(slug))}
-                onClick={() => setQuery({ gpu: toggledGpu(slug) })}
-              >
-                {modelName(slug)} <span aria-hidden="true">×</span>
-              </button>
-            ))}
-          </p>
-        )}
+      )}
+      <div class="chips">
+        {activeFilters().map(({ text, remove }) => (
+          <button key={text} type="button" class="badge" aria-label={texts.removeFilter(text)} onClick={remove}>
+            <ModelName name={text} />
+            <Icon name="x" />
+          </button>
+        ))}
         <Clear names={FILTER_NAMES}>{texts.clear}</Clear>
         <SavedSearches />
-      </form>
+      </div>
     </search>
   );
 }
 
-export function GpuCount() {
-  return (
-    <Field label={texts.gpus}>
-      <select
-        name="gpus"
-        value={`${query.value.get('gpus') ?? ''}${query.value.get('exactly') === '1' ? '=' : ''}`}
-        onChange={({ currentTarget: { value } }) =>
-          setQuery({ gpus: value.replace('=', ''), exactly: value.endsWith('=') ? '1' : null })
-        }
-      >
-        <option value="">{texts.any}</option>
-        {[2, 4, 8].map((count) => (
-          <option value={count}>{count === 8 ? '8' : texts.atLeast(count)}</option>
-        ))}
-        {[1, 2, 4].map((count) => (
-          <option value={`${count}=`}>{texts.exactly(count)}</option>
-        ))}
-      </select>
-    </Field>
+/** How each filter's value reads, except those of the models. */
+const TEXTS: readonly (readonly [name: string, of: (value: string) => string])[] = [
+  ['gpus', (value) => (query.value.get('exactly') === '1' ? texts.exactly(value) : texts.atLeast(value))],
+  ['price', (value) => texts.chips.price(value.replace('.', POINT))],
+  ['region', regionName],
+  ['vram', texts.chips.vram],
+  ['reliability', (value) => texts.chips.reliability(value.replace('.', POINT))],
+  ['tier', (value) => (Object.hasOwn(texts.tiers, value) ? texts.tiers[value as keyof typeof texts.tiers] : value)],
+  ['vcpus', texts.chips.vcpus],
+  ['ram', texts.chips.ram],
+  ['disk', texts.chips.disk],
+  ['nvlink', () => texts.nvlink],
+  ['busy', () => texts.chips.busy],
+];
+
+/** Returns the active filters, except the typed one, which its field shows. */
+function activeFilters(): { text: string; remove(): void }[] {
+  const ofModels = chosenGpus.value.map((slug) => ({
+    text: visible(modelName(slug)),
+    remove: () => setQuery({ gpu: toggledGpu(slug) }),
+  }));
+  const others = TEXTS.flatMap(([name, of]) => {
+    const value = query.value.get(name);
+    if (value === null) return [];
+    return {
+      text: visible(of(value)),
+      remove: () => setQuery({ [name]: null, ...(name === 'gpus' && { exactly: null }) }),
+    };
+  });
+  return [...ofModels, ...others];
+}
+
+/** A choice of the number of GPUs. If it is bare, its first option names it instead of a label. */
+export function GpuCount({ isBare = false }: { isBare?: boolean }) {
+  const value = `${query.value.get('gpus') ?? ''}${query.value.get('exactly') === '1' ? '=' : ''}`;
+  const select = (
+    <select
+      name="gpus"
+      aria-label={isBare ? texts.gpus : undefined}
+      class={isBare && value !== '' ? 'set' : ''}
+      value={value}
+      onChange={({ currentTarget }) =>
+        setQuery({
+          gpus: currentTarget.value.replace('=', ''),
+          exactly: currentTarget.value.endsWith('=') ? '1' : null,
+        })
+      }
+    >
+      <option value="">{isBare ? texts.anyCount : texts.any}</option>
+      {['2', '4', '8'].map((count) => (
+        <option value={count}>{count === '8' ? texts.exactly(count) : texts.atLeast(count)}</option>
+      ))}
+      {['1', '2', '4'].map((count) => (
+        <option value={`${count}=`}>{texts.exactly(count)}</option>
+      ))}
+    </select>
   );
+  return isBare ? select : <Field label={texts.gpus}>{select}</Field>;
 }
 
 function Check({ name, children }: { name: string; children: ComponentChildren }) {

@@ -1,49 +1,99 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { loaded } from '../parts/loaded.js';
+import { Failure } from '../parts/notice.js';
 import { chosenGpus } from '../state/filters.js';
-import { followMarket, marketSnapshot, models, readSheet, sheet } from '../state/market.js';
+import { query, setQuery, wasLoadedWith } from '../state/location.js';
+import { followMarket, marketSnapshot, readSheet, sheet, sheetError } from '../state/market.js';
+import { useMatchingModels } from '../state/matching-models.js';
+import { compared, MAX_COMPARED } from '../state/offers.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/machines.js';
 import { screens } from '../texts/en/screens.js';
-import { Compare } from './compare.js';
 import { Filters } from './filters.js';
 import { ModelPanel } from './model-panel.js';
+import { ModelStrip } from './model-strip.js';
 import { Offers } from './offers.js';
-import { PopularModels } from './popular-models.js';
-import { PriceSheet } from './price-sheet.js';
 
-/** Shows the free machines next to the models to choose from. The search is kept in the URL. */
+/** Whether the comparison is open, as it is if a link leads to one. It stays so until the user closes it. */
+const isComparing = signal(wasLoadedWith('compare'));
+
+const Comparison = loaded(async () => (await import('./compare.js')).Comparison);
+const MachineDetails = loaded(async () => (await import('./compare.js')).MachineDetails);
+const PriceSheet = loaded(async () => (await import('./price-sheet.js')).PriceSheet);
+
+/** Shows the free machines and the models to choose from. The search and the comparison are kept in the URL. */
 export function Machines() {
   useTitle(screens['/machines']);
-  const found = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (sheet.value === null) void readSheet();
     return followMarket();
   }, []);
+  const matching = useMatchingModels();
+  const isSheetOpen = useSignal(false);
   const [only, another] = chosenGpus.value;
-  const chosen = another === undefined ? models.value.get(only ?? '') : undefined;
+  const details = query.value.get('details');
   return (
-    <div class="stack">
+    <div class="stack machines-screen">
       <div class="row between">
         <h1 tabIndex={-1}>{screens['/machines']}</h1>
         <p class="small quiet">{texts.market(marketSnapshot.value ?? '…')}</p>
       </div>
-      <Filters />
-      <p class="small one-column-only">
-        <a href="#prices">{texts.toSheet}</a>
-      </p>
-      <div class="market">
-        <div class="stack" ref={found}>
-          {chosen !== undefined && <ModelPanel model={chosen} />}
-          <PopularModels />
-          <Offers />
-          <Compare />
-        </div>
+      {sheetError.value !== null && sheet.value === null && <Failure error={sheetError.value} />}
+      <ModelStrip
+        matching={matching}
+        onShowAll={() => {
+          isSheetOpen.value = true;
+        }}
+      />
+      {only !== undefined && another === undefined && <ModelPanel slug={only} />}
+      <section class="panel offers" aria-label={texts.list}>
+        <Filters />
+        <Offers />
+      </section>
+      <CompareBar
+        onCompare={() => {
+          isComparing.value = true;
+        }}
+      />
+      {isSheetOpen.value && (
         <PriceSheet
-          onChosen={() => {
-            if (matchMedia('(max-width: 64rem)').matches) found.current?.scrollIntoView({ block: 'start' });
+          matching={matching ?? []}
+          onClose={() => {
+            isSheetOpen.value = false;
           }}
         />
-      </div>
+      )}
+      {isComparing.value && compared.value.length > 0 && (
+        <Comparison
+          onClose={() => {
+            isComparing.value = false;
+          }}
+        />
+      )}
+      {details !== null && (
+        <MachineDetails id={details} onClose={() => setQuery({ details: null }, { replace: true })} />
+      )}
     </div>
+  );
+}
+
+/** The machines selected for comparison, at the bottom of the window. */
+function CompareBar({ onCompare }: { onCompare(): void }) {
+  const count = compared.value.length;
+  if (count === 0) return null;
+  return (
+    <section class="selection" aria-label={texts.compareHead}>
+      <span role="status">
+        {texts.selected(count)}{' '}
+        {count < MAX_COMPARED && <span class="small quiet">{texts.compareMore(MAX_COMPARED)}</span>}
+      </span>
+      <button type="button" class="ghost" onClick={() => setQuery({ compare: null }, { replace: true })}>
+        {texts.clearSelection}
+      </button>
+      <button type="button" class="primary" onClick={onCompare}>
+        {texts.compareSelected}
+      </button>
+    </section>
   );
 }

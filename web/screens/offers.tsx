@@ -1,60 +1,40 @@
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
-import { micro, rate } from '../figures/money.js';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { decimalsOf, micro } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
+import { timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
+import { Amount } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { RowGroups } from '../parts/row-groups.js';
 import { deployPath, MACHINE } from '../state/deploy-link.js';
-import { query, setQuery } from '../state/location.js';
+import { FILTER_NAMES } from '../state/filters.js';
+import { setQuery, withQuery } from '../state/location.js';
 import { modelName, models, regionName } from '../state/market.js';
-import { MODES, modeOf } from '../state/modes.js';
+import { MODES, modeParameter, shownMode } from '../state/modes.js';
 import {
-  bandwidthOf,
   compared,
+  type Found,
   MAX_COMPARED,
   MAX_OFFERS,
   type Offer,
+  ORDERS,
   type OrderName,
   order,
+  scope,
+  toggleCompared,
   useOffers,
 } from '../state/offers.js';
-
 import { texts } from '../texts/en/machines.js';
 
 /** Approximate row height until a row has been measured. */
-const ROW_PX = 46;
-
-interface Column {
-  order: OrderName;
-  /** The kind of the column's cells and heading. */
-  kind: 'number' | 'place';
-  /** If set, the column is only shown if there is room. */
-  room?: 'roomy' | 'speed' | 'network';
-}
-
-/** The columns, in display order. */
-const COLUMNS: readonly Column[] = [
-  { order: 'PRICE_PER_GPU', kind: 'number' },
-  { order: 'PRICE', kind: 'number' },
-  { order: 'VRAM', kind: 'number' },
-  { order: 'BANDWIDTH', kind: 'number', room: 'speed' },
-  { order: 'RELIABILITY', kind: 'number' },
-  { order: 'REGION', kind: 'place' },
-  { order: 'CPU', kind: 'number', room: 'roomy' },
-  { order: 'MEMORY', kind: 'number', room: 'roomy' },
-  { order: 'DISK', kind: 'number', room: 'roomy' },
-  { order: 'NETWORK', kind: 'number', room: 'network' },
-];
+const ROW_PX = 45;
 
 /** Lists the machines that meet the requirements and can be rented now, one per row. */
 export function Offers() {
   const { found, error, more } = useOffers();
   const known = found.value;
-  // If all of them run containers, there is no point in marking each one.
-  const isMixed = known?.offers.some(({ hasAgent }) => !hasAgent) ?? false;
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const watch = new IntersectionObserver(([entry]) => entry?.isIntersecting && more(), { rootMargin: '800px' });
@@ -62,14 +42,16 @@ export function Offers() {
     return () => watch.disconnect();
   }, [known]);
   return (
-    <section class="panel offers" aria-label={texts.list}>
-      <div class="panel-head">
+    <>
+      <div class="offers-head">
         <h2>{known === null ? texts.searching : texts.count(known.total)}</h2>
-        <div class="row">
+        {known !== null && <span class="small quiet figure">{texts.asOf(timeToSecond(known.at))}</span>}
+        <div class="offers-choices">
+          <SortChoice />
           <ModeChoice />
-          {known !== null && known.total > 0 && (
-            <a class="button primary" href={deployPath(modeParameter())}>
-              {texts.rentBest}
+          {known?.total !== 0 && (
+            <a class={`button primary ${known === null ? 'unknown' : ''}`} href={deployPath(modeParameter())}>
+              {texts.deployBest}
             </a>
           )}
         </div>
@@ -79,25 +61,70 @@ export function Offers() {
           <Failure error={error.value} />
         </div>
       )}
-      {known?.total === 0 && (
-        <Empty icon="search" title={texts.none}>
-          <p>{texts.noneHint}</p>
-        </Empty>
-      )}
-      {known !== null && known.total > 0 && (
-        <table class="machines" aria-rowcount={known.total + 1}>
-          <caption class="hidden">{texts.caption}</caption>
-          <Heads />
-          <RowGroups rows={known.offers} total={known.total} rowPx={ROW_PX}>
-            {(offer, index) => <Row key={offer.machineId} offer={offer} index={index} isMixed={isMixed} />}
-          </RowGroups>
-        </table>
-      )}
+      {known !== null && <Scope found={known} />}
+      {known?.total === 0 && <NoOffers found={known} />}
+      {known !== null && known.total > 0 && <Table found={known} />}
       <div ref={end} />
       {known !== null && known.offers.length >= MAX_OFFERS && known.hasMore && (
         <p class="padded small quiet">{texts.first(MAX_OFFERS)}</p>
       )}
-    </section>
+    </>
+  );
+}
+
+/** Says whether the listed machines run containers, and shows or hides those that don't. */
+function Scope({ found: { agentless, total } }: { found: Found }) {
+  const shown = scope.value;
+  if (agentless === 0 || (shown === 'running' && total === 0)) return null;
+  return (
+    <p class="offers-scope small quiet">
+      {shown === 'agentless' && texts.scope.agentless}
+      {shown === 'all' && (
+        <>
+          {texts.scope.all(agentless)} <a href={withQuery({ agentless: null })}>{texts.scope.hide}</a>
+        </>
+      )}
+      {shown === 'running' && (
+        <>
+          {texts.scope.running} <a href={withQuery({ agentless: '1' })}>{texts.scope.show(agentless)}</a>
+        </>
+      )}
+    </p>
+  );
+}
+
+function NoOffers({ found: { agentless } }: { found: Found }) {
+  return (
+    <Empty icon="search" title={texts.none}>
+      <p>{texts.noneHint}</p>
+      {agentless > 0 ? (
+        <a class="button" href={withQuery({ agentless: '1' })}>
+          {texts.scope.show(agentless)}
+        </a>
+      ) : (
+        <a class="button" href={withQuery(Object.fromEntries(FILTER_NAMES.map((name) => [name, null])))}>
+          {texts.clear}
+        </a>
+      )}
+    </Empty>
+  );
+}
+
+function SortChoice() {
+  const value = Object.hasOwn(ORDERS, order.value) ? order.value : '';
+  return (
+    <select
+      aria-label={texts.sort}
+      value={value}
+      onChange={({ currentTarget }) => setQuery({ sort: currentTarget.value }, { replace: true })}
+    >
+      <option value="">{texts.recommended}</option>
+      {(Object.keys(ORDERS) as OrderName[]).map((name) => (
+        <option key={name} value={name}>
+          {texts.orders[name]}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -105,83 +132,92 @@ export function Offers() {
  * Lets the user choose the pricing mode, which determines the prices shown and is preselected when renting from here.
  */
 function ModeChoice() {
-  const chosen = modeShown();
   return (
     <fieldset class="segments" aria-label={texts.prices}>
-      {MODES.map(({ value, name }, place) => (
+      {MODES.map((mode, place) => (
         <button
-          key={value}
+          key={mode.value}
           type="button"
-          aria-pressed={value === chosen.value}
-          onClick={() => setQuery({ priced: place === 0 ? null : value }, { replace: true })}
+          aria-pressed={mode === shownMode.value}
+          onClick={() => setQuery({ priced: place === 0 ? null : mode.value }, { replace: true })}
         >
-          {name}
+          {mode.name}
         </button>
       ))}
     </fieldset>
   );
 }
 
-/** Returns the displayed mode as a parameter for the rent page. */
-const modeParameter = () => ({ mode: modeShown() === MODES[0] ? null : modeShown().value });
-
-const modeShown = () => modeOf(query.value.get('priced') ?? '');
-
-function Heads() {
+function Table({ found: { offers, total } }: { found: Found }) {
+  const { price } = shownMode.value;
+  const decimals = useMemo(() => {
+    const prices = offers.flatMap(({ pricePerHour, numGpus }) => [pricePerHour[price], pricePerHour[price] / numGpus]);
+    return decimalsOf(prices.map(micro), 3);
+  }, [offers, price]);
+  // If all of them run containers, there is no point in marking each one.
+  const isMixed = offers.some(({ hasAgent }) => !hasAgent);
   return (
-    <thead>
-      <tr>
-        <th scope="col" class="tick">
-          <span class="hidden">{texts.compareHead}</span>
-        </th>
-        <th scope="col">{texts.machineHead}</th>
-        {COLUMNS.map(({ order: by, kind, room = '' }) => {
-          const isChosen = order.value === by;
-          const isRising = ['PRICE', 'PRICE_PER_GPU', 'REGION'].includes(by);
-          const direction = isRising ? ('ascending' as const) : ('descending' as const);
-          return (
-            <th
-              key={by}
-              scope="col"
-              class={`${kind} ${room}`}
-              title={by === 'BANDWIDTH' ? texts.bandwidthMeans : undefined}
-              aria-sort={isChosen ? direction : undefined}
-            >
-              <button type="button" class="sort" onClick={() => setQuery({ sort: by }, { replace: true })}>
-                {texts.columns[by]}
-                {isChosen && <Icon name={isRising ? 'arrow-up' : 'arrow-down'} />}
-              </button>
-            </th>
-          );
-        })}
-        <th scope="col" class="act">
-          <span class="hidden">{texts.rentHead}</span>
-        </th>
-      </tr>
-    </thead>
+    <table class="machines" aria-rowcount={total + 1}>
+      <caption class="hidden">{texts.caption}</caption>
+      <thead>
+        <tr>
+          <th scope="col" class="tick">
+            <span class="hidden">{texts.compareHead}</span>
+          </th>
+          <th scope="col">{texts.machineHead}</th>
+          <SortHead of="PRICE" isNumber />
+          <SortHead of="PRICE_PER_GPU" isNumber />
+          <th scope="col" class="hardware">
+            {texts.hardwareHead}
+          </th>
+          <SortHead of="REGION" />
+          <SortHead of="RELIABILITY" isNumber />
+          <th scope="col" class="act">
+            <span class="hidden">{texts.deployHead}</span>
+          </th>
+        </tr>
+      </thead>
+      <RowGroups rows={offers} total={total} rowPx={ROW_PX}>
+        {(offer, index) => (
+          <Row key={offer.machineId} offer={offer} index={index} isMixed={isMixed} decimals={decimals} />
+        )}
+      </RowGroups>
+    </table>
   );
 }
 
-/** A row with a machine. `index` starts at 1 and includes the header rows. */
-function Row({ offer, index, isMixed }: { offer: Offer; index: number; isMixed: boolean }) {
-  const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps, nvlink, reliability } = offer;
-  const mode = modeShown();
-  const price = offer.pricePerHour[mode.price];
+/** A column's heading, which sorts the list. */
+function SortHead({ of, isNumber = false }: { of: OrderName; isNumber?: boolean }) {
+  const isChosen = order.value === of;
+  const isRising = of !== 'RELIABILITY';
+  return (
+    <th
+      scope="col"
+      class={`${of.toLowerCase().replaceAll('_', '-')} ${isNumber ? 'number' : ''}`}
+      aria-sort={isChosen ? (isRising ? 'ascending' : 'descending') : undefined}
+    >
+      <button type="button" class="sort" onClick={() => setQuery({ sort: of }, { replace: true })}>
+        {texts.columns[of as keyof typeof texts.columns]}
+        {isChosen && <Icon name={isRising ? 'arrow-up' : 'arrow-down'} />}
+      </button>
+    </th>
+  );
+}
+
+interface RowProps {
+  offer: Offer;
+  /** The row's place, which starts at 1 and includes the header row. */
+  index: number;
+  isMixed: boolean;
+  decimals: number;
+}
+
+function Row({ offer, index, isMixed, decimals }: RowProps) {
+  const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, reliability } = offer;
+  const price = offer.pricePerHour[shownMode.value.price];
   const isCompared = compared.value.includes(machineId);
   const vram = models.value.get(gpu)?.vramGb;
-  const speed = bandwidthOf(offer);
-  const cells: Record<OrderName, ComponentChildren> = {
-    PRICE_PER_GPU: rate(micro(price / numGpus), mode.decimals),
-    PRICE: <strong>{rate(micro(price), mode.decimals)}</strong>,
-    VRAM: vram === undefined ? '' : `${vram * numGpus} GB`,
-    BANDWIDTH: speed === undefined ? '–' : number(speed),
-    RELIABILITY: `${fixed(reliability * 100, 2)} %`,
-    REGION: regionName(region),
-    CPU: vcpus,
-    MEMORY: number(ramGb),
-    DISK: number(diskGb),
-    NETWORK: number(netMbps.down),
-  };
+  const total = vram === undefined ? undefined : `${number(vram * numGpus)} GB`;
   return (
     <tr class={isCompared ? 'offer chosen' : 'offer'} aria-rowindex={index}>
       <td class="tick">
@@ -190,33 +226,44 @@ function Row({ offer, index, isMixed }: { offer: Offer; index: number; isMixed: 
           aria-label={texts.compare(machineId)}
           checked={isCompared}
           disabled={!isCompared && compared.value.length >= MAX_COMPARED}
-          onChange={() => setQuery({ compare: toggled(machineId).join(',') }, { replace: true })}
+          onChange={() => toggleCompared(machineId)}
         />
       </td>
       <th scope="row" title={`${visible(cpu)}, ${machineId}`}>
-        <span class="model">
+        <a href={withQuery({ details: machineId })}>
           {numGpus} × <ModelName name={modelName(gpu)} />
-        </span>
+          <span class="hidden"> {texts.detailsOf(machineId)}</span>
+        </a>
+        <span class="vram">{total}</span>
         <Marks offer={offer} isMixed={isMixed} />
-        <span class="machine-cpu">
-          {visible(cpu)} {nvlink && <span class="hidden">{texts.nvlink}</span>}
-        </span>
       </th>
-      {COLUMNS.map(({ order: by, kind, room = '' }) => (
-        <td key={by} class={`${kind} ${room}`} data-label={texts.columns[by]}>
-          {cells[by]}
-        </td>
-      ))}
+      <td class="price number" data-label={texts.columns.PRICE}>
+        <Amount of={micro(price)} decimals={decimals} />
+      </td>
+      <td class="price-per-gpu number" data-label={texts.columns.PRICE_PER_GPU}>
+        <Amount of={micro(price / numGpus)} decimals={decimals} />
+      </td>
+      <td class="hardware">
+        <span>{number(vcpus)}</span>
+        <span>{number(ramGb)}</span>
+        <span>{number(diskGb)}</span>
+      </td>
+      <td class="region" data-vram={total}>
+        {regionName(region)}
+      </td>
+      <td class="reliability number" data-label={texts.columns.RELIABILITY}>
+        {fixed(reliability * 100, 2)}
+      </td>
       <td class="act">
         <a class="button small-button" href={deployPath({ [MACHINE]: machineId, ...modeParameter() })}>
-          {texts.rent(machineId)}
+          {texts.deploy(machineId)}
         </a>
       </td>
     </tr>
   );
 }
 
-function Marks({ offer: { nvlink, demo, hasAgent, fuse, preemptible }, isMixed }: { offer: Offer; isMixed: boolean }) {
+function Marks({ offer: { nvlink, demo, hasAgent, preemptible }, isMixed }: { offer: Offer; isMixed: boolean }) {
   const runs = hasAgent
     ? demo
       ? texts.runs.trial
@@ -236,13 +283,7 @@ function Marks({ offer: { nvlink, demo, hasAgent, fuse, preemptible }, isMixed }
           {runs.name}
         </span>
       )}
-      {nvlink && <span class="badge">{texts.nvlink}</span>}
-      {fuse && <span class="badge">{texts.fuse}</span>}
+      {nvlink && <span class="badge nvlink">{texts.nvlink}</span>}
     </>
   );
-}
-
-function toggled(machineId: string): readonly string[] {
-  const chosen = compared.value;
-  return chosen.includes(machineId) ? chosen.filter((other) => other !== machineId) : [...chosen, machineId];
 }

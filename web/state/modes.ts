@@ -1,6 +1,8 @@
+import { computed } from '@preact/signals';
 import type { VariablesOf } from 'gql.tada';
 import type { Deploy } from '../graph/documents.js';
 import { texts } from '../texts/en/modes.js';
+import { query } from './location.js';
 
 type PricingMode = NonNullable<VariablesOf<typeof Deploy>['input']['mode']>;
 
@@ -43,3 +45,9 @@ export const MODES: readonly [Mode, ...Mode[]] = [
 ];
 
 export const modeOf = (value: string): Mode => MODES.find((mode) => mode.value === value) ?? MODES[0];
+
+/** The mode whose prices the list of machines shows, from the URL. */
+export const shownMode = computed(() => modeOf(query.value.get('priced') ?? ''));
+
+/** Returns the shown mode as a parameter for the deploy page. */
+export const modeParameter = () => ({ mode: shownMode.value === MODES[0] ? null : shownMode.value.value });

@@ -1,11 +1,12 @@
 import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
-import { OfferSearch } from '../graph/documents.js';
+import { MachineKinds, OfferSearch } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
+import { serverNow } from './clock.js';
 import { chosenGpus, filter, isFilterKnown, type OfferFilter, type OfferSort, TIERS, typedModel } from './filters.js';
-import { query } from './location.js';
+import { query, setQuery } from './location.js';
 import { marketChanges, models, regionName } from './market.js';
 import { regained } from './stream.js';
 
@@ -76,22 +77,25 @@ function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }
   return TIERS.map((tier) => ({ filter: { ...wanted, tiers: [tier] }, sort: 'PRICE_PER_GPU' as const }));
 }
 
-const countOf = async (wanted: OfferFilter): Promise<number> =>
-  (await send(OfferSearch, { filter: wanted, first: 1 })).offerSearch.totalCount;
+/** Whether any machine on the market runs containers. Null while unknown. */
+const isAnyRunning = signal<boolean | null>(null);
 
 /**
- * Plans the default order. If there are both kinds, machines that run containers come before those that are only
- * records.
+ * Which machines are listed: only those that run containers, or also those without a host agent, because the URL says so
+ * or because the market has no others. Null while unknown.
  */
-async function unsorted(wanted: OfferFilter): Promise<{ total: number; planned: ReturnType<typeof searches> }> {
-  const [total, running] = await Promise.all([countOf(wanted), countOf({ ...wanted, hasAgent: true })]);
-  const isMixed = running > 0 && running < total;
-  const kinds = isMixed ? [true, false].map((hasAgent) => ({ ...wanted, hasAgent })) : [wanted];
-  return { total, planned: kinds.flatMap(searches) };
-}
+export const scope = computed(() => {
+  if (isAnyRunning.value === null) return null;
+  if (!isAnyRunning.value) return 'agentless';
+  return query.value.get('agentless') === '1' ? 'all' : 'running';
+});
 
-interface Found {
+export interface Found {
   total: number;
+  /** Number of matching machines without a host agent, whether or not they are shown. */
+  agentless: number;
+  /** When the machines were read, in seconds since 1970. */
+  at: number;
   hasMore: boolean;
   offers: readonly Offer[];
 }
@@ -115,7 +119,7 @@ function createOffers() {
   const error = signal<unknown>(null);
   /** Number of machines requested. This is one page at first, and one more each time the user comes near the end. */
   const wanted = signal(PAGE);
-  const searchKey = computed(() => JSON.stringify([filter.value, order.value]));
+  const searchKey = computed(() => JSON.stringify([filter.value, order.value, query.value.get('agentless')]));
   const retry = new Retry();
   let latest = 0;
 
@@ -127,26 +131,33 @@ function createOffers() {
     const most = isWhole ? MAX_OFFERS : wanted.value;
     const offers: Offer[] = [];
     try {
-      const counted = isSorted.value ? null : await unsorted(filter.value);
+      const all = filter.value;
+      const running = { ...all, hasAgent: true };
+      const kinds = await send(MachineKinds, { running, agentless: { ...all, hasAgent: false } });
       if (own !== latest) return;
-      const planned = counted?.planned ?? searches(filter.value);
-      let total = counted?.total ?? 0;
+      isAnyRunning.value = kinds.market.totalCount > 0;
+      const isRunningOnly = scope.value === 'running';
+      const agentless = kinds.agentless.totalCount;
+      const total = kinds.running.totalCount + (isRunningOnly ? 0 : agentless);
+      const isMixed = kinds.running.totalCount > 0 && agentless > 0;
+      // Machines that run containers come first, unless a column determines the order.
+      const parts = isMixed && !isSorted.value ? [running, { ...all, hasAgent: false }] : [all];
+      const planned = (isRunningOnly ? [running] : parts).flatMap(searches);
       for (const { filter: wants, sort } of planned) {
         let after: string | null = null;
         let page: ResultOf<typeof OfferSearch>['offerSearch'] | null = null;
-        while (offers.length < most && page?.pageInfo.hasNextPage !== false) {
+        while (offers.length < Math.min(most, total) && page?.pageInfo.hasNextPage !== false) {
           const first = Math.min(PAGE, most - offers.length);
           page = (await send(OfferSearch, { filter: wants, sort, first, after })).offerSearch;
           if (own !== latest) return;
           offers.push(...page.edges.map(({ node }) => node));
           after = page.pageInfo.endCursor;
-          if (counted === null) total = page.totalCount;
         }
       }
       if (isWhole) sortBy(offers, sorted.value);
       retry.end();
       batch(() => {
-        found.value = { total, hasMore: offers.length < total, offers };
+        found.value = { total, agentless, at: serverNow.peek(), hasMore: offers.length < total, offers };
         error.value = null;
       });
     } catch (fault) {
@@ -198,3 +209,10 @@ export const MAX_COMPARED = 4;
 export const compared = computed<readonly string[]>(() =>
   (query.value.get('compare')?.split(',') ?? []).filter(Boolean).slice(0, MAX_COMPARED),
 );
+
+/** Adds a machine to the comparison, or removes it, in the URL. */
+export function toggleCompared(machineId: string): void {
+  const chosen = compared.value;
+  const next = chosen.includes(machineId) ? chosen.filter((other) => other !== machineId) : [...chosen, machineId];
+  setQuery({ compare: next.join(',') }, { replace: true });
+}

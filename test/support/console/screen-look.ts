@@ -61,16 +61,15 @@ export const movingIn = (page: Page): Promise<string[]> =>
       .map(({ outerHTML }) => outerHTML.slice(0, 100)),
   );
 
-/** Returns places where a finger scrolls the price sheet instead of the page, and chart texts that are too small. */
+/** Returns chart texts that are too small. */
 export const hardToUse = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
-    const sheets = [...document.querySelectorAll('.sheet')].filter((sheet) => sheet.scrollHeight > sheet.clientHeight);
     const texts = [...document.querySelectorAll<SVGTextElement>('.chart text')].filter((text) => {
       const size = Number.parseFloat(getComputedStyle(text).fontSize);
       const room = text.closest('.scroll');
       return size * text.getScreenCTM()!.a < 11 || (room !== null && room.scrollWidth > room.clientWidth);
     });
-    return [...sheets, ...texts].map(({ outerHTML }) => outerHTML.slice(0, 100));
+    return texts.map(({ outerHTML }) => outerHTML.slice(0, 100));
   });
 
 /** Returns elements that respond to a mouse but not to a keyboard. */

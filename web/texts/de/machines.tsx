@@ -3,27 +3,35 @@ import type { texts as english } from '../en/machines.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  market: (date) =>
-    `Marktstand: ${date}. Sekundengenau abgerechnet, keine Einrichtungsgebühr. Keine Mindestdauer, außer 60 GPU-Sekunden, wenn Sie eine unterbrechbare Instanz verdrängen.`,
-  toSheet: 'Zur Preisliste',
+  market: (date) => `Preise vom ${date} · sekundengenau abgerechnet`,
 
-  popular: 'Modelle mit den meisten freien GPUs',
-  popularHint: (vramGb, free) => `${vramGb} GB · ${free}\u00a0frei`,
-  fromPrice: (price) => `ab ${price}\u00a0USD/h`,
+  popular: 'Gefragte Modelle',
+  perGpu: 'USD/GPU-h',
+  freeOf: (vramGb, free) => `${free}\u00a0frei · ${vramGb}\u00a0GB`,
+  trendOf: (change, snapshots) => `${change} in ${snapshots} Marktständen`,
+  allModels: (count) => `Alle ${count} Modelle`,
+  allModelsHint: 'Mit allen Preisen',
+  history: 'Preisverlauf',
+  fewListings: (listings) => `Zu wenige Angebote für einen Marktmedian (${listings} von mindestens 5)`,
+  median: (median, listings) => `Marktmedian ${median} USD/GPU-h aus ${listings} Angeboten`,
+  medianMeans:
+    'Der On-Demand-Preis beträgt 70 % des Marktmedians, abgerundet. Bei zu wenigen Angeboten bleibt er unverändert.',
 
   search: 'Maschinen',
-  modelHint: 'h100, rtx 4090',
+  modelHint: 'GPU-Modell',
   model: 'GPU-Modell',
-  region: 'Region',
+  region: 'Standort',
+  anyRegion: 'Alle Standorte',
   gpus: 'GPUs',
   any: 'beliebig',
-  atLeast: (count) => `${count} oder mehr`,
-  exactly: (count) => `genau ${count}`,
+  anyCount: 'GPU-Anzahl',
+  atLeast: (count) => `mindestens ${count} GPUs`,
+  exactly: (count) => `genau ${count} ${count === '1' ? 'GPU' : 'GPUs'}`,
   mostPrice: 'Max. USD/GPU-h',
   vramEach: 'VRAM/GPU (GB)',
   reliabilityMin: 'Zuverlässigkeit (%)',
-  more: 'Weitere Anforderungen',
-  moreSet: (count) => `${count} gesetzt`,
+  more: 'Weitere Filter',
+  moreSet: (count) => `${count}\u00a0gesetzt`,
   tier: 'Klasse',
   tiers: {
     FLAGSHIP: 'Spitzenklasse',
@@ -36,10 +44,18 @@ export const texts: typeof english = {
   vcpus: 'vCPUs',
   nvlink: 'NVLink',
   fuse: 'FUSE',
-  busy: 'Auch Maschinen mit einer unterbrechbaren Instanz',
-  only: 'Nur',
-  removeModel: (model) => `${model} entfernen`,
-  clear: 'Alle Anforderungen entfernen',
+  busy: 'Auch Maschinen mit einer unterbrechbaren Instanz (mindestens 60 GPU-Sekunden werden berechnet)',
+  chips: {
+    price: (usd) => `bis ${usd} USD/GPU-h`,
+    vram: (gb) => `mindestens ${gb} GB VRAM`,
+    reliability: (percent) => `mindestens ${percent} % zuverlässig`,
+    vcpus: (count) => `mindestens ${count} vCPUs`,
+    ram: (gb) => `mindestens ${gb} GB RAM`,
+    disk: (gb) => `mindestens ${gb} GB Speicherplatz`,
+    busy: 'auch belegte Maschinen',
+  },
+  removeFilter: (filter) => `Filter entfernen: ${filter}`,
+  clear: 'Alle Filter entfernen',
 
   list: 'Freie Maschinen',
   searching: 'Suche läuft …',
@@ -48,55 +64,90 @@ export const texts: typeof english = {
       one: `${number(count)} Maschine verfügbar`,
       other: `${number(count)} Maschinen verfügbar`,
     }),
-  rentBest: 'Beste passende mieten',
-  none: 'Zurzeit erfüllt keine Maschine diese Anforderungen',
+  asOf: (time) => `Stand ${time}`,
+  deployBest: 'Beste mieten',
+  none: 'Zurzeit passt keine Maschine zu diesen Filtern',
   noneHint:
-    'Entfernen Sie eine Anforderung, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',
+    'Entfernen Sie einen Filter, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',
+  scope: {
+    running: 'Diese Maschinen haben einen Host-Agenten, der Ihre Container ausführt.',
+    show: (count) =>
+      plural(count, {
+        one: `${number(count)} Maschine ohne Agenten zeigen`,
+        other: `${number(count)} Maschinen ohne Agenten zeigen`,
+      }),
+    all: (count) =>
+      plural(count, {
+        one: 'Eine dieser Maschinen hat keinen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
+        other: `${number(count)} dieser Maschinen haben keinen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.`,
+      }),
+    hide: 'Maschinen ohne Agenten ausblenden',
+    agentless: 'Noch hat keine Maschine einen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
+  },
   caption: 'Verfügbare Maschinen mit Preisen in USD und Ausstattung',
-  first: (most) => `Das sind die ersten ${most}. Grenzen Sie die Liste mit weiteren Anforderungen ein.`,
+  first: (most) => `Das sind die ersten ${most}. Grenzen Sie die Liste mit weiteren Filtern ein.`,
   prices: 'Preise',
+  sort: 'Sortierung',
+  recommended: 'Empfohlene zuerst',
+  orders: {
+    PRICE: 'Niedrigster Preis',
+    PRICE_PER_GPU: 'Niedrigster Preis pro GPU',
+    VRAM: 'Meister VRAM',
+    BANDWIDTH: 'Höchste Speicherbandbreite',
+    CPU: 'Meiste vCPUs',
+    MEMORY: 'Meister RAM',
+    DISK: 'Meister Speicherplatz',
+    NETWORK: 'Schnellstes Netz',
+    RELIABILITY: 'Höchste Zuverlässigkeit',
+    REGION: 'Standort',
+  },
   compareHead: 'Vergleichen',
   machineHead: 'Maschine',
-  rentHead: 'Mieten',
+  hardwareHead: (
+    <>
+      <span>vCPUs</span> <span>RAM GB</span> <span>Disk GB</span>
+    </>
+  ),
+  deployHead: 'Mieten',
   columns: {
-    PRICE_PER_GPU: 'USD/GPU-h',
     PRICE: 'USD/h',
-    VRAM: 'VRAM',
-    BANDWIDTH: 'GB/s',
-    RELIABILITY: 'Zuverl.',
-    REGION: 'Region',
-    CPU: 'vCPUs',
-    MEMORY: 'RAM (GB)',
-    DISK: 'Disk (GB)',
-    NETWORK: 'Mbit/s ein',
+    PRICE_PER_GPU: 'USD/GPU-h',
+    REGION: 'Standort',
+    RELIABILITY: 'Zuverl. %',
   },
-  bandwidthMeans: 'Speicherbandbreite aller GPUs laut Hersteller des Modells: nicht auf der Maschine gemessen',
+  detailsOf: (id) => `, Details zu ${id}`,
   compare: (id) => `${id} vergleichen`,
-  rent: (id) => (
+  deploy: (id) => (
     <>
       <span class="hidden">{id}</span> Mieten
     </>
   ),
-  heldTitle: 'Von einer unterbrechbaren Instanz belegt, die verdrängt wird',
+  heldTitle:
+    'Von einer unterbrechbaren Instanz belegt, die verdrängt wird. Mindestens 60 GPU-Sekunden werden berechnet',
   held: (
     <>
       belegt<span class="hidden"> von einer unterbrechbaren Instanz</span>
     </>
   ),
   runs: {
-    real: { name: 'echt', title: 'Ihr Host-Agent führt Ihre Container aus' },
+    real: { name: 'Agent', title: 'Ihr Host-Agent führt Ihre Container aus' },
     trial: { name: 'Test', title: 'Führt Ihre Container aus; ihre GPUs sind simuliert' },
     demo: { name: 'Demo', title: 'Fiktive Maschine: Beim Mieten entsteht nur ein Eintrag, es läuft nichts' },
     record: { name: 'nur Eintrag', title: 'Kein Host-Agent: Beim Mieten entsteht nur ein Eintrag, es läuft nichts' },
   },
 
-  compareTitle: 'Vergleich',
-  compareOne: 'Vergleich: 1 ausgewählt',
-  compareMore: (most) => `Wählen Sie weitere in der Liste aus, bis zu ${most}.`,
-  closeCompare: 'Vergleich schließen',
+  selected: (count) => `${count} ausgewählt`,
+  compareMore: (most) => `von bis zu ${most}`,
+  clearSelection: 'Aufheben',
+  compareSelected: 'Vergleichen',
+  compareTitle: (count) => plural(count, { one: 'Vergleich mit 1 Maschine', other: `${count} Maschinen im Vergleich` }),
   comparison: 'Vergleich',
+  addToComparison: 'Zum Vergleich hinzufügen',
+  removeFromComparison: 'Aus dem Vergleich entfernen',
+  machineId: 'Maschine',
+  runsContainers: 'Führt Container aus',
   modePrice: (mode) => `${mode} (USD/h)`,
-  perGpuHour: 'USD pro GPU-Stunde',
+  perGpuHour: 'On-Demand (USD/GPU-h)',
   vram: 'VRAM',
   bandwidth: 'Speicherbandbreite (laut Hersteller)',
   bandwidthPerUsd: 'GB/s pro USD/h',
@@ -111,15 +162,5 @@ export const texts: typeof english = {
   yes: 'ja',
   no: 'nein',
   taken: 'vergeben',
-  removeCompared: (id) => (
-    <>
-      <span class="hidden">{id}</span> Entfernen
-    </>
-  ),
-
-  allModels: 'Alle Modelle',
-  fewListings: (listings) =>
-    `Zu wenige Angebote für einen Marktmedian (${listings} von mindestens 5): Der letzte Preis gilt weiter.`,
-  median: (median, listings) =>
-    `Marktmedian ${median} USD pro GPU-Stunde, aus ${listings} Angeboten; der On-Demand-Preis beträgt 70 % davon, abgerundet.`,
+  removeCompared: (id) => `${id} entfernen`,
 };

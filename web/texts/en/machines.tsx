@@ -2,29 +2,37 @@ import { number } from '../../figures/number.js';
 import { plural } from '../plural.js';
 
 export const texts = {
-  market: (date: string) =>
-    `Market prices as of ${date}. Billed per second, no setup fee. No minimum, except 60 seconds of GPU if you preempt an interruptible instance.`,
-  toSheet: 'Go to price sheet',
+  market: (date: string) => `Market prices as of ${date} · billed per second`,
 
-  // Popular models.
-  popular: 'Models with the most free GPUs',
-  popularHint: (vramGb: number, free: string) => `${vramGb} GB · ${free}\u00a0free`,
-  fromPrice: (price: string) => `from ${price}\u00a0USD/h`,
+  // Models.
+  popular: 'Popular models',
+  perGpu: 'USD/GPU-h',
+  freeOf: (vramGb: number, free: string) => `${free}\u00a0free · ${vramGb}\u00a0GB`,
+  trendOf: (change: string, snapshots: number) => `${change} over ${snapshots} market snapshots`,
+  allModels: (count: number) => `All ${count} models`,
+  allModelsHint: 'With all prices',
+  history: 'Price history',
+  fewListings: (listings: number) => `Too few listings for a market median (${listings} of at least 5)`,
+  median: (median: string, listings: number) => `Market median ${median} USD/GPU-h from ${listings} listings`,
+  medianMeans:
+    'The on-demand price is 70% of the market median, rounded down. It stays unchanged while there are too few listings.',
 
   // Requirements.
   search: 'Machines',
-  modelHint: 'h100, rtx 4090',
+  modelHint: 'GPU model',
   model: 'GPU model',
-  region: 'Region',
+  region: 'Location',
+  anyRegion: 'Any location',
   gpus: 'GPUs',
   any: 'any',
-  atLeast: (count: number) => `${count} or more`,
-  exactly: (count: number) => `exactly ${count}`,
+  anyCount: 'Any GPU count',
+  atLeast: (count: string) => `${count} or more GPUs`,
+  exactly: (count: string) => `exactly ${count} ${count === '1' ? 'GPU' : 'GPUs'}`,
   mostPrice: 'Max. USD/GPU-h',
   vramEach: 'VRAM/GPU (GB)',
   reliabilityMin: 'Reliability (%)',
-  more: 'More requirements',
-  moreSet: (count: number) => `${count} set`,
+  more: 'More filters',
+  moreSet: (count: number) => `${count}\u00a0set`,
   tier: 'Class',
   tiers: {
     FLAGSHIP: 'Flagship',
@@ -37,47 +45,84 @@ export const texts = {
   vcpus: 'vCPUs',
   nvlink: 'NVLink',
   fuse: 'FUSE',
-  busy: 'Include machines held by an interruptible instance',
-  only: 'Only',
-  removeModel: (model: string) => `Remove ${model}`,
-  clear: 'Clear all requirements',
+  busy: 'Include machines held by an interruptible instance (you pay for at least 60 seconds of GPU)',
+  /** Active filters. */
+  chips: {
+    price: (usd: string) => `up to ${usd} USD/GPU-h`,
+    vram: (gb: string) => `${gb} GB VRAM or more`,
+    reliability: (percent: string) => `${percent}% reliability or more`,
+    vcpus: (count: string) => `${count} vCPUs or more`,
+    ram: (gb: string) => `${gb} GB RAM or more`,
+    disk: (gb: string) => `${gb} GB disk or more`,
+    busy: 'including held machines',
+  },
+  removeFilter: (filter: string) => `Remove filter: ${filter}`,
+  clear: 'Clear all filters',
 
   // Free machines.
   list: 'Free machines',
   searching: 'Searching …',
   count: (count: number) =>
     plural(count, { one: `${count} machine available`, other: `${number(count)} machines available` }),
-  rentBest: 'Rent the best match',
-  none: 'No machine meets these requirements right now',
-  noneHint:
-    'Remove a requirement, or include machines held by an interruptible instance. The list updates automatically.',
+  asOf: (time: string) => `as of ${time}`,
+  deployBest: 'Deploy best match',
+  none: 'No machine matches these filters right now',
+  noneHint: 'Remove a filter, or include machines held by an interruptible instance. The list updates automatically.',
+  /** Which machines are listed. */
+  scope: {
+    running: 'These machines have a host agent, which runs your containers.',
+    show: (count: number) =>
+      plural(count, {
+        one: 'Show 1 machine without an agent',
+        other: `Show ${number(count)} machines without an agent`,
+      }),
+    all: (count: number) =>
+      plural(count, {
+        one: '1 of these machines has no host agent: renting it creates a record, but runs nothing.',
+        other: `${number(count)} of these machines have no host agent: renting one creates a record, but runs nothing.`,
+      }),
+    hide: 'Hide machines without an agent',
+    agentless: 'No machine here has a host agent yet: renting one creates a record, but runs nothing.',
+  },
   caption: 'Available machines with prices in USD and hardware',
-  first: (most: number) => `These are the first ${most}. Add requirements to narrow the list.`,
+  first: (most: number) => `These are the first ${most}. Add filters to narrow the list.`,
   prices: 'Prices',
+  sort: 'Sort',
+  recommended: 'Recommended first',
+  orders: {
+    PRICE: 'Lowest price',
+    PRICE_PER_GPU: 'Lowest price per GPU',
+    VRAM: 'Most VRAM',
+    BANDWIDTH: 'Most memory bandwidth',
+    CPU: 'Most vCPUs',
+    MEMORY: 'Most RAM',
+    DISK: 'Most disk',
+    NETWORK: 'Fastest network',
+    RELIABILITY: 'Most reliable',
+    REGION: 'Location',
+  },
   compareHead: 'Compare',
   machineHead: 'Machine',
-  rentHead: 'Rent',
-  columns: {
-    PRICE_PER_GPU: 'USD/GPU-h',
-    PRICE: 'USD/h',
-    VRAM: 'VRAM',
-    BANDWIDTH: 'GB/s',
-    RELIABILITY: 'Reliability',
-    REGION: 'Region',
-    CPU: 'vCPUs',
-    MEMORY: 'Memory (GB)',
-    DISK: 'Disk (GB)',
-    NETWORK: 'Mbit/s in',
-  },
-  bandwidthMeans:
-    'Total memory bandwidth of its GPUs, as published by the vendor for the model, not measured on the machine',
-  compare: (id: string) => `Compare ${id}`,
-  rent: (id: string) => (
+  hardwareHead: (
     <>
-      Rent <span class="hidden">{id}</span>
+      <span>vCPUs</span> <span>RAM GB</span> <span>Disk GB</span>
     </>
   ),
-  heldTitle: 'Held by an interruptible instance, which will be preempted',
+  deployHead: 'Deploy',
+  columns: {
+    PRICE: 'USD/h',
+    PRICE_PER_GPU: 'USD/GPU-h',
+    REGION: 'Location',
+    RELIABILITY: 'Reliability %',
+  },
+  detailsOf: (id: string) => `, details of ${id}`,
+  compare: (id: string) => `Compare ${id}`,
+  deploy: (id: string) => (
+    <>
+      Deploy <span class="hidden">{id}</span>
+    </>
+  ),
+  heldTitle: 'Held by an interruptible instance, which will be preempted. You pay for at least 60 seconds of GPU',
   held: (
     <>
       held<span class="hidden"> by an interruptible instance</span>
@@ -85,20 +130,25 @@ export const texts = {
   ),
   /** Whether a machine runs containers. */
   runs: {
-    real: { name: 'real', title: 'Its host agent runs your containers' },
+    real: { name: 'agent', title: 'Its host agent runs your containers' },
     trial: { name: 'trial', title: 'Runs your containers; its GPUs are simulated' },
     demo: { name: 'demo', title: 'Fictitious machine: renting it creates a record, but runs nothing' },
     record: { name: 'record only', title: 'No host agent: renting it creates a record, but runs nothing' },
   },
 
   // A comparison.
-  compareTitle: 'Compare',
-  compareOne: 'Compare: 1 selected',
-  compareMore: (most: number) => `Select more in the list, up to ${most}.`,
-  closeCompare: 'Close comparison',
+  selected: (count: number) => `${count} selected`,
+  compareMore: (most: number) => `of up to ${most}`,
+  clearSelection: 'Clear',
+  compareSelected: 'Compare',
+  compareTitle: (count: number) => plural(count, { one: 'Compare 1 machine', other: `Compare ${count} machines` }),
   comparison: 'Comparison',
+  addToComparison: 'Add to comparison',
+  removeFromComparison: 'Remove from comparison',
+  machineId: 'Machine',
+  runsContainers: 'Runs containers',
   modePrice: (mode: string) => `${mode} (USD/h)`,
-  perGpuHour: 'USD per GPU-hour',
+  perGpuHour: 'On demand (USD/GPU-h)',
   vram: 'VRAM',
   bandwidth: 'Memory bandwidth (published)',
   bandwidthPerUsd: 'GB/s per USD/h',
@@ -113,16 +163,5 @@ export const texts = {
   yes: 'yes',
   no: 'no',
   taken: 'taken',
-  removeCompared: (id: string) => (
-    <>
-      Remove <span class="hidden">{id}</span>
-    </>
-  ),
-
-  // One model.
-  allModels: 'All models',
-  fewListings: (listings: number) =>
-    `Too few listings for a market median (${listings} of at least 5): the last price remains.`,
-  median: (median: string, listings: number) =>
-    `Market median ${median} USD per GPU-hour, from ${listings} listings; on demand is 70% of it, rounded down.`,
+  removeCompared: (id: string) => `Remove ${id}`,
 };

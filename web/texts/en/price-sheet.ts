@@ -1,13 +1,13 @@
 export const texts = {
-  title: 'Price sheet',
-  perGpuHour: 'USD per GPU-hour',
-  again: 'Try again',
+  title: 'Models and prices',
+  perGpuHour: 'Prices in USD per GPU-hour',
+  clear: 'Clear selection',
+  done: 'Done',
   caption: 'USD per GPU-hour and matching free GPUs, by model',
   gpu: 'GPU',
   free: 'Free',
   freeGpus: 'Free GPUs',
   modeInUsd: (mode: string) => `${mode} (USD)`,
-  reading: 'Loading the price sheet …',
-  none: 'No model meets these requirements',
+  none: 'No model matches these filters',
   noneAdvice: 'Try another name, a higher price or less VRAM.',
 };

@@ -1,0 +1,95 @@
+import { micro, rate } from '../figures/money.js';
+import { number } from '../figures/number.js';
+import { PriceTrends } from '../graph/documents.js';
+import { Icon } from '../parts/icon.js';
+import { ModelName } from '../parts/model-name.js';
+import { changeOf, Sparkline } from '../parts/sparkline.js';
+import { chosenGpus, TIERS, toggledGpu } from '../state/filters.js';
+import { setQuery } from '../state/location.js';
+import { type Model, marketSnapshot, models, sheet } from '../state/market.js';
+import { shownMode } from '../state/modes.js';
+import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/machines.js';
+
+/** The classes in order of demand, each with its number of models to show first. */
+const POPULAR = [
+  ['FLAGSHIP', 3],
+  ['CONSUMER_FLAGSHIP', 2],
+  ['DATACENTER', 1],
+] as const;
+const MAX_CARDS = 6;
+
+interface Props {
+  /** The models that meet the requirements, or null while unknown. */
+  matching: readonly Model[] | null;
+  onShowAll(): void;
+}
+
+/** Shows the models that most users want, with their prices and free GPUs. Each one can be chosen. */
+export function ModelStrip({ matching, onShowAll }: Props) {
+  const history = useRead(PriceTrends, {}, marketSnapshot).data.value?.pricing.trends;
+  const trends = new Map(history?.map(({ gpu, onDemand }) => [gpu, onDemand]));
+  return (
+    <ul class="model-strip" aria-label={texts.popular}>
+      {matching !== null &&
+        shownModels(matching).map((model) => (
+          <li key={model.slug}>
+            <Card model={model} trend={trends.get(model.slug) ?? []} />
+          </li>
+        ))}
+      {matching !== null && (
+        <li>
+          <button type="button" class="panel all-models" onClick={onShowAll}>
+            <strong>{texts.allModels(models.value.size)}</strong>
+            <span class="small quiet">{texts.allModelsHint}</span>
+            <Icon name="chevron-right" />
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Card({ model, trend }: { model: Model; trend: readonly number[] }) {
+  const { slug, name, vramGb, availableGpus, pricePerGpuHour } = model;
+  return (
+    <button
+      type="button"
+      class={`panel ${availableGpus === 0 ? 'none' : ''}`}
+      aria-pressed={chosenGpus.value.includes(slug)}
+      onClick={() => setQuery({ gpu: toggledGpu(slug) })}
+    >
+      <strong>
+        <ModelName name={name} />
+      </strong>
+      <span class="figure">
+        {rate(micro(pricePerGpuHour[shownMode.value.price]))} <span class="unit">{texts.perGpu}</span>
+      </span>
+      <span class="small quiet">{texts.freeOf(vramGb, number(availableGpus))}</span>
+      {trend.length > 1 && (
+        <span class="card-trend" title={texts.trendOf(changeOf(trend) ?? '', trend.length)}>
+          <Sparkline values={trend} />
+        </span>
+      )}
+    </button>
+  );
+}
+
+/**
+ * Returns the chosen models and the popular ones, which are those with the most free GPUs in each class, followed by
+ * others. The order follows the price sheet as it was read, so that no card moves while free GPUs change.
+ */
+function shownModels(matching: readonly Model[]): readonly Model[] {
+  const freeAtFirst = new Map(sheet.value?.pricing.data.map(({ slug, availableGpus }) => [slug, availableGpus]));
+  const isFree = ({ availableGpus }: Model) => availableGpus > 0;
+  const ranked = matching.toSorted(
+    (one, other) =>
+      TIERS.indexOf(one.tier) - TIERS.indexOf(other.tier) || freeAtFirst.get(other.slug)! - freeAtFirst.get(one.slug)!,
+  );
+  const popular = POPULAR.flatMap(([tier, most]) =>
+    ranked.filter((model) => model.tier === tier && isFree(model)).slice(0, most),
+  );
+  const first = [...new Set([...popular, ...ranked.filter(isFree)])].slice(0, MAX_CARDS);
+  const chosen = matching.filter((model) => chosenGpus.value.includes(model.slug) && !first.includes(model));
+  return [...chosen, ...first].slice(0, Math.max(MAX_CARDS, chosen.length));
+}
