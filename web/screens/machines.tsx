@@ -26,6 +26,9 @@ export function Machines() {
       <div class="row between">
         <h1 tabIndex={-1}>{screens['/machines']}</h1>
         <p class="small quiet">{texts.market(marketSnapshot.value ?? '…')}</p>
+        <a class="small" href="/models">
+          {screens['/models']}
+        </a>
       </div>
       <Filters />
       <p class="small one-column-only">
