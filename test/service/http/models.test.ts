@@ -1,21 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HubClient } from '../../../src/hub/hub-client.js';
 import { client, startGateway, type TestGateway } from '../../support/gateway.js';
+import { QWEN_7B as CONFIG, Hub, type HubHandler, json } from '../../support/hub.js';
 
-const CONFIG = {
-  architectures: ['Qwen2ForCausalLM'],
-  hidden_size: 3584,
-  intermediate_size: 18_944,
-  num_hidden_layers: 28,
-  num_attention_heads: 28,
-  num_key_value_heads: 4,
-  vocab_size: 152_064,
-  max_position_embeddings: 32_768,
-  tie_word_embeddings: false,
-  torch_dtype: 'bfloat16',
-};
 const NAME = 'Qwen/Qwen2.5-7B-Instruct';
 const INDEX = {
   metadata: { total_size: 15_231_233_024 },
@@ -25,48 +14,6 @@ const MEMORY = `query ($model: String, $config: String, $contextLength: Int, $co
   $weightBits: Int) { modelMemory(model: $model, config: $config, contextLength: $contextLength, concurrency: $concurrency,
   parametersInBillions: $parametersInBillions, weightBits: $weightBits) { model architecture parameters weightBits weightsFrom
   weightBytes contextLength maxContextLength diskGb splits { gpus vramGbMin } } }`;
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** A hub on loopback, whose models are handlers by path. */
-class Hub {
-  readonly requests: { path: string; headers: IncomingMessage['headers'] }[] = [];
-  readonly #server: Server;
-  readonly #models = new Map<string, Handler>();
-
-  constructor() {
-    this.#server = createServer((request, response) => {
-      const path = request.url ?? '';
-      this.requests.push({ path, headers: request.headers });
-      const handler = this.#models.get(path);
-      if (handler === undefined) response.writeHead(404, { 'x-error-code': 'EntryNotFound' }).end();
-      else handler(request, response);
-    });
-  }
-
-  async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  set(name: string, file: 'config.json' | 'model.safetensors.index.json', handler: Handler): void {
-    this.#models.set(`/${name}/resolve/main/${file}`, handler);
-  }
-
-  pathsOf(name: string): string[] {
-    return this.requests.map(({ path }) => path).filter((path) => path.startsWith(`/${name}/`));
-  }
-
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
-
-const json =
-  (value: unknown): Handler =>
-  (_request, response) =>
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 
 let hub: Hub;
 let url: string;
@@ -246,7 +193,7 @@ describe('the reader of a hub', () => {
     });
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const to =
-      (location: string): Handler =>
+      (location: string): HubHandler =>
       (_request, response) =>
         response.writeHead(307, { location }).end();
     hub.set('old/name', 'config.json', to(`/${NAME}/resolve/main/config.json`));
@@ -266,7 +213,7 @@ describe('the reader of a hub', () => {
     await new Promise((resolve) => other.close(resolve));
   });
 
-  it.each<[string, Handler, string, RegExp]>([
+  it.each<[string, HubHandler, string, RegExp]>([
     [
       'gated',
       (_q, r) => r.writeHead(401, { 'x-error-code': 'GatedRepo' }).end(),
@@ -300,7 +247,7 @@ describe('the reader of a hub', () => {
     expect(sent).toBeLessThan(20_000_000);
   });
 
-  it.each<[string, Handler, number | null]>([
+  it.each<[string, HubHandler, number | null]>([
     ['absent', (_q, r) => r.writeHead(404).end(), null],
     ['endless', (_q, r) => void r.write(`{"metadata": {"total_size": 7}, "weight_map": {${' '.repeat(10_000)}`), 7],
     ['with a fraction', json({ metadata: { total_parameters: 1, total_size: 5 } }), 5],
