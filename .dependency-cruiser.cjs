@@ -72,6 +72,12 @@ module.exports = {
       'an adapter implements the port that the domain defines, in terms of the rules',
     ),
     only(
+      'model-hubs-know-their-port',
+      '^src/hub/',
+      '^src/(hub|std)/|^src/domain/(kernel/|models/hub)',
+      'an adapter implements the port that the domain defines',
+    ),
+    only(
       'volume-stores-know-their-port',
       '^src/volumes/',
       '^src/volumes/|^src/domain/volumes/(store|restic)',
@@ -89,6 +95,7 @@ module.exports = {
     ),
     area('volumes', ['accounts', 'billing', 'secrets'], 'disks that outlive machines, and their leases'),
     area('instances', ['billing', 'secrets', 'volumes'], 'rentals'),
+    area('models', [], 'the memory that models need'),
     area('samples', ['billing'], 'measurements of instances by their host agents'),
     area(
       'fleet',

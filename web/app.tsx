@@ -25,6 +25,7 @@ const Webhooks = loaded<{ id: string }>(async () => (await import('./screens/web
 const Activity = loaded<{ id: string }>(async () => (await import('./screens/activity.js')).Activity);
 const Volumes = loaded<{ id: string }>(async () => (await import('./screens/volumes.js')).Volumes);
 const Keys = loaded<{ id: string }>(async () => (await import('./screens/keys.js')).Keys);
+const Models = loaded(async () => (await import('./screens/models.js')).Models);
 const DeployPage = loaded(async () => (await import('./screens/deploy.js')).DeployPage);
 
 export function App() {
@@ -54,6 +55,7 @@ function Screen() {
   if (first === '') return <Start />;
   if (first === 'machines' && second === undefined)
     return query.value.has('deploy') ? <Renting of={query.value} /> : <Machines />;
+  if (first === 'models' && second === undefined) return <Models />;
   if (first === 'deploy' && second === undefined) return <DeployPage key="deploy" />;
   if (first === 'launch' && second === undefined) return <DeployPage key="launch" isLink />;
   if (first === 'sign-in') return session.value === 'in' ? <Continue /> : <SignIn />;

@@ -4,6 +4,7 @@ import type { Examples } from '../std/command-help.js';
 export const EXAMPLES: Examples = {
   pricing: 'gpu pricing',
   offers: 'gpu offers --gpu rtx-4090 --price-max 0.50 --limit 5',
+  memory: 'gpu memory Qwen/Qwen2.5-7B-Instruct --context-length 32768',
   instances: 'gpu instances --watch',
   show: 'gpu show i-31f72534',
   deploy: 'gpu deploy m-7c1e09b2 --template vllm -- --model facebook/opt-125m',

@@ -5,7 +5,7 @@ import { alignColumns } from '../std/columns.js';
 type Line = readonly [names: string, text?: string];
 
 const GROUPS: Readonly<Record<string, readonly Line[]>> = {
-  Browse: [['pricing'], ['offers']],
+  Browse: [['pricing'], ['offers'], ['memory']],
   Rent: [
     ['deploy', 'Rent a machine'],
     ['run', 'Run a command on a new instance, then destroy it'],

@@ -18,6 +18,7 @@ import { addMailCommands } from './mail.js';
 import { addMarketCommands } from './market.js';
 import { addMcpCommand } from './mcp.js';
 import { addMetricsCommand } from './metrics.js';
+import { addModelCommands } from './models.js';
 import { overview } from './overview.js';
 import { addProofCommands } from './proof.js';
 import { addRentalCommands } from './rentals.js';
@@ -58,6 +59,7 @@ export function createProgram(): Command {
       subcommandTerm,
     });
   addMarketCommands(program);
+  addModelCommands(program);
   addRentalCommands(program);
   addTopCommand(program);
   addMetricsCommand(program);

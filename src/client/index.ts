@@ -21,6 +21,8 @@ import type {
   InstanceList,
   InstanceMetrics,
   MetricRange,
+  ModelMemory,
+  ModelMemoryRequest,
   MoveRequest,
   OfferFilter,
   OfferList,
@@ -65,6 +67,10 @@ export interface GpuClient {
   offers: {
     /** Returns the machines that can be deployed now, cheapest first. */
     list(filter?: OfferFilter, options?: CallOptions): Promise<OfferList>;
+  };
+  models: {
+    /** Returns the GPU memory that a language model needs. No key is needed. */
+    memory(request: ModelMemoryRequest, options?: CallOptions): Promise<ModelMemory>;
   };
   statements: {
     /** Returns the signed statement of a UTC month such as 2026-11, which `gpu verify` checks. */
@@ -162,6 +168,7 @@ export function createClient(options: ClientOptions = {}): GpuClient {
   return {
     gpus: { pricing: (options = {}) => send({ method: 'GET', path: '/gpus/pricing', options }) },
     offers: { list: (query, options = {}) => send({ method: 'GET', path: '/offers', query, options }) },
+    models: { memory: (body, options = {}) => send({ method: 'POST', path: '/models/memory', body, options }) },
     statements: {
       signed: (month, options = {}) =>
         send({ method: 'GET', path: `/statements/${encodeURIComponent(month)}/signed`, options }),

@@ -44,6 +44,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/models/memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * GPU memory that a language model needs in vLLM.
+         * @description Computed from the model's config.json, which is read from the hub that the operator allows or sent as `config`. Each entry of `splits` is a number of GPUs with the memory that each of them needs; look for them with `num_min` in the offers. Needs no key.
+         */
+        post: operations["getModelMemory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/balance": {
         parameters: {
             query?: never;
@@ -840,6 +860,67 @@ export interface components {
             /** @description Reserved for 3 months. */
             reserved: number;
         };
+        /** @description The GPU memory that a language model needs in vLLM. */
+        ModelMemory: {
+            /** @constant */
+            object: "model_memory";
+            /** @description The model as `owner/name`; null if only a config.json was given. */
+            model: string | null;
+            /** @description Class that implements the model; null if the config.json names none. */
+            architecture: string | null;
+            /** @description Number of parameters. */
+            parameters: number;
+            /** @description Bits per parameter, without the scales of quantised groups. */
+            weight_bits: number;
+            /**
+             * @description Source of the size of the weights.
+             * @enum {string}
+             */
+            weights_from: "config" | "hub" | "request";
+            /** @description Size of the weights in memory, in bytes. */
+            weight_bytes: number;
+            /** @description Size of the KV cache per token, in bytes. */
+            kv_bytes_per_token: number;
+            /** @description Size of the KV cache for `concurrency` requests of `contextLength` tokens, in bytes. */
+            kv_bytes: number;
+            /** @description Tokens per request. */
+            context_length: number;
+            /** @description The model's maximum of tokens per request; null if the config.json states none. */
+            max_context_length: number | null;
+            /** @description Number of concurrent requests of this length. */
+            concurrency: number;
+            /** @description Recommended disk in GB, for vLLM's image and the weights. */
+            disk_gb: number;
+            /** @description The memory per GPU for each possible number of GPUs, fewest first. */
+            splits: components["schemas"]["ModelSplit"][];
+        };
+        ModelMemoryRequest: {
+            /** @description The model: `owner/name`, or its URL on the hub. */
+            model?: string | null;
+            /** @description The text of the model's config.json. With it, the hub isn't read. */
+            config?: string | null;
+            /** @description Tokens per request, prompt and answer together. At most the model's maximum. By default 8192, or that maximum if it is lower. */
+            context_length?: number | null;
+            /** @description Number of requests of this length that are in progress at the same time. */
+            concurrency?: number | null;
+            /** @description Number of parameters in billions, if the formula doesn't cover the model's layers. */
+            parameters_in_billions?: number | null;
+            /** @description Bits per parameter: 16, or 8 or 4 for a quantised model. By default as the config.json states. */
+            weight_bits?: (4 | 8 | 16) | null;
+        };
+        /** @description The memory that a model needs if it is split across a number of GPUs by tensor parallelism. */
+        ModelSplit: {
+            /** @description Number of GPUs, by which the attention heads and the layers can be divided. */
+            gpus: number;
+            /** @description Minimum memory per GPU in GB, of which vLLM uses 90%. */
+            vram_gb_min: number;
+            /** @description Weights on each GPU, in bytes. */
+            weight_bytes_per_gpu: number;
+            /** @description KV cache on each GPU, in bytes. */
+            kv_bytes_per_gpu: number;
+            /** @description CUDA context, communication and activations on each GPU, in bytes. */
+            overhead_bytes_per_gpu: number;
+        };
         MoveRequest: {
             /** @description Maximum price in USD per hour for the whole machine in the chosen mode, excluding disk. */
             max_price_per_hour?: number | null;
@@ -1154,6 +1235,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OfferList"];
+                };
+            };
+        };
+    };
+    getModelMemory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelMemoryRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelMemory"];
                 };
             };
         };

@@ -184,6 +184,13 @@ export const SETTINGS = {
     default: 'none',
     about: 'Non-public networks that webhooks may reach. Any renter can then send requests to them.',
   },
+  MODEL_HUB: {
+    group: 'Callers',
+    name: 'modelHub',
+    takes: text('an https URL such as https://huggingface.co (http only for loopback)', readHub),
+    unset: 'models are not read; renters paste the config.json',
+    about: 'Hub from which the gateway reads the config.json of models that renters name.',
+  },
   SMTP_URL: {
     group: 'Mail',
     name: 'smtpUrl',
@@ -591,6 +598,14 @@ function address(protocols: string[], example: string, tidy = (input: string) =>
   return text(`a URL such as ${example}`, (input) =>
     URL.canParse(input) && protocols.includes(new URL(input).protocol) ? tidy(input) : undefined,
   );
+}
+
+function readHub(input: string): string | undefined {
+  if (!URL.canParse(input)) return undefined;
+  const { protocol, hostname, username, password, search, hash } = new URL(input);
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback);
+  return isSafe && username + password + search + hash === '' ? input.replace(/\/+$/, '') : undefined;
 }
 
 function readSender(input: string): string | undefined {

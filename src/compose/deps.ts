@@ -16,6 +16,7 @@ import type { Settings } from '../domain/kernel/settings.js';
 import { Slots } from '../domain/kernel/slots.js';
 import type { Clock } from '../domain/kernel/time.js';
 import type { PriceSheet } from '../domain/market/price-sheet.js';
+import type { ModelDeps } from '../domain/models/deps.js';
 import type { ProofDeps } from '../domain/proof/deps.js';
 import type { SampleDeps } from '../domain/samples/deps.js';
 import { LoadWatch } from '../domain/samples/load-watch.js';
@@ -37,6 +38,7 @@ export type Deps = Readonly<
   ActivityDeps &
     FleetDeps &
     InventoryDeps &
+    ModelDeps &
     ProofDeps &
     SampleDeps &
     TopUpDeps &
@@ -58,7 +60,15 @@ export interface GatewayDeps
   extends Partial<
     Pick<
       Deps,
-      'payments' | 'openLogs' | 'events' | 'sealingKeys' | 'volumeStore' | 'restic' | 'sendWebhook' | 'sendMail'
+      | 'payments'
+      | 'openLogs'
+      | 'events'
+      | 'sealingKeys'
+      | 'volumeStore'
+      | 'restic'
+      | 'sendWebhook'
+      | 'sendMail'
+      | 'modelHub'
     >
   > {
   /** Called with errors from background work. */
@@ -78,6 +88,7 @@ export function createDeps(
     restic = null,
     sendWebhook = sendsNothing,
     sendMail = null,
+    modelHub = null,
     onFault = () => {},
   }: GatewayDeps = {},
 ): Deps {
@@ -116,6 +127,7 @@ export function createDeps(
     restic,
     sendWebhook,
     sendMail,
+    modelHub,
     activityLog: new ActivityLog(db.pool),
     activity: null,
     clock,

@@ -6,11 +6,14 @@ import { TcpPorts } from '../access/tcp/tcp-ports.js';
 import type { Database } from '../database/database.js';
 import type { Settings } from '../domain/kernel/settings.js';
 import type { Clock } from '../domain/kernel/time.js';
+import type { ModelHub } from '../domain/models/hub.js';
 import type { PaymentProcessor } from '../domain/top-ups/processor.js';
 import type { RunRestic } from '../domain/volumes/restic.js';
 import type { VolumeStore } from '../domain/volumes/store.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
 import { CALLBACK_PATH } from '../http/payments/callback-path.js';
+import { createTokenBuckets } from '../http/token-buckets.js';
+import { HubClient } from '../hub/hub-client.js';
 import { withLog } from '../logging/log-payments.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { createProcessor } from '../payments/create-processor.js';
@@ -23,6 +26,9 @@ import type { Config } from './config.js';
  * These parts are optional for operators, and null if disabled. Their libraries are imported only when used, because
  * the clients for Redis, metrics and traces take megabytes of memory.
  */
+
+/** Reads from the model hub by an account or, without a key, an address. */
+const HUB_READS = { size: 20, everySeconds: 3 };
 
 export async function openRedis({ redisUrl }: Config, log: Logger) {
   if (redisUrl === null) return null;
@@ -58,6 +64,14 @@ export async function openMail(config: Config, log: Logger): Promise<SendMail | 
     else log.warn({ reason }, "can't send email; retrying");
   };
   return createMailSender({ url, tls, from, onDelivery });
+}
+
+/** Returns the hub from which models are read, or null if the operator hasn't named one. */
+export function openModelHub({ modelHub: url }: Config): ModelHub | null {
+  if (url === null) return null;
+  const refusal = (seconds: number) => `too many models read from the hub; try again in ${seconds} s`;
+  const { take } = createTokenBuckets({ ...HUB_READS, refusal });
+  return new HubClient({ url, take });
 }
 
 /** Returns a function that runs restic, or null if it isn't installed. */

@@ -1,5 +1,6 @@
 import { ProcessorUnavailable } from '../domain/top-ups/processor.js';
 import { parseJson } from '../std/untrusted/json.js';
+import { readBounded } from '../std/untrusted/read-bounded.js';
 
 /** Time limit for one request, including the response. */
 const PROCESSOR_TIMEOUT_MS = 5_000;
@@ -50,7 +51,9 @@ export function createRequestSender(
         redirect: 'error',
         signal: AbortSignal.timeout(PROCESSOR_TIMEOUT_MS),
       });
-      return { status: response.status, body: parseJson(await readBounded(response, maxBytes)) };
+      const bytes = await readBounded(response, maxBytes);
+      if (bytes === null) throw new ProcessorUnavailable(`the processor sent more than ${maxBytes / 1_000_000} MB`);
+      return { status: response.status, body: parseJson(bytes) };
     } catch (cause) {
       if (cause instanceof ProcessorUnavailable) throw cause;
       throw new ProcessorUnavailable(`${method} ${path}: ${reasonOf(cause)}`, { cause });
@@ -58,18 +61,6 @@ export function createRequestSender(
       inFlight -= 1;
     }
   };
-}
-
-async function readBounded(response: Response, maxBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  // Node's streams are async iterable, but the browser's types don't say so.
-  for await (const chunk of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new ProcessorUnavailable(`the processor sent more than ${maxBytes / 1_000_000} MB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function reasonOf(error: unknown): string {

@@ -115,8 +115,8 @@ function runner(route: CompiledRoute, hooks: RestHooks): RequestHandler {
     if (result === null) throw new RestRefusal('not_found', `no such ${route.objectName}`);
     const body = route.respond(result);
     if (route.envelope.kind === 'text') hooks.sendText(response, route.status, route.envelope.type, body as string);
-    else if (route.needsKey) hooks.send(response, route.status, body as object);
-    else hooks.sendPublic(request, response, body as object);
+    else if (route.isCached) hooks.sendPublic(request, response, body as object);
+    else hooks.send(response, route.status, body as object);
   };
 }
 

@@ -36,6 +36,30 @@ const OFFER = {
   price_per_hour: OFFER_PRICES,
 };
 
+const MODEL_SPLIT = {
+  gpus: 1,
+  vram_gb_min: 22,
+  weight_bytes_per_gpu: 15_231_188_992,
+  kv_bytes_per_gpu: 1_879_048_192,
+  overhead_bytes_per_gpu: 2_048_576_000,
+};
+const MODEL_MEMORY = {
+  object: 'model_memory',
+  model: 'Qwen/Qwen2.5-7B-Instruct',
+  architecture: 'Qwen2ForCausalLM',
+  parameters: 7_615_283_200,
+  weight_bits: 16,
+  weights_from: 'hub',
+  weight_bytes: 15_231_188_992,
+  kv_bytes_per_token: 57_344,
+  kv_bytes: 1_879_048_192,
+  context_length: 8_192,
+  max_context_length: 32_768,
+  concurrency: 4,
+  disk_gb: 60,
+  splits: [MODEL_SPLIT],
+};
+
 const INSTANCE = {
   object: 'instance',
   id: 'i-b74ef499',
@@ -179,6 +203,8 @@ export const EXAMPLES: Readonly<Record<string, object | string>> = {
     data: [GPU_PRICE],
   },
   NetMbps: NET_MBPS,
+  ModelSplit: MODEL_SPLIT,
+  ModelMemory: MODEL_MEMORY,
   OfferPrices: OFFER_PRICES,
   Offer: OFFER,
   OfferList: { object: 'offers', count: 1, data: [OFFER] },

@@ -19,6 +19,7 @@ const WITH_KEY = ['unauthorized', 'forbidden', 'rate_limited'];
 const WITH_BODY = ['invalid_json', 'payload_too_large'];
 const VOLUME_CHANGE = ['idempotency_mismatch', 'action_failed', 'idempotency_in_progress'];
 const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
+  getModelMemory: ['not_found', 'rate_limited', 'unavailable'],
   deployInstance: ['missing_machine', 'idempotency_mismatch', 'deploy_failed', 'idempotency_in_progress'],
   getInstance: ['not_found'],
   getInstanceLaunch: ['not_found'],
@@ -120,7 +121,7 @@ function operation(route: PreparedRoute, facts: OpenApiFacts, schemas: Schemas, 
     ...(route.requestSchema !== undefined && { requestBody: requestBody(body, route.requestSchema, facts, schemas) }),
     responses: {
       [route.status]: success(route, schemas),
-      ...(!route.needsKey && { 304: notModified() }),
+      ...(route.isCached && { 304: notModified() }),
       ...refusals(route, facts, error),
     },
   };
@@ -165,7 +166,7 @@ function exampleValues({ offered }: OpenApiFacts): Json {
 }
 
 function success(route: PreparedRoute, schemas: Schemas): Json {
-  const own = [...(isRepeatable(route) ? ['Idempotent-Replayed'] : []), ...(route.needsKey ? [] : CACHED)];
+  const own = [...(isRepeatable(route) ? ['Idempotent-Replayed'] : []), ...(route.isCached ? CACHED : [])];
   return {
     description: route.status === 201 ? 'Created.' : 'Done.',
     headers: headersNamed([...responseHeaders(route.needsKey), ...own]),

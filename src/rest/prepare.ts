@@ -37,6 +37,8 @@ export interface PreparedRoute extends Omit<Route, 'document' | 'inputs'> {
   /** The selection that becomes the response: either the root field or the member named by the route. */
   root: Selected;
   needsKey: boolean;
+  /** Whether a response is the same for all callers, so that it can be cached. */
+  isCached: boolean;
   /** The object's name in the not-found message. */
   objectName: string;
   /** Root field in the form `Query.balance`. */
@@ -58,12 +60,14 @@ export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
   const selected = member === undefined ? root : childOf(root, member);
   const args = [...root.definition.args, ...selected.definition.args];
   const spell = speller(selected);
+  const needsKey = root.definition.extensions.needsKey === true;
   return {
     ...route,
     document,
     root: selected,
     inputs: route.inputs.map((input) => prepareInput(route, args, input)),
-    needsKey: root.definition.extensions.needsKey === true,
+    needsKey,
+    isCached: !needsKey && route.method === 'GET',
     objectName: route.method === 'GET' ? root.definition.name : route.envelope.object,
     rootName: `${route.method === 'GET' ? 'Query' : 'Mutation'}.${root.definition.name}`,
     respond: responder(route, (result) =>

@@ -30,6 +30,7 @@ type Tag = keyof typeof TAGS;
 export const TAGS = {
   Balance: 'Credit and spend of the account.',
   GPUs: 'The price sheet. Public.',
+  Models: 'GPU memory that language models need. Public.',
   Instances: 'Rentals of the account: deploy, list, start, stop, destroy.',
   Offers: 'Machines that can be deployed now. Public.',
   Proofs: 'Signed roots of the public log, and proofs that it covers an account. Roots are public.',
@@ -167,6 +168,36 @@ export const routes: readonly Route[] = [
     status: 200,
     envelope: { kind: 'list', object: 'offers', count: true },
     responseSchema: 'OfferList',
+  },
+  {
+    method: 'POST',
+    path: '/models/memory',
+    operationId: 'getModelMemory',
+    tag: 'Models',
+    summary: 'GPU memory that a language model needs in vLLM.',
+    description:
+      "Computed from the model's config.json, which is read from the hub that the operator allows or sent as `config`. Each entry of `splits` is a number of GPUs with the memory that each of them needs; look for them with `num_min` in the offers. Needs no key.",
+    document: `query getModelMemory($model: String, $config: String, $contextLength: Int, $concurrency: Int,
+      $parametersInBillions: Float, $weightBits: Int) {
+      result: modelMemory(model: $model, config: $config, contextLength: $contextLength, concurrency: $concurrency,
+        parametersInBillions: $parametersInBillions, weightBits: $weightBits) {
+        model architecture parameters weight_bits: weightBits weights_from: weightsFrom weight_bytes: weightBytes
+        kv_bytes_per_token: kvBytesPerToken kv_bytes: kvBytes context_length: contextLength
+        max_context_length: maxContextLength concurrency disk_gb: diskGb
+        splits { gpus vram_gb_min: vramGbMin weight_bytes_per_gpu: weightBytesPerGpu kv_bytes_per_gpu: kvBytesPerGpu
+          overhead_bytes_per_gpu: overheadBytesPerGpu } } }`,
+    inputs: [
+      { in: 'body', name: 'model', variable: 'model' },
+      { in: 'body', name: 'config', variable: 'config' },
+      { in: 'body', name: 'context_length', variable: 'contextLength' },
+      { in: 'body', name: 'concurrency', variable: 'concurrency' },
+      { in: 'body', name: 'parameters_in_billions', variable: 'parametersInBillions' },
+      { in: 'body', name: 'weight_bits', variable: 'weightBits' },
+    ],
+    status: 200,
+    envelope: { kind: 'item', object: 'model_memory' },
+    requestSchema: 'ModelMemoryRequest',
+    responseSchema: 'ModelMemory',
   },
   {
     method: 'GET',

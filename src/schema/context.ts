@@ -2,6 +2,7 @@ import { type Caller, unauthorized } from '../domain/accounts/api-keys.js';
 import type { KeyFault } from '../domain/accounts/rules/key-restrictions.js';
 import type { ActivityDeps } from '../domain/activity/deps.js';
 import type { InventoryDeps } from '../domain/inventory/deps.js';
+import type { ModelDeps } from '../domain/models/deps.js';
 import type { ProofDeps } from '../domain/proof/deps.js';
 import type { SampleDeps } from '../domain/samples/deps.js';
 import type { TopUpDeps } from '../domain/top-ups/deps.js';
@@ -14,6 +15,7 @@ import type { WebhookDeps } from '../domain/webhooks/deps.js';
 /** Dependencies of the use cases that resolvers call. */
 export type ResolverDeps = ActivityDeps &
   InventoryDeps &
+  ModelDeps &
   ProofDeps &
   SampleDeps &
   TopUpDeps &

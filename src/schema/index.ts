@@ -19,6 +19,7 @@ import './timeline.js';
 import './api-keys.js';
 import './node.js';
 import './quotes.js';
+import './models.js';
 import './spend.js';
 import './ssh-keys.js';
 import './proof.js';

@@ -20,6 +20,20 @@ export const OPERATIONS: Record<
     python: 'offers.list',
     graphql: 'Query.offers',
   },
+  getModelMemory: {
+    typescript: (gpu) =>
+      gpu.models.memory({
+        model: 'a/b',
+        config: '{}',
+        context_length: 1,
+        concurrency: 1,
+        parameters_in_billions: 1,
+        weight_bits: 8,
+      }),
+    cli: ['memory'],
+    python: 'models.memory',
+    graphql: 'Query.modelMemory',
+  },
   getLogRoots: {
     typescript: (gpu) => gpu.proofs.roots({ after: 1 }),
     cli: ['proof roots'],

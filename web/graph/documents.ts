@@ -1217,3 +1217,48 @@ export const TestMailAddress = graphql(`
     }
   }
 `);
+
+/** Fetches the host of the hub from which the service reads models. */
+export const ModelHub = graphql(`
+  query ModelHub {
+    modelHub
+  }
+`);
+
+/** Fetches the memory that a language model needs. */
+export const ModelMemory = graphql(`
+  query ModelMemory(
+    $model: String
+    $config: String
+    $contextLength: Int
+    $concurrency: Int
+    $parametersInBillions: Float
+    $weightBits: Int
+  ) {
+    modelMemory(
+      model: $model
+      config: $config
+      contextLength: $contextLength
+      concurrency: $concurrency
+      parametersInBillions: $parametersInBillions
+      weightBits: $weightBits
+    ) {
+      model
+      architecture
+      parameters
+      weightBits
+      weightsFrom
+      contextLength
+      maxContextLength
+      concurrency
+      diskGb
+      splits {
+        gpus
+        vramGbMin
+        weightBytesPerGpu
+        kvBytesPerGpu
+        overheadBytesPerGpu
+      }
+    }
+  }
+`);

@@ -38,6 +38,9 @@ export function Machines() {
       <div class="row between">
         <h1 tabIndex={-1}>{screens['/machines']}</h1>
         <p class="small quiet">{texts.market(marketSnapshot.value ?? '…')}</p>
+        <a class="small" href="/models">
+          {screens['/models']}
+        </a>
       </div>
       {sheetError.value !== null && sheet.value === null && <Failure error={sheetError.value} />}
       <ModelStrip

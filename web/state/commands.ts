@@ -15,16 +15,16 @@ import { go } from './location.js';
 import { modelName, models } from './market.js';
 import { type Action, pendingAction } from './pending-action.js';
 import { type SavedKind, saved } from './saved-searches.js';
-import { HISTORY, PRIMARY, SECONDARY } from './screens.js';
+import { HISTORY, MODELS, PRIMARY, SECONDARY } from './screens.js';
 import { session, signOut } from './session.js';
 import { overlay } from './shortcuts.js';
 import { undoable, undoToast } from './toasts.js';
 
 /** Screens by URL. */
-const SCREENS = [...PRIMARY, [HISTORY, 'history'] as const, ...SECONDARY];
+const SCREENS = [...PRIMARY, MODELS, [HISTORY, 'history'] as const, ...SECONDARY];
 
 /** Screens that don't need a key. */
-const OPEN = new Set<string>(['/machines']);
+const OPEN = new Set<string>(['/machines', '/models']);
 
 const TASKS = [
   ['/deploy', tasks.rent, 'rocket'],

@@ -15,6 +15,9 @@ export const PRIMARY: readonly Screen[] = [
   ['/billing', 'wallet'],
 ];
 
+/** A screen that is opened from Machines and the palette. */
+export const MODELS: Screen = ['/models', 'memory-stick'];
+
 /** Other screens. On a phone, they are behind a button. */
 export const SECONDARY: readonly Screen[] = [
   ['/volumes', 'hard-drive'],

@@ -16,6 +16,7 @@ from .models import (
     InstanceLinks,
     InstanceList,
     InstanceMetrics,
+    ModelMemory,
     OfferList,
     PricingSheet,
     SavedTemplate,
@@ -76,6 +77,8 @@ class Client:
         self.gpus = Gpus(transport)
         #: Machines that can be deployed now.
         self.offers = Offers(transport)
+        #: GPU memory that language models need.
+        self.models = Models(transport)
         #: The account's credit.
         self.balance = BalanceResource(transport)
         #: Roots of the public log, and proofs that it covers the account.
@@ -224,6 +227,39 @@ class Offers(_Resource):
             "limit": limit,
         }
         return self._transport.request(OfferList, "GET", "/offers", public=True, query=query)
+
+
+class Models(_Resource):
+    def memory(
+        self,
+        model: Optional[str] = None,
+        config: Optional[str] = None,
+        context_length: Optional[int] = None,
+        concurrency: Optional[int] = None,
+        parameters_in_billions: Optional[float] = None,
+        weight_bits: Optional[int] = None,
+    ) -> ModelMemory:
+        """Returns the GPU memory that a language model needs in vLLM. Needs no key.
+
+        :param model: Name such as ``Qwen/Qwen2.5-7B-Instruct``, or the model's URL.
+        :param config: Text of the model's config.json, if the gateway reads no hub.
+        :param context_length: Tokens per request. The service's default is 8192, or the model's maximum.
+        :param concurrency: Number of concurrent requests of this length. The service's default is 4.
+        :param parameters_in_billions: Number of parameters, if the formula doesn't cover the model's layers.
+        :param weight_bits: Bits per parameter: 4, 8 or 16. By default as the config.json states.
+        :raises NotFound: There is no such public model.
+        :raises InvalidRequest: A value is out of bounds, or the formula doesn't cover the model.
+        """
+        given = {
+            "model": model,
+            "config": config,
+            "context_length": context_length,
+            "concurrency": concurrency,
+            "parameters_in_billions": parameters_in_billions,
+            "weight_bits": weight_bits,
+        }
+        body = _json({name: value for name, value in given.items() if value is not None})
+        return self._transport.request(ModelMemory, "POST", "/models/memory", public=True, body=body)
 
 
 class Proofs(_Resource):

@@ -474,6 +474,40 @@ class InstanceLinks:
 
 
 @dataclass(frozen=True)
+class ModelSplit:
+    """The memory that a model needs if it is split across a number of GPUs."""
+
+    gpus: int
+    #: Minimum memory per GPU in GB.
+    vram_gb_min: int
+    weight_bytes_per_gpu: float
+    kv_bytes_per_gpu: float
+    overhead_bytes_per_gpu: float
+
+
+@dataclass(frozen=True)
+class ModelMemory:
+    """The GPU memory that a language model needs in vLLM."""
+
+    object: str
+    model: Optional[str]
+    architecture: Optional[str]
+    parameters: float
+    weight_bits: int
+    #: ``hub``, ``config`` or ``request``.
+    weights_from: str
+    weight_bytes: float
+    kv_bytes_per_token: float
+    kv_bytes: float
+    context_length: int
+    max_context_length: Optional[int]
+    concurrency: int
+    #: Recommended disk in GB.
+    disk_gb: int
+    splits: Tuple[ModelSplit, ...]
+
+
+@dataclass(frozen=True)
 class WebToken:
     """A token that gives programs access to a private web port."""
 

@@ -25,6 +25,8 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Query.gpuModels': PUBLIC,
   'Query.logConsistency': PUBLIC,
   'Query.logRoots': PUBLIC,
+  'Query.modelHub': PUBLIC,
+  'Query.modelMemory': PUBLIC,
   'Query.node': PUBLIC,
   'Query.offer': PUBLIC,
   'Query.offerSearch': PUBLIC,

@@ -11,6 +11,7 @@ import { readSessionCookie } from './session-cookie.js';
 /** The console's screens. Each has its own URL, but they all share one page. */
 export const SCREENS = [
   '/machines',
+  '/models',
   '/deploy',
   '/launch',
   '/sign-in',

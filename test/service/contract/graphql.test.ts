@@ -121,6 +121,8 @@ describe('the schema', () => {
       'gpuModels',
       'logConsistency',
       'logRoots',
+      'modelHub',
+      'modelMemory',
       'node',
       'offer',
       'offerSearch',

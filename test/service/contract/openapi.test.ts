@@ -83,6 +83,7 @@ describe('the OpenAPI document', () => {
     expect(listed).toEqual([
       ['GET /gpus/pricing', 'public', '200'],
       ['GET /offers', 'public', '200'],
+      ['POST /models/memory', 'public', '200'],
       ['GET /balance', 'key', '200'],
       ['GET /statements/{month}/signed', 'key', '200'],
       ['GET /instances', 'key', '200'],
@@ -109,7 +110,7 @@ describe('the OpenAPI document', () => {
       ['GET /log/consistency', 'public', '200'],
       ['GET /log/inclusion', 'key', '200'],
     ]);
-    expect(operations.size).toBe(26);
+    expect(operations.size).toBe(27);
   });
 
   it('contains only expected members', () => {

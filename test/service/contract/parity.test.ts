@@ -22,7 +22,7 @@ import { ID, type Json, OPERATIONS, type RestOperation, readOperations } from '.
  * by its name.
  */
 const IN_GRAPHQL: Record<string, string> = { type: 'mode', 'Idempotency-Key': 'idempotencyKey' };
-const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action', 'command']);
+const IN_ARGUMENTS = new Set(['machine_id', 'id', 'action', 'command', 'model']);
 /** Options that are given once per entry of a list have singular names. */
 const OPTIONS: Record<string, string> = {
   secrets: 'secret',

@@ -41,14 +41,16 @@ export class OpenConsole {
   static async #openShared(): Promise<OpenConsole> {
     const cwd = scratchFolder('shared-console-');
     atEndOfWorker(() => rmSync(cwd, { recursive: true, force: true }));
-    const { from, to } = await freePorts(10);
+    const { from, to } = await freePorts(11);
     const env = {
       DATABASE_URL: await createSharedDatabase(),
       RATE_LIMIT_PER_MINUTE: '0',
       SIGNUP: 'open',
       SECRETS_KEY: 'ab'.repeat(32),
       WEBHOOK_NETWORKS: '127.0.0.1',
-      TCP_PORTS: `${from}-${to}`,
+      TCP_PORTS: `${from}-${to - 1}`,
+      // A test may run a hub on this port.
+      MODEL_HUB: `http://127.0.0.1:${to}`,
     };
     return OpenConsole.#on(env, await startProcess(env, { cwd, isShared: true }), true);
   }

@@ -32,6 +32,7 @@ export const texts: typeof english = {
 export const screenKeywords: typeof englishScreenKeywords = {
   '/': 'start home overview',
   '/machines': 'gpus angebote preise suchen mieten machines',
+  '/models': 'llm sprachmodell speicher vram vllm hugging face rechner run a model',
   '/instances': 'server gemietet läuft instances',
   '/instances?show=history': 'instanzen frühere gelöscht history instances',
   '/volumes': 'disk speicher festplatte datenträger',

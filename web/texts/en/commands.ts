@@ -32,6 +32,7 @@ export const texts = {
 export const screenKeywords: Record<NavigationPath, string> = {
   '/': 'go to start overview attention',
   '/machines': 'go to gpus offers prices search rent',
+  '/models': 'go to llm language memory vram vllm hugging face calculator',
   '/instances': 'go to rentals running servers pods',
   '/instances?show=history': 'go to instances destroyed past',
   '/volumes': 'go to disks storage',

@@ -2,6 +2,7 @@
 export const screens = {
   '/': 'Home',
   '/machines': 'Machines',
+  '/models': 'Run a model',
   '/deploy': 'Deploy',
   '/instances': 'Instances',
   '/volumes': 'Volumes',

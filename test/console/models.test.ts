@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OpenConsole } from '../support/console/open-console.js';
+import { expectSound } from '../support/console/pages.js';
+import { Hub, json, QWEN_7B } from '../support/hub.js';
+import { needs } from '../support/tools.js';
+
+const NAME = 'Qwen/Qwen2.5-7B-Instruct';
+
+describe("the console's screen for running a model", needs('chromium'), () => {
+  let here: OpenConsole;
+  const hub = new Hub();
+
+  beforeAll(async () => {
+    here = await OpenConsole.shared();
+    const { host, port } = new URL(here.env.MODEL_HUB!);
+    expect(await hub.listen(Number(port))).toBe(`http://${host}`);
+    hub.set(NAME, 'config.json', json(QWEN_7B));
+  });
+  afterAll(async () => {
+    await here?.close();
+    await hub.close();
+  });
+
+  it('reads a model by its name and fills in the Deploy page for it', async () => {
+    await here.pages.with('/machines', await here.renter(), async ({ page, complaints }) => {
+      await page.getByRole('link', { name: 'Run a model' }).click();
+      await page.getByText('How much memory does your model need?').waitFor();
+      await page.getByLabel('Model', { exact: true }).fill(`${here.env.MODEL_HUB}/${NAME}`);
+      await page.getByLabel('Context (tokens)').fill('4096');
+      await page.keyboard.press('Enter');
+      await page.getByText('7.6 billion parameters at 16 bits').waitFor();
+      await page.getByText('4 × 4,096 tokens').waitFor();
+      await expectSound(page);
+
+      const machines = page.getByRole('radio', { name: /^Choose / });
+      const prices = await page.locator('.fits td.number').allTextContents();
+      expect(prices.length).toBeGreaterThan(2);
+      expect(prices.map(Number)).toEqual(prices.map(Number).sort((one, other) => one - other));
+      expect(await machines.first().isChecked()).toBe(true);
+      // A model with 28 attention heads and 4 key-value heads.
+      await page
+        .getByRole('radio', { name: /^Choose 2 × / })
+        .first()
+        .check();
+      await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+      await page.getByRole('radio', { name: /^vLLM/ }).waitFor();
+      expect(await page.getByRole('radio', { name: /^vLLM/ }).isChecked()).toBe(true);
+      expect(await page.locator('input[name="env.MODEL"]').inputValue()).toBe(NAME);
+      expect(await page.getByLabel('Command (replaces the template’s)').inputValue()).toBe(
+        "--model '$(MODEL)' --tensor-parallel-size 2 --max-model-len 4096",
+      );
+      expect(await page.locator('input[name="disk"]').inputValue()).toBe('60');
+      await page.getByRole('heading', { level: 1, name: /^Rent 2 × / }).waitFor();
+      expect(new URL(page.url()).searchParams.get('machine')).toMatch(/^m-/);
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('takes a pasted config.json, and shows why one is refused', async () => {
+    await here.pages.with('/models', null, async ({ page, complaints }) => {
+      await page.getByText('config.json', { exact: true }).click();
+      const config = page.getByLabel('Contents of config.json');
+      await config.fill('{"hidden_size": "x"}');
+      await page.getByText('config.num_hidden_layers is missing').waitFor();
+      await config.fill(JSON.stringify(QWEN_7B));
+      await page.getByText('7.6 billion parameters at 16 bits').waitFor();
+      await page.getByText('Enter the model’s name to deploy it.').waitFor();
+      await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+      expect(new URL(page.url()).pathname).toBe('/models');
+      await page.getByLabel('Model', { exact: true }).fill('me/private');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 2, name: 'me/private' }).waitFor();
+      await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+      expect(await page.locator('input[name="env.MODEL"]').inputValue()).toBe('me/private');
+      expect(hub.pathsOf('me/private')).toEqual([]);
+      expect(complaints).toEqual([]);
+    });
+  });
+});

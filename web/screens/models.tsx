@@ -1,0 +1,415 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { micro } from '../figures/money.js';
+import { fixed, number } from '../figures/number.js';
+import { fileSize } from '../figures/size.js';
+import { visible } from '../figures/visible.js';
+import { ModelHub, ModelMemory } from '../graph/documents.js';
+import { Amount } from '../parts/amount.js';
+import { FileChooser } from '../parts/file-chooser.js';
+import { Fold } from '../parts/fold.js';
+import { ModelName } from '../parts/model-name.js';
+import { Empty, Failure } from '../parts/notice.js';
+import { query, setQuery } from '../state/location.js';
+import { modelName, models, readSheet, regionName, sheet } from '../state/market.js';
+import { deployModel, type Fit, type Memory, useFits } from '../state/model-run.js';
+import { useRead } from '../state/read.js';
+import { useTitle } from '../state/title.js';
+import '../style/models.css';
+import { texts } from '../texts/en/models.js';
+import { screens } from '../texts/en/screens.js';
+
+const GB = 1e9;
+/** Maximum size of a config.json, as in the API. */
+const MAX_CONFIG = 64_000;
+const BITS = [16, 8, 4] as const;
+
+/** Computes the memory of a language model, and finds a machine for it. The URL contains everything but a config.json. */
+export function Models() {
+  useTitle(screens['/models']);
+  const config = useSignal('');
+  const hub = useRead(ModelHub, {}).data.value;
+  const variables = hub === null ? null : variablesOf(config.value, hub.modelHub !== null);
+  const { data, error } = useRead(ModelMemory, variables);
+  const memory = error.value === null ? (data.value?.modelMemory ?? null) : null;
+  useEffect(() => {
+    if (sheet.value === null) void readSheet();
+  }, []);
+  return (
+    <div class="stack">
+      <div class="stack-tight">
+        <h1 tabIndex={-1}>{screens['/models']}</h1>
+        <p class="quiet">{texts.about}</p>
+      </div>
+      <Inputs config={config} hub={hub === null ? undefined : hub.modelHub} />
+      <Failure error={error.value} />
+      {memory !== null && <Result memory={memory} />}
+      {memory === null && error.value === null && (
+        <div class="panel">
+          <Empty icon="memory-stick" title={texts.emptyTitle}>
+            {texts.empty}
+          </Empty>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Returns the query's variables, or null while the model isn't known. */
+function variablesOf(config: string, readsHub: boolean) {
+  const text = (name: string) => query.value.get(name)?.trim() ?? '';
+  const figure = (name: string) =>
+    /^\d{1,9}([.,]\d{1,3})?$/.test(text(name)) ? Number(text(name).replace(',', '.')) : null;
+  const model = text('model') || null;
+  if (config.trim() === '' && (model === null || !readsHub)) return null;
+  return {
+    model,
+    config: config.trim() === '' ? null : config,
+    contextLength: figure('context'),
+    concurrency: figure('requests') ?? undefined,
+    parametersInBillions: figure('parameters'),
+    weightBits: BITS.find((bits) => bits === figure('bits')) ?? null,
+  };
+}
+
+/** `hub` is undefined until it is known, and null if the service reads none. */
+function Inputs({ config, hub }: { config: Signal<string>; hub: string | null | undefined }) {
+  const typed = (name: string) => query.value.get(name) ?? '';
+  const change = (name: string) => (event: { currentTarget: { value: string } }) =>
+    setQuery({ [name]: event.currentTarget.value.trim() }, { replace: true });
+  const isTuned = typed('parameters') !== '' || typed('bits') !== '';
+  return (
+    <form
+      class="panel padded stack-tight model-form"
+      aria-label={texts.input}
+      onSubmit={(event) => event.preventDefault()}
+    >
+      <div class="model-fields">
+        <label class="field">
+          <span>{texts.model}</span>
+          <input
+            name="model"
+            maxLength={300}
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            placeholder={texts.modelHint}
+            value={typed('model')}
+            onChange={change('model')}
+          />
+        </label>
+        <label class="field">
+          <span>{texts.context}</span>
+          <input
+            type="number"
+            name="context"
+            min="1"
+            placeholder="8192"
+            value={typed('context')}
+            onChange={change('context')}
+          />
+        </label>
+        <label class="field">
+          <span>{texts.concurrency}</span>
+          <input
+            type="number"
+            name="requests"
+            min="1"
+            placeholder="4"
+            value={typed('requests')}
+            onChange={change('requests')}
+          />
+        </label>
+        <button type="submit">{texts.calculate}</button>
+      </div>
+      {/* Reserves the line before the hub is known. */}
+      <p class="small quiet">
+        {hub === undefined ? '\u00a0' : hub === null ? texts.readsNothing : texts.readsHub(hub)}
+      </p>
+      {hub !== undefined && (
+        <Fold
+          title={texts.config}
+          summary={config.value === '' ? (hub === null ? undefined : texts.configSummary) : texts.isPasted}
+          isOpen={hub === null}
+        >
+          <Config config={config} />
+        </Fold>
+      )}
+      <Fold title={texts.advanced} summary={isTuned ? undefined : texts.fromConfig} isOpen={isTuned}>
+        <div class="two">
+          <label class="field">
+            <span>{texts.parameters}</span>
+            <input
+              name="parameters"
+              inputMode="decimal"
+              maxLength={9}
+              autocomplete="off"
+              placeholder={texts.fromConfig}
+              value={typed('parameters')}
+              onChange={change('parameters')}
+            />
+          </label>
+          <label class="field">
+            <span>{texts.bits}</span>
+            <select name="bits" value={typed('bits')} onChange={change('bits')}>
+              <option value="">{texts.fromConfig}</option>
+              {BITS.map((bits) => (
+                <option key={bits} value={bits}>
+                  {texts.bitsOf(bits)}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+      </Fold>
+    </form>
+  );
+}
+
+/** Takes a config.json that is pasted, dropped or chosen. */
+function Config({ config }: { config: Signal<string> }) {
+  const chooser = useRef<HTMLInputElement>(null);
+  const take = async ([file]: readonly File[]) => {
+    if (file !== undefined) config.value = await file.slice(0, MAX_CONFIG + 1).text();
+  };
+  return (
+    <div class="stack-tight">
+      <label class="field">
+        <span>{texts.configText}</span>
+        <textarea
+          name="config"
+          class="mono"
+          rows={6}
+          spellcheck={false}
+          value={config.value}
+          onInput={({ currentTarget }) => {
+            config.value = currentTarget.value;
+          }}
+          onDragOver={(event) => event.preventDefault()}
+          onDrop={(event) => {
+            const files = [...(event.dataTransfer?.files ?? [])];
+            if (files.length === 0) return;
+            event.preventDefault();
+            void take(files);
+          }}
+        />
+      </label>
+      <div class="row between">
+        <p class="small quiet">{texts.configHint}</p>
+        <div class="row">
+          {config.value !== '' && (
+            <button
+              type="button"
+              class="plain"
+              onClick={() => {
+                config.value = '';
+              }}
+            >
+              {texts.clear}
+            </button>
+          )}
+          <button type="button" onClick={() => chooser.current?.click()}>
+            {texts.chooseFile}
+          </button>
+        </div>
+      </div>
+      <FileChooser chooser={chooser} label={texts.chooseFile} onChosen={(files) => void take(files)} />
+    </div>
+  );
+}
+
+function Result({ memory }: { memory: Memory }) {
+  const { fits, error } = useFits(memory);
+  const chosenId = useSignal<string | null>(null);
+  const chosen = fits?.find(({ offer }) => offer.machineId === chosenId.value) ?? fits?.[0] ?? null;
+  return (
+    <>
+      <Summary memory={memory} fit={chosen} />
+      <section class="panel fits" aria-label={texts.machines}>
+        <div class="panel-head">
+          <h2>{fits === null ? texts.searching : fits.length === 0 ? texts.machines : texts.count(fits.length)}</h2>
+          {chosen !== null && (
+            <div class="row">
+              {memory.model === null && <span class="small quiet">{texts.needsName}</span>}
+              <button
+                type="button"
+                class="primary"
+                aria-disabled={memory.model === null}
+                onClick={() => {
+                  if (memory.model !== null) deployModel(memory.model, memory, chosen);
+                }}
+              >
+                {texts.deploy}
+              </button>
+            </div>
+          )}
+        </div>
+        {error !== null && (
+          <div class="padded">
+            <Failure error={error} />
+          </div>
+        )}
+        {fits?.length === 0 && (
+          <Empty icon="search" title={texts.none}>
+            {texts.noneHint}
+          </Empty>
+        )}
+        {fits !== null && fits.length > 0 && (
+          <FitTable
+            fits={fits}
+            chosen={chosen}
+            onChoose={(id) => {
+              chosenId.value = id;
+            }}
+          />
+        )}
+      </section>
+    </>
+  );
+}
+
+const PARTS = ['weights', 'kv', 'overhead'] as const;
+
+/** Returns the memory on all GPUs of a split, by part. */
+function partsOf({ gpus, weightBytesPerGpu, kvBytesPerGpu, overheadBytesPerGpu }: Memory['splits'][number]) {
+  const [weights, kv, overhead] = [weightBytesPerGpu, kvBytesPerGpu, overheadBytesPerGpu].map((bytes) => bytes * gpus);
+  return { weights: weights!, kv: kv!, overhead: overhead!, used: weights! + kv! + overhead! };
+}
+
+const totalOf = ({ offer: { gpu, numGpus } }: Fit): number => (models.value.get(gpu)?.vramGb ?? 0) * numGpus * GB;
+
+function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
+  const split = fit?.split ?? memory.splits[0];
+  if (split === undefined) return null;
+  const { used, ...parts } = partsOf(split);
+  const total = fit === null ? used : Math.max(used, totalOf(fit));
+  const details = {
+    kv: texts.kvMeans(memory.concurrency, memory.contextLength),
+    weights: texts.from[memory.weightsFrom],
+    overhead: '',
+  };
+  return (
+    <section class="panel padded stack" aria-label={texts.memory}>
+      <div class="row between">
+        <div>
+          <h2>{visible(memory.model ?? memory.architecture ?? texts.model)}</h2>
+          <p class="small quiet">{texts.facts(fixed(memory.parameters / GB, 1), memory.weightBits)}</p>
+        </div>
+        <p class="model-total">
+          <span class="headline">{fileSize(used)}</span>{' '}
+          {fit !== null && <span class="quiet">{texts.of(`${number(total / GB)} GB`)}</span>}
+        </p>
+      </div>
+      <Bar split={split} total={total} isLarge />
+      <dl class="model-parts">
+        {PARTS.map((part, index) => (
+          <div key={part}>
+            <dt>
+              <span class={`key-swatch swatch-${'abc'[index]}`} /> {texts[part]}
+            </dt>
+            <dd>
+              <strong class="figure">{fileSize(parts[part])}</strong>
+              <span class="small quiet">{details[part]}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p class="small quiet">
+        {texts.perGpu(split.gpus)}. {texts.share}
+      </p>
+    </section>
+  );
+}
+
+/** The parts of the memory, next to each other, out of a machine's total. */
+function Bar({ split, total, isLarge = false }: { split: Fit['split']; total: number; isLarge?: boolean }) {
+  const { used: _, ...parts } = partsOf(split);
+  const sizes = PARTS.map((part) => parts[part]);
+  const percent = (bytes: number) => `${total === 0 ? 0 : Math.min(100, (bytes / total) * 100)}%`;
+  const [weights, kv, overhead] = sizes.map(fileSize);
+  return (
+    <svg
+      class={`chart memory-bar${isLarge ? ' large' : ''}`}
+      role="img"
+      aria-label={texts.bar(weights!, kv!, overhead!, `${number(total / GB)} GB`)}
+    >
+      {sizes.map((bytes, index) => (
+        <rect
+          key={PARTS[index]}
+          class={`bar ${'abc'[index]}`}
+          x={percent(sizes.slice(0, index).reduce((sum, each) => sum + each, 0))}
+          width={percent(bytes)}
+          height="100%"
+        />
+      ))}
+    </svg>
+  );
+}
+
+interface TableProps {
+  fits: readonly Fit[];
+  chosen: Fit | null;
+  onChoose(machineId: string): void;
+}
+
+function FitTable({ fits, chosen, onChoose }: TableProps) {
+  return (
+    <table>
+      <caption class="hidden">{texts.caption}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{texts.machineHead}</th>
+          <th scope="col" class="fit-memory">
+            {texts.memoryHead}
+          </th>
+          <th scope="col" class="fit-region">
+            {texts.regionHead}
+          </th>
+          <th scope="col" class="number">
+            {texts.priceHead}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {fits.map((fit) => {
+          const { offer, split } = fit;
+          const name = `${offer.numGpus} × ${modelName(offer.gpu)}`;
+          const total = totalOf(fit);
+          return (
+            <tr key={offer.machineId} class={fit === chosen ? 'chosen' : ''} onClick={() => onChoose(offer.machineId)}>
+              <th scope="row">
+                <label class="check">
+                  <input
+                    type="radio"
+                    name="machine"
+                    aria-label={texts.choose(name)}
+                    checked={fit === chosen}
+                    onChange={() => onChoose(offer.machineId)}
+                  />
+                  <span>
+                    {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
+                  </span>
+                </label>
+                {!offer.hasAgent && (
+                  <span class="badge" title={texts.noAgentTitle}>
+                    {texts.noAgent}
+                  </span>
+                )}
+              </th>
+              <td class="fit-memory">
+                <Bar split={split} total={total} />
+                <span class="small quiet figure">
+                  {texts.used(fixed(partsOf(split).used / GB, 1), `${number(total / GB)} GB`)}
+                </span>
+              </td>
+              <td class="fit-region quiet">{regionName(offer.region)}</td>
+              <td class="number">
+                <Amount of={micro(offer.pricePerHour.onDemand)} decimals={3} />
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
