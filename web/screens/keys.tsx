@@ -296,7 +296,7 @@ function Revoke({ apiKey, onChanged, onClose }: { apiKey: Key; onChanged(): void
   return (
     <EditDialog
       title={texts.revokeQuestion(nameOf(apiKey))}
-      submitLabel={texts.tasks.revoke}
+      submitLabel={texts.revoke}
       isDanger
       change={revoke}
       onTried={onChanged}
