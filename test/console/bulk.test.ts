@@ -152,7 +152,9 @@ describe('lists in the console', needs('chromium'), () => {
       const row = (name: string) => page.getByRole('row', { name: new RegExp(name) });
       await row('laptop').getByText('expires soon').waitFor();
       await row('laptop').getByText('read, rent', { exact: true }).waitFor();
-      await row('forgotten').getByTitle(/^Unused for 90 days/).waitFor();
+      await row('forgotten')
+        .getByTitle(/^Unused for 90 days/)
+        .waitFor();
       await row('this session').getByText('everything').waitFor();
       expect(await page.getByText('expires soon').count()).toBe(1);
       expect(await page.getByText('unused', { exact: true }).count()).toBe(1);
