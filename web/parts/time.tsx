@@ -1,6 +1,5 @@
 import { isUtcHere, localTime, utcTime } from '../figures/time.js';
 import { serverNow } from '../state/clock.js';
-import { texts } from '../texts/en/house.js';
 
 /** Shows a local time, with the UTC time next to it if they differ. */
 export function Time({ at }: { at: number }) {

@@ -84,7 +84,7 @@ function ApiKeyList() {
           columns={[
             [texts.name],
             [texts.may],
-            [texts.limit],
+            [texts.limit, undefined, 'key-limit'],
             [texts.lastUse],
             [texts.ends],
             [texts.actions, 'unseen', 'at-end'],
@@ -156,10 +156,10 @@ function KeyRow({ apiKey: key, onTask }: { apiKey: Key; onTask(task: Task): void
           {key.isCurrent && <span class="badge good">{texts.thisSession}</span>}
         </span>
       </th>
-      <td class="card-start">
+      <td class="card-start nowrap">
         <Scopes of={key.scopes} />
       </td>
-      <td class="no-card">
+      <td class="no-card key-limit">
         <LimitCell apiKey={key} />
       </td>
       <td class="nowrap">
@@ -296,7 +296,7 @@ function Revoke({ apiKey, onChanged, onClose }: { apiKey: Key; onChanged(): void
   return (
     <EditDialog
       title={texts.revokeQuestion(nameOf(apiKey))}
-      submitLabel={texts.tasks.revoke}
+      submitLabel={texts.revoke}
       isDanger
       change={revoke}
       onTried={onChanged}

@@ -41,6 +41,7 @@ export const texts: typeof english = {
   limitHint:
     'Ist das Limit erreicht, werden Instanzen, die zuletzt mit diesem Schlüssel gemietet oder gestartet wurden, sofort angehalten.',
   maySpend: 'Limit pro UTC-Monat',
+  revoke: 'Widerrufen',
   revokeQuestion: (key) => `${key} widerrufen?`,
   revokeHint: 'Programme, die ihn verwenden, werden sofort abgewiesen. Das lässt sich nicht rückgängig machen.',
   revokeCurrent:

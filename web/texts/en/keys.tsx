@@ -41,6 +41,7 @@ export const texts = {
   limitOf: (key: string) => `Limit for ${key}`,
   limitHint: 'When the limit is reached, instances that were last deployed or started with this key stop immediately.',
   maySpend: 'Limit per UTC month',
+  revoke: 'Revoke',
   revokeQuestion: (key: string) => `Revoke ${key}?`,
   revokeHint: 'Programs that use it will be refused immediately. This can’t be undone.',
   revokeCurrent:
