@@ -1,7 +1,7 @@
 import type { Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deployed, OpenConsole } from '../support/console/open-console.js';
-import { expectSoundInLongRun, SOON_MS } from '../support/console/pages.js';
+import { expectSoundInLongRun, heading, SOON_MS } from '../support/console/pages.js';
 import { needs } from '../support/tools.js';
 
 let here: OpenConsole;
@@ -85,7 +85,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
         .nth(2)
         .getByRole('link', { name: /^Rent NVIDIA/ })
         .click();
-      await page.getByRole('heading', { name: /^Rent the best match:/ }).waitFor();
+      await heading(page, 'Deploy').waitFor();
       const { pathname, search } = new URL(page.url());
       expect(pathname + search).toBe(`/deploy?gpu=${slugs[2]}`);
       expect(complaints).toEqual([]);
@@ -203,7 +203,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       for (const id of ids) await compared.getByRole('button', { name: `Remove ${id}` }).waitFor();
       await compared.getByRole('button', { name: `Remove ${ids[0]}` }).click();
       await compared.getByRole('link', { name: `Rent ${ids[1]}` }).click();
-      await page.getByRole('heading', { level: 1, name: /^Rent / }).waitFor();
+      await heading(page, 'Deploy').waitFor();
       expect(new URL(page.url()).searchParams.get('machine')).toBe(ids[1]);
       expect(complaints).toEqual([]);
     }));

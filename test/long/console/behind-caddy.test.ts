@@ -102,7 +102,7 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
     await page.goto(`https://${host()}/`);
     await page.getByRole('link', { name: 'Rent NVIDIA GeForce RTX 4090' }).click();
     await page.getByRole('radio', { name: /^busybox/ }).click();
-    await page.getByRole('link', { name: 'Sign in to rent' }).click();
+    await page.getByRole('link', { name: 'Sign in to deploy' }).click();
     await page.getByLabel('API key').fill(renter.api.key);
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: /^Deploy for/ }).click();
