@@ -83,7 +83,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       await expect.poll(named, { timeout: SOON_MS }).toBe(1);
       await cards
         .nth(2)
-        .getByRole('link', { name: /^Rent NVIDIA/ })
+        .getByRole('link', { name: /^Deploy NVIDIA/ })
         .click();
       await heading(page, 'Deploy').waitFor();
       const { pathname, search } = new URL(page.url());
